@@ -1,0 +1,131 @@
+"""Keras, loaded when it is first used, and what depends on which backend runs it.
+
+Importing this module costs nothing, so that configurations can be read and checked, and ``--help`` printed, without
+loading TensorFlow. ``KERAS_BACKEND`` chooses the backend, as everywhere in Keras; TensorFlow is the default.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from typing import Any
+
+from benchmark_data.errors import InvalidInput, MissingExtra
+
+
+class _Lazy:
+    """A module that is imported when its first attribute is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(_load(self._name), attribute)
+
+
+@functools.cache
+def _load(name: str) -> Any:
+    # TensorFlow's native code logs to standard error; what matters of it comes as an exception as well.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    try:
+        with _quiet():
+            return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise MissingExtra("training", error.name or name, "train") from error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence standard error: TensorFlow reports its build options there before it reads any setting."""
+    sys.stderr.flush()
+    copy = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(copy, 2)
+        os.close(copy)
+
+
+keras: Any = _Lazy("keras")
+"""The package ``keras``."""
+
+ops: Any = _Lazy("keras.ops")
+"""The module ``keras.ops``: numpy's functions on the backend's tensors."""
+
+tensorflow: Any = _Lazy("tensorflow")
+"""The package ``tensorflow``. Use it only where the backend is TensorFlow."""
+
+jax: Any = _Lazy("jax")
+"""The package ``jax``. Use it only where the backend is jax."""
+
+
+def name() -> str:
+    """Give the name of Keras' backend.
+
+    Returns:
+        ``"tensorflow"`` or ``"jax"``.
+
+    Raises:
+        InvalidInput: Keras runs on another backend.
+        MissingExtra: Keras or its backend is not installed.
+    """
+    backend: str = keras.backend.backend()
+    if backend not in ("tensorflow", "jax"):
+        raise InvalidInput(
+            "KERAS_BACKEND",
+            expected="tensorflow or jax",
+            received=backend,
+            remedy="Set the environment variable KERAS_BACKEND.",
+        )
+    return backend
+
+
+def device() -> str:
+    """Name the device that models run on, with the backend, as a run's budget records it.
+
+    Example:
+        >>> device()
+        '... (tensorflow)'
+    """
+    if name() == "jax":
+        first = jax.devices()[0]
+        chip = first.device_kind if first.platform != "cpu" else ""
+    else:
+        chips = tensorflow.config.list_physical_devices("GPU")
+        chip = tensorflow.config.experimental.get_device_details(chips[0]).get("device_name", "GPU") if chips else ""
+    return f"{chip or host()} ({name()})"
+
+
+def host() -> str:
+    """Describe this machine's processors.
+
+    Example:
+        >>> host()
+        '... CPU cores, ...'
+    """
+    return f"{os.cpu_count()} CPU cores, {platform.machine()}"
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Give the versions of Python, of Offaxis and of the packages that a run's numbers depend on.
+
+    Args:
+        *packages: names of modules.
+
+    Returns:
+        Version by name.
+
+    Example:
+        >>> sorted(versions("numpy"))
+        ['numpy', 'offaxis', 'python']
+    """
+    found = {package: str(importlib.import_module(package).__version__) for package in packages}
+    return {"python": platform.python_version(), "offaxis": metadata.version("offaxis"), **found}

@@ -1,0 +1,192 @@
+"""``offaxis-train``: train baselines, go on with them, encode, draw, and write references."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import rich.table
+import typer
+
+from benchmark_data import console
+from benchmark_data.errors import InvalidInput, UnknownName
+
+app = console.command_line(
+    "Train the papers' autoencoders on any dataset and leave run folders that offaxis-board can score.\n\n"
+    "A first run, about a minute: offaxis-train run --dataset xysquares/spacing_1 --objective beta_vae "
+    "--set architecture=fc --set width=256 --set learning_rate=0.001 --steps 1000"
+)
+
+Folder = Annotated[Path, typer.Argument(help="A run folder.", show_default=False)]
+
+
+@app.command()
+def run(
+    dataset: Annotated[
+        str, typer.Option(help="Dataset, such as xysquares/spacing_1; offaxis-data list shows them all.")
+    ] = "",
+    objective: Annotated[str, typer.Option(help="Objective, such as beta_vae; offaxis-train list shows them.")] = "",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set a hyperparameter of the objective (beta=4), a parameter of the architecture (width=256) "
+            "or any other key of the config (architecture=fc, batch_size=32). Repeat it as needed.",
+        ),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Optimiser steps. Default: 300000, as in the papers.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of weights, batches and noise. Default: 0.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Start from this JSON file; the other options change it.", show_default=False)
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(help="Run folder. Default: runs/DATASET/OBJECTIVE/seed_SEED.", show_default=False),
+    ] = None,
+    encode: Annotated[bool, typer.Option(help="Afterwards write the codes that offaxis-board scores.")] = True,
+) -> None:
+    """Train one run. A folder that holds the same run already is gone on with, or left alone if it is finished."""
+    from baselines.config import RunConfig
+    from baselines.train import train
+    from benchmark_data import files
+
+    values: dict[str, Any] = files.read_json(config) if config else {}
+    if not isinstance(values, dict):
+        raise InvalidInput(str(config), expected="an object of keys and values", received=type(values).__name__)
+    given = {"dataset": dataset or None, "objective": objective or None, "steps": steps, "seed": seed}
+    values |= {key: value for key, value in given.items() if value is not None}
+    for key in ("dataset", "objective"):
+        if key not in values:
+            raise InvalidInput(f"--{key}", expected="a name", received="none", remedy=f"Add --{key} NAME.")
+    settled = RunConfig.from_json(_with_settings(values, set_ or []))
+    folder = into or Path("runs") / settled.dataset / settled.objective / f"seed_{settled.seed}"
+    finished = train(settled, folder)
+    if encode:
+        finished.encode_task()
+    console.out.print(str(folder), soft_wrap=True, markup=False, highlight=False)
+
+
+@app.command()
+def resume(run: Folder, encode: Annotated[bool, typer.Option(help="Afterwards write the codes.")] = True) -> None:
+    """Go on with a run that was stopped, exactly where it was."""
+    from baselines.run import read_config
+    from baselines.train import train
+
+    finished = train(read_config(run), run)
+    if encode:
+        finished.encode_task()
+    console.out.print(str(run), soft_wrap=True, markup=False, highlight=False)
+
+
+@app.command()
+def encode(runs: Annotated[list[Path], typer.Argument(help="Run folders.", show_default=False)]) -> None:
+    """Write codes.npz: the codes of the rows that offaxis-board scores."""
+    from baselines.run import Run
+
+    for folder in runs:
+        console.out.print(str(Run.open(folder).encode_task()), soft_wrap=True, markup=False, highlight=False)
+
+
+@app.command()
+def traverse(
+    run: Folder,
+    row: Annotated[int, typer.Option(help="The row of the dataset to start from.")] = 0,
+) -> None:
+    """Draw a run: latent traversals (PNG and GIF), reconstructions and loss curves, into its folder."""
+    from baselines import pictures
+    from baselines.run import Run
+
+    for path in pictures.draw_all(Run.open(run), row=row):
+        console.out.print(str(path), soft_wrap=True, markup=False, highlight=False)
+
+
+@app.command()
+def reference(
+    name: Annotated[
+        str, typer.Argument(help="Reference, such as pca; offaxis-train list shows them.", show_default=False)
+    ],
+    dataset: Annotated[str, typer.Option(help="Dataset, such as xysquares/spacing_1.", show_default=False)],
+    seed: Annotated[int, typer.Option(help="Seed, for a reference that is random.")] = 0,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter.")] = None,
+    into: Annotated[
+        Path | None, typer.Option(help="Folder. Default: runs/DATASET/NAME/seed_SEED.", show_default=False)
+    ] = None,
+) -> None:
+    """Write the codes of a reference, which nobody trains: the floor and the ceiling of a board."""
+    import benchmark_data
+    from baselines import reference as references
+
+    references.find(name)
+    data = benchmark_data.load(dataset)
+    folder = into or Path("runs") / data.id / name / f"seed_{seed}"
+    parameters = dict(_setting(text) for text in set_ or [])
+    references.write(name, data, folder, seed=seed, parameters=parameters)
+    console.out.print(str(folder), soft_wrap=True, markup=False, highlight=False)
+
+
+@app.command("list")
+def list_() -> None:
+    """List objectives, architectures, reconstruction losses and references, with their parameters."""
+    import dataclasses
+
+    from baselines import architectures, reconstruction
+    from baselines import objective as objectives
+    from baselines import reference as references
+
+    table = rich.table.Table("kind", "name", "parameters and defaults", box=None, pad_edge=False)
+
+    def add(kind: str, name: str, defaults: dict[str, Any]) -> None:
+        table.add_row(kind, name, ", ".join(f"{key}={value}" for key, value in defaults.items()))
+
+    for name in objectives.names():
+        add("objective", name, dataclasses.asdict(objectives.find(name)()))
+    for name in architectures.ARCHITECTURES:
+        add("architecture", name, architectures.parameters(name, {}))
+    for name in reconstruction.RECONSTRUCTIONS:
+        add("reconstruction", name, {})
+    for name in references.names():
+        add("reference", name, dataclasses.asdict(references.find(name)))
+    console.out.print(table)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """Split KEY=VALUE; the value is JSON where it can be, and a text otherwise."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise InvalidInput("--set", expected="KEY=VALUE", received=repr(text))
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def _with_settings(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
+    """Put every setting where it belongs: among the objective's, the architecture's or the config's own keys."""
+    import dataclasses
+
+    from baselines import architectures
+    from baselines import objective as objectives
+    from baselines.config import RunConfig
+
+    pairs = dict(_setting(text) for text in settings)
+    own = {f.name for f in dataclasses.fields(RunConfig)}
+    values |= {key: value for key, value in pairs.items() if key in own}
+    groups = {
+        "hyperparameters": {f.name for f in dataclasses.fields(objectives.find(values["objective"]))},
+        "architecture_parameters": set(architectures.parameters(values.get("architecture", "conv"), {})),
+    }
+    for key, value in pairs.items():
+        if key in own:
+            continue
+        group = next((name for name, keys in groups.items() if key in keys), None)
+        if group is None:
+            raise UnknownName("--set", key, own.union(*groups.values()))
+        values[group] = {**values.get(group, {}), key: value}
+    return values
+
+
+def main() -> None:
+    """Run the command."""
+    console.run(app)

@@ -1,0 +1,157 @@
+"""Everything that decides what a run computes, as one frozen dataclass that is the run's ``config.json``."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, get_args
+
+from baselines import architectures, fields, reconstruction
+from baselines import objective as objectives
+from benchmark_data import files
+from benchmark_data.errors import InvalidInput, UnknownName
+
+Reduction: TypeAlias = Literal["sum", "mean"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """A run: the same config gives the same weights. Defaults are those of Bonheme and Grzes 2022, table 1.
+
+    Attributes:
+        dataset: a dataset's full name.
+        objective: an objective's name.
+        hyperparameters: the objective's own; those left out take its defaults.
+        architecture: an architecture's name.
+        architecture_parameters: the architecture's own, such as ``width`` of ``fc``.
+        latents: latent dimensions.
+        reconstruction: a reconstruction loss's name.
+        reduction: ``"sum"`` over pixels and latents, or ``"mean"``; see `baselines.reconstruction`.
+        steps: optimiser steps.
+        batch_size: images per step (pairs, for an objective on pairs).
+        learning_rate: Adam's step size.
+        beta_1: Adam's decay of the first moment.
+        beta_2: Adam's decay of the second moment.
+        epsilon: Adam's epsilon.
+        seed: seed of the initial weights, the batches and the noise, in [0, 2**63).
+        train_share: the share of the rows that is trained on, always the same rows for a dataset.
+        snapshots: steps after which the state is kept, or one number: every so many steps. The last is always kept.
+        history_every: steps between two lines of the history.
+
+    Raises:
+        UnknownName: an unknown objective, architecture, loss or hyperparameter, with the near match.
+        InvalidInput: a value of the wrong type or out of range.
+
+    Example:
+        >>> config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", hyperparameters={"beta": 2})
+        >>> config.hyperparameters, config.learning_rate, config.batch_size, config.steps
+        ({'beta': 2.0}, 0.0001, 64, 300000)
+    """
+
+    dataset: str
+    objective: str
+    hyperparameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    architecture: str = "conv"
+    architecture_parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    latents: int = 10
+    reconstruction: str = "bernoulli"
+    reduction: Reduction = "sum"
+    steps: int = 300_000
+    batch_size: int = 64
+    learning_rate: float = 1e-4
+    beta_1: float = 0.9
+    beta_2: float = 0.999
+    epsilon: float = 1e-8
+    seed: int = 0
+    train_share: float = 0.9
+    snapshots: int | list[int] | tuple[int, ...] = 6_000
+    history_every: int = 100
+
+    def __post_init__(self) -> None:
+        for name in ("dataset", "objective", "architecture", "reconstruction", "reduction"):
+            fields.typed(name, getattr(self, name), str)
+        for name in ("hyperparameters", "architecture_parameters"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise InvalidInput(name, expected="keys and values", received=repr(getattr(self, name)))
+        for name, low in (("latents", 1), ("steps", 0), ("batch_size", 1), ("seed", 0), ("history_every", 1)):
+            fields.at_least(name, fields.typed(name, getattr(self, name), int), low)
+        for name, low, high in (("learning_rate", 0, 1e3), ("beta_1", 0, 1), ("beta_2", 0, 1), ("epsilon", 0, 1)):
+            value = fields.typed(name, getattr(self, name), float)
+            if not low <= value < high:
+                raise InvalidInput(name, expected=f"a number in [{low:g}, {high:g})", received=f"{value:g}")
+            object.__setattr__(self, name, value)
+        if self.seed >= 2**63:
+            raise InvalidInput("seed", expected="less than 2**63", received=str(self.seed))
+        if not 0 < fields.typed("train_share", self.train_share, float) <= 1:
+            raise InvalidInput("train_share", expected="a number in (0, 1]", received=f"{self.train_share:g}")
+        if self.reduction not in get_args(Reduction):
+            raise UnknownName("reduction", self.reduction, get_args(Reduction))
+        reconstruction.find(self.reconstruction)
+        parameters = architectures.parameters(self.architecture, self.architecture_parameters)
+        object.__setattr__(self, "architecture_parameters", parameters)
+        object.__setattr__(self, "hyperparameters", dataclasses.asdict(self.build_objective()))
+        snapshots: Any = self.snapshots
+        if isinstance(snapshots, list | tuple):
+            snapshots = tuple(sorted({fields.typed("snapshots", step, int) for step in snapshots}))
+            if any(not 0 <= step <= self.steps for step in snapshots):
+                raise InvalidInput("snapshots", expected=f"steps in [0, {self.steps}]", received=str(list(snapshots)))
+            object.__setattr__(self, "snapshots", snapshots)
+        elif isinstance(snapshots, int):
+            fields.at_least("snapshots", fields.typed("snapshots", snapshots, int), 1)
+        else:
+            expected = "a number of steps or a list of steps"
+            raise InvalidInput("snapshots", expected=expected, received=repr(snapshots))
+
+    def build_objective(self) -> objectives.Objective:
+        """Give the objective with its hyperparameters."""
+        kind = f"hyperparameter of {self.objective}"
+        return fields.build(objectives.find(self.objective), self.hyperparameters, kind=kind)
+
+    def keeps(self, step: int) -> bool:
+        """Say whether the state after a step is kept for good."""
+        if step == self.steps:
+            return True
+        return step % self.snapshots == 0 and step > 0 if isinstance(self.snapshots, int) else step in self.snapshots
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the fields as JSON's types."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Any) -> RunConfig:
+        """Make a config from JSON's types.
+
+        Args:
+            values: a dictionary with the fields' names as keys; those left out take their defaults.
+
+        Returns:
+            The config.
+
+        Raises:
+            UnknownName: an unknown key, with the near match.
+            InvalidInput: not a dictionary, or a value of the wrong type or out of range.
+
+        Example:
+            >>> RunConfig.from_json({"dataset": "xysquares/spacing_1", "objective": "ae", "step": 10})
+            Traceback (most recent call last):
+            ...
+            benchmark_data.errors.UnknownName: key of a run's config: expected one of ..., received 'step'.
+            Did you mean 'steps'?
+        """
+        if not isinstance(values, dict):
+            raise InvalidInput(
+                "a run's config", expected="an object of keys and values", received=type(values).__name__
+            )
+        return fields.build(cls, values, kind="key of a run's config")
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> RunConfig:
+        """Read a config from a JSON file.
+
+        Raises:
+            DamagedFile: the file is missing or not JSON.
+            UnknownName: an unknown key or name, with the near match.
+            InvalidInput: a value of the wrong type or out of range.
+        """
+        return cls.from_json(files.read_json(path))

@@ -1,0 +1,89 @@
+"""Checking the fields of a frozen dataclass: the types that its annotations promise, and known names."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import typing
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from benchmark_data.errors import InvalidInput, UnknownName
+
+T = TypeVar("T")
+
+_KINDS = {int: "an integer", float: "a number", str: "a text", bool: "true or false"}
+
+
+def build(cls: type[T], values: Mapping[str, Any], *, kind: str) -> T:
+    """Make an instance of a dataclass from plain values, such as JSON gives them.
+
+    Args:
+        cls: a dataclass. Fields annotated int, float, str or bool are checked; others check themselves.
+        values: field name -> value. Fields that are left out keep their defaults.
+        kind: what a field is called in an error message.
+
+    Returns:
+        The instance.
+
+    Raises:
+        UnknownName: there is no such field; the message gives the near match and the list.
+        InvalidInput: a value has the wrong type, is not finite, or a field without default is missing.
+
+    Example:
+        >>> from baselines.objectives.beta_vae import OBJECTIVE
+        >>> build(OBJECTIVE, {"beta": 2}, kind="hyperparameter of beta_vae")
+        OBJECTIVE(beta=2.0)
+        >>> build(OBJECTIVE, {"bta": 2}, kind="hyperparameter of beta_vae")
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.UnknownName: hyperparameter of beta_vae: expected one of beta, received 'bta'.
+        Did you mean 'beta'?
+    """
+    fields = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    for name in values:
+        if name not in fields:
+            raise UnknownName(kind, name, fields)
+    for name, field in fields.items():
+        if name not in values and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise InvalidInput(kind, expected=f"a value for {name!r}", received="none")
+    types = typing.get_type_hints(cls)
+    return cls(**{name: typed(f"{kind} {name!r}", value, types[name]) for name, value in values.items()})
+
+
+def typed(what: str, value: Any, wanted: Any) -> Any:
+    """Check that a plain value has the wanted type; an integer will do for a float.
+
+    Args:
+        what: what the value is, for the message.
+        value: the value.
+        wanted: int, float, str or bool; any other type is not checked here.
+
+    Returns:
+        The value, as a float where a float is wanted.
+
+    Raises:
+        InvalidInput: the type is wrong, or the number is not finite.
+    """
+    if wanted not in _KINDS:
+        return value
+    if wanted is float and type(value) is int:
+        value = float(value)
+    if type(value) is not wanted or (wanted is float and not math.isfinite(value)):
+        raise InvalidInput(what, expected=_KINDS[wanted], received=repr(value))
+    return value
+
+
+def at_least(what: str, value: float, low: float) -> None:
+    """Check a lower bound.
+
+    Args:
+        what: what the value is, for the message.
+        value: the value.
+        low: the smallest allowed value.
+
+    Raises:
+        InvalidInput: the value is smaller, or NaN.
+    """
+    if not value >= low:
+        raise InvalidInput(what, expected=f"at least {low:g}", received=f"{value:g}")

@@ -1,0 +1,231 @@
+"""A config's networks and loss: a pure function of weights and batch, the same for every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines import architectures, reconstruction
+from baselines.backend import keras, ops
+from baselines.config import RunConfig
+from baselines.objective import Adam, Batch, Network, Posterior, Tensor, kl_to_prior
+from benchmark_data.errors import DamagedFile
+from benchmark_data.sources import Images
+
+Weights: TypeAlias = Mapping[str, list[Any]]
+"""Network name -> its weights, in the order of Keras' ``trainable_variables``."""
+
+INITIAL = 2**64 - 1
+"""The step whose random numbers are the initial weights."""
+
+
+def generator(seed: int, step: int) -> np.random.Generator:
+    """Give the random numbers of one step: they depend on nothing but the seed and the step.
+
+    Args:
+        seed: the run's seed.
+        step: from 1; or `INITIAL`.
+
+    Returns:
+        A generator in its first state, counter-based (Philox), so that no state needs to be saved.
+
+    Example:
+        >>> generator(0, 7).integers(100, size=3).tolist() == generator(0, 7).integers(100, size=3).tolist()
+        True
+    """
+    return np.random.Generator(np.random.Philox(key=np.array([seed, step], np.uint64)))
+
+
+class Model:
+    """The networks of a config at their initial weights.
+
+    Args:
+        config: the run's config.
+        image_shape: (H, W, C) of the dataset.
+
+    Attributes:
+        networks: by name: ``encoder``, ``decoder`` and the objective's own, each with its optimiser.
+    """
+
+    def __init__(self, config: RunConfig, image_shape: tuple[int, int, int]) -> None:
+        self.config = config
+        self.objective = config.build_objective()
+        self.reconstruction = reconstruction.find(config.reconstruction)
+        rng = generator(config.seed, INITIAL)
+        build = architectures.find(config.architecture)
+        halves = build(image_shape, config.latents, rng, **config.architecture_parameters)
+        adam = Adam(config.learning_rate, config.beta_1, config.beta_2, config.epsilon)
+        self.encoder, self.decoder = halves
+        self.networks: dict[str, Network] = {
+            "encoder": Network(self.encoder, adam),
+            "decoder": Network(self.decoder, adam),
+            **self.objective.networks(config.latents, rng),
+        }
+
+    def names(self) -> list[str]:
+        """List the weights by name, ``<network>/<layer>/<weight>``, in the order of `variables`."""
+        return [
+            f"{name}/{v.path}" for name, network in self.networks.items() for v in network.model.trainable_variables
+        ]
+
+    def variables(self) -> list[Any]:
+        """List the Keras variables that hold the weights, network by network."""
+        return [v for network in self.networks.values() for v in network.model.trainable_variables]
+
+    def optimisers(self) -> list[Adam]:
+        """List the optimiser of each weight, in the order of `variables`."""
+        return [network.optimiser for network in self.networks.values() for _ in network.model.trainable_variables]
+
+    def weights(self) -> dict[str, NDArray[np.float32]]:
+        """Copy the weights, by name."""
+        return {name: np.array(np.asarray(v.value)) for name, v in zip(self.names(), self.variables(), strict=True)}
+
+    def load(self, weights: Mapping[str, NDArray[np.float32]], source: str = "weights") -> None:
+        """Set the weights.
+
+        Args:
+            weights: by name, as `weights` gives them.
+            source: where they come from, for the message.
+
+        Raises:
+            DamagedFile: names or shapes are not those of this model.
+        """
+        wanted = {name: tuple(v.shape) for name, v in zip(self.names(), self.variables(), strict=True)}
+        check_shapes(wanted, weights, source)
+        for name, variable in zip(self.names(), self.variables(), strict=True):
+            variable.assign(weights[name])
+
+    def loss(self, weights: list[Any], batch: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+        """Compute the loss of a batch.
+
+        Args:
+            weights: tensors in the order of `variables`.
+            batch: ``images`` uint8 (n, H, W, C), ``noise`` float32 (n, latents), ``step`` float32 (), and the
+                objective's own draws.
+
+        Returns:
+            The scalar to minimise, and the history's scalars by name: loss, reconstruction and the unweighted terms.
+        """
+        parts: dict[str, list[Any]] = {}
+        rest = iter(weights)
+        for name, network in self.networks.items():
+            parts[name] = [next(rest) for _ in network.model.trainable_variables]
+
+        def call(network: str, inputs: Tensor, *, frozen: bool = False) -> Any:
+            values = [ops.stop_gradient(w) for w in parts[network]] if frozen else parts[network]
+            return self.networks[network].model.stateless_call(values, [], inputs)[0]
+
+        images = ops.cast(batch["images"], "float32") / 255.0
+        posterior = self.objective.aggregate(Posterior(*call("encoder", images)))
+        codes = sample(posterior, batch["noise"]) if self.objective.stochastic else posterior.mean
+        distance = self.reconstruction.loss(images, call("decoder", codes))
+        kl = kl_to_prior(posterior)
+        if self.config.reduction == "mean":
+            distance, kl = distance / float(np.prod(images.shape[1:])), ops.mean(kl, axis=1)
+        else:
+            kl = ops.sum(kl, axis=1)
+        draws = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
+        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], draws, call))
+        history = {"reconstruction": ops.mean(distance), **{name: term.value for name, term in terms.items()}}
+        loss = history["reconstruction"] + sum(term.weight * term.value for term in terms.values())
+        return loss, {"loss": loss, **history}
+
+    def encode(self, images: Images) -> Posterior:
+        """Encode images.
+
+        Args:
+            images: uint8, shape (n, H, W, C).
+
+        Returns:
+            Mean and log-variance, each a float32 numpy array (n, latents). A deterministic objective leaves the
+            log-variance without meaning.
+        """
+        return Posterior(*_apply(self.encoder, scaled(images)))
+
+    def decode(self, codes: NDArray[np.floating]) -> NDArray[np.float32]:
+        """Decode codes to images.
+
+        Args:
+            codes: shape (n, latents).
+
+        Returns:
+            float32 in [0, 1], shape (n, H, W, C): the mean of a Bernoulli pixel, or the clipped output.
+        """
+        output = _apply(self.decoder, np.asarray(codes, np.float32))[0]
+        return np.asarray(ops.convert_to_numpy(self.reconstruction.image(output)))
+
+    def activations(self, images: Images, noise: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+        """Take the activations of every layer.
+
+        Args:
+            images: uint8, shape (n, H, W, C).
+            noise: standard normal numbers for the sampled codes, shape (n, latents).
+
+        Returns:
+            Layer -> float32 (n, p), from ``input`` through ``encoder_1`` ..., ``mean``, ``variance`` and ``sampled``
+            to ``decoder_1`` ... and ``output`` (before any activation). A deterministic objective has no ``variance``
+            and no ``sampled``: its decoder sees the mean.
+        """
+        pixels = scaled(images)
+        found = {"input": pixels, **_layers(self.encoder, pixels)}
+        codes, log_variance = found["mean"], found.pop("log_variance")
+        if self.objective.stochastic:
+            found["variance"] = np.exp(log_variance)
+            codes = found["sampled"] = codes + np.exp(0.5 * log_variance) * noise
+        found |= _layers(self.decoder, codes)
+        return {name: np.ascontiguousarray(a.reshape(len(a), -1), np.float32) for name, a in found.items()}
+
+
+def scaled(images: Images) -> NDArray[np.float32]:
+    """Map uint8 images to float32 in [0, 1]."""
+    return np.divide(images, 255, dtype=np.float32)
+
+
+def sample(posterior: Posterior, noise: Tensor) -> Tensor:
+    """Draw from the posterior: mean + standard deviation x noise.
+
+    Args:
+        posterior: tensors (n, latents).
+        noise: standard normal numbers (n, latents).
+
+    Returns:
+        (n, latents).
+    """
+    return posterior.mean + ops.exp(0.5 * posterior.log_variance) * noise
+
+
+def check_shapes(wanted: Mapping[str, tuple[int, ...]], arrays: Mapping[str, Any], source: str) -> None:
+    """Check that arrays have the wanted names and shapes.
+
+    Raises:
+        DamagedFile: a name is missing or one too many, or a shape differs.
+    """
+    found = {name: tuple(array.shape) for name, array in arrays.items()}
+    wrong = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
+    if wrong:
+        raise DamagedFile(
+            source,
+            expected=f"{wrong[0]} of shape {wanted.get(wrong[0], 'none')}",
+            received=f"{found.get(wrong[0], 'none')}",
+            remedy="The file belongs to another config, or is damaged.",
+        )
+
+
+def _layers(network: Any, inputs: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+    named = [
+        layer.name
+        for layer in network.layers
+        if layer.name.startswith(("encoder_", "decoder_")) or layer.name in ("mean", "log_variance", "output")
+    ]
+    probe = keras.Model(network.inputs[0], [network.get_layer(name).output for name in named])
+    return dict(zip(named, _apply(probe, inputs), strict=True))
+
+
+def _apply(network: Any, inputs: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+    """Run a network 256 rows at a time; give its outputs as numpy arrays."""
+    parts = [network(inputs[i : i + 256], training=False) for i in range(0, len(inputs), 256)]
+    columns = zip(*(part if isinstance(part, list) else [part] for part in parts), strict=True)
+    return [np.concatenate([ops.convert_to_numpy(part) for part in column]) for column in columns]

@@ -1,0 +1,1 @@
+"""Objectives, one file each: the file name is the objective's name."""

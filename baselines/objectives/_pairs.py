@@ -1,0 +1,108 @@
+"""What Ada-GVAE and Ada-ML-VAE have in common.
+
+Locatello et al., "Weakly-Supervised Disentanglement Without Compromises", ICML 2020.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from baselines.backend import ops
+from baselines.objective import Batch, Objective, Posterior, Tensor, Term
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import FactorSpace, FactorTable, Indices
+
+
+@dataclasses.dataclass(frozen=True)
+class PairVae(Objective):
+    """β-VAE on pairs of images that share all but k factors, without saying which; shared latents are averaged.
+
+    The loss is the mean of both images' losses, each with the averaged posteriors. A latent counts as changed where the
+    divergence of the pair's two posteriors is in the upper half of its range over the latents of that pair.
+
+    Attributes:
+        beta: weight of the KL divergence.
+        changed: k, the number of factors drawn anew for the second image of a pair (a new value may by chance be the
+            old one); 0 draws k from 1 .. F - 1 for every pair, F being the number of factors with more than one value.
+        reference_pairs: replace k by 1 in half of the pairs, as disentanglement_lib's code does whatever k is.
+    """
+
+    views: ClassVar[int] = 2
+    supervision: ClassVar[str] = "weakly_supervised"
+
+    beta: float = 1.0
+    changed: int = 0
+    reference_pairs: bool = False
+
+    def rows(self, rows: Indices, space: FactorSpace | FactorTable, batch: int, rng: np.random.Generator) -> Indices:
+        """Draw pairs: the first image from the rows to train on, the second from the whole grid.
+
+        Raises:
+            InvalidInput: the dataset is no full grid, has fewer than two factors, or ``changed`` exceeds F - 1.
+        """
+        if not isinstance(space, FactorSpace):
+            raise InvalidInput(
+                "objective on pairs",
+                expected="a dataset that is a full grid of factors",
+                received=repr(space),
+                remedy="Choose an objective that needs no pairs.",
+            )
+        sizes = np.array(space.sizes)
+        varying = np.flatnonzero(sizes > 1)
+        if not self.changed < len(varying):
+            raise InvalidInput(
+                "hyperparameter 'changed'",
+                expected=f"fewer than the {len(varying)} factors that vary",
+                received=str(self.changed),
+            )
+        count = np.full(batch, self.changed) if self.changed else rng.integers(1, len(varying), batch)
+        if self.reference_pairs:
+            count = np.where(rng.random(batch) < 0.5, 1, count)
+        first = space.labels(rows[rng.integers(len(rows), size=batch)])
+        order = rng.random((batch, len(varying))).argsort(axis=1).argsort(axis=1)
+        anew = np.zeros(first.shape, bool)
+        anew[:, varying] = order < count[:, None]
+        second = np.where(anew, rng.integers(0, sizes, first.shape), first)
+        return np.stack([space.index(first), space.index(second)])
+
+    def average(self, first: Posterior, second: Posterior) -> Posterior:
+        """Average two posteriors, each (pairs, latents)."""
+        raise NotImplementedError
+
+    def aggregate(self, posterior: Posterior) -> Posterior:
+        """Average the latents that a pair shares, and leave the changed ones to each image."""
+        pairs = posterior.mean.shape[0] // 2
+        first, second = (Posterior(*(x[part] for x in posterior)) for part in (slice(pairs), slice(pairs, None)))
+        shared = shared_latents(first, second)
+        average = self.average(first, second)
+        return Posterior(
+            *(
+                ops.concatenate([ops.where(shared, a, x), ops.where(shared, a, y)])
+                for a, x, y in zip(average, first, second, strict=True)
+            )
+        )
+
+    def terms(self, batch: Batch) -> dict[str, Term]:
+        """Weigh the KL divergence of the averaged posteriors, meaned over both images, by β."""
+        return {"kl": Term(self.beta, ops.mean(batch.kl))}
+
+
+def shared_latents(first: Posterior, second: Posterior) -> Tensor:
+    """Say which latents a pair shares: those whose divergence is below the middle of its range over the latents.
+
+    The divergence is 2 KL(first || second); the factor does not matter to the threshold.
+
+    Args:
+        first: posteriors of the first images, tensors (pairs, latents).
+        second: posteriors of the second images.
+
+    Returns:
+        bool, shape (pairs, latents).
+    """
+    ratio = first.log_variance - second.log_variance
+    distance = ops.exp(ratio) + ops.square(second.mean - first.mean) * ops.exp(-second.log_variance) - 1.0 - ratio
+    low, high = ops.min(distance, axis=1, keepdims=True), ops.max(distance, axis=1, keepdims=True)
+    return distance < 0.5 * (low + high)

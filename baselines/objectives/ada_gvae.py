@@ -1,0 +1,25 @@
+"""Ada-GVAE: Locatello et al., "Weakly-Supervised Disentanglement Without Compromises", ICML 2020."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from baselines.backend import ops
+from baselines.objective import Posterior
+from baselines.objectives._pairs import PairVae
+
+
+@dataclasses.dataclass(frozen=True)
+class OBJECTIVE(PairVae):
+    """Shared latents take the mean of the two means and of the two variances (as in Hosoya's GVAE, IJCAI 2019).
+
+    Attributes:
+        beta: weight of the KL divergence.
+        changed: k, the number of factors drawn anew in a pair; 0 draws k from 1 .. F - 1 for every pair.
+        reference_pairs: replace k by 1 in half of the pairs, as disentanglement_lib's code does whatever k is.
+    """
+
+    def average(self, first: Posterior, second: Posterior) -> Posterior:
+        """Average means and variances."""
+        variance = 0.5 * (ops.exp(first.log_variance) + ops.exp(second.log_variance))
+        return Posterior(0.5 * (first.mean + second.mean), ops.log(variance))

@@ -1,0 +1,34 @@
+"""AnnealedVAE: Burgess et al., "Understanding disentangling in β-VAE", 2018 (arXiv 1804.03599)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from baselines import fields
+from baselines.backend import ops
+from baselines.objective import Batch, Objective, Term
+
+
+@dataclasses.dataclass(frozen=True)
+class OBJECTIVE(Objective):
+    """Equation 8 of the paper: reconstruction + γ |KL(q(z|x) || p(z)) - C|, with C growing from 0 to c_max.
+
+    Attributes:
+        gamma: γ, weight of the distance from the capacity.
+        c_max: the largest capacity C, in nats.
+        iteration_threshold: steps over which C grows, linearly.
+    """
+
+    gamma: float = 1000.0
+    c_max: float = 25.0
+    iteration_threshold: int = 100_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fields.at_least("hyperparameter 'iteration_threshold'", self.iteration_threshold, 1)
+
+    def terms(self, batch: Batch) -> dict[str, Term]:
+        """Weigh the distance of the mean KL divergence from this step's capacity by γ; record the divergence too."""
+        kl = ops.mean(batch.kl)
+        capacity = self.c_max * ops.minimum(batch.step / self.iteration_threshold, 1.0)
+        return {"kl": Term(0.0, kl), "capacity_gap": Term(self.gamma, ops.abs(kl - capacity))}

@@ -1,0 +1,23 @@
+"""β-VAE: Higgins et al., "beta-VAE: Learning Basic Visual Concepts with a Constrained Variational Framework", 2017."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from baselines.backend import ops
+from baselines.objective import Batch, Objective, Term
+
+
+@dataclasses.dataclass(frozen=True)
+class OBJECTIVE(Objective):
+    """Equation 4 of the paper: reconstruction + β KL(q(z|x) || p(z)). With β = 1 it is the plain VAE.
+
+    Attributes:
+        beta: weight of the KL divergence.
+    """
+
+    beta: float = 4.0
+
+    def terms(self, batch: Batch) -> dict[str, Term]:
+        """Weigh the mean KL divergence by β."""
+        return {"kl": Term(self.beta, ops.mean(batch.kl))}

@@ -1,0 +1,1 @@
+"""References, one file each: the file name is the reference's name."""

@@ -1,0 +1,48 @@
+"""PCA of the pixels: the linear codes that keep the most variance. VAEs resemble it (Rolinek et al., CVPR 2019)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines import fields
+from baselines.model import scaled
+from baselines.reference import Reference
+from benchmark_data import draws
+from benchmark_data.dataset import Dataset
+from benchmark_data.factors import Indices
+from benchmark_data.sources import Images
+
+
+@dataclasses.dataclass(frozen=True)
+class REFERENCE(Reference):
+    """Principal components, fitted to a random sample of the dataset.
+
+    Attributes:
+        latents: components to keep.
+        sample: images to fit to; all of them, for a smaller dataset.
+    """
+
+    packages: ClassVar[tuple[str, ...]] = ("numpy", "sklearn")
+
+    latents: int = 10
+    sample: int = 4096
+
+    def __post_init__(self) -> None:
+        fields.at_least("latents", self.latents, 1)
+        fields.at_least("sample", self.sample, self.latents)
+
+    def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
+        """Project the images onto the components."""
+        from sklearn.decomposition import PCA
+
+        pca = PCA(self.latents, svd_solver="randomized", random_state=seed % 2**32)
+        pca.fit(_flat(dataset.images(draws.permutation(seed, len(dataset))[: self.sample])))
+        return np.concatenate([pca.transform(_flat(images)) for _, images in dataset.batches(rows, size=1024)])
+
+
+def _flat(images: Images) -> NDArray[np.float32]:
+    return scaled(images).reshape(len(images), -1)

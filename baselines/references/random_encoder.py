@@ -1,0 +1,44 @@
+"""Random encoder: an encoder at its initial weights, so what the architecture alone brings."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines import architectures, backend, fields
+from baselines.config import RunConfig
+from baselines.model import Model
+from baselines.reference import Reference
+from benchmark_data.dataset import Dataset
+from benchmark_data.factors import Indices
+
+
+@dataclasses.dataclass(frozen=True)
+class REFERENCE(Reference):
+    """The means that an untrained encoder gives.
+
+    Attributes:
+        architecture: its architecture, with default parameters.
+        latents: latent dimensions.
+    """
+
+    packages: ClassVar[tuple[str, ...]] = ("numpy", "keras")
+
+    architecture: str = "conv"
+    latents: int = 10
+
+    def __post_init__(self) -> None:
+        architectures.find(self.architecture)
+        fields.at_least("latents", self.latents, 1)
+
+    def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
+        """Encode the images."""
+        backend.name()
+        config = RunConfig(
+            dataset=dataset.id, objective="ae", architecture=self.architecture, latents=self.latents, seed=seed
+        )
+        model = Model(config, dataset.image_shape)
+        return np.concatenate([model.encode(images).mean for _, images in dataset.batches(rows, size=1024)])

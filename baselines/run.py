@@ -1,0 +1,469 @@
+"""The run folder: what a run leaves on disk, and the models and codes that one gets back from it.
+
+==============================  ===================================================================================
+``config.json``                 the resolved config; the same config gives the same run
+``run.json``                    what the leaderboard reads: method, dataset and digest, seed, budget, versions
+``history.jsonl``               one JSON object per recorded step: step, loss, reconstruction and the objective's terms
+``snapshots/step_00006000/``    ``weights.npz``, ``optimiser.npz`` and ``state.json`` (step, seconds of training)
+``codes.npz``                   ``indices`` int64 (n,), ``codes`` float32 (n, latents): means for the task's rows
+``activations.npz``             ``layers``, ``indices`` and one float32 (n, p) array per layer, from input to output
+==============================  ===================================================================================
+
+A snapshot appears whole or not at all. Random numbers depend on the seed and the step alone, so the step is the
+position of the random generator, and nothing else needs to be saved.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import benchmark_data
+from baselines.config import RunConfig
+from baselines.engines import State
+from baselines.model import Model, generator
+from baselines.objective import Posterior
+from benchmark_data import discovery, files
+from benchmark_data.dataset import Dataset, Digest
+from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.factors import Indices
+from benchmark_data.sources import Images
+
+SCHEMA = 1
+"""Version of ``run.json``."""
+
+ENCODED = 1024
+"""Images that are held in memory at once while rows are encoded."""
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write named arrays to an ``.npz`` file, atomically.
+
+    Raises:
+        InvalidInput: the file cannot be written.
+    """
+    with files.written_atomically(path) as temporary:
+        save_arrays(temporary, arrays)
+
+
+def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write named arrays to a file that is not yet under its final name."""
+    with path.open("wb") as stream:
+        np.savez(stream, **arrays)
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Read an ``.npz`` file whole.
+
+    Raises:
+        DamagedFile: the file is missing, is no such file, or holds Python objects.
+    """
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+        raise DamagedFile(
+            str(path),
+            expected="arrays in numpy's .npz format",
+            received=f"{type(error).__name__}: {error}",
+            remedy="Restore the file, or remove the folder that holds it and resume the run.",
+        ) from error
+
+
+def write_record(
+    folder: Path,
+    *,
+    method: str,
+    dataset: Dataset,
+    digest: Digest,
+    seed: int,
+    supervision: str,
+    hyperparameters: Mapping[str, Any],
+    device: str,
+    versions: Mapping[str, str],
+    steps: int = 0,
+    images: int = 0,
+    seconds: float = 0.0,
+) -> None:
+    """Write ``run.json``: all that the leaderboard knows of a run beside its codes.
+
+    Args:
+        folder: the run folder.
+        method: name of the objective or reference.
+        dataset: what it was trained on.
+        digest: the dataset's quick digest.
+        seed: the run's seed.
+        supervision: ``unsupervised``, ``weakly_supervised``, ``supervised`` or ``reference``.
+        hyperparameters: plain values by name.
+        device: what it ran on.
+        versions: version by package.
+        steps: optimiser steps taken.
+        images: images seen, counting repeats.
+        seconds: wall-clock seconds of training, over all resumes.
+
+    Raises:
+        InvalidInput: the file cannot be written.
+    """
+    files.write_json(
+        folder / "run.json",
+        {
+            "schema": SCHEMA,
+            "method": method,
+            "dataset": dataset.id,
+            "dataset_version": dataset.version,
+            "dataset_digest": digest._asdict(),
+            "seed": seed,
+            "supervision": supervision,
+            "selection": "none",
+            "hyperparameters": dict(hyperparameters),
+            "budget": {"steps": steps, "images": images, "seconds": round(seconds, 3), "device": device},
+            "versions": dict(versions),
+            "about": about(method),
+        },
+    )
+
+
+def about(method: str) -> dict[str, str]:
+    """Give what the leaderboard prints of a method, from the first line of its file: ``title: description``.
+
+    Args:
+        method: name of an objective or a reference.
+
+    Returns:
+        ``title``, ``description`` and, where the description begins with them, ``authors`` with the year; nothing for a
+        method that has no file.
+
+    Example:
+        >>> about("factor_vae")["title"], about("factor_vae")["authors"]
+        ('FactorVAE', 'Kim and Mnih, 2018')
+    """
+    for package in ("baselines.objectives", "baselines.references"):
+        if method in discovery.names(package):
+            line = (discovery.find(package, method, kind="method").__doc__ or "").partition("\n")[0]
+            title, _, description = line.partition(": ")
+            cited = re.match(r"([A-Z]\w+(?: et al\.| and [A-Z]\w+)), .*?\b(\d{4})\b", description)
+            return {
+                "title": title,
+                "description": description[:1].upper() + description[1:],
+                "authors": f"{cited[1]}, {cited[2]}" if cited else "",
+            }
+    return {}
+
+
+class Snapshots:
+    """The snapshots of a run folder.
+
+    Args:
+        folder: the run folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "snapshots"
+
+    def path(self, step: int) -> Path:
+        """Give the folder of the snapshot after a step."""
+        return self.folder / f"step_{step:08d}"
+
+    def steps(self) -> list[int]:
+        """List the steps that have a snapshot, in order."""
+        if not self.folder.is_dir():
+            return []
+        found = (re.fullmatch(r"step_(\d{8,})", p.name) for p in self.folder.iterdir())
+        return sorted(int(match[1]) for match in found if match)
+
+    def write(self, step: int, state: State, seconds: float) -> None:
+        """Write a snapshot, whole or not at all.
+
+        Args:
+            step: the step that was done last.
+            state: weights and moments after it.
+            seconds: seconds of training so far.
+
+        Raises:
+            InvalidInput: the folder cannot be written, or the disk is full.
+        """
+        moments = {f"{part}/{n}": a for part in ("first", "second") for n, a in getattr(state, part).items()}
+        with files.written_atomically(self.path(step)) as temporary:
+            temporary.mkdir()
+            save_arrays(temporary / "weights.npz", state.weights)
+            save_arrays(temporary / "optimiser.npz", moments)
+            files.write_json(temporary / "state.json", {"step": step, "seconds": seconds})
+
+    def read(self, step: int) -> tuple[State, float]:
+        """Read a snapshot.
+
+        Returns:
+            The state, and the seconds of training so far.
+
+        Raises:
+            DamagedFile: a file is missing or does not hold what it should; the message names it.
+        """
+        folder = self.path(step)
+        moments = read_arrays(folder / "optimiser.npz")
+        first, second = (
+            {n.removeprefix(f"{part}/"): a for n, a in moments.items() if n.startswith(f"{part}/")}
+            for part in ("first", "second")
+        )
+        facts = files.read_json(folder / "state.json")
+        if not isinstance(facts, dict) or facts.get("step") != step or not isinstance(facts.get("seconds"), float):
+            raise DamagedFile(
+                str(folder / "state.json"), expected=f"step {step} and seconds", received=json.dumps(facts)[:80]
+            )
+        return State(read_arrays(folder / "weights.npz"), first, second), facts["seconds"]
+
+    def remove(self, step: int) -> None:
+        """Remove a snapshot; it is gone at once, however long the files take."""
+        doomed = self.path(step).with_name(f".{self.path(step).name}.part")
+        os.replace(self.path(step), doomed)
+        shutil.rmtree(doomed, ignore_errors=True)
+
+
+def read_history(path: Path, *, until: int | None = None) -> list[dict[str, float]]:
+    """Read a history.
+
+    Args:
+        path: a ``history.jsonl``; one that is not there is empty.
+        until: leave out what comes after this step. The last line may then be torn, as a killed process leaves it.
+
+    Returns:
+        One dictionary for each recorded step.
+
+    Raises:
+        DamagedFile: a line is not what it should be.
+    """
+    rows: list[dict[str, float]] = []
+    try:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise DamagedFile(str(path), expected="lines of JSON", received=str(error)) from error
+    *lines, last = text.split("\n")
+    if last and until is None:
+        lines.append(last)
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+            step = row["step"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise DamagedFile(
+                f"{path}, line {number}", expected="a JSON object with a step", received=repr(line[:60])
+            ) from error
+        if until is None or step <= until:
+            rows.append(row)
+    return rows
+
+
+class Run:
+    """A run on disk, at one of its snapshots.
+
+    Use `Run.open`; ``baselines.train`` gives one too.
+
+    Attributes:
+        folder: the run folder.
+        config: its config.
+        step: the step of the snapshot that encode, decode and activations use.
+        dataset: the dataset that the run was trained on.
+    """
+
+    def __init__(self, folder: Path, config: RunConfig, step: int) -> None:
+        self.folder, self.config, self.step = folder, config, step
+        self.dataset = benchmark_data.load(config.dataset)
+
+    def __repr__(self) -> str:
+        c = self.config
+        return f"<Run {self.folder}: {c.objective} on {c.dataset}, seed {c.seed}, step {self.step} of {c.steps}>"
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, step: int | None = None) -> Run:
+        """Open a run folder.
+
+        Args:
+            path: the folder.
+            step: the snapshot to use; the last one if None.
+
+        Returns:
+            The run.
+
+        Raises:
+            DamagedFile: no such folder, no snapshot yet, or a config that cannot be read.
+            InvalidInput: there is no snapshot of that step.
+        """
+        folder = Path(path)
+        config = read_config(folder)
+        steps = Snapshots(folder).steps()
+        if not steps:
+            raise DamagedFile(
+                str(folder),
+                expected="a run with a snapshot",
+                received="none",
+                remedy="Resume the run, or train it again.",
+            )
+        if step is not None and step not in steps:
+            raise InvalidInput(f"step of {folder}", expected=f"one of {steps}", received=str(step))
+        return cls(folder, config, steps[-1] if step is None else step)
+
+    @property
+    def steps(self) -> list[int]:
+        """The steps that have a snapshot, in order."""
+        return Snapshots(self.folder).steps()
+
+    @property
+    def history(self) -> list[dict[str, float]]:
+        """The recorded steps: step, loss, reconstruction and the objective's terms."""
+        return read_history(self.folder / "history.jsonl")
+
+    @functools.cached_property
+    def model(self) -> Model:
+        """The networks with the snapshot's weights."""
+        model = Model(self.config, self.dataset.image_shape)
+        path = Snapshots(self.folder).path(self.step) / "weights.npz"
+        model.load(read_arrays(path), str(path))
+        return model
+
+    def encode(self, images: Images) -> Posterior:
+        """Encode images.
+
+        Args:
+            images: uint8, shape (n, H, W, C), as the run's dataset gives them.
+
+        Returns:
+            ``mean`` and ``log_variance`` of the posterior, float32 (n, latents).
+
+        Raises:
+            InvalidInput: not uint8 images of the right shape.
+        """
+        return self.model.encode(self._checked(images))
+
+    def decode(self, codes: ArrayLike) -> NDArray[np.float32]:
+        """Decode codes.
+
+        Args:
+            codes: shape (n, latents).
+
+        Returns:
+            float32 images in [0, 1], shape (n, H, W, C).
+
+        Raises:
+            InvalidInput: the shape is wrong.
+        """
+        array = np.asarray(codes, np.float32)
+        if array.ndim != 2 or array.shape[1] != self.config.latents or not len(array):
+            raise InvalidInput("codes", expected=f"shape (n, {self.config.latents})", received=f"shape {array.shape}")
+        return self.model.decode(array)
+
+    def activations(self, images: Images) -> dict[str, NDArray[np.float32]]:
+        """Take the activations of every layer.
+
+        Args:
+            images: uint8, shape (n, H, W, C).
+
+        Returns:
+            Layer -> float32 (n, p), in order from ``input`` to ``output``. The noise of ``sampled`` is always the same.
+
+        Raises:
+            InvalidInput: not uint8 images of the right shape.
+        """
+        images = self._checked(images)
+        noise = generator(self.config.seed, 0).standard_normal((len(images), self.config.latents), np.float32)
+        return self.model.activations(images, noise)
+
+    def encode_rows(self, rows: Sequence[int] | Indices) -> NDArray[np.float32]:
+        """Encode rows of the run's dataset.
+
+        Args:
+            rows: rows, int (n,).
+
+        Returns:
+            Posterior means, float32 (n, latents).
+        """
+        return np.concatenate([self.encode(images).mean for _, images in self.dataset.batches(rows, size=ENCODED)])
+
+    def encode_task(self) -> Path:
+        """Encode the leaderboard's rows of the run's dataset into ``codes.npz``.
+
+        Returns:
+            The file's path.
+
+        Raises:
+            InvalidInput: the run is not finished, or the file cannot be written.
+        """
+        self._finished()
+        indices = task_rows(self.dataset)
+        path = self.folder / "codes.npz"
+        write_arrays(path, {"indices": indices, "codes": self.encode_rows(indices)})
+        return path
+
+    def write_activations(self, rows: Sequence[int] | Indices, path: str | os.PathLike[str] | None = None) -> Path:
+        """Write the activations of every layer for some rows of the dataset.
+
+        Args:
+            rows: rows, int (n,). The convolutional architecture takes about 0.4 MB per image.
+            path: where to; ``activations.npz`` in the run folder if None.
+
+        Returns:
+            The file's path.
+
+        Raises:
+            InvalidInput: rows that do not exist, or a file that cannot be written.
+        """
+        indices = self.dataset.rows(rows)
+        found = self.activations(self.dataset.images(indices))
+        path = self.folder / "activations.npz" if path is None else Path(path)
+        write_arrays(path, {"layers": np.array(list(found)), "indices": indices, **found})
+        return path
+
+    def _finished(self) -> None:
+        if self.step != self.config.steps:
+            raise InvalidInput(
+                str(self.folder),
+                expected=f"a finished run of {self.config.steps} steps",
+                received=f"step {self.step}",
+                remedy="Resume the run first.",
+            )
+
+    def _checked(self, images: Images) -> Images:
+        array = np.asarray(images)
+        if array.dtype != np.uint8 or array.ndim != 4 or array.shape[1:] != self.dataset.image_shape or not len(array):
+            raise InvalidInput(
+                "images",
+                expected=f"uint8 of shape (n, {', '.join(map(str, self.dataset.image_shape))})",
+                received=f"{array.dtype} of shape {array.shape}",
+            )
+        return array
+
+
+def read_config(folder: Path) -> RunConfig:
+    """Read a run folder's config.
+
+    Raises:
+        DamagedFile: the folder or the file is missing, or the file does not hold a config.
+    """
+    path = folder / "config.json"
+    try:
+        return RunConfig.read(path)
+    except (InvalidInput, LookupError) as error:
+        raise DamagedFile(str(path), expected="a run's config", received=str(error)) from error
+
+
+def task_rows(dataset: Dataset) -> Indices:
+    """Give the rows that the leaderboard scores: those that ``codes.npz`` must hold, in its order."""
+    from leaderboard import protocol
+
+    rows: Indices = np.asarray(protocol.task(dataset.id).indices, np.int64)
+    return rows
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove what a killed process left under temporary names."""
+    leftovers: Iterable[Path] = [*folder.glob(".*.part"), *folder.glob("snapshots/.*.part")]
+    for path in leftovers:
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)

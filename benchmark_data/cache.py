@@ -1,0 +1,427 @@
+"""The prepared form of a dataset on disk: pixels that can be read at random, labels, and where they came from.
+
+A prepared dataset is a folder that appears in one step when it is complete. It holds ``meta.json``, the pixels in one
+of three encodings, ``labels.npy`` where labels are no full grid, and one ``extra_<name>.npy`` for each extra array.
+
+========  ==============================  ==========================================================================
+raw       ``images.npy``                  uint8 (n, H, W, C), memory-mapped: any row costs one copy
+bits      ``bits.npy``                    black and white images, 8 pixels to the byte: an eighth of the space
+files     ``files.bin``, ``files.npy``    PNG or JPEG files end to end, and the place and length of each: large
+                                          photographs would take twenty times the space as pixels
+========  ==============================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import math
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.factors import Indices
+from benchmark_data.files import read_json, unwritable
+
+if TYPE_CHECKING:
+    import PIL.Image
+
+    from benchmark_data.sources import Images
+
+Encoding: TypeAlias = Literal["raw", "bits", "files"]
+
+CHUNK = 4096
+"""Images that are written or summed at a time, at most."""
+
+CACHE = "OFFAXIS_CACHE"
+"""Environment variable: the folder that holds downloads and prepared datasets."""
+
+
+class Extra(NamedTuple):
+    """An array that a dataset has beside images and factors: rotations, landmarks, identities.
+
+    ``shape`` is the shape of one row, without the row axis; ``dtype`` a numpy name; ``meaning`` a phrase.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    meaning: str
+
+
+def root() -> Path:
+    """Give the folder of downloads and prepared datasets: ``$OFFAXIS_CACHE``, or the user's cache folder."""
+    import platformdirs
+
+    return Path(os.environ.get(CACHE) or platformdirs.user_cache_dir("offaxis"))
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time prepare ``folder``; the others wait.
+
+    Args:
+        folder: the folder to be made. What a killed process left of an earlier attempt is removed.
+
+    Raises:
+        InvalidInput: the lock file cannot be written.
+    """
+    import filelock
+
+    from benchmark_data import console
+
+    lock = filelock.FileLock(folder.with_name(f".{folder.name}.lock"))
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            console.err.print(f"another process is preparing {folder}; waiting for it", highlight=False)
+            lock.acquire()
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    try:
+        for remains in folder.parent.glob(f".{folder.name}.*.part"):
+            shutil.rmtree(remains, ignore_errors=True)
+        yield
+    finally:
+        lock.release()
+
+
+def require_space(folder: Path, needed: int) -> None:
+    """Check the free space before a long download rather than after it.
+
+    Args:
+        folder: where the bytes will be written; it need not exist yet.
+        needed: bytes.
+
+    Raises:
+        InvalidInput: the disk has less.
+    """
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    free = shutil.disk_usage(existing).free
+    if free < needed:
+        raise InvalidInput(
+            str(folder),
+            expected=f"{needed / 2**30:.1f} GiB of free space",
+            received=f"{free / 2**30:.1f} GiB",
+            remedy=f"Free some space, or set {CACHE} to a folder on another disk.",
+        )
+
+
+class Writer:
+    """Fills a folder with a dataset, row by row, in any order.
+
+    Args:
+        folder: the folder to make, temporary until it is complete.
+        name: the dataset, for messages.
+        rows: images to come.
+        shape: (height, width, channels).
+        encoding: how pixels are kept.
+        columns: columns of the label table; 0 where labels are a full grid and need no table.
+        extras: further arrays.
+        counted: the rows whose pixels enter `means`.
+        advance: is told how many images were written.
+
+    ``notes`` is for what a reader found out and wants recorded in ``meta.json``.
+
+    Example:
+        >>> import tempfile
+        >>> writer = Writer(Path(tempfile.mkdtemp()) / "made", name="squares", rows=2, shape=(4, 4, 1), encoding="bits")
+        >>> writer.images(np.array([1, 0]), np.full((2, 4, 4, 1), 255, np.uint8))
+        >>> writer.finish()
+        >>> sorted(path.name for path in writer.folder.iterdir())
+        ['bits.npy']
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        name: str,
+        rows: int,
+        shape: tuple[int, int, int],
+        encoding: Encoding = "raw",
+        columns: int = 0,
+        extras: Mapping[str, Extra] | None = None,
+        counted: range = range(0),
+        advance: Any = lambda count: None,
+    ) -> None:
+        self.folder, self.rows, self.shape, self.encoding = folder, rows, shape, encoding
+        self._images = f"images of {name}"
+        self.notes: dict[str, object] = {}
+        self._advance = advance
+        self._counted = counted
+        self._sums = np.zeros(shape[2], np.uint64)
+        self._written = np.zeros(rows, bool)
+        self._labels = np.zeros((rows, columns), np.int32) if columns else None
+        self._labelled = np.zeros(rows, bool)
+        self._extras = {name: np.zeros((rows, *e.shape), e.dtype) for name, e in (extras or {}).items()}
+        folder.mkdir(parents=True)
+        self._start = 0
+        self._stream: IO[bytes]
+        if encoding == "files":
+            self._places = np.zeros((rows, 2), np.int64)
+            self._stream = (folder / "files.bin").open("wb")
+        else:
+            if encoding == "bits" and math.prod(shape) % 8:
+                raise InvalidInput("bits", expected="images of a multiple of 8 pixels", received=f"{shape}")
+            row = shape if encoding == "raw" else (math.prod(shape) // 8,)
+            path = folder / ("images.npy" if encoding == "raw" else "bits.npy")
+            # Rows go through a file, not the map: pages of a map that were written count as this process's memory.
+            self._start = np.lib.format.open_memmap(path, "w+", np.uint8, (rows, *row)).offset
+            self._stream = path.open("r+b")
+
+    def images(self, rows: Indices, images: NDArray[np.uint8]) -> None:
+        """Write pixels.
+
+        Args:
+            rows: int64, shape (n,), at most a few thousand.
+            images: uint8, shape (n, H, W, C); 0 and 255 only where the encoding is ``bits``.
+
+        Raises:
+            DamagedFile: the images have another dtype or shape, are not black and white, or a row comes twice.
+        """
+        self._claim(rows)
+        if images.dtype != np.uint8 or images.shape != (len(rows), *self.shape):
+            raise DamagedFile(
+                self._images,
+                expected=f"uint8 of shape {(len(rows), *self.shape)}",
+                received=f"{images.dtype} of shape {images.shape}",
+            )
+        flat = images.reshape(len(rows), -1)
+        if self._counted:
+            counted = slice(None) if len(self._counted) == self.rows else np.isin(rows, self._counted)
+            # Rows first, in 32 bits: forty times as fast as one sum over all axes in 64.
+            columns = flat[counted].sum(axis=0, dtype=np.uint32).reshape(-1, self.shape[2])
+            self._sums += columns.sum(axis=0, dtype=np.uint64)
+        if self.encoding == "bits":
+            if not ((flat == 0) | (flat == 255)).all():
+                raise DamagedFile(self._images, expected="black and white pixels", received="shades of grey")
+            flat = np.packbits(flat, axis=1)
+        stride = flat.shape[1]
+        if (np.diff(rows) == 1).all():
+            self._put(self._start + int(rows[0]) * stride, flat)
+        else:
+            for row, image in zip(rows.tolist(), flat, strict=True):
+                self._put(self._start + row * stride, image)
+        self._advance(len(rows))
+
+    def file(self, row: int, content: bytes) -> None:
+        """Write one image as the PNG or JPEG file that it came in.
+
+        Args:
+            row: its row.
+            content: the file.
+
+        Raises:
+            DamagedFile: the row comes twice, the file is no image, or the image has another size.
+        """
+        self._claim(np.array([row]))
+        height, width, channels = self.shape
+        with decoded(content) as image:
+            if image.size != (width, height):
+                raise DamagedFile(
+                    self._images,
+                    expected=f"{width} x {height} pixels",
+                    received=f"{image.size[0]} x {image.size[1]} in row {row}",
+                )
+            if row in self._counted:
+                self._sums += pixels(image, channels).sum(axis=(0, 1), dtype=np.uint64)
+        self._places[row] = self._start, len(content)
+        self._put(self._start, np.frombuffer(content, np.uint8))
+        self._start += len(content)
+        self._advance(1)
+
+    def labels(self, rows: Indices, labels: NDArray[np.integer]) -> None:
+        """Set class ids. Where labels are a grid there is no table, and nothing happens.
+
+        Args:
+            rows: int64, shape (n,).
+            labels: class ids, int, shape (n, F).
+        """
+        if self._labels is not None:
+            self._labels[rows], self._labelled[rows] = labels, True
+
+    def extra(self, name: str, rows: Indices, values: NDArray[Any]) -> None:
+        """Set rows of an extra array.
+
+        Args:
+            name: which one.
+            rows: int64, shape (n,).
+            values: shape (n, *shape).
+        """
+        self._extras[name][rows] = values
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """The mean of each channel over the counted rows, in [0, 1]."""
+        count = max(1, len(self._counted)) * self.shape[0] * self.shape[1]
+        return self._sums.astype(np.float64) / (255.0 * count)
+
+    def finish(self) -> None:
+        """Close the files and check that every row came.
+
+        Raises:
+            DamagedFile: rows are missing.
+        """
+        self._stream.close()
+        missing = np.flatnonzero(~self._written | (~self._labelled if self._labels is not None else False))
+        if len(missing):
+            raise DamagedFile(
+                self._images,
+                expected=f"{self.rows:,} images with labels",
+                received=f"{self.rows - len(missing):,}; row {missing[0]} is the first that is missing",
+            )
+        if self.encoding == "files":
+            np.save(self.folder / "files.npy", self._places)
+        if self._labels is not None:
+            np.save(self.folder / "labels.npy", self._labels)
+        for name, array in self._extras.items():
+            np.save(self.folder / f"extra_{name}.npy", array)
+
+    def close(self) -> None:
+        """Close the files, complete or not."""
+        self._stream.close()
+
+    def _claim(self, rows: Indices) -> None:
+        """Take note that rows are written: each of them once."""
+        if rows.min() < 0 or rows.max() >= self.rows:
+            raise DamagedFile(
+                self._images, expected=f"rows in [0, {self.rows - 1}]", received=f"rows in [{rows.min()}, {rows.max()}]"
+            )
+        if self._written[rows].any() or len(np.unique(rows)) != len(rows):
+            raise DamagedFile(self._images, expected="each row once", received="a row that comes twice")
+        self._written[rows] = True
+
+    def _put(self, place: int, content: NDArray[np.uint8]) -> None:
+        try:
+            self._stream.seek(place)
+            self._stream.write(np.ascontiguousarray(content).data)
+        except OSError as error:
+            raise unwritable(self.folder, error) from error
+
+
+class Store:
+    """Reads a prepared dataset. Opening it reads no pixels.
+
+    Args:
+        folder: the prepared folder.
+
+    Raises:
+        DamagedFile: a file of it is missing, or is not what ``meta.json`` says.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.meta: dict[str, Any] = read_json(folder / "meta.json")
+        try:
+            self.rows: int = self.meta["rows"]
+            self.shape: tuple[int, int, int] = tuple(self.meta["image_shape"])
+            self.encoding: Encoding = self.meta["encoding"]
+        except KeyError as error:
+            raise self._damaged(f"no {error} in meta.json") from error
+        if self.encoding == "files":
+            self._places = self._array("files")
+            self._bytes = np.memmap(folder / "files.bin", np.uint8, "r")
+            if len(self._bytes) < int(self._places.sum(axis=1).max()):
+                raise self._damaged("a files.bin that was cut off")
+        else:
+            self._pixels = self._array("images" if self.encoding == "raw" else "bits")
+        if len(self._places if self.encoding == "files" else self._pixels) != self.rows:
+            raise self._damaged("another number of images")
+
+    def images(self, rows: Indices) -> Images:
+        """Give images by row, in any order.
+
+        Args:
+            rows: int64, shape (n,), each in [0, rows).
+
+        Returns:
+            uint8, shape (n, H, W, C), a new array.
+        """
+        if self.encoding == "raw":
+            return self._pixels[rows]
+        if self.encoding == "bits":
+            eight: NDArray[np.uint8] = _octets()[self._pixels[rows]].view(np.uint8)
+            return eight.reshape(len(rows), *self.shape)
+        out = np.empty((len(rows), *self.shape), np.uint8)
+        for i, (start, length) in enumerate(self._places[rows].tolist()):
+            with decoded(self._bytes[start : start + length].tobytes()) as image:
+                out[i] = pixels(image, self.shape[2])
+        return out
+
+    def labels(self) -> NDArray[np.integer]:
+        """Give the whole label table, int, shape (rows, F)."""
+        return self._array("labels")
+
+    def extra(self, name: str) -> NDArray[Any]:
+        """Give an extra array, memory-mapped, shape (rows, ...)."""
+        return self._array(f"extra_{name}")
+
+    def _array(self, name: str) -> NDArray[Any]:
+        try:
+            array: np.memmap[Any, Any] = np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise self._damaged(f"{name}.npy: {error}") from error
+        return np.asarray(array)
+
+    def _damaged(self, received: str) -> DamagedFile:
+        return DamagedFile(
+            str(self.folder),
+            expected="a prepared dataset",
+            received=received,
+            remedy="Remove the folder and prepare the dataset again.",
+        )
+
+
+@functools.lru_cache(maxsize=64)
+def opened(folder: Path) -> Store:
+    """Open a prepared dataset, once for each process."""
+    return Store(folder)
+
+
+@functools.cache
+def _octets() -> NDArray[np.uint64]:
+    """Give the eight pixels that each byte stands for, as one number of eight bytes."""
+    pixels = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) * np.uint8(255)
+    return pixels.view(np.uint64)[:, 0]
+
+
+@contextlib.contextmanager
+def decoded(content: bytes) -> Iterator[PIL.Image.Image]:
+    """Open a PNG or JPEG file. Pixels are decoded when they are asked for.
+
+    Args:
+        content: the file.
+
+    Raises:
+        DamagedFile: it is no image that Pillow can read, on opening or within the block.
+    """
+    import PIL.Image
+
+    try:
+        with PIL.Image.open(io.BytesIO(content), formats=("PNG", "JPEG")) as image:
+            yield image
+    except (OSError, SyntaxError, PIL.Image.DecompressionBombError) as error:
+        raise DamagedFile("image", expected="a PNG or JPEG file", received=f"{error}") from error
+
+
+def pixels(image: PIL.Image.Image, channels: int) -> Images:
+    """Give the pixels of an image.
+
+    Args:
+        image: an image in any mode.
+        channels: 1 for grey, 3 for RGB; other modes are converted.
+
+    Returns:
+        uint8, shape (H, W, channels).
+    """
+    array = np.asarray(image.convert("L" if channels == 1 else "RGB"), np.uint8)
+    return array.reshape(*array.shape[:2], channels)

@@ -1,0 +1,280 @@
+"""The card of a published folder: what its configs hold, in words for people and in YAML for the Hub.
+
+The card is a pure function of the records that `benchmark_data.hf.publish` writes beside each config's files, so that
+configs can be published in any order, and again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import benchmark_data
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import UnknownName
+
+RECORD = "offaxis.json"
+"""Name of a config's record."""
+
+SHEET = "contact_sheet.png"
+"""Name of a config's contact sheet."""
+
+HUB_LICENCES = frozenset(
+    (
+        "apache-2.0",
+        "bsd-2-clause",
+        "bsd-3-clause",
+        "cc0-1.0",
+        "cc-by-3.0",
+        "cc-by-4.0",
+        "cc-by-sa-3.0",
+        "cc-by-sa-4.0",
+        "cc-by-nc-4.0",
+        "cc-by-nc-sa-4.0",
+        "cc-by-nc-nd-4.0",
+        "cc-by-nd-4.0",
+        "gpl-3.0",
+        "lgpl-3.0",
+        "mit",
+        "odbl",
+        "unlicense",
+    )
+)
+"""Licences that the Hub knows by these names; any other is ``other`` there, with its own name beside it."""
+
+Record: TypeAlias = dict[str, Any]
+
+
+def config_name(dataset: Dataset) -> str:
+    """Give the name of a dataset's config on the Hub, which is also its folder: ``default`` where it has none."""
+    return dataset.config or "default"
+
+
+def record(dataset: Dataset, *, splits: Sequence[Mapping[str, Any]], digests: Any) -> Record:
+    """Say what a config holds.
+
+    Args:
+        dataset: the dataset.
+        splits: for each split ``name``, ``rows``, ``files`` (pattern), ``num_bytes`` and ``download_size``.
+        digests: the ``quick`` and the ``full`` digest, each of ``pixels`` and ``factors``.
+
+    Returns:
+        The content of the file `RECORD`.
+    """
+    return {
+        "schema": 1,
+        "name": dataset.name,
+        "config": config_name(dataset),
+        "default": is_default(dataset),
+        "version": dataset.version,
+        "description": dataset.description,
+        "licence": dataset.licence,
+        "homepage": dataset.homepage,
+        "citation": dataset.citation,
+        "defects": list(dataset.defects),
+        "image_shape": list(dataset.image_shape),
+        "factors": [
+            {"name": f.name, "kind": f.kind, "unit": f.unit, "values": f.as_json(), "labels": list(f.labels)}
+            for f in dataset.space.factors
+        ],
+        "extras": {name: extra.meaning for name, extra in dataset.extras.items()},
+        "splits": list(splits),
+        "digests": digests,
+    }
+
+
+def is_default(dataset: Dataset) -> bool:
+    """Say whether a dataset is the config that its name alone means."""
+    try:
+        return benchmark_data.load(dataset.name).config == dataset.config
+    except UnknownName:
+        return not dataset.config
+
+
+def readme(records: Sequence[Record]) -> str:
+    """Write the card of a folder.
+
+    Args:
+        records: the records of its configs, at least one, all of one dataset; in each also ``features`` in the form of
+            the Hub's YAML, in which the order of keys has a meaning that JSON would lose.
+
+    Returns:
+        Markdown with a YAML head: the content of ``README.md``.
+    """
+    import yaml  # comes with datasets
+
+    records = sorted(records, key=lambda r: natural(r["config"]))
+    main = next((r for r in records if r["default"]), records[0])
+    head = yaml.safe_dump(front_matter(records), sort_keys=False, allow_unicode=True, width=1_000)
+    load = f'"PATH-OR-HUB-ID", "{main["config"]}", split="{main["splits"][0]["name"]}"'
+    tfds_name = f"offaxis_{main['name']}" + ("" if main["config"] == "default" else f"/{main['config']}")
+    several = len(records) > 1
+    lines = [
+        f"# {main['name']}",
+        "",
+        *([] if several else [main["description"], ""]),
+        "Images with known factors of variation, for research on disentangled representations. "
+        f"Homepage: <{main['homepage']}>.",
+        "",
+        "```python",
+        "import datasets",
+        "",
+        f"data = datasets.load_dataset({load})  # or streaming=True",
+        'data[0]["image"], data[0]["index"], data[0]["label_' + main["factors"][0]["name"] + '"]',
+        "```",
+        "",
+        "The same records for TensorFlow Datasets, made on your machine by the package `offaxis`: "
+        f'`import benchmark_data.tfds; tfds.load("{tfds_name}")`.',
+        "",
+        "## Configs",
+        "",
+    ]
+    for r in records:
+        height, width, channels = r["image_shape"]
+        rows = ", ".join(f"{s['name']} {s['rows']:,}" for s in r["splits"])
+        lines += [f"### {r['config']}", ""]
+        lines += [r["description"], ""] if several else []
+        lines += [
+            f"Version {r['version']}; images of {height} x {width} x {channels}; rows: {rows}.",
+            "",
+            f"![Images of {r['config']}]({r['config']}/{SHEET})",
+            "",
+        ]
+    lines += ["## Records", "", *_fields(main), "", "## Factors", ""]
+    for factors, names in _grouped((r["config"], r["factors"]) for r in records):
+        lines += [] if len(names) == len(records) else [f"In {', '.join(names)}:", ""]
+        lines += _table(
+            ("factor", "kind", "size", "values", "unit"),
+            ((f["name"], f["kind"], len(f["values"]), _values(f), f["unit"]) for f in factors),
+        )
+    lines += ["## Known defects", ""]
+    for defects, names in _grouped((r["config"], r["defects"]) for r in records):
+        where = "" if len(names) == len(records) else f"In {', '.join(names)}: "
+        lines += [f"- {where}{defect}" for defect in defects] or [f"- {where}None known."]
+    lines += [
+        "",
+        "## Digests",
+        "",
+        "SHA-256 of the decoded pixels and of the class ids of all rows; `offaxis-data verify --full` recomputes them.",
+        "",
+    ]
+    lines += _table(
+        ("config", "pixels", "factors"),
+        ((r["config"], *(f"`{r['digests']['full'][k]}`" for k in ("pixels", "factors"))) for r in records),
+    )
+    lines += ["## Licence", "", *sorted({r["licence"] for r in records}), "", "## Citation", ""]
+    for citation, _ in _grouped((r["config"], r["citation"]) for r in records):
+        lines += ["```bibtex", citation, "```", ""]
+    return f"---\n{head}---\n\n" + "\n".join(lines).rstrip() + "\n"
+
+
+def front_matter(records: Sequence[Record]) -> dict[str, Any]:
+    """Give the YAML head of a card: configs with their files, features, sizes, licence.
+
+    Args:
+        records: the records, in the order in which configs shall stand.
+
+    Returns:
+        What the Hub and ``datasets.load_dataset`` read.
+    """
+    rows = sum(s["rows"] for r in records for s in r["splits"])
+    licences = sorted({r["licence"] for r in records})
+    licence = licences[0].lower()
+    known = len(licences) == 1 and licence in HUB_LICENCES
+    configs = []
+    infos = []
+    for r in records:
+        files = [{"split": s["name"], "path": s["files"]} for s in r["splits"]]
+        configs.append({"config_name": r["config"], "data_files": files} | ({"default": True} if r["default"] else {}))
+        infos.append(
+            {
+                "config_name": r["config"],
+                "features": r["features"],
+                "splits": [
+                    {"name": s["name"], "num_bytes": s["num_bytes"], "num_examples": s["rows"]} for s in r["splits"]
+                ],
+                "download_size": sum(s["download_size"] for s in r["splits"]),
+                "dataset_size": sum(s["num_bytes"] for s in r["splits"]),
+            }
+        )
+    return {
+        "pretty_name": records[0]["name"],
+        **({"license": licence} if known else {"license": "other", "license_name": " and ".join(licences)}),
+        "size_categories": [_size_category(rows)],
+        "task_categories": ["image-feature-extraction"],
+        "tags": ["disentanglement", "representation-learning", "factors-of-variation", "benchmark"],
+        "configs": configs,
+        "dataset_info": infos,
+    }
+
+
+def evaluation(records: Sequence[Record]) -> str:
+    """Write ``eval.yaml``, which declares a dataset as a benchmark on the Hub: one task for each config.
+
+    Args:
+        records: the records of the folder's configs.
+
+    Returns:
+        The file's content. The scores come from ``offaxis-board``; the Hub accepts the framework once it knows it.
+    """
+    import yaml
+
+    records = sorted(records, key=lambda r: natural(r["config"]))
+    content = {
+        "name": records[0]["name"],
+        "description": "Disentanglement of representations: how well single code dimensions match single factors.",
+        "evaluation_framework": "offaxis",
+        "tasks": [{"id": r["config"], "config": r["config"], "split": r["splits"][0]["name"]} for r in records],
+    }
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1_000))
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Give a sorting key that puts ``spacing_10`` behind ``spacing_9``.
+
+    Example:
+        >>> sorted(["spacing_10", "spacing_9"], key=natural)
+        ['spacing_9', 'spacing_10']
+    """
+    return [(int(part), "") if part.isdigit() else (0, part) for part in name.replace("_", " _ ").split()]
+
+
+def _fields(r: Record) -> list[str]:
+    lines = [
+        "- `image`: PNG.",
+        "- `index`: row of the dataset; records stand in this order.",
+        "- `label_<factor>`: class id with names. `value_<factor>`: value in the factor's unit, float32.",
+    ]
+    return lines + [f"- `extra_{name}`: {meaning}" for name, meaning in r["extras"].items()]
+
+
+def _grouped(pairs: Iterable[tuple[str, Any]]) -> list[tuple[Any, list[str]]]:
+    """Collect the configs that say the same, in order of first appearance."""
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    for config, content in pairs:
+        groups.setdefault(json.dumps(content), (content, []))[1].append(config)
+    return list(groups.values())
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    cells = [header, ["---"] * len(header), *rows]
+    return [f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in cells] + [""]
+
+
+def _values(factor: Mapping[str, Any]) -> str:
+    labels = factor["labels"]
+    return ", ".join(labels if len(labels) <= 8 else [*labels[:3], "...", labels[-1]])
+
+
+def _size_category(rows: int) -> str:
+    """Give the Hub's name for a number of rows.
+
+    Example:
+        >>> _size_category(262_144)
+        '100K<n<1M'
+    """
+    names = ["1", "10", "100", "1K", "10K", "100K", "1M", "10M", "100M", "1B"]
+    power = int(math.log10(max(rows, 1)))
+    return "n<1K" if power < 3 else f"{names[power]}<n<{names[power + 1]}"

@@ -1,0 +1,429 @@
+"""The ``offaxis-data`` command: what datasets there are, what they look like, how far apart their images are."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+import urllib.parse
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import rich.markup
+import rich.table
+import typer
+
+import benchmark_data
+from benchmark_data import console, downloads
+from benchmark_data.console import out
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import Factor, FactorSpace
+from benchmark_data.files import written_atomically
+from benchmark_data.sources import Archive, Cached
+
+if TYPE_CHECKING:
+    from benchmark_data.distances import Matrices, PairDistance
+
+app = console.command_line("Datasets with known factors: list them, look at them, measure them.")
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="A dataset, or one of its configs, such as xysquares/spacing_4.")
+]
+
+
+@app.command("list")
+def list_datasets() -> None:
+    """List every dataset and configuration."""
+    table = rich.table.Table(box=None, pad_edge=False, collapse_padding=True)
+    for column in ("dataset", "images", "shape", "factors", "source", "licence"):
+        table.add_column(column, no_wrap=True, justify="right" if column in ("images", "factors") else "left")
+    for name in benchmark_data.names():
+        for full_name in benchmark_data.configs(name):
+            dataset = benchmark_data.load(full_name)
+            table.add_row(
+                full_name,
+                f"{len(dataset):,}",
+                "x".join(map(str, dataset.image_shape)),
+                str(len(dataset.space.factors)),
+                source_kind(dataset),
+                textwrap.shorten(dataset.licence, 10, placeholder="..."),
+            )
+    out.print(table, highlight=False)
+    say("\noffaxis-data info NAME tells more, offaxis-data sheet NAME shows the images.")
+
+
+@app.command()
+def info(name: Name) -> None:
+    """Show what is known about one dataset: factors, licence, citation, known defects, digest."""
+    dataset = benchmark_data.load(name)
+    configs = benchmark_data.configs(dataset.name)
+    say(f"{dataset.id} {dataset.version}\n{dataset.description}\n")
+    facts = rich.table.Table(box=None, show_header=False, pad_edge=False)
+    facts.add_row("images", f"{len(dataset):,} of shape {dataset.image_shape}, uint8")
+    facts.add_row("splits", ", ".join(f"{split}: {len(rows):,}" for split, rows in dataset.splits.items()))
+    for extra, known in dataset.extras.items():
+        facts.add_row("beside them", f"{extra}: {known.meaning}, {known.dtype} of shape {known.shape}")
+    facts.add_row("configs", ", ".join(configs) if len(configs) > 1 else "this one only")
+    facts.add_row("source", {"download": "archive, to be downloaded"}.get(source_kind(dataset), source_kind(dataset)))
+    for archive in (cached for cached in stores(dataset) if isinstance(cached, Archive)):
+        for download in (download for form in archive.forms for download in form.files):
+            hosts = dict.fromkeys(urllib.parse.urlsplit(url).netloc for url in download.urls)
+            facts.add_row("file", rich.markup.escape(f"{download.name} from {', then '.join(hosts)}. {download.note}"))
+    facts.add_row("licence", dataset.licence + ("" if dataset.redistributable else " (copies may not be published)"))
+    facts.add_row("homepage", dataset.homepage)
+    for defect in dataset.defects:
+        facts.add_row("known defect", rich.markup.escape(defect))
+    if dataset.prepared:
+        digest = dataset.digest()
+        facts.add_row("quick digest", f"pixels {digest.pixels[:16]}, factors {digest.factors[:16]}")
+    out.print(facts, highlight=False)
+    out.print()
+    out.print(factor_table(dataset), highlight=False)
+    say(f"\n{dataset.citation}")
+
+
+@app.command()
+def sheet(
+    name: Name, file: Annotated[Path, typer.Option("--out", metavar="FILE.png", help="The PNG to write.")]
+) -> None:
+    """Draw random images and a traversal of each factor into one PNG."""
+    dataset = benchmark_data.load(name)
+    from benchmark_data import sheets
+
+    picture = sheets.sheet(dataset)
+    with written_atomically(file) as temporary:
+        picture.save(temporary, format="PNG", optimize=True)
+    say(f"{file}: {picture.width} x {picture.height} pixels")
+
+
+Configs = Annotated[list[str] | None, typer.Option("--config", help="A config; may be given several times.")]
+Every = Annotated[bool, typer.Option("--all", help="Every config.")]
+Ray = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Work on this Ray cluster; local starts one on this machine."),
+]
+
+
+@app.command()
+def distances(
+    name: Name,
+    config: Configs = None,
+    every: Every = False,
+    pairs: Annotated[int, typer.Option(min=2, help="Random pairs for each factor.")] = 10_000,
+    traversals: Annotated[int, typer.Option(min=1, help="Random traversals of each factor.")] = 200,
+    factor: Annotated[
+        list[str] | None, typer.Option(help="A factor to traverse; may be given several times; all by default.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the table to this file too.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--matrices", metavar="DIR", help="Write distance matrices and draw them.")
+    ] = None,
+) -> None:
+    """Measure how far apart images are along each factor, as a VAE sees it, beside published figures.
+
+    A distance is the mean squared error of pixels scaled to [0, 1], averaged
+    over random pairs of images that differ in one factor. The correlations
+    compare it with the distance between class ids: near 1, pixels alone put the
+    factor's values in order. "-" stands where they are all equally far apart.
+
+    --matrices writes matrices.csv, correlations.csv and a picture of each
+    config, and one of them side by side if several have the same factors.
+    """
+    datasets = chosen(name, config, every)
+    from benchmark_data import distances as measured
+
+    rows: list[dict[str, object]] = []
+    matrices: dict[str, dict[str, Matrices]] = {}
+    for dataset in datasets:
+        gridded = isinstance(dataset.space, FactorSpace)
+        varying = [each.name for each in dataset.space.factors if each.size > 1]
+        traversed = varying if gridded or folder else []
+        if factor:
+            traversed = [each for each in factor if dataset.space.sizes[dataset.space.column(each)] > 1]
+        matrices[dataset.id] = {}
+        with console.progress() as bars:
+            bar = bars.add_task(f"{dataset.id}: factors traversed", total=len(traversed))
+            for each in traversed:
+                matrices[dataset.id][each] = measured.matrices(dataset, each, traversals=traversals)
+                bars.advance(bar)
+            bar = bars.add_task(f"{dataset.id}: pairs compared", total=pairs * (len(varying) * gridded + 1))
+            found = measured.pair_distances(
+                dataset,
+                pairs=pairs,
+                progress=lambda done: bars.advance(bar, done),  # noqa: B023  called in this turn
+            )
+        if len(datasets) > 1:
+            say(f"\n{dataset.id}" if rows else dataset.id)
+        say(f"mean pixel of each channel, in 0 to 1: {numbers(measured.channel_means(dataset))}")
+        rows += print_distances(dataset, found, matrices[dataset.id])
+    if file is not None:
+        write_table(rows, file)
+    if folder is not None:
+        write_matrices(datasets, matrices, folder)
+
+
+def print_distances(
+    dataset: Dataset, found: Mapping[str, PairDistance], matrices: Mapping[str, Matrices]
+) -> list[dict[str, object]]:
+    """Print how far apart one dataset's images are.
+
+    Returns:
+        What was printed, a row for each factor and one for random pairs.
+    """
+    from benchmark_data import distances as measured
+
+    published_for, published = measured.published(dataset.id)
+    if published:
+        say(f"published for {published_for}: {numbers(measured.PUBLISHED_MEANS[published_for])}")
+    table = rich.table.Table(
+        "factor", "mean distance", "standard error", "published", "Pearson", "Spearman", box=None, pad_edge=False
+    )
+    rows: list[dict[str, object]] = []
+    for factor, distance in found.items():
+        nothing = measured.Correlation(math.nan, math.nan)
+        agreement = measured.correlation(matrices[factor]) if factor in matrices else nothing
+        beside = published.get(factor, math.nan)
+        rows.append(
+            {
+                "dataset": dataset.id,
+                "version": dataset.version,
+                "factor": factor,
+                "mean_distance": distance.mean,
+                "standard_error": distance.error,
+                "pairs": distance.pairs,
+                "published_for": published_for if factor in published else "",
+                "published_distance": beside,
+                **agreement._asdict(),
+            }
+        )
+        figures = [(distance.mean, 5), (distance.error, 5), (beside, 4), *((figure, 3) for figure in agreement)]
+        table.add_row(factor, *("-" if math.isnan(figure) else f"{figure:.{digits}f}" for figure, digits in figures))
+    out.print(table, highlight=False)
+    return rows
+
+
+def write_matrices(datasets: Sequence[Dataset], matrices: Mapping[str, Mapping[str, Matrices]], folder: Path) -> None:
+    """Write distance matrices as numbers and as pictures.
+
+    Args:
+        datasets: the datasets.
+        matrices: full name of each, factor -> the matrices.
+        folder: where to write ``matrices.csv``, ``correlations.csv`` and the pictures.
+    """
+    from benchmark_data import distances as measured
+    from benchmark_data import sheets
+
+    entries: list[dict[str, object]] = []
+    correlations: list[dict[str, object]] = []
+    for dataset in datasets:
+        for factor, (ground_truth, perceived) in matrices[dataset.id].items():
+            known = {"dataset": dataset.id, "version": dataset.version, "factor": factor}
+            agreement = measured.correlation(measured.Matrices(ground_truth, perceived))
+            correlations.append({**known, **agreement._asdict()})
+            entries += (
+                {**known, "first": i, "second": j, "ground_truth": ground_truth[i, j], "perceived": perceived[i, j]}
+                for i in range(len(perceived))
+                for j in range(len(perceived))
+            )
+    write_table(entries, folder / "matrices.csv")
+    write_table(correlations, folder / "correlations.csv")
+    pictures = {full_name.replace("/", "_"): sheets.distance_matrices(m) for full_name, m in matrices.items()}
+    if len(datasets) > 1 and len({tuple(of_one) for of_one in matrices.values()}) == 1:
+        pictures[datasets[0].name] = sheets.perceived_side_by_side(matrices)
+    for stem, picture in pictures.items():
+        with written_atomically(folder / f"{stem}.png") as temporary:
+            picture.save(temporary, format="PNG", optimize=True)
+        say(f"written: {folder / stem}.png")
+
+
+def write_table(rows: Sequence[Mapping[str, object]], file: Path) -> None:
+    """Write rows as CSV."""
+    import pandas as pd
+
+    with written_atomically(file) as temporary:
+        pd.DataFrame(rows).to_csv(temporary, index=False, lineterminator="\n")
+    say(f"written: {file}")
+
+
+@app.command()
+def prepare(
+    name: Name,
+    config: Configs = None,
+    every: Every = False,
+    manual_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", envvar=downloads.MANUAL_DIR, help="Where your own copies of source files lie."),
+    ] = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds without a byte before a mirror is given up.")] = 60.0,
+    discard_downloads: Annotated[
+        bool, typer.Option("--discard-downloads", help="Remove downloaded files once they are prepared.")
+    ] = False,
+) -> None:
+    """Fetch a dataset's files, check them and make them ready to read. Rendered datasets need none of it.
+
+    What is on this machine is not fetched again, and what broke off is resumed.
+    OFFAXIS_CACHE chooses the folder. Your own copies are used where they lie.
+    """
+    for dataset in chosen(name, config, every):
+        dataset.prepare(manual_dir=manual_dir, timeout=timeout, keep_downloads=not discard_downloads)
+        digest = dataset.digest()
+        say(f"{dataset.id} {dataset.version}: {len(dataset):,} images, ready")
+        for cached in stores(dataset):
+            say(f"  in {cached.folder}")
+            for source in cached.store().meta["sources"]:
+                if "sha256" in source:
+                    say(f"  {source['name']}: {source['size']:,} bytes, SHA-256 {source['sha256']}, {source['origin']}")
+                    if source["difference"]:
+                        say(f"  its bytes are not those whose hash was published, but {source['difference']}")
+            for what, found in cached.store().meta["notes"].items():
+                say(f"  {what}: {found}")
+        say(f"  quick digest: pixels {digest.pixels}, factors {digest.factors}")
+
+
+@app.command()
+def build(
+    name: Name,
+    to: Annotated[Path | None, typer.Option(help="TFDS's data_dir; TFDS's own default if not given.")] = None,
+    config: Configs = None,
+    every: Every = False,
+    file_format: Annotated[str | None, typer.Option(help="array_record (default), tfrecord or parquet.")] = None,
+    ray: Ray = None,
+) -> None:
+    """Build files for TensorFlow Datasets, which `tfds.load` and `tfds.data_source` then read."""
+    datasets = chosen(name, config, every)
+    from benchmark_data import encoding, tfds
+
+    with encoding.on_ray(ray):
+        for dataset in datasets:
+            folder = tfds.build(dataset, to, file_format=file_format)
+            out.print(f"{dataset.id}: {folder}", markup=False, highlight=False)
+
+
+@app.command()
+def publish(
+    name: Name,
+    to: Annotated[Path, typer.Option(help="The folder to write; configs of one dataset share it.")],
+    config: Configs = None,
+    every: Every = False,
+    ray: Ray = None,
+) -> None:
+    """Write a folder for the Hugging Face Hub: Parquet files and a card, to load without any code of ours."""
+    datasets = chosen(name, config, every)
+    from benchmark_data import encoding, hf
+
+    for dataset in datasets:
+        hf.check_publishable(dataset, to)
+    for dataset in datasets:
+        total = sum(len(rows) for rows in dataset.splits.values()) + len(dataset)
+        with encoding.on_ray(ray), console.progress() as bars:
+            bar = bars.add_task(f"{dataset.id}: rows written and hashed", total=total)
+            hf.publish(dataset, to, progress=lambda rows: bars.advance(bar, rows))  # noqa: B023  called in this turn
+        out.print(f"{dataset.id}: {to / (dataset.config or 'default')}", markup=False, highlight=False)
+    out.print(
+        f"Upload it with: hf upload --repo-type dataset YOU/{datasets[0].name} {to}", markup=False, highlight=False
+    )
+
+
+@app.command()
+def verify(
+    name: Name,
+    tfds: Annotated[Path | None, typer.Option(help="Compare the copy in this data_dir of TFDS.")] = None,
+    hf: Annotated[Path | None, typer.Option(help="Compare the copy in this folder made by `publish`.")] = None,
+    config: Configs = None,
+    every: Every = False,
+    full: Annotated[bool, typer.Option("--full", help="Read every row instead of 1,024.")] = False,
+    ray: Ray = None,
+) -> None:
+    """Recompute pixel and factor digests of a dataset and of its copies. Exit with 1 if they differ."""
+    from benchmark_data import encoding
+    from benchmark_data.verify import Kind
+    from benchmark_data.verify import verify as findings_of
+
+    given: list[tuple[Kind, Path | None]] = [("tfds", tfds), ("hf", hf)]
+    copies = [(kind, path) for kind, path in given if path is not None]
+    table = rich.table.Table("dataset", "copy", "pixels", "factors", "result", box=None, pad_edge=False)
+    wrong = 0
+    for dataset in chosen(name, config, every):
+        rows = len(dataset) if full else len(dataset.quick_rows())
+        with encoding.on_ray(ray), console.progress() as bars:
+            bar = bars.add_task(f"{dataset.id}: rows hashed", total=rows * (1 + len(copies)))
+            found = findings_of(dataset, copies, full=full, progress=lambda n: bars.advance(bar, n))  # noqa: B023
+        for finding in found:
+            hashes = [h[:16] for h in finding.digest] if finding.digest else ["", ""]
+            table.add_row(dataset.id, finding.copy, *hashes, rich.markup.escape(finding.problem or "ok"))
+            wrong += bool(finding.problem)
+    out.print(table, highlight=False)
+    raise typer.Exit(int(wrong > 0))
+
+
+def chosen(name: str, configs: Sequence[str] | None, every: bool) -> list[Dataset]:
+    """Give the datasets that a command shall work on.
+
+    Args:
+        name: a dataset, or one of its configs.
+        configs: configs, where ``name`` names none; the default one if None.
+        every: all configs instead.
+
+    Returns:
+        One or more datasets.
+
+    Raises:
+        UnknownName: there is no such dataset or config.
+        InvalidInput: the config is said twice.
+    """
+    if sum(("/" in name, bool(configs), every)) > 1:
+        raise InvalidInput(
+            "config", expected="one of NAME/CONFIG, --config and --all", received="more than one of them"
+        )
+    if every:
+        return [benchmark_data.load(full_name) for full_name in benchmark_data.configs(name)]
+    return [benchmark_data.load(f"{name}/{config}") for config in configs] if configs else [benchmark_data.load(name)]
+
+
+def factor_table(dataset: Dataset) -> rich.table.Table:
+    """Make a table of a dataset's factors: name, kind, number of values, values, unit."""
+    table = rich.table.Table("factor", "kind", "size", "values", "unit", box=None, pad_edge=False)
+    for factor in dataset.space.factors:
+        table.add_row(factor.name, factor.kind, str(factor.size), value_range(factor), factor.unit)
+    return table
+
+
+def value_range(factor: Factor) -> str:
+    """Describe a factor's values in a few words: its labels where they are names, else first, second and last."""
+    shown = factor.labels if factor.size <= 6 else (*factor.labels[:2], "...", factor.labels[-1])
+    return ", ".join(shown)
+
+
+def source_kind(dataset: Dataset) -> str:
+    """Say in a word where images come from: computed, on this machine's disk, or still to be downloaded."""
+    if not dataset.prepared:
+        return "download"
+    return "on disk" if stores(dataset) else "rendered"
+
+
+def stores(dataset: Dataset) -> list[Cached]:
+    """List the prepared forms that a dataset reads from, or is made from, the first source first."""
+    found = [dataset.source] if isinstance(dataset.source, Cached) else []
+    # Sources that take from others hold them as fields.
+    for part in vars(dataset.source).values():
+        if isinstance(part, Dataset | Cached):
+            found = [*(stores(part) if isinstance(part, Dataset) else [part]), *found]
+    return found
+
+
+def numbers(values: Iterable[float]) -> str:
+    """Write numbers in [0, 1] side by side."""
+    return ", ".join(f"{value:.6f}" for value in values)
+
+
+def say(text: str) -> None:
+    """Print plain text: no markup, no colours."""
+    out.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def main() -> None:
+    """Run the command."""
+    console.run(app)

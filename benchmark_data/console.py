@@ -1,0 +1,76 @@
+"""What the project's commands share: one-line errors, exit codes, progress bars.
+
+Exit codes: 0 done; 1 a check failed (a digest differs, a submission is invalid); 2 the user can mend it (a wrong name,
+a file that is not there); 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import rich.console
+import rich.progress
+import typer
+
+from benchmark_data.errors import OffaxisError
+
+out = rich.console.Console()
+"""Results go here: standard output."""
+
+err = rich.console.Console(stderr=True)
+"""Errors and progress go here: standard error."""
+
+
+def run(app: typer.Typer) -> None:
+    """Run a command-line application; report the user's errors in one line, without a traceback.
+
+    Args:
+        app: the application. It should be made with ``command_line``.
+    """
+    try:
+        app()
+    except OffaxisError as error:
+        err.print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        err.print("interrupted", style="red")
+        sys.exit(130)
+
+
+def command_line(summary: str) -> typer.Typer:
+    """Make a command-line application with the project's habits.
+
+    Args:
+        summary: what the command is for; the first thing that ``--help`` says.
+
+    Returns:
+        An application to add commands to.
+    """
+    return typer.Typer(
+        help=summary,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def progress(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
+    """Make a progress display: description, bar, done of all, then the given columns, time gone and time left.
+
+    Args:
+        *columns: more to show, such as a rate or a loss.
+
+    Returns:
+        A display to use in a ``with`` block. It writes to standard error.
+    """
+    return rich.progress.Progress(
+        rich.progress.TextColumn("{task.description}"),
+        rich.progress.BarColumn(),
+        rich.progress.MofNCompleteColumn(),
+        *columns,
+        rich.progress.TimeElapsedColumn(),
+        rich.progress.TimeRemainingColumn(),
+        console=err,
+    )

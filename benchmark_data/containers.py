@@ -1,0 +1,243 @@
+"""Reading archives that others made: in place, as streams, with limits.
+
+Nothing is ever extracted to disk, so that no member name and no link can reach outside a folder; no member is read that
+claims more than its limit; no pickle is opened. Whatever is wrong with a file becomes `DamagedFile`, with its name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data.errors import DamagedFile, OffaxisError
+
+MEMBER_LIMIT = 2**30
+"""Bytes that a member read as a whole may have, at most."""
+
+TOTAL_LIMIT = 2**36
+"""Bytes that a compressed stream may unpack to, at most."""
+
+SLAB = 2**26
+"""Bytes to hold at a time when an array is read in slabs."""
+
+
+@contextlib.contextmanager
+def reading(path: Path, *errors: type[Exception]) -> Iterator[None]:
+    """Turn whatever goes wrong while ``path`` is read into `DamagedFile`.
+
+    Args:
+        path: the file being read.
+        *errors: further exceptions that its format's reader raises.
+
+    Raises:
+        DamagedFile: the block met a broken archive, a missing member, a wrong header, an early end.
+    """
+    broken: tuple[type[Exception], ...] = (
+        OSError,
+        EOFError,
+        KeyError,
+        ValueError,
+        NotImplementedError,
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        zlib.error,
+        *errors,
+    )
+    try:
+        yield
+    except broken as error:
+        if isinstance(error, OffaxisError):
+            raise
+        raise damaged(path, "an archive that can be read", f"{type(error).__name__}: {error}") from error
+
+
+def damaged(path: Path, expected: str, received: str) -> DamagedFile:
+    """Make the error for a source file that does not hold what it should."""
+    return DamagedFile(
+        str(path),
+        expected=expected,
+        received=received,
+        remedy="Remove the file and fetch it again, or use another copy.",
+    )
+
+
+class Slabs(NamedTuple):
+    """An array that comes a slab of rows at a time: its whole shape, its dtype, and (first row, slab) in order."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    slabs: Iterator[tuple[int, NDArray[Any]]]
+
+    def required(self, path: Path, name: str, shape: tuple[int, ...], kind: str) -> Slabs:
+        """Check the shape and the kind of numbers before anything is read.
+
+        Args:
+            path: the file, for the message.
+            name: the array's name, for the message.
+            shape: the shape that it must have.
+            kind: the kinds of dtype that will do, as letters: ``u`` and ``i`` for integers, ``f`` for floats.
+
+        Returns:
+            Itself.
+
+        Raises:
+            DamagedFile: it has another shape or dtype.
+        """
+        if self.shape != shape or self.dtype.kind not in kind:
+            raise damaged(path, f"{name} of shape {shape} and kind {kind}", f"{self.dtype} of shape {self.shape}")
+        return self
+
+
+def npz_slabs(path: Path, name: str) -> Slabs:
+    """Read one array of an npz file in slabs, without holding it whole and without pickle.
+
+    Args:
+        path: the npz file, its members stored or deflated.
+        name: the array's name.
+
+    Returns:
+        The array in slabs along its first axis.
+
+    Raises:
+        DamagedFile: no npz file, no such array, an array of Python objects, or fewer bytes than its header says.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "data.npz"
+        >>> np.savez(path, images=np.zeros((3, 2, 2), np.uint8))
+        >>> array = npz_slabs(path, "images")
+        >>> array.shape, [(start, slab.shape) for start, slab in array.slabs]
+        ((3, 2, 2), [(0, (3, 2, 2))])
+    """
+    with reading(path), zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
+        shape, dtype = _npy_header(path, name, stream)
+
+    def slabs() -> Iterator[tuple[int, NDArray[Any]]]:
+        row_bytes = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
+        step = max(1, SLAB // max(1, row_bytes))
+        with reading(path), zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
+            _npy_header(path, name, stream)
+            for start in range(0, shape[0], step):
+                rows = min(step, shape[0] - start)
+                content = stream.read(rows * row_bytes)
+                if len(content) != rows * row_bytes:
+                    raise damaged(path, f"{shape[0]} rows in {name}", f"an end in or after row {start}")
+                yield start, np.frombuffer(content, dtype).reshape(rows, *shape[1:])
+            if stream.read(1):  # Reading on to the end is also what makes zipfile compare the CRC.
+                raise damaged(path, f"{shape[0]} rows in {name}", "more bytes than its header says")
+
+    return Slabs(shape, dtype, slabs())
+
+
+def _npy_header(path: Path, name: str, stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    version = np.lib.format.read_magic(stream)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read(stream)
+    if dtype.hasobject or not shape or (fortran and len(shape) > 1):
+        received = "Python objects" if dtype.hasobject else f"shape {shape}{', column by column' if fortran else ''}"
+        raise damaged(path, f"numbers in {name}, row by row", received)
+    return shape, dtype
+
+
+def hdf5_slabs(path: Path, name: str, *, row_bytes: int = 0) -> Slabs:
+    """Read one array of an HDF5 file in slabs that follow its chunks.
+
+    Args:
+        path: the HDF5 file.
+        name: the array's name. It must lie in this file: links to other files are refused.
+        row_bytes: what a row takes in memory; taken from the array if 0.
+
+    Returns:
+        The array in slabs along its first axis.
+
+    Raises:
+        DamagedFile: no HDF5 file, no such array, or one that lies in another file.
+        MissingExtra: h5py is not installed.
+    """
+    with _hdf5_array(path, name) as array:
+        shape, dtype, chunks = array.shape, array.dtype, array.chunks
+    row_bytes = row_bytes or int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
+    step = max(1, SLAB // max(1, row_bytes))
+    if chunks:
+        # A chunk is unpacked as a whole: a slab that ends within one would unpack it twice.
+        step = max(chunks[0], step // chunks[0] * chunks[0])
+
+    def slabs() -> Iterator[tuple[int, NDArray[Any]]]:
+        with _hdf5_array(path, name) as array:
+            for start in range(0, shape[0], step):
+                yield start, array[start : start + step]
+
+    return Slabs(shape, dtype, slabs())
+
+
+@contextlib.contextmanager
+def _hdf5_array(path: Path, name: str) -> Iterator[Any]:
+    import h5py
+
+    with reading(path), h5py.File(path, "r") as file:
+        link = file.get(name, getlink=True)
+        array = file[name] if isinstance(link, h5py.HardLink) else None
+        if not isinstance(array, h5py.Dataset) or array.external or array.is_virtual or not array.shape:
+            raise damaged(path, f"an array {name} in this file", f"{array if array is not None else link!r}")
+        yield array
+
+
+def zip_members(path: Path, wanted: Callable[[str], bool], *, limit: int = MEMBER_LIMIT) -> Iterator[tuple[str, bytes]]:
+    """Read members of a zip file, in its own order.
+
+    Args:
+        path: the zip file.
+        wanted: is asked for each member's name.
+        limit: bytes that a member may have.
+
+    Yields:
+        (name, content) of each wanted file.
+
+    Raises:
+        DamagedFile: no zip file, a wrong checksum, or a member over the limit.
+    """
+    with reading(path), zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            if not info.is_dir() and wanted(info.filename):
+                if info.file_size > limit:
+                    raise damaged(path, f"members of at most {limit:,} bytes", f"{info.filename} of {info.file_size:,}")
+                yield info.filename, archive.read(info)
+
+
+def tar_members(path: Path, wanted: Callable[[str], bool], *, limit: int = MEMBER_LIMIT) -> Iterator[tuple[str, bytes]]:
+    """Read members of a tar file, compressed or not, in its own order and in one pass.
+
+    Args:
+        path: the tar file.
+        wanted: is asked for each member's name, without a leading ``./``.
+        limit: bytes that a member may have.
+
+    Yields:
+        (name, content) of each wanted file.
+
+    Raises:
+        DamagedFile: no tar file, an early end, a wanted member that is a link, or one over the limit.
+    """
+    total = 0
+    with reading(path), tarfile.open(path, "r|*") as archive:
+        for member in archive:
+            name = member.name.removeprefix("./")
+            total += member.size
+            if total > TOTAL_LIMIT:
+                raise damaged(path, f"at most {TOTAL_LIMIT:,} bytes unpacked", f"{total:,} or more")
+            if member.isdir() or not wanted(name):
+                continue
+            stream = archive.extractfile(member) if member.isreg() else None
+            if stream is None:
+                raise damaged(path, f"{name} to be a file", "a link or a device")
+            if member.size > limit:
+                raise damaged(path, f"members of at most {limit:,} bytes", f"{name} of {member.size:,}")
+            yield name, stream.read()

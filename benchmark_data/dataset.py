@@ -1,0 +1,335 @@
+"""A dataset: factors, pixels and what is known about them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data import draws
+from benchmark_data.cache import Extra
+from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
+from benchmark_data.factors import FactorSpace, FactorTable, Indices
+from benchmark_data.sources import Images, Source
+
+Rows: TypeAlias = Sequence[int] | Indices
+
+CHUNK = 4096
+"""Images per block of a digest. Part of the digest's definition: changing it changes every digest."""
+
+
+class Digest(NamedTuple):
+    """SHA-256 of a dataset's decoded pixels and of its class ids, in hexadecimal.
+
+    Each is the hash of the hashes of blocks of `CHUNK` rows, so that blocks can be hashed on many machines.
+    Pixels are hashed as uint8 in (n, H, W, C) order, class ids as little-endian int64 in (n, F) order.
+    """
+
+    pixels: str
+    factors: str
+
+    @classmethod
+    def of(cls, blocks: Iterable[Digest]) -> Digest:
+        """Hash the hashes of consecutive blocks."""
+        return cls(*(hashlib.sha256("".join(column).encode()).hexdigest() for column in zip(*blocks, strict=True)))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """Images with known factors of variation.
+
+    Args:
+        name: the name of the file that declares it.
+        config: the name of the configuration within a family; empty for a dataset that stands alone.
+        parameters: what tells this configuration from its siblings: ``load(name, **parameters)`` finds it.
+        version: semantic version of the data; a change of pixels or factors changes it.
+        space: a full grid, or a table of labels.
+        source: where pixels come from.
+        image_shape: (height, width, channels).
+        description: what the images show, and why one would use them; one paragraph.
+        citation: BibTeX.
+        licence: SPDX identifier, or the name of a custom licence.
+        homepage: where the data or its definition comes from.
+        redistributable: False where the licence forbids to publish copies.
+        defects: known defects of the data, one sentence each.
+        splits: name -> rows; one split ``train`` of everything unless the source has its own.
+
+    Example:
+        >>> import benchmark_data
+        >>> xysquares = benchmark_data.load("xysquares", spacing=4)
+        >>> len(xysquares), xysquares.image_shape, xysquares.space.names
+        (262144, (64, 64, 3), ('x_R', 'y_R', 'x_G', 'y_G', 'x_B', 'y_B'))
+        >>> xysquares.images([0, 9]).shape
+        (2, 64, 64, 3)
+        >>> xysquares.labels([9]).tolist()
+        [[0, 0, 0, 0, 1, 1]]
+    """
+
+    name: str
+    version: str
+    space: FactorSpace | FactorTable
+    source: Source
+    image_shape: tuple[int, int, int]
+    description: str
+    citation: str
+    licence: str
+    homepage: str
+    config: str = ""
+    parameters: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    redistributable: bool = True
+    defects: tuple[str, ...] = ()
+    splits: Mapping[str, range] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"\d+\.\d+\.\d+", self.version):
+            raise InvalidInput(
+                f"version of {self.id}", expected="three numbers such as 1.0.0", received=repr(self.version)
+            )
+        if not self.splits:
+            object.__setattr__(self, "splits", {"train": range(len(self.space))})
+
+    @property
+    def id(self) -> str:
+        """The full name: ``name/config``, or ``name`` where there is no configuration."""
+        return f"{self.name}/{self.config}" if self.config else self.name
+
+    @property
+    def prepared(self) -> bool:
+        """Whether images can be given at once: always for rendered data, after `prepare` for an archive."""
+        return bool(getattr(self.source, "ready", True))
+
+    def prepare(self, **options: Any) -> None:
+        """Download and cache what `images` needs, if anything. Does nothing where it is done already.
+
+        Args:
+            **options: ``manual_dir``, ``timeout`` and ``keep_downloads``, as of `benchmark_data.sources.Archive`.
+
+        Raises:
+            Unavailable: no mirror gave a file.
+            DamagedFile: a file is not the published one.
+            InvalidInput: the cache cannot be written, or the disk is too small.
+        """
+        if not self.prepared:
+            self.source.prepare(**options)  # type: ignore[attr-defined]  # what can be unready can be prepared
+
+    @property
+    def extras(self) -> Mapping[str, Extra]:
+        """The arrays beside images and factors, by name: rotations, landmarks. Most datasets have none."""
+        extras: Mapping[str, Extra] = getattr(self.source, "extras", {})
+        return extras
+
+    def extra(self, name: str, indices: ArrayLike) -> NDArray[Any]:
+        """Give rows of an extra array.
+
+        Args:
+            name: one of `extras`.
+            indices: rows, int, shape (n,) with n >= 1, each in [0, len).
+
+        Returns:
+            Shape (n, *shape), of the extra's dtype, a new array.
+
+        Raises:
+            UnknownName: there is no such array.
+            InvalidInput: an empty selection, not integers, or a row that does not exist.
+        """
+        if name not in self.extras:
+            raise UnknownName(f"extra array of {self.id}", name, self.extras)
+        array: NDArray[Any] = self.source.extra(name, self.rows(indices))  # type: ignore[attr-defined]
+        return array
+
+    def __len__(self) -> int:
+        return len(self.space)
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.id} {self.version}: {len(self)} images {self.image_shape}, {self.space!r}>"
+
+    def images(self, indices: ArrayLike) -> Images:
+        """Give images by row.
+
+        Args:
+            indices: rows, int, shape (n,) with n >= 1, each in [0, len), in any order, repeats allowed.
+
+        Returns:
+            uint8 in [0, 255], shape (n, H, W, C), a new array.
+
+        Raises:
+            InvalidInput: an empty selection, not integers, or a row that does not exist.
+        """
+        rows = self.rows(indices)
+        return self.source.images(rows, self.space.labels(rows))
+
+    def labels(self, indices: ArrayLike) -> Indices:
+        """Give the class ids of rows.
+
+        Args:
+            indices: rows, int, shape (n,) with n >= 1, each in [0, len).
+
+        Returns:
+            int64, shape (n, F), column f in [0, size of factor f).
+
+        Raises:
+            InvalidInput: an empty selection, not integers, or a row that does not exist.
+        """
+        return self.space.labels(self.rows(indices))
+
+    def values(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """Give the factors' values of rows, in their units.
+
+        Args:
+            indices: rows, int, shape (n,) with n >= 1, each in [0, len).
+
+        Returns:
+            float64, shape (n, F).
+
+        Raises:
+            InvalidInput: an empty selection, not integers, or a row that does not exist.
+        """
+        return self.space.values(self.labels(indices))
+
+    def rows(self, indices: ArrayLike) -> Indices:
+        """Check a selection of rows.
+
+        Args:
+            indices: rows, int, shape (n,) with n >= 1, each in [0, len).
+
+        Returns:
+            The same as int64.
+
+        Raises:
+            InvalidInput: an empty selection, not integers, or a row that does not exist.
+        """
+        array = np.asarray(indices)
+        if array.size == 0:
+            raise InvalidInput(f"rows of {self.id}", expected="at least one row", received="an empty selection")
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise InvalidInput(
+                f"rows of {self.id}",
+                expected="integers of shape (n,)",
+                received=f"{array.dtype} of shape {array.shape}",
+                remedy="For one image, give a list of one row.",
+            )
+        if not len(self):
+            raise Unavailable(
+                self.id,
+                expected="a prepared dataset",
+                received="one whose length is not known yet",
+                remedy=f"Run: offaxis-data prepare {self.id}",
+            )
+        if array.min() < 0 or array.max() >= len(self):
+            raise InvalidInput(
+                f"rows of {self.id}",
+                expected=f"rows in [0, {len(self) - 1}]",
+                received=f"rows in [{array.min()}, {array.max()}]",
+            )
+        return array.astype(np.int64, copy=False)
+
+    def batches(self, rows: Rows | None = None, *, size: int = 256) -> Iterator[tuple[Indices, Images]]:
+        """Go through rows in order, a batch at a time.
+
+        Args:
+            rows: the rows; all of them if None.
+            size: images per batch; the last batch may be smaller.
+
+        Yields:
+            (rows int64 (n,), images uint8 (n, H, W, C)).
+        """
+        rows = range(len(self)) if rows is None else rows
+        for start in range(0, len(rows), size):
+            batch = self.rows(rows[start : start + size])
+            yield batch, self.images(batch)
+
+    def quick_rows(self) -> Indices:
+        """Give the 1,024 fixed rows (all of them, for a smaller dataset) that the quick digest looks at."""
+        return draws.permutation(0, len(self))[:1024]
+
+    def digest(self, *, full: bool = False, progress: Callable[[int], None] = lambda done: None) -> Digest:
+        """Hash the decoded pixels and the class ids.
+
+        Args:
+            full: look at every row, in order, instead of the 1,024 of `quick_rows`.
+            progress: is told after each block how many rows it held.
+
+        Returns:
+            The two hashes. A quick and a full digest of the same dataset differ.
+        """
+        rows: Rows = range(len(self)) if full else self.quick_rows()
+        return Digest.of(
+            self.block_digest(rows[start : start + CHUNK], progress) for start in range(0, len(rows), CHUNK)
+        )
+
+    def block_digest(self, rows: Rows, progress: Callable[[int], None] = lambda done: None) -> Digest:
+        """Hash one block of rows: the part of `digest` that can be done anywhere.
+
+        Args:
+            rows: the rows of one block, at most `CHUNK`.
+            progress: is told how many rows the block held.
+
+        Returns:
+            The hashes of this block alone.
+        """
+        pixels, factors = hashlib.sha256(), hashlib.sha256()
+        for batch, images in self.batches(rows):
+            pixels.update(images.tobytes())
+            factors.update(self.labels(batch).astype("<i8").tobytes())
+        progress(len(rows))
+        return Digest(pixels.hexdigest(), factors.hexdigest())
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+    """Several configurations of one dataset: the same file, the same factors, one thing that varies.
+
+    Args:
+        *datasets: the configurations. All bear the same name, and each its own config and parameters.
+        default: the config that ``load(name)`` means.
+
+    Example:
+        >>> from benchmark_data.datasets.xysquares import DATASET
+        >>> list(DATASET.configs)[:2], DATASET.default
+        (['spacing_1', 'spacing_2'], 'spacing_8')
+    """
+
+    configs: Mapping[str, Dataset]
+    default: str
+
+    def __init__(self, *datasets: Dataset, default: str) -> None:
+        configs = {d.config: d for d in datasets}
+        if len(configs) != len(datasets) or default not in configs or len({d.name for d in datasets}) != 1:
+            raise InvalidInput(
+                "family of datasets",
+                expected="one name, different configs, and a default among them",
+                received=f"{[d.id for d in datasets]} with default {default!r}",
+            )
+        object.__setattr__(self, "configs", configs)
+        object.__setattr__(self, "default", default)
+
+    def find(self, parameters: Mapping[str, object]) -> Dataset:
+        """Give the one configuration whose parameters agree with the given ones.
+
+        Args:
+            parameters: some or all of a configuration's parameters; those not given are those of the default.
+
+        Returns:
+            The configuration.
+
+        Raises:
+            UnknownName: there is no such parameter, or no configuration with such a value.
+        """
+        known = self.configs[self.default].parameters
+        for key in parameters:
+            if key not in known:
+                raise UnknownName(f"parameter of {self.configs[self.default].name}", key, known)
+        wanted = {**known, **parameters}
+        for dataset in self.configs.values():
+            if dict(dataset.parameters) == wanted:
+                return dataset
+        raise UnknownName(
+            f"parameters of {self.configs[self.default].name}",
+            ", ".join(f"{k}={v}" for k, v in wanted.items()),
+            (", ".join(f"{k}={v}" for k, v in d.parameters.items()) for d in self.configs.values()),
+        )

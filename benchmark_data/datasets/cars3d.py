@@ -1,0 +1,136 @@
+"""Cars3D: 183 CAD models of cars, each from 24 azimuths and 4 elevations.
+
+Reed, Zhang, Zhang and Lee, "Deep Visual Analogy-Making", NeurIPS 2015. The archive lists the cars in ``list.txt``, and
+that order gives the object ids here. disentanglement_lib took the order in which the file system lists the files, so
+that car k is another car on another machine.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import posixpath
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from benchmark_data.cache import Writer
+from benchmark_data.containers import damaged, reading, tar_members
+from benchmark_data.dataset import Dataset, Family
+from benchmark_data.downloads import Download
+from benchmark_data.factors import Factor
+from benchmark_data.oracles import PUBLISHED, PUBLISHED_MEANS, Oracle
+from benchmark_data.sources import Archive, Cached, Form, Kept, resized
+
+TAR = Download(
+    name="nips2015-analogy-data.tar.gz",
+    urls=(
+        "http://www.scottreed.info/files/nips2015-analogy-data.tar.gz",
+        "http://www-personal.umich.edu/~reedscot/files/nips2015-analogy-data.tar.gz",
+    ),
+    md5="4e866a7919c1beedf53964e6f7a23686",
+    note="An author's own page, without https; the second address is older. No SHA-256 is published.",
+)
+LIST = "data/cars/list.txt"
+
+
+def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
+    """Read the cars, one MATLAB file each, out of the tar file: once for their order, once for their pixels."""
+    import scipy.io
+
+    (path,) = files.values()
+    elevations, azimuths, cars = (factor.size for factor in archive.factors)
+    listing = next((content for _, content in tar_members(path, LIST.__eq__)), None)
+    names = listing.decode("utf-8", "replace").split() if listing is not None else []
+    if len(names) != cars or len(set(names)) != cars:
+        raise damaged(path, f"{cars} different names in {LIST}", f"{len(names)}, {len(set(names))} different")
+    ids = {posixpath.join(posixpath.dirname(LIST), f"{name}.mat"): car for car, name in enumerate(names)}
+    writer.notes["list.txt is sorted"] = names == sorted(names)
+    shape = (*archive.image_shape, azimuths, elevations)
+    grid = np.arange(elevations * azimuths) * cars
+    for name, content in tar_members(path, ids.__contains__):
+        with reading(path, scipy.io.matlab.MatReadError, TypeError):
+            # The stubs know paths only; files are documented.
+            pixels = scipy.io.loadmat(io.BytesIO(content), variable_names=["im"])["im"]  # type: ignore[arg-type]
+        if pixels.shape != shape or pixels.dtype != np.uint8:
+            raise damaged(path, f"uint8 of shape {shape} in {name}", f"{pixels.dtype} of shape {pixels.shape}")
+        views = np.ascontiguousarray(pixels.transpose(4, 3, 0, 1, 2)).reshape(-1, *archive.image_shape)
+        writer.images(grid + ids[name], views)
+
+
+ARCHIVE = Archive(
+    id="cars3d/native",
+    version="1.0.0",
+    image_shape=(128, 128, 3),
+    factors=(
+        Factor("elevation", range(4), "ordinal"),
+        Factor("azimuth", range(0, 360, 15), "cyclic", unit="deg"),
+        Factor("object_type", range(183), "categorical"),
+    ),
+    rows=17_568,
+    forms=(Form((TAR,), read),),
+    # Published for 64 x 64 pixels; reduction hardly moves a mean.
+    oracle=Oracle(means=PUBLISHED_MEANS["cars3d/64_bilinear"], tolerance=5e-3),
+)
+
+
+def _dataset(source: Cached, method: str) -> Dataset:
+    size = source.image_shape[0]
+    made = {
+        "none": "The images as published.",
+        "lanczos": "Reduced by Pillow's Lanczos filter, as in disentanglement_lib.",
+        "bilinear": "Reduced by Pillow's bilinear filter, as in disent.",
+    }[method]
+    return Dataset(
+        name="cars3d",
+        config=source.id.partition("/")[2],
+        parameters={"image_size": size, "filter": method},
+        version=source.version,
+        space=source.space,
+        source=source,
+        image_shape=source.image_shape,
+        description=f"183 CAD models of cars on white, from 24 azimuths and 4 elevations, {size} x {size}. {made}",
+        citation="""@inproceedings{reed2015deep,
+  title = {Deep Visual Analogy-Making},
+  author = {Reed, Scott E and Zhang, Yi and Zhang, Yuting and Lee, Honglak},
+  booktitle = {Advances in Neural Information Processing Systems},
+  volume = {28},
+  pages = {1252--1260},
+  year = {2015}
+}""",
+        licence="unstated",
+        redistributable=False,
+        homepage="http://www.scottreed.info/",
+        defects=(
+            "Object ids follow list.txt. disentanglement_lib's follow the file system, stable-datasets' sorted names: "
+            "car k is not the same car there.",
+            "The source does not say which angles the elevations are.",
+            "The source states no licence.",
+        ),
+    )
+
+
+NATIVE = _dataset(ARCHIVE, "none")
+
+
+def _reduced(method: str, oracle: Oracle) -> Dataset:
+    return _dataset(
+        Kept(
+            id=f"cars3d/64_{method}",
+            version=ARCHIVE.version,
+            image_shape=(64, 64, 3),
+            base=NATIVE,
+            change=functools.partial(resized, size=64, method=method),
+            oracle=oracle,
+        ),
+        method,
+    )
+
+
+DATASET = Family(
+    NATIVE,
+    _reduced("lanczos", ARCHIVE.oracle),
+    _reduced("bilinear", Oracle(means=ARCHIVE.oracle.means, distances=PUBLISHED["cars3d/64_bilinear"])),
+    default="native",
+)

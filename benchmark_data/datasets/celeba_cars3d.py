@@ -1,0 +1,14 @@
+"""CelebA and Cars3D: a transfer pair, 64 x 64, in colour. See `benchmark_data.pairs`.
+
+Faces are reduced and padded as by Bonheme and Grzes, cars by Lanczos's filter as in disentanglement_lib. CelebA's own
+splits, identities and landmarks are not taken over; `celeba` has them, and ``extra("row", ...)`` leads there.
+"""
+
+from __future__ import annotations
+
+from benchmark_data import pairs
+from benchmark_data.datasets import cars3d, celeba
+
+DATASET = pairs.both_ways(
+    celeba=celeba.DATASET.configs["64_bicubic_padded"], cars3d=cars3d.DATASET.configs["64_lanczos"]
+)

@@ -1,0 +1,68 @@
+"""Color dSprites: dSprites with each sprite in a colour of its own, which is no factor.
+
+Locatello et al., "Challenging Common Assumptions in the Unsupervised Learning of Disentangled Representations", ICML
+2019, and disentanglement_lib, which draws colours anew each time an image is asked for. Here the colour of a row is a
+function of the row, so that everybody has the same pixels.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from benchmark_data import draws
+from benchmark_data.datasets import dsprites
+from benchmark_data.factors import Indices
+from benchmark_data.sources import Derived, Images
+
+SEED = 0
+
+CITATION = """@inproceedings{locatello2019challenging,
+  title = {Challenging Common Assumptions in the Unsupervised Learning of Disentangled Representations},
+  author = {Locatello, Francesco and Bauer, Stefan and Lucic, Mario and R{\\"a}tsch, Gunnar and Gelly, Sylvain and
+    Sch{\\"o}lkopf, Bernhard and Bachem, Olivier},
+  booktitle = {Proceedings of the 36th International Conference on Machine Learning},
+  volume = {97},
+  pages = {4114--4124},
+  year = {2019}
+}"""
+
+
+def coloured(images: Images, indices: Indices, labels: Indices) -> Images:
+    """Give every sprite a colour, each channel uniform between one half and one.
+
+    Args:
+        images: uint8 of 0 and 255, shape (n, 64, 64, 1).
+        indices: rows, int64, shape (n,); they choose the colours.
+        labels: not looked at.
+
+    Returns:
+        uint8, shape (n, 64, 64, 3), black where there is no sprite.
+
+    Example:
+        >>> white = np.full((2, 64, 64, 1), 255, np.uint8)
+        >>> int(coloured(white, np.array([0, 1]), None).min()) >= 128
+        True
+    """
+    colours = np.round(255 * (0.5 + 0.5 * draws.uniform(SEED, indices, 3))).astype(np.uint8)
+    # Pixels are 0 or 255: "and" keeps nothing or the colour.
+    return images & colours[:, None, None, :]
+
+
+DATASET = dataclasses.replace(
+    dsprites.DATASET,
+    name="color_dsprites",
+    version="1.0.0",
+    source=Derived(dsprites.DATASET, coloured),
+    image_shape=(64, 64, 3),
+    description=(
+        "dSprites with each sprite in a colour of its own, every channel uniform between one half and one. The colour "
+        "is a nuisance, no factor; it is drawn once for each row, so that all copies are the same."
+    ),
+    citation=f"{dsprites.DATASET.citation}\n\n{CITATION}",
+    defects=(
+        *dsprites.DATASET.defects,
+        "disentanglement_lib draws colours anew at each access; its images are of the same kind, not the same pixels.",
+    ),
+)

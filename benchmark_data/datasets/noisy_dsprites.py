@@ -1,0 +1,60 @@
+"""Noisy dSprites: white sprites on a background of uniform noise, which is no factor.
+
+Locatello et al., "Challenging Common Assumptions in the Unsupervised Learning of Disentangled Representations", ICML
+2019, and disentanglement_lib, which draws noise anew each time an image is asked for. Here the noise of a row is a
+function of the row, so that everybody has the same pixels.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from benchmark_data import draws
+from benchmark_data.datasets import color_dsprites, dsprites
+from benchmark_data.factors import Indices
+from benchmark_data.sources import Derived, Images
+
+SEED = 1
+
+
+def noisy(images: Images, indices: Indices, labels: Indices) -> Images:
+    """Put noise behind the sprites, independent and uniform for every pixel and channel.
+
+    Args:
+        images: uint8 of 0 and 255, shape (n, 64, 64, 1).
+        indices: rows, int64, shape (n,); they choose the noise.
+        labels: not looked at.
+
+    Returns:
+        uint8, shape (n, 64, 64, 3), white where there is a sprite.
+
+    Example:
+        >>> black = np.zeros((4, 64, 64, 1), np.uint8)
+        >>> round(float(noisy(black, np.arange(4), None).mean()), 0)
+        128.0
+    """
+    n, height, width, _ = images.shape
+    words = draws.bits(SEED, indices, height * width * 3 // 8)
+    # Eight pixels to a word, the lowest byte first on every machine.
+    noise = words.astype("<u8", copy=False).view(np.uint8).reshape(n, height, width, 3)
+    return np.maximum(noise, images)
+
+
+DATASET = dataclasses.replace(
+    dsprites.DATASET,
+    name="noisy_dsprites",
+    version="1.0.0",
+    source=Derived(dsprites.DATASET, noisy),
+    image_shape=(64, 64, 3),
+    description=(
+        "dSprites with white sprites on a background of noise, uniform for every pixel and channel. The noise is a "
+        "nuisance, no factor; it is drawn once for each row, so that all copies are the same."
+    ),
+    citation=f"{dsprites.DATASET.citation}\n\n{color_dsprites.CITATION}",
+    defects=(
+        *dsprites.DATASET.defects,
+        "disentanglement_lib draws noise anew at each access; its images are of the same kind, not the same pixels.",
+    ),
+)

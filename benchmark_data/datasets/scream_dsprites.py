@@ -1,0 +1,136 @@
+"""Scream dSprites: sprites as negatives on crops of Munch's painting, which is no factor.
+
+Locatello et al., "Challenging Common Assumptions in the Unsupervised Learning of Disentangled Representations", ICML
+2019, and disentanglement_lib, which draws crops and tints anew each time an image is asked for. Here crop and tint of a
+row are a function of the row, so that everybody with the same scan of the painting has the same pixels.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmark_data import draws
+from benchmark_data.cache import Writer, decoded
+from benchmark_data.containers import damaged, reading
+from benchmark_data.dataset import Dataset
+from benchmark_data.datasets import color_dsprites, dsprites
+from benchmark_data.downloads import Download
+from benchmark_data.factors import Factor, Indices
+from benchmark_data.sources import Archive, Form, Images
+
+SEED = 2
+
+JPEG = Download(
+    name="The_Scream.jpg",
+    urls=("https://upload.wikimedia.org/wikipedia/commons/f/f4/The_Scream.jpg",),
+    note="Wikimedia Commons, where another scan may replace it. No hash is published; the one found is recorded.",
+)
+
+
+def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
+    """Reduce the painting to the declared height, and keep the declared width of its middle."""
+    import PIL.Image
+
+    (path,) = files.values()
+    height, width, _ = archive.image_shape
+    with reading(path), decoded(path.read_bytes()) as image:
+        reduced = round(image.width * height / image.height)
+        if not width <= reduced < height or image.height < height:
+            raise damaged(
+                path, f"an upright scan, at least {width} x {height} pixels", f"{image.width} x {image.height} pixels"
+            )
+        pixels = image.convert("RGB").resize((reduced, height), PIL.Image.Resampling.BICUBIC)
+    start = (reduced - width) // 2
+    writer.images(np.zeros(1, np.int64), np.asarray(pixels)[None, :, start : start + width])
+
+
+# The painting is 0.81 times as wide as high; scans differ by a few columns, of which the middle is kept.
+PAINTING = Archive(
+    id="scream_dsprites/painting",
+    version="1.0.0",
+    image_shape=(274, 208, 3),
+    factors=(Factor("painting", (0,), "categorical"),),
+    rows=1,
+    forms=(Form((JPEG,), read),),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Screams:
+    """Sprites as negatives on crops of a painting.
+
+    Args:
+        base: dSprites.
+        painting: an archive of one image.
+    """
+
+    base: Dataset
+    painting: Archive
+
+    @property
+    def ready(self) -> bool:
+        """Whether both the sprites and the painting are prepared."""
+        return self.base.prepared and self.painting.ready
+
+    def prepare(self, **options: Any) -> None:
+        """Prepare the painting, which is quick, and the sprites."""
+        self.painting.prepare(**options)
+        self.base.prepare(**options)
+
+    def images(self, indices: Indices, labels: Indices) -> Images:
+        """Draw a crop and a tint for each row, and turn the sprite's pixels into their negative."""
+        row = np.zeros(1, np.int64)
+        return screaming(self.base.images(indices), indices, self.painting.images(row, row[:, None])[0])
+
+
+def screaming(sprites: Images, indices: Indices, painting: Images) -> Images:
+    """Put sprites on a painting: (crop + tint) / 2, and 1 minus that within the sprite.
+
+    Args:
+        sprites: uint8 of 0 and 255, shape (n, 64, 64, 1).
+        indices: rows, int64, shape (n,); they choose crops and tints.
+        painting: uint8, shape (H, W, 3).
+
+    Returns:
+        uint8, shape (n, 64, 64, 3).
+
+    Example:
+        >>> grey = np.full((70, 70, 3), 100, np.uint8)
+        >>> plain = screaming(np.zeros((1, 64, 64, 1), np.uint8), np.array([0]), grey)
+        >>> negative = screaming(np.full((1, 64, 64, 1), 255, np.uint8), np.array([0]), grey)
+        >>> np.unique(plain + negative).tolist()
+        [255]
+    """
+    size = sprites.shape[1]
+    drawn = draws.uniform(SEED, indices, 5)
+    corners = (drawn[:, :2] * (np.array(painting.shape[:2]) - size)).astype(np.int64)
+    tints = np.round(255 * drawn[:, 2:]).astype(np.uint16)
+    crops = np.lib.stride_tricks.sliding_window_view(painting, (size, size), axis=(0, 1))
+    chosen = crops[corners[:, 0], corners[:, 1]].transpose(0, 2, 3, 1)
+    ground: Images = ((chosen + tints[:, None, None, :]) // 2).astype(np.uint8)
+    # The sprite's pixels are 255, so that exclusive or turns them into 255 minus the ground.
+    return ground ^ sprites
+
+
+DATASET = dataclasses.replace(
+    dsprites.DATASET,
+    name="scream_dsprites",
+    version="1.0.0",
+    source=Screams(dsprites.DATASET, PAINTING),
+    image_shape=(64, 64, 3),
+    description=(
+        "dSprites as negatives on crops of Edvard Munch's The Scream, each crop in a tint of its own. Crop and tint "
+        "are nuisances, no factors; they are drawn once for each row."
+    ),
+    citation=f"{dsprites.DATASET.citation}\n\n{color_dsprites.CITATION}",
+    defects=(
+        *dsprites.DATASET.defects,
+        "disentanglement_lib draws crops anew at each access, and crops a few columns more of the painting.",
+        "The pixels depend on the scan of the painting; its SHA-256 is recorded when it is prepared.",
+    ),
+)

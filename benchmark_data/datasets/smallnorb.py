@@ -1,0 +1,301 @@
+"""SmallNORB: grey photographs of toys by two cameras, from 9 elevations and 18 azimuths under 6 lightings.
+
+LeCun, Huang and Bottou, "Learning methods for generic object recognition with invariance to pose and lighting", CVPR
+2004. The five categories have ten toys each, five for training and five for testing. Rows are sorted by split and then
+by the factors, the last fastest; the files are shuffled. Pixels are unsigned, as the format says: readers that take
+them as signed wrap everything bright into black.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import gzip
+import math
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import IO, Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data.cache import Writer
+from benchmark_data.containers import SLAB, Slabs, damaged, reading
+from benchmark_data.dataset import Dataset, Family
+from benchmark_data.downloads import Download
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import Factor, FactorSpace
+from benchmark_data.oracles import PUBLISHED, PUBLISHED_MEANS, Oracle
+from benchmark_data.sources import Archive, Cached, Form, Kept, Selected, resized
+
+STEMS = {
+    "train": "smallnorb-5x46789x9x18x6x2x96x96-training",
+    "test": "smallnorb-5x01235x9x18x6x2x96x96-testing",
+}
+INSTANCES = {"train": (4, 6, 7, 8, 9), "test": (0, 1, 2, 3, 5)}
+"""The toys of each split, the same numbers in each category."""
+
+DTYPES = {0x1E3D4C51: "<f4", 0x1E3D4C53: "<f8", 0x1E3D4C54: "<i4", 0x1E3D4C55: "u1", 0x1E3D4C56: "<i2"}
+"""Magic number -> dtype of the "binary matrix" format."""
+
+_PUBLISHED = {
+    ("train", "dat"): (131_896_188, "5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873"),
+    ("train", "cat"): (348, "2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa"),
+    ("train", "info"): (71_052, "de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32"),
+    ("test", "dat"): (130_799_817, "cf7104eed3e51174d2f65b66d1e5878b9da233b886f161b0d88f4510ba2c7474"),
+    ("test", "cat"): (347, "ecaf6d5bb8c3bc5eab9cf0258f6d2198dd474e016e374836fc097f2e5ff509ff"),
+    ("test", "info"): (10_428, "16adf314226327ee006d1a44db8cfef52773c06c829951d5653a9f6f310248a2"),
+}
+GZ = tuple(
+    Download(
+        name=f"{STEMS[split]}-{kind}.mat.gz",
+        urls=(f"https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/{STEMS[split]}-{kind}.mat.gz",),
+        size=size,
+        sha256=sha256,
+        note="The authors' page at NYU.",
+    )
+    for (split, kind), (size, sha256) in _PUBLISHED.items()
+)
+ZIP = tuple(
+    Download(
+        name=f"smallnorb-{split}.zip",
+        urls=(f"https://huggingface.co/datasets/randall-lab/small-norb/resolve/main/smallnorb-{split}.zip",),
+        note="A re-packed copy by others, without a published hash; known by its arrays alone.",
+    )
+    for split in STEMS
+)
+
+
+Opener: TypeAlias = Callable[[], AbstractContextManager[IO[bytes]]]
+
+
+def read_gz(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
+    """Read the six gzip files of the source."""
+
+    def find(split: str, kind: str) -> tuple[Path, Opener]:
+        path = files[f"{STEMS[split]}-{kind}.mat.gz"]
+        return path, lambda: cast("AbstractContextManager[IO[bytes]]", gzip.open(path))
+
+    _read(archive, find, writer)
+
+
+def read_zip(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
+    """Read the two zip files of the copy, which hold the same files unpacked, in a folder or not."""
+
+    def find(split: str, kind: str) -> tuple[Path, Opener]:
+        path, name = files[f"smallnorb-{split}.zip"], f"{STEMS[split]}-{kind}.mat"
+        with reading(path), zipfile.ZipFile(path) as packed:
+            inside = [info for info in packed.infolist() if info.filename.rpartition("/")[2] == name]
+        if len(inside) != 1:
+            raise damaged(path, f"one file {name} in it", f"{len(inside)}")
+
+        @contextlib.contextmanager
+        def opened() -> Iterator[IO[bytes]]:
+            with zipfile.ZipFile(path) as packed, packed.open(inside[0]) as stream:
+                yield stream
+
+        return path, opened
+
+    _read(archive, find, writer)
+
+
+def matrix(path: Path, opened: Opener) -> Slabs:
+    """Read a binary matrix: magic number, number of axes, at least three lengths, then numbers, all little-endian.
+
+    Args:
+        path: the file, for messages.
+        opened: opens it, unpacked.
+
+    Returns:
+        The array in slabs along its first axis.
+
+    Raises:
+        DamagedFile: an unknown magic number, or another length than the header says.
+    """
+
+    def header(stream: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        magic, axes = np.frombuffer(stream.read(8), "<i4").tolist()
+        if magic not in DTYPES or not 1 <= axes <= 8:
+            raise damaged(path, "a binary matrix", f"magic number {magic:#x} and {axes} axes")
+        lengths = np.frombuffer(stream.read(4 * max(3, axes)), "<i4")[:axes]
+        return np.dtype(DTYPES[magic]), tuple(lengths.tolist())
+
+    with reading(path), opened() as stream:
+        dtype, shape = header(stream)
+
+    def slabs() -> Iterator[tuple[int, NDArray[Any]]]:
+        row_bytes = math.prod(shape[1:]) * dtype.itemsize
+        step = max(1, SLAB // row_bytes)
+        with reading(path), opened() as stream:
+            header(stream)
+            for start in range(0, shape[0], step):
+                rows = min(step, shape[0] - start)
+                content = stream.read(rows * row_bytes)
+                if len(content) != rows * row_bytes:
+                    raise damaged(path, f"{shape[0]} rows", f"an end in or after row {start}")
+                yield start, np.frombuffer(content, dtype).reshape(rows, *shape[1:])
+            if stream.read(1):
+                raise damaged(path, f"{shape[0]} rows", "more bytes than its header says")
+
+    return Slabs(shape, dtype, slabs())
+
+
+def _read(archive: Archive, find: Callable[[str, str], tuple[Path, Opener]], writer: Writer) -> None:
+    height, width, _ = archive.image_shape
+    for split, rows in archive.splits.items():
+        pairs = len(rows) // 2
+        path, open_categories = find(split, "cat")
+        categories = matrix(path, open_categories).required(path, "categories", (pairs,), "i")
+        path, open_info = find(split, "info")
+        info = matrix(path, open_info).required(path, "info", (pairs, 4), "i")
+        table = np.hstack(
+            [
+                np.concatenate([slab for _, slab in categories.slabs])[:, None],
+                np.concatenate([slab for _, slab in info.slabs]),
+            ]
+        )
+        if (table[:, 3] % 2).any():
+            raise damaged(path, "even azimuths", "odd ones")
+        table[:, 3] //= 2
+        _check(archive, path, split, table)
+        order = np.empty(pairs, np.int64)
+        order[np.lexsort(table.T[::-1])] = rows.start + 2 * np.arange(pairs)
+        for camera in (0, 1):
+            writer.labels(order + camera, np.hstack([table, np.full((pairs, 1), camera)]))
+        path, open_pixels = find(split, "dat")
+        images = matrix(path, open_pixels).required(path, "images", (pairs, 2, height, width), "u")
+        for start, slab in images.slabs:
+            firsts = order[start : start + len(slab)]
+            both = np.stack([firsts, firsts + 1], axis=1).ravel()
+            writer.images(both, slab.reshape(-1, height, width, 1))
+
+
+def _check(archive: Archive, path: Path, split: str, table: NDArray[np.integer]) -> None:
+    """Check that a split holds each view of its own toys once."""
+    try:
+        views = len(np.unique(FactorSpace(*archive.factors[:-1]).index(table)))
+    except InvalidInput as error:
+        raise damaged(path, error.expected, f"{error.received} for {error.what}") from error
+    toys = tuple(np.unique(table[:, 1]).tolist())
+    if views != len(table) or toys != INSTANCES[split]:
+        raise damaged(
+            path, f"{len(table)} different views of toys {INSTANCES[split]}", f"{views} different views of toys {toys}"
+        )
+
+
+ARCHIVE = Archive(
+    id="smallnorb/stereo",
+    version="1.0.0",
+    image_shape=(96, 96, 1),
+    factors=(
+        Factor("category", range(5), "categorical", labels=("animal", "human", "plane", "truck", "car")),
+        Factor("instance", range(10), "categorical"),
+        Factor("elevation", range(30, 75, 5), "ordinal", unit="deg"),
+        Factor("azimuth", range(0, 360, 20), "cyclic", unit="deg"),
+        Factor("lighting", range(6), "categorical"),
+        Factor("camera", (0, 1), "binary", labels=("left", "right")),
+    ),
+    rows=97_200,
+    grid=False,
+    splits={"train": range(48_600), "test": range(48_600, 97_200)},
+    forms=(Form(GZ, read_gz), Form(ZIP, read_zip)),
+    # Published for the left camera of the training split.
+    oracle=Oracle(means=PUBLISHED_MEANS["smallnorb/left_64_bilinear"], tolerance=5e-3, rows=range(0, 48_600, 2)),
+)
+
+
+def _dataset(
+    config: str, source: Cached | Selected, size: int, method: str, splits: Mapping[str, range], description: str
+) -> Dataset:
+    reduced = {
+        "none": "",
+        "lanczos": " Reduced by Pillow's Lanczos filter, as in disentanglement_lib.",
+        "bilinear": " Reduced by Pillow's bilinear filter, as in disent.",
+    }[method]
+    return Dataset(
+        name="smallnorb",
+        config=config,
+        parameters={"view": config.partition("_")[0], "image_size": size, "filter": method},
+        version=ARCHIVE.version,
+        space=source.space,
+        source=source,
+        image_shape=(size, size, 1),
+        splits=splits,
+        description=f"Grey photographs of 50 toys of 5 categories on a turntable. {description}{reduced}",
+        citation="""@inproceedings{lecun2004learning,
+  title = {Learning methods for generic object recognition with invariance to pose and lighting},
+  author = {LeCun, Yann and Huang, Fu Jie and Bottou, L{\'e}on},
+  booktitle = {Proceedings of the 2004 IEEE Computer Society Conference on Computer Vision and Pattern Recognition},
+  volume = {2},
+  pages = {II-97--II-104},
+  year = {2004}
+}""",
+        licence="research purposes only, not to be sold",
+        redistributable=False,
+        homepage="https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/",
+        defects=(
+            "The zero of the azimuth is not the same pose for all toys.",
+            "disentanglement_lib's set (here: merged) hides the toy's instance and joins both splits; disent's is one "
+            "split of the left camera with instances renumbered from 0 to 4. Scores on them cannot be compared.",
+        ),
+    )
+
+
+STEREO = _dataset(
+    "stereo", ARCHIVE, 96, "none", ARCHIVE.splits, "Everything: both cameras, the camera as the last factor."
+)
+LEFT_SPLITS = {"train": range(24_300), "test": range(24_300, 48_600)}
+FACTORS = ("category", "instance", "elevation", "azimuth", "lighting")
+MERGED_FACTORS = ("category", "elevation", "azimuth", "lighting")
+LEFT = _dataset(
+    "left", Selected(STEREO, range(0, 97_200, 2), FACTORS), 96, "none", LEFT_SPLITS, "The left camera alone."
+)
+
+
+def _left(method: str, oracle: Oracle) -> Dataset:
+    source = Kept(
+        id=f"smallnorb/left_64_{method}",
+        version=ARCHIVE.version,
+        image_shape=(64, 64, 1),
+        base=LEFT,
+        change=functools.partial(resized, size=64, method=method),
+        oracle=oracle,
+    )
+    return _dataset(f"left_64_{method}", source, 64, method, LEFT_SPLITS, "The left camera alone.")
+
+
+def _merged(left: Dataset, config: str, method: str) -> Dataset:
+    return _dataset(
+        config,
+        Selected(left, range(48_600), MERGED_FACTORS),
+        left.image_shape[0],
+        method,
+        {"train": range(48_600)},
+        "The left camera, both splits in one, the ten toys of a category taken for one: disentanglement_lib's view.",
+    )
+
+
+LANCZOS = _left("lanczos", dataclasses.replace(ARCHIVE.oracle, rows=LEFT_SPLITS["train"]))
+BILINEAR = _left(
+    "bilinear",
+    Oracle(
+        means=ARCHIVE.oracle.means,
+        tolerance=1e-3,
+        rows=LEFT_SPLITS["train"],
+        grid=FactorSpace(*(Factor(f.name, range(5 if f.name == "instance" else f.size)) for f in ARCHIVE.factors[:-1])),
+        distances=PUBLISHED["smallnorb/left_64_bilinear"],
+    ),
+)
+
+DATASET = Family(
+    STEREO,
+    LEFT,
+    _merged(LEFT, "merged", "none"),
+    LANCZOS,
+    BILINEAR,
+    _merged(LANCZOS, "merged_64_lanczos", "lanczos"),
+    default="stereo",
+)

@@ -1,0 +1,251 @@
+"""Solids: five shaded solids, each image at a random rotation, to stand in for Symsol_reduced.
+
+The five shapes without marks of SYMSOL (Murphy, Esteves, Jampani, Ramalingam and Makadia, "Implicit-PDF: Non-Parametric
+Representation of Probability Distributions on the Rotation Manifold", ICML 2021) in the format and the number of
+Symsol_reduced (Bonheme and Grzes, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767):
+64 x 64 grey images and one label. The images are drawn here and are nobody else's.
+
+Every solid is convex, so every visible face is drawn whole. The picture of a row of pixels is then a step function: it
+starts at the background and jumps, wherever it crosses an edge, from the shade of the face on the left to that of the
+face on the right. The renderer finds the crossings, adds the jumps up and never touches a face.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data import draws
+from benchmark_data.dataset import Dataset
+from benchmark_data.factors import Factor, FactorTable, Indices
+from benchmark_data.sources import Images
+
+ROWS = 112_791
+"""The number of images of Symsol_reduced."""
+SHAPES = ("tet", "cube", "icosa", "cone", "cyl")
+SEED = 0
+IMAGE = 64
+RADIUS = 30.0
+"""Pixels from the centre to the outline of the unit sphere, which holds every solid."""
+DISTANCE = 5.0
+"""From the eye to the centre of the solid, whose corners lie at most 1 from it."""
+LIGHT = np.array([-0.36, 0.48, 0.80])
+"""Unit vector to the light: left, up, towards the eye."""
+AMBIENT, DIFFUSE = 64, 176
+SIDES = 96
+"""Facets of the cone and the cylinder: narrower than a pixel, so that they look round."""
+SUBROWS = 4
+"""Lines per row of pixels on which edges are looked for; along a line, areas are exact."""
+
+Floats = NDArray[np.float64]
+
+
+class _Solid(NamedTuple):
+    """Corners (V, 3), unit face normals (F, 3), plane offsets (F,), edges (E, 4): from, to, face on the left, right."""
+
+    corners: Floats
+    normals: Floats
+    offsets: Floats
+    edges: Indices
+
+
+def shapes(indices: Indices) -> Indices:
+    """Give the class ids: the shapes take turns, so that every run of rows is balanced.
+
+    Args:
+        indices: rows, int64, shape (n,).
+
+    Returns:
+        int64, shape (n, 1).
+    """
+    return indices[:, None] % len(SHAPES)
+
+
+def rotations(indices: Indices) -> Floats:
+    """Give the rotation of each row, uniform over all rotations.
+
+    A normal vector in four dimensions has a uniform direction, which read as a quaternion is a uniform rotation.
+
+    Args:
+        indices: rows, int64, shape (n,).
+
+    Returns:
+        Rotation matrices, float64, shape (n, 3, 3), a function of `SEED` and the row alone.
+    """
+    q = draws.normal(SEED, indices, 4)
+    w, x, y, z = (q / np.sqrt((q * q).sum(1, keepdims=True))).T
+    matrix: Floats = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    return matrix.transpose(2, 0, 1)
+
+
+def render(shape: str, turns: Floats) -> Images:
+    """Draw one shape at several rotations.
+
+    Args:
+        shape: one of `SHAPES`.
+        turns: rotation matrices, float64, shape (n, 3, 3). The eye looks along -z, with y up.
+
+    Returns:
+        uint8, shape (n, 64, 64, 1), antialiased: 0 outside, `AMBIENT` to `AMBIENT + DIFFUSE` on the faces.
+
+    Example:
+        >>> image = render("cube", np.eye(3)[None])[0, ..., 0]
+        >>> image[32, 32].item() == round(AMBIENT + DIFFUSE * LIGHT[2]), image[0, 0].item()
+        (True, 0)
+    """
+    solid = _solid(shape)
+    corners = solid.corners @ turns.transpose(0, 2, 1)
+    normals = solid.normals @ turns.transpose(0, 2, 1)
+    visible = normals[..., 2] * DISTANCE > solid.offsets
+    # Whole numbers, so that sums of jumps are whole numbers too and round the same way everywhere.
+    shades = np.where(visible, np.rint(AMBIENT + DIFFUSE * np.maximum(normals @ LIGHT, 0)), 0)
+
+    scale = RADIUS * np.sqrt(DISTANCE**2 - 1) / (DISTANCE - corners[..., 2])
+    x = IMAGE / 2 + scale * corners[..., 0]
+    y = SUBROWS * (IMAGE / 2 - scale * corners[..., 1])
+    start, end, left, right = solid.edges.T
+    image, edge = np.nonzero(shades[:, left] != shades[:, right])
+    start, end, left, right = start[edge], end[edge], left[edge], right[edge]
+    start_y, end_y = y[image, start], y[image, end]
+    slope = (x[image, end] - x[image, start]) / np.where(start_y == end_y, 1, end_y - start_y)
+    jump = (shades[image, right] - shades[image, left]) * np.where(end_y < start_y, 1, -1)
+
+    # One entry for each line that an edge crosses: the lines whose middle lies between its ends.
+    first = np.ceil(np.minimum(start_y, end_y) - 0.5).astype(np.int64)
+    count = np.ceil(np.maximum(start_y, end_y) - 0.5).astype(np.int64) - first
+    entry = np.repeat(np.arange(len(edge)), count)
+    line = first[entry] + np.arange(len(entry)) - (np.cumsum(count) - count)[entry]
+    crossing = x[image, start][entry] + (line + 0.5 - start_y[entry]) * slope[entry]
+    column = np.floor(crossing).astype(np.int64)
+    pixel = (image[entry] * IMAGE + line // SUBROWS) * IMAGE + column
+    beyond = jump[entry] * (crossing - column)
+    jumps = np.bincount(pixel, jump[entry] - beyond, len(turns) * IMAGE * IMAGE)
+    jumps[1:] += np.bincount(pixel, beyond, len(jumps))[:-1]
+    sums = jumps.reshape(-1, IMAGE, IMAGE, 1).cumsum(axis=2)
+    images: Images = np.rint(sums / SUBROWS).astype(np.uint8)
+    return images
+
+
+@functools.cache
+def _solid(shape: str) -> _Solid:
+    corners, faces = _FACES[shape]()
+    centres = np.array([corners[face].mean(0) for face in faces])
+    normals = np.array([np.cross(corners[b] - corners[a], corners[c] - corners[b]) for a, b, c, *_ in faces])
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    # Seen from outside, a face lies on the left of its edges when they run anticlockwise.
+    inside_out = (normals * centres).sum(1) < 0
+    normals[inside_out] *= -1
+    loops = [face[::-1] if flip else face for face, flip in zip(faces, inside_out, strict=True)]
+    left = {(a, b): f for f, loop in enumerate(loops) for a, b in zip(loop, [*loop[1:], loop[0]], strict=True)}
+    edges = [(a, b, f, left[b, a]) for (a, b), f in left.items() if a < b]
+    return _Solid(corners, normals, (normals * centres).sum(1), np.array(edges))
+
+
+def _platonic(corners: Floats, sides: int) -> tuple[Floats, list[list[int]]]:
+    """Find the faces: loops of ``sides`` corners, each an edge away from the next, that share a supporting plane."""
+    corners = corners / np.linalg.norm(corners, axis=1, keepdims=True)
+    apart = np.linalg.norm(corners[:, None] - corners, axis=2)
+    near = np.isclose(apart, apart[apart > 1e-9].min())
+    faces = []
+    for loop in itertools.permutations(range(len(corners)), sides):
+        if loop[0] == min(loop) and loop[1] < loop[-1] and all(near[loop, (*loop[1:], loop[0])]):
+            heights = corners @ corners[list(loop)].sum(0)
+            if np.isclose(heights[list(loop)], heights.max()).all():
+                faces.append(list(loop))
+    return corners, faces
+
+
+def _tet() -> tuple[Floats, list[list[int]]]:
+    return _platonic(np.array([(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)], float), 3)
+
+
+def _cube() -> tuple[Floats, list[list[int]]]:
+    return _platonic(np.array(list(itertools.product((-1, 1), repeat=3)), float), 4)
+
+
+def _icosa() -> tuple[Floats, list[list[int]]]:
+    golden = (1 + 5**0.5) / 2
+    quarter = np.array([(0, a, b * golden) for a in (-1, 1) for b in (-1, 1)])
+    return _platonic(np.concatenate([np.roll(quarter, turn, axis=1) for turn in range(3)]), 3)
+
+
+def _circle(radius: float, height: float) -> Floats:
+    angle = 2 * np.pi * np.arange(SIDES) / SIDES
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle), np.full(SIDES, height)], axis=1)
+
+
+def _cone() -> tuple[Floats, list[list[int]]]:
+    """A cone of height 1.5 on a base of radius 0.87: the cone of an equilateral triangle."""
+    corners = np.concatenate([_circle(0.75**0.5, -0.5), [(0, 0, 1)]])
+    return corners, [list(range(SIDES)), *([i, (i + 1) % SIDES, SIDES] for i in range(SIDES))]
+
+
+def _cyl() -> tuple[Floats, list[list[int]]]:
+    """A cylinder as high as it is wide."""
+    half = 0.5**0.5
+    corners = np.concatenate([_circle(half, -half), _circle(half, half)])
+    caps = [list(range(SIDES)), list(range(SIDES, 2 * SIDES))]
+    return corners, [*caps, *([i, (i + 1) % SIDES, SIDES + (i + 1) % SIDES, SIDES + i] for i in range(SIDES))]
+
+
+_FACES = {"tet": _tet, "cube": _cube, "icosa": _icosa, "cone": _cone, "cyl": _cyl}
+
+
+class _Solids:
+    """Pixels from the row, which sets the rotation, and the label, which sets the shape."""
+
+    def images(self, indices: Indices, labels: Indices) -> Images:
+        """Render a batch."""
+        images = np.empty((len(indices), IMAGE, IMAGE, 1), np.uint8)
+        turns = rotations(indices)
+        for label in np.unique(labels):
+            mine = labels[:, 0] == label
+            images[mine] = render(SHAPES[label], turns[mine])
+        return images
+
+
+DATASET = Dataset(
+    name="solids",
+    version="1.0.0",
+    space=FactorTable(
+        Factor("shape", range(len(SHAPES)), "categorical", labels=SHAPES),
+        rows=ROWS,
+        read=lambda: shapes(np.arange(ROWS)),
+    ),
+    source=_Solids(),
+    image_shape=(IMAGE, IMAGE, 1),
+    description=(
+        "A tetrahedron, cube, icosahedron, cone or cylinder inscribed in the same sphere, lit from the upper left, "
+        "grey on black, 64 x 64, each image at its own random rotation. The one factor is the shape, row modulo 5; the "
+        "rotation is not a factor. A stand-in for Symsol_reduced, in its format and number of images, that needs no "
+        "download. It is its own dataset: its images, lights and camera are not those of SYMSOL or Symsol_reduced, "
+        "and results on it are not results on them."
+    ),
+    citation="""@inproceedings{murphy2021implicit,
+  title = {Implicit-{PDF}: Non-Parametric Representation of Probability Distributions on the Rotation Manifold},
+  author = {Murphy, Kieran A and Esteves, Carlos and Jampani, Varun and Ramalingam, Srikumar and Makadia, Ameesh},
+  booktitle = {Proceedings of the 38th International Conference on Machine Learning},
+  year = {2021},
+  eprint = {2106.05965},
+  archivePrefix = {arXiv}
+}
+@misc{bonheme2023good,
+  title = {How good are variational autoencoders at transfer learning?},
+  author = {Bonheme, Lisa and Grzes, Marek},
+  year = {2023},
+  eprint = {2304.10767},
+  archivePrefix = {arXiv}
+}""",
+    licence="MIT",
+    homepage="https://implicit-pdf.github.io",
+)

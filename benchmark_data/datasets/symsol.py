@@ -1,0 +1,157 @@
+"""SYMSOL (symmetric solids): eight solids at random rotations, five plain and three with a mark.
+
+Murphy, Esteves, Jampani, Ramalingam and Makadia, "Implicit-PDF: Non-Parametric Representation of Probability
+Distributions on the Rotation Manifold", ICML 2021 (arXiv 2106.05965). Rows are sorted by split, solid and number. The
+rotation that was rendered is kept; the equivalent ones, up to 720 for an image, follow from it and the symmetry of the
+solid.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from benchmark_data.cache import Extra, Writer
+from benchmark_data.containers import damaged, npz_slabs, reading, zip_members
+from benchmark_data.dataset import Dataset, Family
+from benchmark_data.downloads import Download
+from benchmark_data.factors import Factor
+from benchmark_data.sources import Archive, Cached, Form, Kept, resized
+
+ZIP = Download(
+    name="symsol_dataset.zip",
+    urls=("https://storage.googleapis.com/gresearch/implicit-pdf/symsol_dataset.zip",),
+    size=3_328_555_013,
+    sha256="d47c397d9a7091bff186aa47aef56ac0ae0136f1693a05797173b4c556a37f03",
+    note="Google's bucket; in good health.",
+)
+ROTATIONS_LIMIT = 2**34
+"""Bytes that the rotations of a split may unpack to."""
+
+
+def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
+    """Read the rotations, which say how many images there are of each solid, and copy the images."""
+    (path,) = files.values()
+    shapes = archive.factors[0].labels
+    first: dict[tuple[str, str], int] = {}
+    for split, rows in archive.splits.items():
+        row = rows.start
+        unpacked = writer.folder / "rotations.npz"
+        _unpack(path, f"{split}/rotations.npz", unpacked)
+        for label, shape in enumerate(shapes):
+            first[split, shape] = row
+            row = _rotations(path, unpacked, shape, label, row, rows.stop, writer)
+        unpacked.unlink()
+        if row != rows.stop:
+            raise damaged(path, f"{len(rows)} rotations in {split}", f"{row - rows.start}")
+    pattern = re.compile(r"(?:.*/)?(\w+)/images/([A-Za-z]+)_(\d+)\.png")
+    for name, content in zip_members(path, lambda name: pattern.fullmatch(name) is not None, limit=2**24):
+        split, shape, number = pattern.fullmatch(name).groups()  # type: ignore[union-attr]  # it was asked already
+        if (split, shape) not in first:
+            raise damaged(path, f"images of {', '.join(shapes)} in {', '.join(archive.splits)}", name)
+        with reading(path):
+            writer.file(first[split, shape] + int(number), content)
+
+
+def _unpack(path: Path, member: str, target: Path) -> None:
+    """Copy a member to a file of our own naming, since it is an archive itself, too large to hold."""
+    with reading(path), zipfile.ZipFile(path) as archive:
+        info = archive.getinfo(member)
+        if info.file_size > ROTATIONS_LIMIT:
+            raise damaged(path, f"members of at most {ROTATIONS_LIMIT:,} bytes", f"{member} of {info.file_size:,}")
+        with archive.open(info) as stream, target.open("wb") as file:
+            shutil.copyfileobj(stream, file, 2**20)
+
+
+def _rotations(path: Path, unpacked: Path, shape: str, label: int, row: int, stop: int, writer: Writer) -> int:
+    """Write labels and rotations of one solid, and give the row after its last."""
+    array = npz_slabs(unpacked, shape)
+    if len(array.shape) != 4 or array.shape[2:] != (3, 3) or array.dtype.kind != "f" or row + array.shape[0] > stop:
+        raise damaged(path, f"rotations of {shape}, each with its equivalents", f"shape {array.shape}")
+    for start, slab in array.slabs:
+        rotations = slab[:, 0].astype(np.float32)
+        if not np.allclose(rotations @ rotations.transpose(0, 2, 1), np.eye(3), atol=1e-3):
+            raise damaged(path, f"rotations of {shape}", "matrices that are none")
+        rows = row + start + np.arange(len(slab))
+        writer.labels(rows, np.full((len(slab), 1), label))
+        writer.extra("rotation", rows, rotations)
+    return row + array.shape[0]
+
+
+ARCHIVE = Archive(
+    id="symsol/native",
+    version="1.0.0",
+    image_shape=(224, 224, 3),
+    encoding="files",
+    factors=(
+        Factor(
+            "shape",
+            range(8),
+            "categorical",
+            labels=("tet", "cube", "icosa", "cone", "cyl", "tetX", "cylO", "sphereX"),
+        ),
+    ),
+    rows=400_000,
+    grid=False,
+    splits={"train": range(360_000), "test": range(360_000, 400_000)},
+    arrays={"rotation": Extra((3, 3), "float32", "rotation matrix that was rendered")},
+    forms=(Form((ZIP,), read),),
+)
+
+
+def _dataset(source: Cached, method: str, description: str) -> Dataset:
+    return Dataset(
+        name="symsol",
+        config=source.id.partition("/")[2],
+        parameters={"image_size": source.image_shape[0], "filter": method},
+        version=source.version,
+        space=source.space,
+        source=source,
+        image_shape=source.image_shape,
+        splits=ARCHIVE.splits,
+        description=(
+            "Tetrahedron, cube, icosahedron, cone and cylinder without marks, and a tetrahedron, a cylinder and a "
+            f"sphere with one, 50,000 images each at uniformly random rotations, which are given. {description}"
+        ),
+        citation="""@inproceedings{murphy2021implicit,
+  title = {Implicit-{PDF}: Non-Parametric Representation of Probability Distributions on the Rotation Manifold},
+  author = {Murphy, Kieran A. and Esteves, Carlos and Jampani, Varun and Ramalingam, Srikumar and Makadia, Ameesh},
+  booktitle = {Proceedings of the 38th International Conference on Machine Learning},
+  year = {2021},
+  eprint = {2106.05965},
+  archivePrefix = {arXiv}
+}""",
+        licence="unstated",
+        redistributable=False,
+        homepage="https://implicit-pdf.github.io",
+        defects=(
+            "Many images of the plain solids are equal or nearly so, since their symmetries leave few different views.",
+            "The source gives the code's licence (Apache-2.0) and none for the data.",
+            "Of the equivalent rotations in the source only the rendered one is kept.",
+        ),
+    )
+
+
+NATIVE = _dataset(ARCHIVE, "none", "224 x 224, as published.")
+
+DATASET = Family(
+    NATIVE,
+    _dataset(
+        Kept(
+            id="symsol/64_lanczos",
+            version=ARCHIVE.version,
+            image_shape=(64, 64, 3),
+            base=NATIVE,
+            change=functools.partial(resized, size=64, method="lanczos"),
+        ),
+        "lanczos",
+        "Reduced to 64 x 64 by Pillow's Lanczos filter.",
+    ),
+    default="native",
+)

@@ -1,0 +1,107 @@
+"""XYObject: one coloured square that moves, grows and changes colour.
+
+The toy dataset of disent (Michlo 2021, MIT licence), drawn from its definition: a square of 7 to 15 pixels in 24
+colours (four shades of six hues) on a black image. `shaded` shows the same images, row by row, but tells the shade and
+the hue apart: two factors, intensity and color, in place of the one that hides them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmark_data.dataset import Dataset, Family
+from benchmark_data.factors import Factor, FactorSpace, Indices
+from benchmark_data.sources import Images, Rendered
+
+IMAGE = 64
+SIZES = (7, 9, 11, 13, 15)
+SPACING = 2
+PLACES = (IMAGE - SIZES[-1]) // SPACING + 1
+SHADES = 4
+HUES = {
+    "red": (255, 0, 0),
+    "yellow": (255, 255, 0),
+    "green": (0, 255, 0),
+    "cyan": (0, 255, 255),
+    "blue": (0, 0, 255),
+    "magenta": (255, 0, 255),
+}
+PALETTE = np.stack([np.array(list(HUES.values())) * shade // SHADES for shade in range(1, SHADES + 1)]).astype(np.uint8)
+"""Colours, uint8, shape (shades, hues, 3): 63, 127, 191 and 255 where the hue is on."""
+
+_PLACE = (
+    Factor("x", range(PLACES), "ordinal", unit="place"),
+    Factor("y", range(PLACES), "ordinal", unit="place"),
+    Factor("scale", SIZES, "ordinal", unit="px"),
+)
+PLAIN = FactorSpace(
+    *_PLACE,
+    Factor(
+        "color",
+        range(SHADES * len(HUES)),
+        "categorical",
+        labels=[f"{hue}_{shade}" for shade in range(1, SHADES + 1) for hue in HUES],
+    ),
+)
+SHADED = FactorSpace(
+    *_PLACE,
+    Factor("intensity", [shade / SHADES for shade in range(1, SHADES + 1)], "ordinal"),
+    Factor("color", range(0, 360, 60), "cyclic", unit="deg", labels=list(HUES)),
+)
+
+
+def render(labels: Indices) -> Images:
+    """Draw one square. All sizes share their centres, so that a place is a place whatever the size.
+
+    Args:
+        labels: int64, shape (n, 4): x, y, scale, color; or (n, 5): x, y, scale, intensity, color.
+
+    Returns:
+        uint8, shape (n, 64, 64, 3).
+
+    Example:
+        >>> image = render(np.array([[1, 0, 0, 18]]))[0]
+        >>> lit = np.argwhere(image.any(-1))
+        >>> lit.min(0).tolist(), lit.max(0).tolist(), image[4, 6].tolist()
+        ([4, 6], [10, 12], [255, 0, 0])
+    """
+    size = np.array(SIZES)[labels[:, 2]]
+    first = SPACING * labels[:, :2].T + (SIZES[-1] - size) // 2
+    columns, rows = (np.arange(IMAGE) >= first[..., None]) & (np.arange(IMAGE) < (first + size)[..., None])
+    colours = PALETTE[labels[:, 3], labels[:, 4]] if labels.shape[1] == 5 else PALETTE.reshape(-1, 3)[labels[:, 3]]
+    line = (columns[..., None] * colours[:, None]).reshape(len(labels), 1, IMAGE * 3)
+    images: Images = (rows[..., None] * line).reshape(-1, IMAGE, IMAGE, 3)
+    return images
+
+
+def _dataset(config: str, space: FactorSpace, what: str) -> Dataset:
+    return Dataset(
+        name="xyobject",
+        config=config,
+        parameters={"shaded": config == "shaded"},
+        version="1.0.0",
+        space=space,
+        source=Rendered(render),
+        image_shape=(IMAGE, IMAGE, 3),
+        description=(
+            f"A square of 7, 9, 11, 13 or 15 px on a black 64 x 64 image, its centre at one of {PLACES} x {PLACES} "
+            f"places that lie {SPACING} px apart, in four shades of six hues. {what} "
+            "Moves of the square overlap, so that distance in pixels grows with distance in place and in size."
+        ),
+        citation="""@misc{michlo2021disent,
+  author = {Michlo, Nathan Juraj},
+  title = {Disent - A modular disentangled representation learning framework for PyTorch},
+  howpublished = {GitHub},
+  year = {2021},
+  url = {https://github.com/nmichlo/disent}
+}""",
+        licence="MIT",
+        homepage="https://github.com/nmichlo/disent",
+    )
+
+
+DATASET = Family(
+    _dataset("plain", PLAIN, "The 24 colours are one factor without an order: the shade is there but has no name."),
+    _dataset("shaded", SHADED, "Shade and hue are two factors; the images are those of `xyobject/plain`, row by row."),
+    default="plain",
+)

@@ -1,0 +1,108 @@
+"""XYSquares: three squares whose every move costs the same, so that pixels say nothing about distance.
+
+Michlo, Klein and James, "Overlooked Implications of the Reconstruction Loss for VAE Disentanglement", IJCAI 2023
+(arXiv 2202.13341), section 5. The spacing ladder of section 5.4 keeps the grid at 8 x 8 and moves the places closer
+together until the squares overlap. With a spacing of 8 no two places share a pixel and every pair of images that differ
+in one factor is at the same distance; with a spacing of 1 they overlap by 7/8 and the distance grows with the move.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from benchmark_data.dataset import Dataset, Family
+from benchmark_data.factors import Factor, FactorSpace, Indices
+from benchmark_data.sources import Images, Rendered
+
+IMAGE = 64
+SQUARE = 8
+GRID = 8
+
+SPACE = FactorSpace(
+    *(
+        Factor(f"{axis}_{colour}", range(GRID), "ordinal", unit="place")
+        for colour in ("R", "G", "B")
+        for axis in ("x", "y")
+    )
+)
+
+
+def offset(spacing: int) -> int:
+    """Give the first pixel of place 0: the 8 places stand centred in the image.
+
+    Args:
+        spacing: pixels between places, 1 to 8.
+
+    Returns:
+        24, 21, 17, 14, 10, 7, 3, 0 for a spacing of 1, 2, ... 8.
+    """
+    return (IMAGE - (SQUARE + (GRID - 1) * spacing)) // 2
+
+
+def render(labels: Indices, *, spacing: int) -> Images:
+    """Draw one square in each colour channel.
+
+    Args:
+        labels: int64, shape (n, 6): x and y of the red, the green and the blue square, each in [0, 8).
+        spacing: pixels between places, 1 to 8.
+
+    Returns:
+        uint8 of 0 and 255, shape (n, 64, 64, 3).
+
+    Example:
+        >>> image = render(np.array([[0, 1, 0, 0, 0, 0]]), spacing=8)[0]
+        >>> np.argwhere(image[..., 0]).min(0).tolist(), np.argwhere(image[..., 0]).max(0).tolist()
+        ([8, 0], [15, 7])
+    """
+    images = np.zeros((len(labels), IMAGE, IMAGE, 3), np.uint8)
+    corners = offset(spacing) + spacing * labels.reshape(-1, 3, 2)
+    first = (corners[..., 1] * IMAGE + corners[..., 0]) * 3 + np.arange(3)
+    first += np.arange(len(labels))[:, None] * (IMAGE * IMAGE * 3)
+    images.ravel()[first[..., None] + _square()] = 255
+    return images
+
+
+@functools.cache
+def _square() -> Indices:
+    """Give the offsets of a square's pixels from its first one, in a flat (64, 64, 3) image."""
+    rows, columns = np.mgrid[:SQUARE, :SQUARE]
+    pixels: Indices = ((rows * IMAGE + columns) * 3).ravel().astype(np.int64)
+    return pixels
+
+
+def _dataset(spacing: int) -> Dataset:
+    return Dataset(
+        name="xysquares",
+        config=f"spacing_{spacing}",
+        parameters={"spacing": spacing},
+        version="1.0.0",
+        space=SPACE,
+        source=Rendered(functools.partial(render, spacing=spacing)),
+        image_shape=(IMAGE, IMAGE, 3),
+        description=(
+            "A red, a green and a blue square of 8 x 8 pixels, each at one of 8 x 8 places that lie "
+            f"{spacing} px apart and are centred in a black 64 x 64 image. "
+            + (
+                "No two places overlap: all images that differ in one factor are equally far apart in pixels, "
+                "and a VAE with a pixel-wise loss has nothing to order them by."
+                if spacing == SQUARE
+                else f"Neighbouring places share {SQUARE - spacing} of 8 columns or rows, "
+                "so that distance in pixels grows with distance in the factors, up to a limit."
+            )
+        ),
+        citation="""@inproceedings{michlo2023overlooked,
+  title = {Overlooked Implications of the Reconstruction Loss for {VAE} Disentanglement},
+  author = {Michlo, Nathan and Klein, Richard and James, Steven},
+  booktitle = {Proceedings of the Thirty-Second International Joint Conference on Artificial Intelligence},
+  year = {2023},
+  eprint = {2202.13341},
+  archivePrefix = {arXiv}
+}""",
+        licence="MIT",
+        homepage="https://arxiv.org/abs/2202.13341",
+    )
+
+
+DATASET = Family(*(_dataset(spacing) for spacing in range(1, 9)), default="spacing_8")

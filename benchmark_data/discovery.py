@@ -1,0 +1,51 @@
+"""Finding datasets, objectives and metrics by folder: the file name is the name. There is no registry."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from types import ModuleType
+
+from benchmark_data.errors import UnknownName
+
+
+def names(package: str) -> tuple[str, ...]:
+    """List the public modules of a package folder, without importing them.
+
+    Args:
+        package: dotted name of the package, such as ``"benchmark_data.datasets"``.
+
+    Returns:
+        The module names in alphabetical order; names that start with an underscore are left out.
+
+    Example:
+        >>> "xysquares" in names("benchmark_data.datasets")
+        True
+    """
+    folder = importlib.import_module(package).__path__
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(folder) if not m.name.startswith("_")))
+
+
+def find(package: str, name: str, *, kind: str) -> ModuleType:
+    """Import one module of a package folder.
+
+    Args:
+        package: dotted name of the package.
+        name: the module's name.
+        kind: what such a module is called in an error message: ``"dataset"``, ``"objective"``, ``"metric"``.
+
+    Returns:
+        The module.
+
+    Raises:
+        UnknownName: there is no such module; the message gives the near match and the list.
+
+    Example:
+        >>> find("benchmark_data.datasets", "xysquare", kind="dataset")
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.UnknownName: dataset: expected one of ..., received 'xysquare'. Did you mean 'xysquares'?
+    """
+    if name not in names(package):
+        raise UnknownName(kind, name, names(package))
+    return importlib.import_module(f"{package}.{name}")

@@ -1,0 +1,346 @@
+"""Fetching source files: a user's own copy first, then mirrors in order; resumed transfers; every byte checked.
+
+Download links die, drives answer with a page about quotas, transfers break off. What arrives is therefore checked
+against the published SHA-256, or MD5, or size, before it bears its final name, and a transfer that broke off goes on
+from where it stopped if the server still offers the same file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable
+from benchmark_data.files import read_json, unwritable, write_json
+
+if TYPE_CHECKING:
+    import requests
+    import rich.progress
+
+MANUAL_DIR = "OFFAXIS_MANUAL_DIR"
+"""Environment variable: a folder with the user's own copies of source files."""
+
+LIMIT = 64 * 2**30
+"""Bytes after which a transfer of unknown size is given up."""
+
+BLOCK = 2**20
+
+HTML = "an HTML page instead of the file, such as a quota or log-in page"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Download:
+    """One file of an archive, and how to know it.
+
+    Args:
+        name: the file's name, in the cache and in a user's own folder.
+        urls: the mirrors, best first.
+        size: bytes, where published.
+        sha256: hexadecimal, where published.
+        md5: hexadecimal, looked at where no SHA-256 is published.
+        binding: False where the hash is that of an earlier upload. Mirrors may then hold the same arrays in other
+            bytes: a difference is recorded, and the checks of the arrays decide.
+        aliases: other names under which people have the file.
+        note: what is known about the health of the mirrors.
+    """
+
+    name: str
+    urls: tuple[str, ...] = ()
+    size: int | None = None
+    sha256: str = ""
+    md5: str = ""
+    binding: bool = True
+    aliases: tuple[str, ...] = ()
+    note: str = ""
+
+
+class Fetched(NamedTuple):
+    """A source file on this machine: where it lies, where it came from, what it is.
+
+    ``difference`` says how it differs from the published file; it is empty where it does not, or where no size or
+    hash is published.
+    """
+
+    path: Path
+    origin: str
+    size: int
+    sha256: str
+    difference: str
+
+
+def fetch(
+    download: Download,
+    folder: Path,
+    *,
+    progress: rich.progress.Progress,
+    manual_dir: Path | None = None,
+    timeout: float = 60.0,
+) -> Fetched:
+    """Give a source file: the user's own copy, or what was fetched before, or the first mirror that serves it.
+
+    Args:
+        download: the file.
+        folder: where fetched files are kept. An unfinished one lies there as ``<name>.part`` and is resumed.
+        progress: shows the transfer.
+        manual_dir: a folder with the user's own copies; they are used where they lie.
+        timeout: seconds without a byte after which a mirror counts as stalled.
+
+    Returns:
+        The checked file.
+
+    Raises:
+        Unavailable: no mirror gave the file; the message says what each one did.
+        DamagedFile: the user's own copy is another file than the published one.
+        InvalidInput: the folder cannot be written, or ``manual_dir`` is no folder.
+
+    Example:
+        >>> import hashlib, tempfile, rich.progress
+        >>> own = Path(tempfile.mkdtemp())
+        >>> _ = (own / "data.bin").write_bytes(b"1 2 3")
+        >>> download = Download(name="data.bin", sha256=hashlib.sha256(b"1 2 3").hexdigest())
+        >>> with rich.progress.Progress(disable=True) as progress:
+        ...     fetch(download, own / "fetched", progress=progress, manual_dir=own).origin
+        "the user's own copy"
+    """
+    own = find_manual(download, manual_dir)
+    if own is not None:
+        return _checked_copy(download, own, progress)
+    target = folder / download.name
+    if target.is_file():
+        found = _identify(download, target, "fetched before", progress)
+        if not (found.difference and download.binding):
+            return found
+        target.unlink()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _from_mirrors(download, target, progress, timeout, manual_dir)
+    except OSError as error:
+        raise unwritable(target, error) from error
+
+
+def find_manual(download: Download, manual_dir: Path | None) -> Path | None:
+    """Look for the user's own copy of a file.
+
+    Args:
+        download: the file.
+        manual_dir: the user's folder, or None.
+
+    Returns:
+        Its path; None if it is not there.
+
+    Raises:
+        InvalidInput: ``manual_dir`` is no folder.
+    """
+    if manual_dir is None:
+        return None
+    if not manual_dir.is_dir():
+        raise InvalidInput("manual folder", expected="an existing folder", received=repr(str(manual_dir)))
+    copies = [manual_dir / name for name in (download.name, *download.aliases)]
+    return next((copy for copy in copies if copy.is_file()), None)
+
+
+def _checked_copy(download: Download, path: Path, progress: rich.progress.Progress) -> Fetched:
+    with path.open("rb") as stream:
+        if _is_html(stream.read(512)):
+            raise DamagedFile(
+                str(path),
+                expected=f"the file {download.name}",
+                received=HTML,
+                remedy="Download it again in a browser.",
+            )
+    found = _identify(download, path, "the user's own copy", progress)
+    if found.difference and download.binding:
+        raise DamagedFile(
+            str(path),
+            expected=_expectation(download),
+            received=found.difference,
+            remedy="Replace it with an unbroken copy, or take it out of the manual folder to download it.",
+        )
+    return found
+
+
+class _Refused(Exception):
+    """A mirror serves something else than the file."""
+
+
+def _from_mirrors(
+    download: Download, target: Path, progress: rich.progress.Progress, timeout: float, manual_dir: Path | None
+) -> Fetched:
+    part = target.with_name(f"{download.name}.part")
+    failures: dict[str, str] = {}
+    for url in download.urls:
+        restarted = False
+        while True:
+            before = _length(part)
+            try:
+                resumed = _transfer(download, url, part, progress, timeout)
+                found = _identify(download, part, url, progress)
+                if not (found.difference and download.binding):
+                    with part.open("rb+") as stream:
+                        os.fsync(stream.fileno())
+                    os.replace(part, target)
+                    _progress_file(part).unlink(missing_ok=True)
+                    return found._replace(path=target)
+                failures[url] = found.difference
+                part.unlink()
+                _progress_file(part).unlink(missing_ok=True)
+                if restarted or not resumed:
+                    break
+                restarted = True
+            except _Refused as refusal:
+                failures[url] = str(refusal)
+                break
+            except _network_errors() as error:
+                failures[url] = _say(error)
+                # As long as each attempt brings more bytes, the next one goes on from there.
+                if _length(part) <= before:
+                    break
+    kept = f" {_length(part):,} bytes are kept and will be resumed." if _length(part) else ""
+    looked = f" (nothing of that name in {manual_dir})" if manual_dir else ""
+    raise Unavailable(
+        download.name,
+        expected=_expectation(download),
+        received="; ".join(f"from {urlsplit(url).netloc}: {failure}" for url, failure in failures.items())
+        or "no mirror to ask",
+        remedy=f"Try again later, or put your own copy of {download.name} in a folder and name the folder with "
+        f"--manual-dir or {MANUAL_DIR}{looked}.{kept}",
+    )
+
+
+def _transfer(download: Download, url: str, part: Path, progress: rich.progress.Progress, timeout: float) -> bool:
+    """Bring ``part`` to its full length; say whether it had begun earlier."""
+    import pooch
+
+    start, validator, total = _length(part), *_begun(part, url)
+    if start and start == (total or download.size):
+        return True
+    headers = {"Accept-Encoding": "identity"}
+    if start and (validator or (download.binding and (download.sha256 or download.md5))):
+        headers |= {"Range": f"bytes={start}-"} | ({"If-Range": validator} if validator else {})
+    resumed = False
+    limit = download.size or LIMIT
+    task = progress.add_task(f"{download.name} from {urlsplit(url).netloc}", total=download.size)
+    with part.open("ab") as stream:
+
+        def inspect(response: requests.Response, **_: Any) -> None:
+            nonlocal resumed
+            if response.is_redirect or not response.ok:
+                return
+            if response.headers.get("Content-Type", "").startswith("text/html"):
+                raise _Refused(HTML)
+            resumed = response.status_code == 206
+            if resumed and not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
+                raise _Refused(f"the part {response.headers.get('Content-Range')!r} instead of bytes {start}-")
+            begun = start if resumed else 0
+            length = response.headers.get("Content-Length")
+            total = begun + int(length) if length else None
+            if total is not None and (total > limit or download.size not in (None, total)):
+                raise _Refused(f"a file of {total:,} bytes")
+            if not resumed:
+                stream.seek(0)
+                stream.truncate()
+            progress.update(task, completed=begun, total=total or download.size)
+            tag = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
+            # RFC 9110, section 13.1.5: a weak tag must not guard a range request.
+            write_json(
+                _progress_file(part), {"url": url, "validator": "" if tag.startswith("W/") else tag, "total": total}
+            )
+
+        try:
+            sink = _Sink(stream, limit, lambda count: progress.advance(task, count))
+            pooch.HTTPDownloader(chunk_size=BLOCK, timeout=timeout, headers=headers, hooks={"response": inspect})(
+                url, sink, None
+            )
+        finally:
+            progress.remove_task(task)
+    return resumed
+
+
+class _Sink:
+    """What the transfer writes to: counts, stops what is too long, and looks at the first bytes."""
+
+    def __init__(self, stream: Any, limit: int, advance: Any) -> None:
+        self.stream, self.limit, self.advance = stream, limit, advance
+
+    def write(self, chunk: bytes) -> None:
+        if self.stream.tell() == 0 and _is_html(chunk):
+            raise _Refused(HTML)
+        if self.stream.tell() + len(chunk) > self.limit:
+            self.stream.seek(0)
+            self.stream.truncate()
+            raise _Refused(f"more than {self.limit:,} bytes")
+        self.stream.write(chunk)
+        self.advance(len(chunk))
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+
+def _is_html(start: bytes) -> bool:
+    return start[:512].lstrip().lower().startswith((b"<!doctype html", b"<html", b"<head"))
+
+
+def _length(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _progress_file(part: Path) -> Path:
+    return part.with_name(f"{part.name}.json")
+
+
+def _begun(part: Path, url: str) -> tuple[str, int | None]:
+    """Give what tells whether the server's file is still the one that ``part`` began with, and its length."""
+    try:
+        known = read_json(_progress_file(part))
+        return (str(known["validator"]), known["total"]) if known["url"] == url else ("", None)
+    except (DamagedFile, KeyError, TypeError):
+        return "", None
+
+
+def _network_errors() -> type[Exception]:
+    import requests
+
+    return requests.RequestException
+
+
+def _say(error: Exception) -> str:
+    """Say in a few words what went wrong in a transfer."""
+    import requests
+
+    response = getattr(error, "response", None)
+    if isinstance(error, requests.HTTPError) and response is not None:
+        return f"HTTP {response.status_code} {response.reason}"
+    if isinstance(error, requests.Timeout) or "Read timed out" in str(error):
+        return "no answer in time"
+    if isinstance(error, requests.TooManyRedirects):
+        return "redirects without end"
+    if isinstance(error, requests.exceptions.ChunkedEncodingError):
+        return "the connection broke off"
+    if isinstance(error, requests.ConnectionError):
+        return "no connection"
+    return str(error)
+
+
+def _identify(download: Download, path: Path, origin: str, progress: rich.progress.Progress) -> Fetched:
+    import pooch
+
+    task = progress.add_task(f"{download.name}: checking", total=None)
+    size, sha256 = path.stat().st_size, pooch.file_hash(str(path), "sha256")
+    difference = ""
+    if download.size not in (None, size):
+        difference = f"{size:,} bytes with SHA-256 {sha256}"
+    elif download.sha256 and sha256 != download.sha256:
+        difference = f"SHA-256 {sha256}"
+    elif download.md5 and not download.sha256 and (md5 := pooch.file_hash(str(path), "md5")) != download.md5:
+        difference = f"MD5 {md5}"
+    progress.remove_task(task)
+    return Fetched(path, origin, size, sha256, difference)
+
+
+def _expectation(download: Download) -> str:
+    size = f"{download.size:,} bytes" if download.size is not None else "a file"
+    digest = f"SHA-256 {download.sha256}" if download.sha256 else f"MD5 {download.md5}" if download.md5 else ""
+    return f"{size} with {digest}" if digest and download.binding else size

@@ -1,0 +1,79 @@
+"""The errors that a user can cause, all in one form: what, expected, received, what to do.
+
+Every command prints them as one line without a traceback and exits with status 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+
+
+class OffaxisError(Exception):
+    """An error that the user can mend.
+
+    Args:
+        what: the thing that is wrong, named as the user named it.
+        expected: what would have been right.
+        received: what came instead.
+        remedy: what to do about it, as a sentence.
+
+    Example:
+        >>> print(OffaxisError("codes", expected="a 2-d array", received="shape (3,)", remedy="Reshape to (n, 1)."))
+        codes: expected a 2-d array, received shape (3,). Reshape to (n, 1).
+    """
+
+    def __init__(self, what: str, *, expected: str, received: str, remedy: str = "") -> None:
+        super().__init__(what, expected, received, remedy)
+        self.what, self.expected, self.received, self.remedy = what, expected, received, remedy
+
+    def __str__(self) -> str:
+        return f"{self.what}: expected {self.expected}, received {self.received}. {self.remedy}".rstrip()
+
+    def __reduce__(self) -> tuple[Callable[..., OffaxisError], tuple[object, ...]]:
+        return _restored, (type(self), *self.args)  # the subclasses' own arguments differ from what is kept
+
+
+def _restored(kind: type[OffaxisError], what: str, expected: str, received: str, remedy: str) -> OffaxisError:
+    """Make an error again in another process."""
+    error = kind.__new__(kind, what, expected, received, remedy)
+    OffaxisError.__init__(error, what, expected=expected, received=received, remedy=remedy)
+    return error
+
+
+class InvalidInput(OffaxisError, ValueError):
+    """A value, shape, dtype or selection that cannot be used."""
+
+
+class UnknownName(OffaxisError, LookupError):
+    """A name that is not there. The message gives the near match and the whole list."""
+
+    def __init__(self, kind: str, name: object, names: Iterable[str]) -> None:
+        names = sorted(names)
+        near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+        super().__init__(
+            kind,
+            expected=f"one of {', '.join(names) or '(none)'}",
+            received=repr(name),
+            remedy=f"Did you mean {near[0]!r}?" if near else "",
+        )
+
+
+class DamagedFile(OffaxisError):
+    """A file or folder on disk that does not hold what it should."""
+
+
+class Unavailable(OffaxisError):
+    """Data that is not on this machine: an archive that was not prepared, or that no mirror gave."""
+
+
+class MissingExtra(OffaxisError, ImportError):
+    """An optional dependency that is not installed."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(
+            feature,
+            expected=f"the package {package}",
+            received="no such package",
+            remedy=f"Install it with: pip install 'offaxis[{extra}]'",
+        )

@@ -1,0 +1,278 @@
+"""Factors of variation and the grids and tables that they span."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data.errors import InvalidInput, UnknownName
+
+Kind: TypeAlias = Literal["categorical", "ordinal", "cyclic", "binary"]
+Indices: TypeAlias = NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Factor:
+    """One generative factor: a name and the values it takes, in the order of their class ids.
+
+    Args:
+        name: the name, as records spell it: ``label_<name>`` and ``value_<name>``.
+        values: the value of each class id, strictly what the source says it is; NaN for a class that has none.
+        kind: ``categorical`` (no order), ``ordinal`` (ordered), ``cyclic`` (ordered, the last beside the first)
+            or ``binary`` (off, on).
+        unit: the unit of ``values``, such as ``"rad"`` or ``"px"``; empty where there is none.
+        labels: the name of each class id, such as ``("square", "ellipse", "heart")``; by default the values.
+
+    Raises:
+        InvalidInput: no values, the number of labels differs, or the kind is none of the four.
+
+    Example:
+        >>> Factor("shape", (1, 2, 3), "categorical", labels=("square", "ellipse", "heart")).size
+        3
+    """
+
+    name: str
+    values: Sequence[float]
+    kind: Kind = "ordinal"
+    unit: str = ""
+    labels: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(float(v) for v in self.values))
+        object.__setattr__(self, "labels", tuple(self.labels) or tuple(f"{v:g}" for v in self.values))
+        if not self.values:
+            raise InvalidInput(f"factor {self.name!r}", expected="at least one value", received="none")
+        if len(self.labels) != len(self.values) or len(set(self.labels)) != len(self.labels):
+            raise InvalidInput(
+                f"factor {self.name!r}",
+                expected=f"{len(self.values)} labels, all different",
+                received=f"{len(self.labels)} labels, {len(set(self.labels))} different",
+                remedy="Give one label for each value.",
+            )
+        if self.kind not in get_args(Kind):
+            raise UnknownName(f"kind of factor {self.name!r}", self.kind, get_args(Kind))
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return len(self.values)
+
+    def as_json(self) -> list[float | None]:
+        """Give the values for JSON, which has no NaN: None where a class has no value."""
+        return [None if math.isnan(value) else value for value in self.values]
+
+
+class _Factors:
+    """What a grid and a table have in common: named, ordered factors."""
+
+    factors: tuple[Factor, ...]
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The factors' names, in column order."""
+        return tuple(f.name for f in self.factors)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of values of each factor, in column order."""
+        return tuple(f.size for f in self.factors)
+
+    def column(self, name: str) -> int:
+        """Give the column of the factor called ``name``.
+
+        Raises:
+            UnknownName: there is no such factor.
+        """
+        if name not in self.names:
+            raise UnknownName("factor", name, self.names)
+        return self.names.index(name)
+
+    def values(self, labels: ArrayLike) -> NDArray[np.float64]:
+        """Turn class ids into values.
+
+        Args:
+            labels: class ids, int, shape (n, F).
+
+        Returns:
+            float64, shape (n, F), in the units of each factor.
+
+        Raises:
+            InvalidInput: the shape is wrong or an id is out of range.
+        """
+        labels = self.checked(labels)
+        return np.stack([np.asarray(f.values)[labels[:, i]] for i, f in enumerate(self.factors)], axis=1)
+
+    def checked(self, labels: ArrayLike) -> Indices:
+        """Check an array of class ids.
+
+        Args:
+            labels: class ids, int, shape (n, F), each in [0, size of its factor).
+
+        Returns:
+            The same as int64.
+
+        Raises:
+            InvalidInput: dtype, shape or range are wrong; the message names the factor.
+        """
+        array = np.asarray(labels)
+        if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != len(self.factors):
+            raise InvalidInput(
+                "factors",
+                expected=f"integer class ids of shape (n, {len(self.factors)}): {', '.join(self.names)}",
+                received=f"{array.dtype} of shape {array.shape}",
+            )
+        for i, factor in enumerate(self.factors):
+            low, high = (int(array[:, i].min()), int(array[:, i].max())) if len(array) else (0, 0)
+            if low < 0 or high >= factor.size:
+                raise InvalidInput(
+                    f"factor {factor.name!r}",
+                    expected=f"class ids in [0, {factor.size - 1}]",
+                    received=f"ids in [{low}, {high}]",
+                )
+        return array.astype(np.int64, copy=False)
+
+
+class FactorSpace(_Factors):
+    """A full grid: every combination of the factors' values, the last factor varying fastest.
+
+    Row ``i`` of the grid is ``numpy.unravel_index(i, sizes)``.
+
+    Args:
+        *factors: the factors, slowest first. Names must differ.
+
+    Raises:
+        InvalidInput: no factors, or two of the same name.
+
+    Example:
+        >>> space = FactorSpace(Factor("shape", range(3), "categorical"), Factor("x", range(4)))
+        >>> space.sizes, len(space)
+        ((3, 4), 12)
+        >>> space.labels([5, 11]).tolist()
+        [[1, 1], [2, 3]]
+        >>> space.index([[1, 1], [2, 3]]).tolist()
+        [5, 11]
+        >>> space.traverse(5, "x").tolist()
+        [4, 5, 6, 7]
+    """
+
+    def __init__(self, *factors: Factor) -> None:
+        self.factors = factors
+        if not factors or len(set(self.names)) != len(factors):
+            raise InvalidInput("factors", expected="one or more with different names", received=repr(list(self.names)))
+
+    def __repr__(self) -> str:
+        return f"FactorSpace({', '.join(f'{f.name}={f.size}' for f in self.factors)})"
+
+    def __len__(self) -> int:
+        return math.prod(self.sizes)
+
+    def labels(self, indices: ArrayLike) -> Indices:
+        """Give the class ids of rows.
+
+        Args:
+            indices: rows, int, shape (n,), each in [0, len).
+
+        Returns:
+            int64, shape (n, F).
+        """
+        return np.stack(np.unravel_index(np.asarray(indices, np.int64), self.sizes), axis=1).astype(
+            np.int64, copy=False
+        )
+
+    def index(self, labels: ArrayLike) -> Indices:
+        """Give the rows that hold the given class ids.
+
+        Args:
+            labels: class ids, int, shape (n, F).
+
+        Returns:
+            int64, shape (n,).
+
+        Raises:
+            InvalidInput: the shape is wrong or an id is out of range.
+        """
+        rows: Indices = np.ravel_multi_index(tuple(self.checked(labels).T), self.sizes).astype(np.int64, copy=False)
+        return rows
+
+    def sample(self, n: int, *, rng: np.random.Generator) -> Indices:
+        """Draw class ids, each factor independently and uniformly, with replacement.
+
+        Args:
+            n: how many.
+            rng: the source of randomness.
+
+        Returns:
+            int64, shape (n, F).
+        """
+        return rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
+
+    def traverse(self, index: int, factor: str) -> Indices:
+        """Give the rows that differ from row ``index`` in one factor only, through all its values in order.
+
+        Args:
+            index: a row.
+            factor: the name of the factor to vary.
+
+        Returns:
+            int64, shape (size of the factor,).
+
+        Raises:
+            UnknownName: there is no such factor.
+        """
+        column = self.column(factor)
+        rows = np.repeat(self.labels([index]), self.sizes[column], axis=0)
+        rows[:, column] = np.arange(self.sizes[column])
+        return self.index(rows)
+
+
+class FactorTable(_Factors):
+    """A plain table of labels, for data that is no full grid: attributes of photographs, say.
+
+    Args:
+        *factors: what the columns mean.
+        rows: the number of rows, known without reading anything.
+        read: gives the class ids, int, shape (rows, F), when they are first needed. They are kept.
+
+    Example:
+        >>> table = FactorTable(Factor("smiling", (0, 1), "binary"), rows=3, read=lambda: np.array([[0], [1], [0]]))
+        >>> table.labels([1, 2]).tolist()
+        [[1], [0]]
+    """
+
+    def __init__(self, *factors: Factor, rows: int, read: Callable[[], NDArray[np.integer]]) -> None:
+        self.factors = factors
+        self._rows = rows
+        self._read = read
+
+    def __repr__(self) -> str:
+        return f"FactorTable({', '.join(self.names)}, rows={len(self)})"
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @functools.cached_property
+    def _table(self) -> Indices:
+        table = self.checked(self._read())
+        if len(table) != len(self):
+            raise InvalidInput("label table", expected=f"{len(self)} rows", received=f"{len(table)} rows")
+        return table
+
+    def labels(self, indices: ArrayLike) -> Indices:
+        """Give the class ids of rows.
+
+        Args:
+            indices: rows, int, shape (n,), each in [0, len).
+
+        Returns:
+            int64, shape (n, F).
+        """
+        return self._table[np.asarray(indices, np.int64)]

@@ -1,0 +1,146 @@
+"""Files that are whole or absent: temporary name, fsync, rename."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmark_data.errors import DamagedFile, InvalidInput
+
+
+@contextlib.contextmanager
+def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside ``path`` to write a file or a folder to; rename it to ``path`` at the end.
+
+    When the block fails or the process dies, nothing stands under ``path`` that did not stand there before. An existing
+    file is replaced; an existing folder is not, since a folder cannot be replaced in one step.
+
+    Args:
+        path: the final path. Missing parent folders are made.
+
+    Yields:
+        The temporary path, on the same file system. Nothing exists there yet.
+
+    Raises:
+        InvalidInput: the folder cannot be written, the disk is full, or ``path`` is an existing folder.
+
+    Example:
+        >>> import tempfile
+        >>> target = Path(tempfile.mkdtemp()) / "numbers.txt"
+        >>> with written_atomically(target) as temporary:
+        ...     _ = temporary.write_text("1 2 3")
+        >>> target.read_text()
+        '1 2 3'
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    try:
+        if path.is_dir():
+            raise InvalidInput(
+                str(path),
+                expected="a path that is free",
+                received="an existing folder",
+                remedy="Remove it or choose another path.",
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        _sync(temporary)
+        os.replace(temporary, path)
+        _sync_entry(path.parent)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):  # never written, or its folder is no folder
+                temporary.unlink()
+
+
+def unwritable(path: Path, error: OSError) -> InvalidInput:
+    """Turn an operating system error met while writing ``path`` into an error in the project's form.
+
+    Args:
+        path: the path that was being written.
+        error: what the operating system said: no permission, disk full, not a folder.
+
+    Returns:
+        The error to raise.
+    """
+    return InvalidInput(
+        str(path),
+        expected="a place that can be written",
+        received=f"{type(error).__name__}: {error.strerror or error}",
+        remedy="Check the folder's permissions and the free space, or choose another path.",
+    )
+
+
+def write_json(path: str | os.PathLike[str], value: Any) -> None:
+    """Write ``value`` as JSON, atomically, in a form that diffs well: sorted keys, two spaces, final newline.
+
+    Args:
+        path: the file to write.
+        value: what to write: dictionaries, lists, strings, finite numbers, booleans, None.
+
+    Raises:
+        InvalidInput: the file cannot be written, or a number is NaN or infinite.
+    """
+    try:
+        text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    except ValueError as error:
+        raise InvalidInput(str(path), expected="finite numbers", received=str(error)) from error
+    with written_atomically(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Read a JSON file.
+
+    Args:
+        path: the file to read.
+
+    Returns:
+        The decoded value.
+
+    Raises:
+        DamagedFile: the file is missing, is not UTF-8, is not JSON, or is nested too deeply.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DamagedFile(str(path), expected="a JSON file", received=error.strerror or str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile(
+            str(path),
+            expected="valid JSON",
+            received=str(error),
+            remedy="Restore the file from a copy or remove it and make it again.",
+        ) from error
+
+
+def _sync(path: Path) -> None:
+    """Flush a file, or every file of a folder, to disk."""
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            with file.open("rb+") as stream:
+                os.fsync(stream.fileno())
+        else:
+            _sync_entry(file)
+    if path.is_dir():
+        _sync_entry(path)
+
+
+def _sync_entry(folder: Path) -> None:
+    """Flush a folder's own entries, where the platform lets one open a folder."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,343 @@
+"""Every dataset for Hugging Face ``datasets``: loaded directly, or published as a folder that needs no code of ours.
+
+``load_dataset("xysquares", "spacing_4", split="train")`` gives a ``datasets.Dataset`` from an Arrow cache that is built
+once; ``streaming=True`` gives an ``IterableDataset`` that encodes as it goes. `publish` writes Parquet and a card:
+upload the folder to the Hub, or read it where it is with ``datasets.load_dataset(FOLDER, "spacing_4")``.
+
+A record holds
+
+- ``image``: PNG, decoded to a Pillow image;
+- ``index``: the row of the dataset, int64; records stand in the order of rows;
+- ``extra_<name>``: what else the dataset has, such as rotations or landmarks, float32 or int64;
+- ``label_<factor>``: class id, a ``ClassLabel`` with names; ``value_<factor>``: value, float32.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import benchmark_data
+from benchmark_data import card, encoding, sheets, verify
+from benchmark_data.cache import Extra
+from benchmark_data.dataset import Dataset, Digest
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
+from benchmark_data.files import read_json, unwritable, write_json, written_atomically
+
+try:
+    import datasets
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError as error:
+    raise MissingExtra("benchmark_data.hf", (error.name or "datasets").split(".")[0], "hf") from error
+
+ROW_GROUP = 2**24
+"""Bytes of decoded pixels, about, per Parquet row group and per table that a worker process hands over: what readers
+and writers hold in memory at a time."""
+
+_patched_for_streaming = True
+"""``datasets`` patches ``open`` and ``Path`` in the module of every builder, so that they read URLs, unless this says
+that it has done so. Nothing here reads URLs, and `publish` needs the real ones."""
+
+
+def features(dataset: Dataset) -> Any:
+    """Give the record schema of a dataset.
+
+    Args:
+        dataset: the dataset.
+
+    Returns:
+        ``datasets.Features``.
+    """
+    factors = dataset.space.factors
+    return datasets.Features(
+        {
+            "image": datasets.Image(),
+            "index": datasets.Value("int64"),
+            **{f"extra_{name}": _nested(extra) for name, extra in dataset.extras.items()},
+            **{f"label_{f.name}": datasets.ClassLabel(names=list(f.labels)) for f in factors},
+            **{f"value_{f.name}": datasets.Value("float32") for f in factors},
+        }
+    )
+
+
+def _nested(extra: Extra) -> Any:
+    feature = datasets.Value(np.dtype(encoding.extra_dtype(extra)).name)
+    for size in reversed(extra.shape):
+        feature = datasets.List(feature, length=size)
+    return feature
+
+
+def table(dataset: Dataset, batch: encoding.Batch) -> Any:
+    """Put encoded rows into an Arrow table.
+
+    Args:
+        dataset: the dataset.
+        batch: some of its rows.
+
+    Returns:
+        A ``pyarrow.Table`` with the schema of `features`.
+    """
+    n = len(batch.rows)
+    image = pa.StructArray.from_arrays([pa.array(batch.pngs, pa.binary()), pa.nulls(n, pa.string())], ["bytes", "path"])
+    values = dataset.space.values(batch.labels).astype(np.float32)
+    columns = [image, pa.array(batch.rows)]
+    for name in dataset.extras:
+        column = pa.array(batch.extras[name].ravel())
+        for size in reversed(batch.extras[name].shape[1:]):
+            column = pa.FixedSizeListArray.from_arrays(column, size)
+        columns.append(column)
+    columns += [*map(pa.array, batch.labels.T), *map(pa.array, values.T)]
+    return pa.Table.from_arrays(columns, schema=features(dataset).arrow_schema)
+
+
+class _Builder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
+    """A ``datasets`` builder of one dataset. The digest is part of the cache's path, so that no stale copy is read."""
+
+    def __init__(self, dataset: Dataset, cache_dir: str | None) -> None:
+        self.dataset = dataset
+        super().__init__(
+            cache_dir=cache_dir,
+            dataset_name=f"offaxis_{dataset.name}",
+            config_name=card.config_name(dataset),
+            hash=dataset.digest().pixels[:16],
+            version=datasets.Version(dataset.version),
+        )
+
+    def _info(self) -> Any:
+        dataset = self.dataset
+        return datasets.DatasetInfo(
+            description=dataset.description,
+            citation=dataset.citation,
+            homepage=dataset.homepage,
+            license=dataset.licence,
+            features=features(dataset),
+        )
+
+    def _split_generators(self, dl_manager: Any) -> list[Any]:
+        made = []
+        for name, rows in self.dataset.splits.items():
+            parts = encoding.shards(self.dataset, rows)
+            split = datasets.SplitGenerator(name, {"parts": parts, "streaming": dl_manager.is_streaming})
+            split.split_info.num_examples = len(rows)
+            made.append(split)
+        return made
+
+    def _generate_tables(self, parts: list[range], streaming: bool) -> Iterator[tuple[int, Any]]:
+        if streaming:
+            for part in parts:
+                for batch in encoding.batches(self.dataset, part):
+                    yield int(batch.rows[0]), table(self.dataset, batch)
+        else:
+            handle = encoding.handle(self.dataset)
+            tasks = [(handle, piece) for part in parts for piece in encoding.shards(self.dataset, part, size=ROW_GROUP)]
+            for (_, piece), made in zip(tasks, encoding.in_parallel(_tables, tasks, None), strict=True):
+                yield piece[0], made
+
+
+def _tables(handle: encoding.Handle, rows: range) -> Any:
+    dataset = encoding.opened(handle)
+    return pa.concat_tables(table(dataset, batch) for batch in encoding.batches(dataset, rows))
+
+
+def load_dataset(
+    name: str | Dataset,
+    config: str | None = None,
+    *,
+    split: str | None = None,
+    streaming: bool = False,
+    cache_dir: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Give a dataset as Hugging Face ``datasets`` would, without the Hub.
+
+    Args:
+        name: ``"<dataset>"`` or ``"<dataset>/<config>"``, or a dataset of your own.
+        config: the config, where ``name`` does not say it.
+        split: the split, or with ``streaming=False`` any of ``datasets``' split expressions such as ``"train[:1%]"``;
+            all splits if None.
+        streaming: encode rows as they are asked for, in order, and keep nothing.
+        cache_dir: where the Arrow files go; ``datasets``' own cache if None.
+
+    Returns:
+        A ``datasets.Dataset``, or an ``IterableDataset`` when streaming; without ``split`` a dictionary of them.
+
+    Raises:
+        UnknownName: there is no such dataset, config or split.
+        InvalidInput: the cache cannot be written.
+
+    Example:
+        >>> row = next(iter(load_dataset("xysquares", "spacing_4", split="train", streaming=True)))
+        >>> row["image"].size, row["index"], row["label_x_R"]
+        ((64, 64), 0, 0)
+    """
+    dataset = name if isinstance(name, Dataset) else benchmark_data.load(f"{name}/{config}" if config else name)
+    for part in (split or "").split("+") if split else ():
+        if part.partition("[")[0].strip() not in dataset.splits:
+            raise UnknownName(f"split of {dataset.id}", part.partition("[")[0].strip(), dataset.splits)
+    cache = None if cache_dir is None else os.fspath(cache_dir)
+    dataset.prepare()
+    try:
+        builder = _Builder(dataset, cache)
+        if streaming:
+            return builder.as_streaming_dataset(split)
+        builder.download_and_prepare()
+        return builder.as_dataset(split)
+    except (OSError, datasets.exceptions.DatasetGenerationError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if isinstance(cause, OSError):
+            raise unwritable(Path(cache or datasets.config.HF_DATASETS_CACHE), cause) from error
+        raise
+
+
+def publish(
+    dataset: Dataset, folder: str | os.PathLike[str], *, progress: Callable[[int], None] = lambda rows: None
+) -> None:
+    """Write a dataset as a folder that ``datasets.load_dataset(folder, config)`` and the Hub read without our code.
+
+    The folder gets ``<config>/<split>-*.parquet``, ``<config>/offaxis.json`` (what the config holds, with digests),
+    ``<config>/contact_sheet.png``, and for all configs together ``README.md`` (the card) and ``eval.yaml``. Publishing
+    another config of the same dataset into the folder extends the card. Files appear when they are complete; whole ones
+    of the same data are kept, so that a publication that was interrupted goes on where it was.
+
+    The Hub checks ``eval.yaml`` when it is uploaded; leave it out until the Hub knows the framework ``offaxis``.
+
+    Args:
+        dataset: the dataset.
+        folder: where to write. Made if it is not there.
+        progress: is told how many rows were written or hashed since the last call; every row is both in turn.
+
+    Raises:
+        InvalidInput: the licence forbids copies, the folder cannot be written or holds another dataset, or the disk is
+            full.
+    """
+    folder = Path(folder).absolute()  # workers may run in other folders
+    config = card.config_name(dataset)
+    check_publishable(dataset, folder)
+    dataset.prepare()
+    handle = encoding.handle(dataset)
+    quick = verify.digest(dataset)
+    tasks = []
+    for split, rows in dataset.splits.items():
+        parts = encoding.shards(dataset, rows)
+        for i, part in enumerate(parts):
+            path = folder / config / f"{split}-{i:05d}-of-{len(parts):05d}.parquet"
+            tasks.append((split, (handle, part, path, _signature(dataset, quick, part))))
+    splits: dict[str, dict[str, Any]] = {}
+    written = encoding.in_parallel(_write_shard, [task for _, task in tasks], None)
+    for (split, (_, part, path, _)), (num_bytes, size) in zip(tasks, written, strict=True):
+        pattern = f"{config}/{split}-*-{path.stem.split('-', 2)[2]}.parquet"
+        sums = splits.setdefault(
+            split, {"name": split, "files": pattern, "rows": 0, "num_bytes": 0, "download_size": 0}
+        )
+        for key, more in (("rows", len(part)), ("num_bytes", num_bytes), ("download_size", size)):
+            sums[key] += more
+        progress(len(part))
+    shards = {path for _, (_, _, path, _) in tasks}
+    for stale in {*(folder / config).glob("*-of-*.parquet"), *(folder / config).glob(".*.part")} - shards:
+        # Of an earlier version that was cut differently, or of a process that was killed and may be cleaning up.
+        stale.unlink(missing_ok=True)
+    full = verify.digest(dataset, full=True, progress=progress)
+    with written_atomically(folder / config / card.SHEET) as temporary:
+        sheets.contact_sheet(dataset).save(temporary, format="png")
+    digests = {"quick": quick._asdict(), "full": full._asdict()}
+    write_json(folder / config / card.RECORD, card.record(dataset, splits=list(splits.values()), digests=digests))
+    records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
+    for other in records:
+        other["features"] = _declared_features(folder, other)._to_yaml_list()
+    for name, text in (("README.md", card.readme(records)), ("eval.yaml", card.evaluation(records))):
+        with written_atomically(folder / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+
+def check_publishable(dataset: Dataset, folder: Path) -> None:
+    """Check that a dataset may be published to a folder, before any work is done.
+
+    Args:
+        dataset: the dataset.
+        folder: where it shall go.
+
+    Raises:
+        InvalidInput: the licence forbids copies, or the folder holds another dataset.
+        DamagedFile: what the folder says of the configs in it cannot be read.
+    """
+    if not dataset.redistributable:
+        raise InvalidInput(
+            f"publish {dataset.id}",
+            expected="a licence that allows to pass on copies",
+            received=dataset.licence,
+            remedy="Everyone has to prepare it from its source: offaxis-data build, or benchmark_data.hf.load_dataset.",
+        )
+    others = {read_json(path)["name"] for path in folder.glob(f"*/{card.RECORD}")} - {dataset.name}
+    if others:
+        raise InvalidInput(
+            str(folder),
+            expected=f"an empty folder or one of {dataset.name}",
+            received=f"a folder of {', '.join(others)}",
+            remedy="Publish each dataset to its own folder; configs of one dataset share it.",
+        )
+
+
+def _declared_features(folder: Path, record: card.Record) -> Any:
+    """Read a published config's features from one of its files."""
+    pattern = record["splits"][0]["files"]
+    file = next(folder.glob(pattern), None)
+    if file is None:
+        raise DamagedFile(
+            str(folder),
+            expected=pattern,
+            received="no such file",
+            remedy=f"Publish {record['name']}/{record['config']} again or remove its {card.RECORD}.",
+        )
+    return datasets.Features.from_arrow_schema(pq.read_schema(file))
+
+
+def _signature(dataset: Dataset, quick: Digest, rows: range) -> str:
+    """Say what a shard is made from: a shard that says the same need not be written again."""
+    made_from = [dataset.id, dataset.version, *quick, rows.start, rows.stop, rows.step, encoding.LEVEL, pa.__version__]
+    return json.dumps(made_from)
+
+
+def _write_shard(handle: encoding.Handle, rows: range, path: Path, signature: str) -> tuple[int, int]:
+    """Write one Parquet file, unless it is there.
+
+    Returns:
+        The size of its content before compression, and of the file, in bytes.
+    """
+    dataset = encoding.opened(handle)
+    schema = features(dataset).arrow_schema
+    schema = schema.with_metadata({**schema.metadata, b"offaxis": signature.encode()})
+    if not _is_whole(path, signature):
+        with written_atomically(path) as temporary, _writer(temporary, schema) as writer:
+            waiting: list[Any] = []
+            for batch in encoding.batches(dataset, rows):
+                waiting.append(table(dataset, batch))
+                if sum(map(len, waiting)) * math.prod(dataset.image_shape) >= ROW_GROUP:
+                    writer.write_table(pa.concat_tables(waiting), row_group_size=2**31)
+                    waiting = []
+            if waiting:
+                writer.write_table(pa.concat_tables(waiting), row_group_size=2**31)
+    content = pq.read_metadata(path)
+    return sum(content.row_group(i).total_byte_size for i in range(content.num_row_groups)), path.stat().st_size
+
+
+def _writer(path: Path, schema: Any) -> Any:
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        use_dictionary=[name for name in schema.names if name.startswith(("label_", "value_"))],
+        write_page_index=True,
+    )
+
+
+def _is_whole(path: Path, signature: str) -> bool:
+    try:
+        return bool(pq.read_metadata(path).metadata.get(b"offaxis") == signature.encode())
+    except (OSError, pa.ArrowInvalid):
+        return False

@@ -1,0 +1,297 @@
+"""Every dataset for TensorFlow Datasets. Importing this module registers them.
+
+>>> import tensorflow_datasets as tfds
+>>> import benchmark_data.tfds
+>>> "offaxis_xysquares" in tfds.list_builders()
+True
+
+Then ``tfds.load("offaxis_xysquares/spacing_4", split="train[:1%]")`` gives a ``tf.data.Dataset`` and
+``tfds.data_source("offaxis_xysquares/spacing_4", split="train")`` random access. A record holds
+
+- ``image``: uint8 (H, W, C), stored as PNG;
+- ``index``: the row of the dataset, int64; records stand in the order of rows;
+- ``label_<factor>``: class id, a ``ClassLabel`` with names; ``value_<factor>``: value, float32;
+- ``extra_<name>``: what else the dataset has, such as rotations or landmarks, float32 or int64;
+- ``factors``: all class ids, int64 (F,), in the order of ``info.metadata["factors"]``. It repeats the labels because
+  ``as_supervised=True`` can name one feature only: it gives ``(image, factors)``.
+
+``info.metadata`` also holds the factors' sizes, kinds and units, the known defects and the quick digest.
+
+Files are array_record by default. TFDS itself reads these by random access only; this module adds the missing
+``tf.data`` reader for array_record files, for any dataset. Without this module imported, ``tfds.data_source`` and
+``tfds.builder_from_directory(...).as_data_source()`` still read them, and ``file_format="tfrecord"`` makes files that
+``tf.data`` reads anywhere.
+
+On the command line, ``offaxis-data build xysquares/spacing_4`` and ``tfds build --imports benchmark_data.tfds
+offaxis_xysquares/spacing_4`` do the same. (TFDS 4.9.10's own command does not start, for any dataset, without the
+packages apache-beam and mlcroissant.)
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import benchmark_data
+from benchmark_data import discovery, encoding
+from benchmark_data.dataset import Dataset, Family
+from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.files import unwritable
+
+try:
+    import tensorflow_datasets as tfds
+    from array_record.python import array_record_module
+    from tensorflow_datasets.core import dataset_builder, file_adapters
+except ImportError as error:
+    raise MissingExtra("benchmark_data.tfds", (error.name or "tensorflow-datasets").split(".")[0], "tfds") from error
+
+
+def features(dataset: Dataset) -> Any:
+    """Give the record schema of a dataset.
+
+    Args:
+        dataset: the dataset.
+
+    Returns:
+        A ``tfds.features.FeaturesDict``.
+    """
+    factors = dataset.space.factors
+    return tfds.features.FeaturesDict(
+        {
+            "image": tfds.features.Image(shape=dataset.image_shape, encoding_format="png"),
+            "index": tfds.features.Scalar(np.int64),
+            "factors": tfds.features.Tensor(shape=(len(factors),), dtype=np.int64),
+            **{
+                f"extra_{name}": tfds.features.Tensor(shape=extra.shape, dtype=encoding.extra_dtype(extra))
+                for name, extra in dataset.extras.items()
+            },
+            **{f"label_{f.name}": tfds.features.ClassLabel(names=list(f.labels)) for f in factors},
+            **{f"value_{f.name}": tfds.features.Scalar(np.float32) for f in factors},
+        }
+    )
+
+
+class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # type: ignore[misc, call-arg]
+    """What the builders of all datasets share. `builder_class` makes one for each."""
+
+    declared: Dataset | Family
+    """The dataset, or the family whose configurations are the builder's."""
+
+    def __init__(self, *, file_format: Any = None, **kwargs: Any) -> None:
+        super().__init__(file_format=file_format, **kwargs)
+        if file_format is None and not self.info.splits:  # nothing is built yet
+            self.info.set_file_format("array_record", override=True)
+
+    @property
+    def dataset(self) -> Dataset:
+        """The dataset of this builder's configuration."""
+        if isinstance(self.declared, Family):
+            return self.declared.configs[self.builder_config.name]
+        return self.declared
+
+    def _create_builder_config(self, builder_config: Any, version: Any) -> Any:
+        if isinstance(self.declared, Family) and isinstance(builder_config, str):
+            name = builder_config.partition(":")[0]
+            if name not in self.declared.configs:
+                raise UnknownName(f"config of {self.name}", name, self.declared.configs)
+        return super()._create_builder_config(builder_config, version)
+
+    def _info(self) -> Any:
+        dataset = self.dataset
+        factors = [
+            {"name": f.name, "size": f.size, "kind": f.kind, "unit": f.unit, "values": f.as_json()}
+            for f in dataset.space.factors
+        ]
+        return tfds.core.DatasetInfo(
+            builder=self,
+            description=" ".join([dataset.description, *dataset.defects]),
+            features=features(dataset),
+            supervised_keys=("image", "factors"),
+            disable_shuffling=True,
+            homepage=dataset.homepage,
+            citation=dataset.citation,
+            license=dataset.licence,
+            metadata=tfds.core.MetadataDict(
+                id=dataset.id,
+                version=dataset.version,
+                factors=factors,
+                defects=list(dataset.defects),
+                redistributable=dataset.redistributable,
+            ),
+        )
+
+    def download_and_prepare(self, **kwargs: Any) -> None:
+        """Build the files, on all cores, unless they are there.
+
+        Args:
+            **kwargs: as ``tfds.core.DatasetBuilder.download_and_prepare`` takes them.
+
+        Raises:
+            InvalidInput: the folder cannot be written, or the disk is full; nothing is left behind.
+        """
+        try:
+            super().download_and_prepare(**kwargs)
+        except OSError as error:
+            raise unwritable(self.data_path, error) from error
+
+    def _download_and_prepare(self, dl_manager: Any, download_config: Any = None) -> None:
+        """Write all splits, bypassing TFDS's own encoding of one example after another."""
+        config = download_config or tfds.download.DownloadConfig()
+        dataset = self.dataset
+        dataset.prepare(manual_dir=Path(config.manual_dir) if config.manual_dir else None)
+        handle = encoding.handle(dataset)
+        tasks = []
+        templates = {}
+        for split, rows in dataset.splits.items():
+            rows = rows[: config.max_examples_per_split]
+            parts = encoding.shards(dataset, rows, config.num_shards)
+            templates[split] = self._get_filename_template(split)
+            for i, part in enumerate(parts):
+                path = templates[split].sharded_filepath(shard_index=i, num_shards=len(parts))
+                tasks.append((split, (handle, part, os.path.abspath(path), self.info.file_format.value)))
+        sizes = encoding.in_parallel(write_shard, [task for _, task in tasks], None)
+        lengths = collections.defaultdict(list)
+        total: collections.Counter[str] = collections.Counter()
+        rows_of_all = sum(len(part) for _, (_, part, *_) in tasks)
+        with tfds.core.utils.tqdm(desc=f"Building {dataset.id}...", total=rows_of_all, unit=" examples") as bar:
+            for (split, (_, part, *_)), size in zip(tasks, sizes, strict=True):
+                lengths[split].append(len(part))
+                total[split] += size
+                bar.update(len(part))
+        for stale in Path(self.data_path).glob("*.part"):
+            stale.unlink(missing_ok=True)  # of a node that died, and may be cleaning up
+        self.info.set_splits(
+            tfds.core.SplitDict(
+                tfds.core.SplitInfo(
+                    name=split, shard_lengths=lengths[split], num_bytes=total[split], filename_template=template
+                )
+                for split, template in templates.items()
+            )
+        )
+        self.info.metadata["digest"] = dataset.digest()._asdict()
+
+
+def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None, *, file_format: str | None = None) -> Path:
+    """Build a dataset's files, unless they are there.
+
+    Args:
+        dataset: a dataset of this package.
+        data_dir: where TFDS keeps its data; TFDS's own default if None.
+        file_format: ``"array_record"`` (the default), ``"tfrecord"`` or ``"parquet"``.
+
+    Returns:
+        The folder of the files.
+
+    Raises:
+        InvalidInput: the folder cannot be written, the disk is full, or there is another format already.
+        UnknownName: there is no such file format.
+    """
+    if file_format not in (None, "array_record", "tfrecord", "parquet"):
+        raise UnknownName("file format", file_format, ["array_record", "tfrecord", "parquet"])
+    builder = tfds.builder(f"offaxis_{dataset.id}", data_dir=data_dir)
+    if file_format and builder.info.splits and builder.info.file_format.value != file_format:
+        raise InvalidInput(
+            str(builder.data_path),
+            expected=f"a free place, or files in {file_format}",
+            received=f"files in {builder.info.file_format.value}",
+            remedy="Remove them or choose another folder.",
+        )
+    builder.download_and_prepare(file_format=file_format)
+    return Path(builder.data_dir)
+
+
+def write_shard(handle: encoding.Handle, rows: range, path: str, file_format: str) -> int:
+    """Write one shard: the work of one worker process.
+
+    Args:
+        handle: the dataset, as `benchmark_data.encoding.handle` gives it.
+        rows: the rows that go into the shard.
+        path: the file to write.
+        file_format: ``"array_record"``, or another format of TFDS.
+
+    Returns:
+        The size of the records in bytes.
+    """
+    dataset = encoding.opened(handle)
+    examples = encoding.Examples(dataset)
+    size = 0
+
+    def records() -> Iterator[tuple[int, bytes]]:
+        nonlocal size
+        for batch in encoding.batches(dataset, rows):
+            for record in zip(batch.rows.tolist(), examples(batch), strict=True):
+                size += len(record[1])
+                yield record
+
+    adapter = file_adapters.ADAPTER_FOR_FORMAT[file_adapters.FileFormat.from_value(file_format)]
+    # A node that is thought dead may still write while another does its work again: each to a name of its own.
+    temporary = f"{path}.{secrets.token_hex(4)}.part"
+    try:
+        adapter.write_examples(temporary, records())
+        os.replace(temporary, path)
+    except Exception as error:
+        if path in str(error):  # the C++ writers know no OSError, but name the file that they could not write
+            raise OSError(str(error)) from error
+        raise
+    return size
+
+
+class _ArrayRecord(file_adapters.ArrayRecordFileAdapter):  # type: ignore[misc]
+    """TFDS's adapter for array_record files, with the ``tf.data`` reader that it lacks."""
+
+    SUPPORTS_TF_DATA = True
+
+    @classmethod
+    def make_tf_data(cls, filename: Any, buffer_size: int | None = None) -> Any:
+        """Read the records of one file in order."""
+        import tensorflow as tf
+
+        def blocks(path: bytes) -> Iterator[Any]:
+            reader = array_record_module.ArrayRecordReader(path.decode())
+            for start in range(0, reader.num_records(), 256):
+                yield reader.read(start, min(start + 256, reader.num_records()))
+            reader.close()
+
+        signature = tf.TensorSpec((None,), tf.string)
+        return tf.data.Dataset.from_generator(blocks, args=(filename,), output_signature=signature).unbatch()
+
+
+# TFDS's reader looks the adapter up here by format; there is no other way to hand it one.
+file_adapters.ADAPTER_FOR_FORMAT[file_adapters.FileFormat.ARRAY_RECORD] = _ArrayRecord
+
+
+def builder_class(declared: Dataset | Family) -> type[Builder]:
+    """Make and register the builder of a dataset or a family.
+
+    Args:
+        declared: what a file in ``benchmark_data/datasets`` declares as ``DATASET``.
+
+    Returns:
+        A ``tfds.core.DatasetBuilder``, registered under ``offaxis_<name>``; its configurations are the family's.
+    """
+    members = tuple(declared.configs.values()) if isinstance(declared, Family) else (declared,)
+    name = f"offaxis_{members[0].name}"
+    attributes: dict[str, Any] = {
+        "__doc__": members[0].description,
+        "__module__": __name__,
+        "name": name,
+        "declared": declared,
+        "VERSION": tfds.core.Version(members[0].version),
+    }
+    if isinstance(declared, Family):
+        attributes["BUILDER_CONFIGS"] = [tfds.core.BuilderConfig(name=d.config, version=d.version) for d in members]
+        attributes["DEFAULT_BUILDER_CONFIG_NAME"] = declared.default
+    made: type[Builder] = type(name, (Builder,), attributes)
+    return made
+
+
+for _name in benchmark_data.names():
+    globals()[f"offaxis_{_name}"] = builder_class(
+        discovery.find("benchmark_data.datasets", _name, kind="dataset").DATASET
+    )

@@ -1,0 +1,132 @@
+"""How closely room3d resembles Shapes3D: against real scenes, and against the published pair distances.
+
+Run: python benchmarks/fit_room3d.py SAMPLE.gif [--sheet comparison.png]
+
+SAMPLE.gif is the animation in the README of github.com/google-deepmind/3d-shapes (commit de26b40): 53 scenes, each
+enlarged 3.5 times with a palette. The scenes are brought back to 64 x 64 by averaging each pixel's copies. Which
+factors they show was read off by eye and stands in `SCENES`.
+
+Regions are told apart by colour, in the real and in the rendered scene alike: a pixel belongs to the floor, the wall or
+the object whose hue, at some brightness, comes nearest to it, or to the sky. Scenes whose object has the hue of its
+floor or wall cannot be told apart this way and count neither for the silhouette nor for a region.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from rich.console import Console
+from rich.table import Table
+
+import benchmark_data
+from benchmark_data.datasets import room3d
+from benchmark_data.distances import PUBLISHED, pair_distances
+
+DATASET = benchmark_data.load("room3d")
+ENLARGED, LEFT, TOP = 3.5, 1.5, 0.5
+REGIONS = ("floor", "wall", "object", "sky")
+
+SCENES = np.array(
+    [(0, 6, 3, 0, 0, orientation) for orientation in range(15)]
+    + [(0, 6, 3, 0, shape, 14) for shape in (1, 2, 3)]
+    + [(0, 6, 3, scale, 3, 14) for scale in range(1, 8)]
+    + [(0, 6, hue, 7, 3, 14) for hue in (4, 5, 6, 7, 8, 9, 0, 1, 2)]
+    + [(0, hue, 2, 7, 3, 14) for hue in (7, 8, 9, 0, 1, 5)]
+    + [(hue, 5, 2, 7, 3, 14) for hue in (1, 2, 3)]
+    + [(0, hue, 2, 7, 3, 14) for hue in (2, 3, 4, 5)]
+    + [(hue, 5, 2, 7, 3, 14) for hue in range(4, 10)]
+)
+"""Class ids of the scenes, in the order of the animation, shape (53, 6)."""
+
+
+def real_scenes(path: Path) -> NDArray[np.float64]:
+    """Read the animation: float64 in [0, 255], shape (53, 64, 64, 3)."""
+    scenes = []
+    with Image.open(path) as animation:
+        for frame in range(animation.n_frames):
+            animation.seek(frame)
+            enlarged = np.asarray(animation.convert("RGB"), np.float64)
+            rows, columns = (_average(size, first) for size, first in zip(enlarged.shape, (TOP, LEFT), strict=False))
+            scenes.append(np.einsum("ay,yxc,bx->abc", rows, enlarged, columns, optimize=True))
+    return np.stack(scenes)
+
+
+def _average(size: int, first: float) -> NDArray[np.float64]:
+    """Weights that average the copies of each of 64 pixels; the frame's border, 2 wide, is left out."""
+    at = np.arange(size)
+    belongs = np.floor((at + 0.5 - first) / ENLARGED) == np.arange(64)[:, None]
+    belongs &= (at > 2) & (at < 224)
+    return belongs / belongs.sum(1, keepdims=True)
+
+
+def regions(image: NDArray[np.float64], hues: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Tell the regions apart: the index in `REGIONS` of each pixel, shape (64, 64)."""
+    brightness = np.linspace(0.25, 1.4, 47)[:, None, None, None]
+    misfits = []
+    for region, hue in zip(REGIONS, hues, strict=False):
+        colour = room3d.CHANNELS[hue] / room3d.STEPS
+        glosses = (0.0, room3d.GLOSS) if region == "object" else (0.0,)
+        seen = np.concatenate([np.minimum(brightness * colour + gloss, 1) for gloss in glosses])
+        misfits.append(np.abs(image - 255 * seen).sum(-1).min(0))
+    return np.argmin([*misfits, np.abs(image - room3d.SKY).sum(-1)], axis=0)
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("animation", type=Path)
+    parser.add_argument("--sheet", type=Path, help="write the scenes side by side: real, rendered, difference")
+    arguments = parser.parse_args()
+    console = Console()
+
+    real = real_scenes(arguments.animation)
+    if len(real) != len(SCENES):
+        parser.error(f"{arguments.animation}: expected {len(SCENES)} scenes, received {len(real)}")
+    rendered = DATASET.images(DATASET.space.index(SCENES)).astype(np.float64)
+    seen = np.stack([regions(image, hues) for image, hues in zip(real, SCENES[:, :3], strict=True)])
+    drawn = np.stack([regions(image, hues) for image, hues in zip(rendered, SCENES[:, :3], strict=True)])
+    error = np.abs(real - rendered).mean(-1)
+    apart = (SCENES[:, 2] != SCENES[:, 0]) & (SCENES[:, 2] != SCENES[:, 1])
+    both, either = (seen == 2) & (drawn == 2), (seen == 2) | (drawn == 2)
+    overlap = both.sum((1, 2)) / either.sum((1, 2))
+
+    fit = Table(title="room3d against the real scenes: colour errors are mean absolute, of 255")
+    for heading in ("shape", "scenes", "silhouettes", "IoU mean", "IoU least", *REGIONS, "all"):
+        fit.add_column(heading, justify="left" if heading == "shape" else "right")
+    for name, mine in [
+        *((name, SCENES[:, 4] == shape) for shape, name in enumerate(room3d.SHAPES)),
+        ("all", np.full(len(SCENES), True)),
+    ]:
+        fit.add_row(
+            name,
+            str(mine.sum()),
+            str((mine & apart).sum()),
+            f"{overlap[mine & apart].mean():.3f}",
+            f"{overlap[mine & apart].min():.3f}",
+            *(f"{error[mine & apart][seen[mine & apart] == region].mean():.2f}" for region in range(len(REGIONS))),
+            f"{error[mine].mean():.2f}",
+        )
+    console.print(fit)
+
+    distances = Table(title="Mean squared distance of pairs that differ in one factor")
+    for heading in ("factor", "Shapes3D, published", "room3d", "ratio"):
+        distances.add_column(heading, justify="left" if heading == "factor" else "right")
+    measured = pair_distances(DATASET, pairs=20_000)
+    for factor, published in PUBLISHED["shapes3d"].items():
+        mine = measured[factor].mean
+        distances.add_row(factor, f"{published:.4f}", f"{mine:.4f}", f"{mine / published:.2f}")
+    console.print(distances)
+
+    if arguments.sheet:
+        difference = np.clip(127.5 + (rendered - real) / 2, 0, 255)
+        sheet = np.concatenate([np.concatenate(row, axis=1) for row in (real, rendered, difference)])
+        picture = Image.fromarray(np.rint(sheet).astype(np.uint8))
+        picture.resize((3 * picture.width, 3 * picture.height), Image.Resampling.NEAREST).save(arguments.sheet)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""How fast layers are compared, beside computing each pair by itself, and what the papers' study would cost.
+
+Two sets of 16 layers with the widths of the papers' convolutional model (table 3 of Bonheme and Grzes, 2022: the input
+and 15 layers), random activations, 5,000 samples. Computing a pair by itself costs what its two Gram matrices cost, so
+that the 16 pairs of a layer with itself, timed one by one, stand for all 256: their sum times 16. ``--all-pairs`` times
+them all.
+
+    python benchmarks/similarity.py --samples 5000
+    python benchmarks/similarity.py --procrustes --samples 1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+import resource
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import rich.console
+
+from leaderboard.comparisons import heatmap, study
+
+SCORES = 470e6
+SNAPSHOTS = 300 * 5
+HOURS = 7_000
+"""The first paper, section 3: similarity scores, models times epochs, hours on a Xeon Gold 6136."""
+
+
+def widths(channels: int) -> list[int]:
+    """Give the layers' widths: input, four convolutions, flatten, dense, mean, variance, sampled; and back."""
+    picture = 64 * 64 * channels
+    encoder = [picture, 32 * 32 * 32, 16 * 16 * 32, 8 * 8 * 64, 4 * 4 * 64, 1024, 256, 10, 10, 10]
+    return [*encoder, 256, 1024, 8 * 8 * 64, 16 * 16 * 32, 32 * 32 * 32, picture]
+
+
+def activations(sizes: list[int], n: int, seed: int) -> dict[str, np.ndarray]:
+    """Make rectified layers of low rank with noise, float32; the first is the same for every seed."""
+    hidden = np.random.default_rng(99).normal(size=(n, 40)).astype(np.float32)
+    layers = {}
+    for i, width in enumerate(sizes):
+        rng = np.random.default_rng([seed if i else 0, i])
+        layer = hidden @ rng.normal(size=(40, width)).astype(np.float32)
+        layer += rng.standard_normal((n, width), np.float32)
+        layers[f"{i} ({width})"] = np.maximum(layer, 0, out=layer)
+    return layers
+
+
+def direct_cka(x: np.ndarray, y: np.ndarray, dtype: type = np.float64) -> float:
+    """Compute one pair by itself, in the cheaper of the formula's two forms."""
+    x, y = (z.astype(dtype) - z.mean(axis=0, dtype=np.float64).astype(dtype) for z in (x, y))
+    if max(x.shape[1], y.shape[1]) < len(x):
+        inner, own = np.square(x.T @ y).sum(), [np.linalg.norm(z.T @ z) for z in (x, y)]
+    else:
+        k, el = x @ x.T, y @ y.T
+        inner, own = (k * el).sum(), [np.linalg.norm(k), np.linalg.norm(el)]
+    return float(inner / (own[0] * own[1]))
+
+
+def direct_procrustes(x: np.ndarray, y: np.ndarray, dtype: type = np.float64) -> float:
+    """Compute one pair by itself, by the singular values of its p x q product."""
+    x, y = (z.astype(dtype) - z.mean(axis=0, dtype=np.float64).astype(dtype) for z in (x, y))
+    x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
+    return float(np.linalg.svd(y.T @ x, compute_uv=False).sum())
+
+
+def timed(run: Callable[[], Any]) -> tuple[Any, float, float]:
+    """Give a result with its wall-clock and processor seconds."""
+    begin, begin_processor = time.perf_counter(), time.process_time()
+    result = run()
+    return result, time.perf_counter() - begin, time.process_time() - begin_processor
+
+
+def main() -> None:
+    """Run the comparisons and print what they gave."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--samples", type=int, default=5_000)
+    parser.add_argument("--channels", type=int, default=1, help="1 as dSprites and SmallNORB, 3 as Cars3D")
+    parser.add_argument("--memory", type=float, default=1.0, help="GiB of scratch space")
+    parser.add_argument("--all-pairs", action="store_true", help="time each of the 256 pairs directly")
+    parser.add_argument("--procrustes", action="store_true", help="Procrustes on layers of up to 4,096 columns instead")
+    options = parser.parse_args()
+    out = rich.console.Console(width=120, highlight=False)
+    out.print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
+    sizes = widths(options.channels)
+    if options.procrustes:
+        sizes = [size for size in sizes if size <= 4096]
+    x, y = (activations(sizes, options.samples, seed) for seed in (1, 2))
+    own = sum(a.nbytes for a in (*x.values(), *y.values())) / 2**30
+    out.print(f"{len(sizes)} x {len(sizes)} layers, {options.samples:,} samples, activations {own:.2f} GiB")
+    similarity = "procrustes" if options.procrustes else "cka"
+    frame, wall, processor = timed(lambda: heatmap.compare_layers(x, y, similarity=similarity, memory=options.memory))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    out.print(f"all pairs at once: {wall:.1f} s, processor {processor:.1f} s, peak memory {peak:.2f} GiB")
+
+    direct = direct_procrustes if options.procrustes else direct_cka
+    all_pairs = options.all_pairs or options.procrustes  # the cost of a pair of Procrustes is no sum of two layers'
+    pairs = [(i, j) for i in range(len(sizes)) for j in range(len(sizes)) if all_pairs or i == j]
+    share = len(sizes) ** 2 / len(pairs)
+    for dtype in (np.float64,) if options.procrustes else (np.float64, np.float32):
+        direct_wall = direct_processor = greatest = 0.0
+        for i, j in pairs:
+            a, b = list(x.values())[i], list(y.values())[j]
+            value, w, p = timed(functools.partial(direct, a, b, dtype))
+            direct_wall, direct_processor = direct_wall + w, direct_processor + p
+            greatest = max(greatest, abs(value - frame.iloc[i, j]))
+        out.print(
+            f"each pair by itself in {dtype.__name__}: {direct_wall * share:.0f} s, processor"
+            f" {direct_processor * share:.0f} s ({len(pairs)} pairs timed, times {share:g}); greatest difference"
+            f" {greatest:.1e}; ratio {direct_wall * share / wall:.1f} in wall-clock time,"
+            f" {direct_processor * share / processor:.1f} in processor time; load {os.getloadavg()[0]:.1f}"
+        )
+    if not options.procrustes:
+        project(out, options.samples, processor)
+
+
+def project(out: rich.console.Console, n: int, processor: float) -> None:
+    """Print what the papers' scores would cost here: Gram matrices once per snapshot, inner products block by block."""
+    k = n * (n + 1) // 2
+    strip = np.random.default_rng(0).normal(size=(study.BLOCK * 16, 2**14)).astype(np.float32)
+    other = strip[:, ::-1].copy()
+    strip @ other.T
+    _, _, block = timed(lambda: [strip @ other.T for _ in range(20)])
+    rate = 20 * (study.BLOCK * 16) ** 2 * strip.shape[1] / block  # multiplications per processor second
+    grams, scores = processor / 2 * SNAPSHOTS / 3600, SCORES * k / rate / 3600
+    out.print(
+        f"the papers' {SCORES / 1e6:.0f} million scores of {SNAPSHOTS} snapshots at these rates: {grams:.0f} processor"
+        f" hours for the Gram matrices and {scores:.0f} for their inner products, without reading"
+        f" {SNAPSHOTS * 16 * k * 4 / 2**40:.1f} TiB of them; the paper reports {HOURS:,} hours of a processor"
+    )
+
+
+if __name__ == "__main__":
+    main()

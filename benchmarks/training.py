@@ -1,0 +1,276 @@
+"""Images per second of one training step, side by side: Offaxis, a plain Keras ``fit``, plain PyTorch, and disent.
+
+    python benchmarks/training.py                                   # Offaxis and Keras
+    python benchmarks/training.py --torch /path/to/python           # and PyTorch and disent, where that Python has them
+
+Every contender is a process of its own that holds the papers' convolutional VAE and one batch of 64 images of
+XYSquares, and waits. In each round every contender in turn takes the same number of steps while the others wait, so
+that a noisy machine is noisy for all. What is reported is the median over the rounds, and the median over the rounds of
+the ratio to Offaxis' own figure of the same round. ``offaxis`` gets the same finished batch in every step, as the
+others do; ``offaxis loop`` is fed by ``baselines.train``, which draws and renders a new batch for every step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+BATCH, LATENTS, RATE, BETA = 64, 10, 1e-4, 4.0
+
+
+def offaxis() -> Callable[[int], None]:
+    """The step of baselines.train on a batch that is there already."""
+    import numpy as np
+
+    import benchmark_data
+    from baselines import RunConfig, engines
+    from baselines.model import Model
+    from baselines.train import draw_batch
+
+    config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", batch_size=BATCH)
+    data = benchmark_data.load(config.dataset)
+    engine = engines.start(Model(config, data.image_shape))
+    batch = draw_batch(config, config.build_objective(), data, np.arange(len(data)), 1)
+
+    def steps(n: int) -> None:
+        for _ in range(n):
+            history = engine.step(batch)
+        float(history["loss"])
+
+    return steps
+
+
+def offaxis_loop() -> Callable[[int], None]:
+    """The step fed by the loop of baselines.train: rows drawn, images rendered, prefetched by its thread."""
+    import dataclasses
+
+    import benchmark_data
+    from baselines import RunConfig, engines
+    from baselines.model import Model
+    from baselines.train import batches, training_rows
+
+    config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", batch_size=BATCH)
+    data = benchmark_data.load(config.dataset)
+    engine = engines.start(Model(config, data.image_shape))
+    rows = training_rows(data, config.train_share)
+
+    def steps(n: int) -> None:
+        with batches(dataclasses.replace(config, steps=n), config.build_objective(), data, rows, 1) as feed:
+            for _, batch in feed:
+                history = engine.step(batch)
+        float(history["loss"])
+
+    return steps
+
+
+def keras_fit() -> Callable[[int], None]:
+    """The same networks in a Keras model with ``add_loss``, and ``fit`` on numpy arrays."""
+    import keras
+    import numpy as np
+    from keras import ops
+
+    import benchmark_data
+    from baselines import architectures
+
+    networks = architectures.conv((64, 64, 3), LATENTS, np.random.default_rng(0))
+
+    class Vae(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder, self.decoder = networks
+
+        def call(self, images: Any) -> Any:
+            images = ops.cast(images, "float32") / 255.0
+            mean, log_variance = self.encoder(images)
+            logits = self.decoder(mean + ops.exp(0.5 * log_variance) * keras.random.normal((BATCH, LATENTS)))
+            cross_entropy = keras.losses.binary_crossentropy(images, logits, from_logits=True)
+            self.add_loss(ops.mean(ops.sum(cross_entropy, axis=(1, 2))) * 3)
+            kl = 0.5 * (ops.square(mean) + ops.exp(log_variance) - log_variance - 1)
+            self.add_loss(BETA * ops.mean(ops.sum(kl, axis=1)))
+            return logits
+
+    images = benchmark_data.load("xysquares/spacing_1").images(np.random.default_rng(0).integers(0, 262_144, BATCH))
+    vae = Vae()
+    vae.compile(keras.optimizers.Adam(RATE, epsilon=1e-8))
+
+    def steps(n: int) -> None:
+        vae.fit(np.tile(images, (n, 1, 1, 1)), batch_size=BATCH, shuffle=False, verbose=0)
+
+    return steps
+
+
+def torch_batch() -> Any:
+    """The same images for PyTorch, uint8 (n, C, H, W); drawn here, since that Python may have no Offaxis."""
+    import numpy as np
+    import torch
+
+    rng = np.random.default_rng(0)
+    images = np.zeros((BATCH, 3, 64, 64), np.uint8)
+    for image in images:
+        for channel, (y, x) in zip(image, rng.integers(24, 32, (3, 2)), strict=True):
+            channel[y : y + 8, x : x + 8] = 255
+    return torch.from_numpy(images)
+
+
+def torch_step() -> Callable[[int], None]:
+    """The same layers, loss and Adam in plain PyTorch, with the batch already on the device."""
+    import torch
+    from torch import nn
+    from torch.nn import functional
+
+    def encoder() -> list[Any]:
+        widths = ((3, 32), (32, 32), (32, 64), (64, 64))
+        layers: list[Any] = []
+        for a, b in widths:
+            layers += [nn.Conv2d(a, b, 4, 2, 1), nn.ReLU()]
+        return [*layers, nn.Flatten(), nn.Linear(1024, 256), nn.ReLU(), nn.Linear(256, 2 * LATENTS)]
+
+    def decoder() -> list[Any]:
+        layers: list[Any] = [nn.Linear(LATENTS, 256), nn.ReLU(), nn.Linear(256, 1024), nn.ReLU()]
+        layers.append(nn.Unflatten(1, (64, 4, 4)))
+        for a, b in ((64, 64), (64, 32), (32, 32)):
+            layers += [nn.ConvTranspose2d(a, b, 4, 2, 1), nn.ReLU()]
+        return [*layers, nn.ConvTranspose2d(32, 3, 4, 2, 1)]
+
+    encode, decode = nn.Sequential(*encoder()), nn.Sequential(*decoder())
+    adam = torch.optim.Adam([*encode.parameters(), *decode.parameters()], RATE)
+    batch = torch_batch()
+
+    def steps(n: int) -> None:
+        for _ in range(n):
+            images = batch.float() / 255
+            mean, log_variance = encode(images).chunk(2, dim=1)
+            logits = decode(mean + torch.exp(0.5 * log_variance) * torch.randn(BATCH, LATENTS))
+            loss = functional.binary_cross_entropy_with_logits(logits, images, reduction="sum") / BATCH
+            kl = 0.5 * (mean**2 + log_variance.exp() - log_variance - 1)
+            loss = loss + BETA * kl.sum(1).mean()
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+        loss.item()
+
+    return steps
+
+
+def disent_step() -> Callable[[int], None]:
+    """The framework, model and optimiser of disent, without its data loader and Lightning's loop."""
+    from disent.frameworks.vae import BetaVae
+    from disent.model import AutoEncoder
+    from disent.model.ae import DecoderConv64, EncoderConv64
+
+    model = AutoEncoder(
+        encoder=EncoderConv64(x_shape=(3, 64, 64), z_size=LATENTS, z_multiplier=2),
+        decoder=DecoderConv64(x_shape=(3, 64, 64), z_size=LATENTS),
+    )
+    framework = BetaVae(
+        model=model,
+        cfg=BetaVae.cfg(
+            optimizer="adam",
+            optimizer_kwargs={"lr": RATE},
+            recon_loss="bce",
+            loss_reduction="mean_sum",
+            beta=BETA,
+        ),
+    )
+    framework.log = framework.log_dict = lambda *arguments, **named: None  # Lightning's logger wants a trainer
+    optimiser = framework.configure_optimizers()
+    batch = torch_batch()
+
+    def steps(n: int) -> None:
+        for i in range(n):
+            images = batch.float() / 255
+            loss = framework.do_training_step({"x_targ": (images,), "x": (images,)}, i)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        loss.item()
+
+    return steps
+
+
+CONTENDERS = {
+    "offaxis": offaxis,
+    "offaxis loop": offaxis_loop,
+    "keras fit": keras_fit,
+    "pytorch": torch_step,
+    "disent": disent_step,
+}
+
+
+def serve(name: str) -> None:
+    """Build a contender; for every number on standard input take that many steps and print wall and CPU seconds."""
+    steps = CONTENDERS[name]()
+    steps(3)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        wall, processor = time.perf_counter(), time.process_time()
+        steps(int(line))
+        print(time.perf_counter() - wall, time.process_time() - processor, flush=True)
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--torch", metavar="PYTHON", help="a Python with torch, and disent if it is to be measured")
+    parser.add_argument("--only", nargs="*", default=list(CONTENDERS), choices=list(CONTENDERS))
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--steps", type=int, default=20, help="steps per round and contender")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads that each contender may use")
+    parser.add_argument("--serve", metavar="NAME", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve(options.serve)
+        return
+    threads = {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"}
+    environment = {**os.environ, **dict.fromkeys(threads, str(options.threads))}
+    running = {}
+    for name in options.only:
+        python = options.torch if name in ("pytorch", "disent") else sys.executable
+        if python is None:
+            continue
+        process = subprocess.Popen(
+            [python, __file__, "--serve", name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        if process.stdout is None or process.stdout.readline().strip() != "ready":
+            print(f"{name}: left out, it did not start")
+            continue
+        running[name] = process
+    rates: dict[str, list[float]] = {name: [] for name in running}
+    work: dict[str, list[float]] = {name: [] for name in running}
+    for _ in range(options.rounds):
+        for name, process in running.items():
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(f"{options.steps}\n")
+            process.stdin.flush()
+            wall, processor = map(float, process.stdout.readline().split())
+            rates[name].append(BATCH * options.steps / wall)
+            work[name].append(BATCH * options.steps / processor)
+    for process in running.values():
+        process.communicate()
+    load = os.getloadavg()[0]
+    print(f"{os.cpu_count()} cores, {options.threads} threads each, load {load:.1f}", end="; ")
+    print(f"batch {BATCH}, {options.rounds} rounds of {options.steps} steps")
+    print(f"{'':14}{'images/s':>10}{'range':>16}{'offaxis is':>14}{'images/CPU s':>14}{'offaxis is':>14}")
+    for name in running:
+        wall, processor = (
+            statistics.median(ours / theirs for ours, theirs in zip(rate["offaxis"], rate[name], strict=True))
+            for rate in (rates, work)
+        )
+        span = f"{min(rates[name]):.0f} to {max(rates[name]):.0f}"
+        print(f"{name:14}{statistics.median(rates[name]):10.0f}{span:>16}{wall:12.2f} x", end="")
+        print(f"{statistics.median(work[name]):14.0f}{processor:12.2f} x")
+
+
+if __name__ == "__main__":
+    main()

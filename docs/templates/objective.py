@@ -1,0 +1,33 @@
+"""Template of an objective: copy to ``baselines/objectives/<name>.py`` and change. The file name is its name.
+
+A β-VAE whose divergence is annealed in, as an example. Nothing else is to be edited: ``offaxis-train run --objective
+<name> --set strength=2`` trains it, its terms appear in the history, and the contract tests run over it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from baselines.backend import ops
+from baselines.objective import Batch, Objective, Term
+
+
+@dataclasses.dataclass(frozen=True)
+class OBJECTIVE(Objective):
+    """Reconstruction + strength * min(1, step / warm_up) * KL(q(z|x) || p(z)). Name the paper and its equation here.
+
+    Attributes:
+        strength: weight of the divergence once the warm-up is over.
+        warm_up: steps over which the weight rises from 0.
+    """
+
+    strength: float = 1.0
+    warm_up: int = 1000
+
+    def terms(self, batch: Batch) -> dict[str, Term]:
+        """Each term is a scalar with its weight; the history records the scalar by this name."""
+        share = ops.minimum(1.0, batch.step / max(1, self.warm_up))
+        return {"kl": Term(self.strength * share, ops.mean(batch.kl))}
+
+    # Pairs of images: `views = 2` and `rows`. A change of the posteriors: `aggregate`. A second network with its own
+    # optimiser: `networks`, called through `batch.call`. Further random numbers: `draws`. See baselines/objective.py.

@@ -1,0 +1,6 @@
+"""Analyses of the papers: one file each. The file name is the analysis's name.
+
+``measure(...)`` takes arrays and gives a tidy table, one number per row; ``draw(table, path)`` draws it in the papers'
+layout. Tables of several runs are concatenated, with columns such as ``seed`` and ``group`` that say what each row
+belongs to.
+"""

@@ -1,0 +1,396 @@
+"""What does a VAE encode first: what moves pixels locally, or what explains most variance?
+
+Figure 4 of Zietlow et al., "Demystifying inductive biases for beta-VAE based architectures" (2021), section 5.2: for
+each generating factor, and for the variable that a perturbation of strength epsilon hides in the images, its local
+expansiveness factor (equation 7), the global variance that it explains (equation 9), and the noise of the latent that
+encodes it. The paper finds that the hidden variable is encoded first from where it leads locally, long before it leads
+globally.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data import draws, perturbation
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.factors import FactorSpace
+from benchmark_data.sources import Images
+from leaderboard import figures
+from leaderboard.analyses._pixels import flat, unit
+from leaderboard.analyses.latents import check_posterior
+from leaderboard.arrays import check_codes_factors, class_ids
+from leaderboard.information import discretise, mutual_information
+
+EPSILONS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.125, 0.15, 0.175, 0.2)
+
+QUANTITIES = {
+    "expansiveness": "local expansiveness",
+    "global_variance": "explained global variance",
+    "noise": "mean latent noise (std)",
+}
+
+
+def unit_step(size: int) -> float:
+    """Give one step of a factor in units in which it has variance 1, as the paper's hidden variable has.
+
+    Args:
+        size: how many equally spaced and equally likely values the factor has.
+
+    Returns:
+        One over the standard deviation of ``range(size)``.
+
+    Raises:
+        InvalidInput: fewer than two values.
+
+    Example:
+        >>> round(unit_step(32), 4)
+        0.1083
+    """
+    if size < 2:
+        raise InvalidInput("size of the factor", expected="at least 2", received=str(size))
+    return float(np.sqrt(12 / (size**2 - 1)))
+
+
+def neighbours(dataset: Dataset, rows: ArrayLike, factor: str) -> tuple[NDArray[np.uint8], float]:
+    """Give the images one step up and one step down a factor.
+
+    Args:
+        dataset: a full grid.
+        rows: rows of the dataset, shape (n,).
+        factor: the factor to move, its values in order.
+
+    Returns:
+        Images uint8, shape (n, 2, H, W, C), and the step as ``unit_step`` gives it. At the end of the grid both are the
+        one neighbour that exists; a cyclic factor goes round.
+
+    Raises:
+        InvalidInput: the dataset is no full grid, the factor has one value, or a row does not exist.
+        UnknownName: there is no such factor.
+
+    Example:
+        >>> import benchmark_data
+        >>> images, step = neighbours(benchmark_data.load("xysquares", spacing=4), [0, 9], "x_R")
+        >>> images.shape, round(step, 3)
+        ((2, 2, 64, 64, 3), 0.436)
+    """
+    space = dataset.space
+    if not isinstance(space, FactorSpace):
+        raise InvalidInput(dataset.id, expected="a full grid of factors", received=repr(space))
+    column = space.column(factor)
+    declared = space.factors[column]
+    step = unit_step(declared.size)
+    labels = dataset.labels(rows)
+    images = []
+    for move in (1, -1):
+        moved = labels.copy()
+        moved[:, column] += move
+        outside = (moved[:, column] < 0) | (moved[:, column] >= declared.size)
+        if declared.kind == "cyclic":
+            moved[:, column] %= declared.size
+        else:
+            moved[outside, column] -= 2 * move
+        images.append(dataset.images(space.index(moved)))
+    return np.stack(images, axis=1), step
+
+
+def local_expansiveness(images: ArrayLike, moved: ArrayLike, *, step: float) -> NDArray[np.float64]:
+    """Compute how fast images change when a factor moves a little (equation 7, at a distance of one step).
+
+    Args:
+        images: shape (n, ...), uint8 or floats in [0, 1].
+        moved: the images with the factor moved by one step, k ways each, shape (n, k, ...). The paper's infimum over
+            moves is the smallest of them.
+        step: how far the factor moved, above 0, in units in which its variance is 1.
+
+    Returns:
+        float64, shape (n,): Euclidean distance of the images over the step.
+
+    Raises:
+        InvalidInput: shapes that do not match, or a step that is not positive.
+
+    Example:
+        >>> local_expansiveness([[0.0, 0.0]], [[[3.0, 4.0], [0.0, 1.0]]], step=0.5)
+        array([2.])
+    """
+    if not step > 0:
+        raise InvalidInput("step", expected="a positive number", received=str(step))
+    pixels, others = unit(images), unit(moved, "moved")
+    if others.ndim != pixels.ndim + 1 or others.shape[:1] + others.shape[2:] != pixels.shape or 0 in others.shape:
+        raise InvalidInput(
+            "moved",
+            expected=f"shape ({pixels.shape[0]}, moves, {', '.join(map(str, pixels.shape[1:]))})",
+            received=f"shape {others.shape}",
+        )
+    difference = (others - pixels[:, None]).reshape(*others.shape[:2], -1)
+    return np.asarray(np.linalg.norm(difference, axis=2).min(axis=1) / step)
+
+
+def explained_variance(images: ArrayLike, column: ArrayLike, *, debiased: bool = False) -> float:
+    """Compute the global variance that a factor explains: that of the mean image given its value (equation 9).
+
+    Args:
+        images: shape (n, ...), uint8 or floats in [0, 1].
+        column: the factor's class ids, whole numbers, shape (n,).
+        debiased: take off what the noise of the group means adds, (K - 1) / n times the variance within groups for K
+            values; for samples, not for whole grids. Can be slightly negative.
+
+    Returns:
+        The variance, summed over pixels.
+
+    Raises:
+        InvalidInput: different rows, numbers that cannot be used, or as many values as samples with ``debiased``.
+
+    Example:
+        >>> explained_variance([[0.0, 0.1], [0.0, 0.3], [1.0, 0.1], [1.0, 0.3]], [0, 0, 1, 1])
+        0.25
+    """
+    pixels, factors = check_codes_factors(flat(unit(images)), np.asarray(column).reshape(-1, 1))
+    ids, classes = class_ids(factors[:, 0])
+    counts = np.bincount(ids)
+    sums = np.zeros((classes, pixels.shape[1]))
+    np.add.at(sums, ids, pixels.astype(np.float64))
+    means, weights = sums / counts[:, None], counts / len(ids)
+    centre = weights @ means
+    between = float(weights @ ((means - centre) ** 2).sum(axis=1))
+    if not debiased:
+        return between
+    if classes >= len(ids):
+        raise InvalidInput("images", expected="more samples than values of the factor", received=f"{len(ids)} samples")
+    within = float(((pixels - centre) ** 2).sum() / len(ids)) - between
+    return between - (classes - 1) / (len(ids) - classes) * within
+
+
+def latent_noise(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names: Sequence[str]) -> pd.DataFrame:
+    """Find the latent that encodes each factor, and its noise.
+
+    Args:
+        mean: posterior means, shape (n, L).
+        variance: posterior variances, above 0, shape (n, L).
+        factors: class ids, shape (n, F). The hidden variable joins as a column, in bins.
+        names: of the factors, F of them.
+
+    Returns:
+        A row per factor: ``factor``; ``latent``, the one with the highest mutual information (20 bins, as in MIG);
+        ``information``, that in nats; ``noise``, the mean posterior standard deviation of the latent; and ``level``,
+        1 - E[variance], the paper's information level.
+
+    Raises:
+        InvalidInput: arrays that do not match, a constant factor, or another number of names.
+
+    Example:
+        >>> mean = np.array([[0.0, 0.1], [0.1, 0.9], [1.0, 0.2], [0.9, 0.8]])
+        >>> noise = np.broadcast_to([0.01, 0.25], mean.shape)
+        >>> latent_noise(mean, noise, [[0], [0], [1], [1]], ["x"]).round(2).values.tolist()
+        [['x', 0, 0.69, 0.1, 0.99]]
+    """
+    mu, var = check_posterior(mean, variance)
+    _, columns = check_codes_factors(mu, factors)
+    if len(names) != columns.shape[1]:
+        raise InvalidInput("names", expected=f"{columns.shape[1]}, one for each factor", received=str(len(names)))
+    binned = discretise(mu)
+    rows = []
+    for name, column in zip(names, columns.T, strict=True):
+        known = mutual_information(binned, column)
+        best = int(known.argmax())
+        rows.append((name, best, known[best], np.sqrt(var[:, best]).mean(), 1 - var[:, best].mean()))
+    return pd.DataFrame(rows, columns=["factor", "latent", "information", "noise", "level"])
+
+
+def measure(
+    images: ArrayLike,
+    factors: ArrayLike,
+    names: Sequence[str],
+    *,
+    moved: Mapping[str, tuple[ArrayLike, float]],
+    mean: ArrayLike | None = None,
+    variance: ArrayLike | None = None,
+    debiased: bool = False,
+) -> pd.DataFrame:
+    """Measure all that figure 4 shows at one strength of the perturbation.
+
+    Args:
+        images: shape (n, ...), uint8 or floats in [0, 1].
+        factors: class ids, shape (n, F).
+        names: of the factors, F of them.
+        moved: factor name to images one step away and the step, as for ``local_expansiveness``. Factors may be left
+            out: the paper compares those whose step means the same.
+        mean: posterior means of the images, shape (n, L).
+        variance: posterior variances, shape (n, L).
+        debiased: as in ``explained_variance``.
+
+    Returns:
+        A row per factor and quantity: ``factor``, ``quantity`` (``expansiveness``, the mean over images;
+        ``global_variance``; ``noise`` and ``level``), ``value``. Add ``epsilon`` and ``seed`` before concatenating.
+
+    Raises:
+        InvalidInput: as the functions that measure each quantity.
+        UnknownName: ``moved`` names a factor that is not in ``names``.
+    """
+    _, columns = check_codes_factors(flat(unit(images)), factors)
+    if len(names) != columns.shape[1]:
+        raise InvalidInput("names", expected=f"{columns.shape[1]}, one for each factor", received=str(len(names)))
+    rows: list[tuple[str, str, float]] = []
+    for name, (others, step) in moved.items():
+        if name not in names:
+            raise UnknownName("factor that moved", name, names)
+        rows.append((name, "expansiveness", float(local_expansiveness(images, others, step=step).mean())))
+    for name, column in zip(names, columns.T, strict=True):
+        rows.append((name, "global_variance", explained_variance(images, column, debiased=debiased)))
+    if mean is not None and variance is not None:
+        noisy = latent_noise(mean, variance, columns, names)
+        for quantity in ("noise", "level"):
+            rows += [(name, quantity, float(v)) for name, v in zip(names, noisy[quantity], strict=True)]
+    return pd.DataFrame(rows, columns=["factor", "quantity", "value"])
+
+
+def measure_hidden(
+    base: Dataset,
+    *,
+    epsilons: Sequence[float] = EPSILONS,
+    factors: Sequence[str] | None = None,
+    samples: int = 500,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Measure figure 4 (a) and (b) on a dataset: perturb it with a hidden variable that is independent of everything.
+
+    As in the paper, the hidden variable ``s`` is uniform with mean 0 and variance 1, and its step is that of the
+    smallest step among the factors shown. The pattern is that of `benchmark_data.perturbation`.
+
+    Args:
+        base: a full grid of images.
+        epsilons: strengths of the perturbation, in [0, 0.5).
+        factors: those whose local expansiveness is measured, by default all that have an order and more than two
+            values. The explained variance is measured for all that have two or more.
+        samples: random images.
+        seed: of the counter-based generator.
+
+    Returns:
+        The columns of ``measure`` and ``epsilon``; the hidden variable is the factor ``"s"``.
+
+    Raises:
+        InvalidInput: the dataset is no full grid or has no ordered factor, fewer than two samples, or a strength out of
+            range.
+        UnknownName: there is no such factor.
+
+    Example:
+        >>> import benchmark_data
+        >>> base = benchmark_data.load("xysquares", spacing=1)
+        >>> table = measure_hidden(base, epsilons=[0, 0.1], factors=["x_R"], samples=20)
+        >>> local = table[table.quantity == "expansiveness"].set_index(["factor", "epsilon"]).value
+        >>> bool(local["s", 0] == 0 < local["x_R", 0]), bool(local["s", 0.1] > local["x_R", 0.1])
+        (True, True)
+    """
+    if samples < 2:
+        raise InvalidInput("samples", expected="at least 2", received=str(samples))
+    declared = base.space.factors
+    ordered = [f.name for f in declared if f.size > 2 and f.kind in ("ordinal", "cyclic")]
+    shown = ordered if factors is None else list(factors)
+    if not shown:
+        raise InvalidInput(f"factors of {base.id}", expected="at least one with an order", received="none")
+    rows = (draws.uniform(seed, np.arange(samples), 1)[:, 0] * len(base)).astype(np.int64)
+    hidden = (draws.uniform(seed + 1, np.arange(samples), 1)[:, 0] - 0.5) * np.sqrt(12)
+    images, labels = base.images(rows), base.labels(rows)
+    moved = {name: neighbours(base, rows, name) for name in shown}
+    step = min(size for _, size in moved.values())
+    height, width = images.shape[1:3]
+    still, up, down = (perturbation.pattern(hidden + move, height, width) for move in (0.0, step, -step))
+    tables = []
+    for epsilon in epsilons:
+
+        def perturbed(of: Images, pattern: Images, epsilon: float = epsilon) -> Images:
+            return of if epsilon == 0 else perturbation.mixed(of, pattern, epsilon=epsilon)
+
+        here = perturbed(images, still)
+        ways = {
+            name: (np.stack([perturbed(others[:, k], still) for k in range(2)], axis=1), size)
+            for name, (others, size) in moved.items()
+        }
+        ways["s"] = (np.stack([perturbed(images, up), perturbed(images, down)], axis=1), step)
+        local = [
+            (name, "expansiveness", float(local_expansiveness(here, others, step=size).mean()))
+            for name, (others, size) in ways.items()
+        ]
+        # s is independent of the images, so that the mean image given s is that of all plus the pattern.
+        pattern = 2 * epsilon * np.broadcast_to(still / 255.0, images.shape)
+        overall = [("s", "global_variance", float(pattern.var(axis=0).sum()))]
+        for column, factor in enumerate(declared):
+            if factor.size > 1 and len(np.unique(labels[:, column])) > 1:
+                explained = explained_variance(here, labels[:, column], debiased=True)
+                overall.append((factor.name, "global_variance", max(0.0, explained)))
+        table = pd.DataFrame([*local, *overall], columns=["factor", "quantity", "value"])
+        tables.append(table.assign(epsilon=float(epsilon)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def measure_run(dataset: Dataset, rows: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> pd.DataFrame:
+    """Measure figure 4 (c) for one trained model: the noise of the latent that encodes each factor.
+
+    Args:
+        dataset: what the model was trained on: a perturbed dataset, whose hidden variable joins the factors in 20 bins
+            of equal size, or its base, at a strength of 0.
+        rows: rows of it, int (n,).
+        mean: posterior means of those images, shape (n, L).
+        variance: posterior variances, shape (n, L).
+
+    Returns:
+        The columns of ``measure`` and ``epsilon``, with the quantities ``noise`` and ``level``. Factors that are
+        constant in these rows are left out; the hidden variable is the factor ``"s"``.
+
+    Raises:
+        InvalidInput: arrays that do not match, or a row that does not exist.
+
+    Example:
+        >>> import benchmark_data
+        >>> dataset = benchmark_data.load("xysquares")
+        >>> mean = dataset.labels(range(64))[:, 4:] + np.array([0.0, 0.1])
+        >>> measure_run(dataset, range(64), mean, np.full(mean.shape, 0.25)).values[0].tolist()
+        ['x_B', 'noise', 0.5, 0.0]
+    """
+    checked = dataset.rows(rows)
+    labels, names = dataset.labels(checked), list(dataset.space.names)
+    hidden = getattr(dataset.source, "hidden", None)
+    if isinstance(hidden, perturbation.Hidden):
+        values = hidden.values(hidden.base.images(checked), checked)
+        ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+        labels, names = np.column_stack([labels, ranks * 20 // len(ranks)]), [*names, "s"]
+    varying = (labels != labels[0]).any(axis=0)
+    shown = [name for name, varies in zip(names, varying, strict=True) if varies]
+    found = latent_noise(mean, variance, labels[:, varying], shown)
+    table = found.melt("factor", ["noise", "level"], var_name="quantity")
+    return table.assign(epsilon=float(str(dataset.parameters.get("epsilon", 0))))
+
+
+def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Draw figure 4: one panel per quantity, a line per factor over the strength of the perturbation.
+
+    Args:
+        table: rows as from ``measure`` with a column ``epsilon``. Rows that differ in ``seed`` alone give a band.
+        path: the PNG file to write.
+
+    Raises:
+        InvalidInput: a column is missing, or the file cannot be written.
+        MissingExtra: matplotlib is not installed.
+    """
+    figures.check_columns(table, ["factor", "quantity", "value", "epsilon"])
+    shown = [quantity for quantity in QUANTITIES if quantity in set(table["quantity"])]
+    if not shown:
+        raise InvalidInput("table", expected=f"one of the quantities {', '.join(QUANTITIES)}", received="none of them")
+    names = list(table["factor"].unique())
+    figure, axes = figures.panels(1, len(shown))
+    for panel, quantity, letter in zip(axes[0], shown, "abc", strict=False):
+        for style, name in enumerate(names):
+            part = table[(table["factor"] == name) & (table["quantity"] == quantity)]
+            if len(part):
+                figures.curve(panel, part, "epsilon", "value", style=style, label=name)
+        panel.set_title(f"({letter}) {QUANTITIES[quantity]}", fontsize=9)
+        panel.set_xlabel("ε")
+        panel.set_ylim(bottom=min(0.0, panel.get_ylim()[0]))
+    lines = {line.get_label(): line for panel in axes[0] for line in panel.get_lines()}
+    figure.legend(lines.values(), lines.keys(), frameon=False, fontsize=8, loc="outside right center")
+    figures.save(figure, path)

@@ -1,0 +1,295 @@
+"""Does each level of a VAE see the same distances as its input?
+
+Figure 4 of Michlo, Klein and James, "Overlooked implications of the reconstruction loss for VAE disentanglement"
+(2023), section 4: distance matrices along the traversals of a factor (equation 10), averaged over traversals, between
+ground-truth values, input images, posterior means, posteriors and reconstructions. Where the distances between images
+follow the factor, so do those at every other level.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import distance
+
+from benchmark_data import distances, draws
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import FactorSpace, Indices
+from leaderboard import figures
+from leaderboard.analyses._pixels import unit
+from leaderboard.analyses.latents import check_posterior
+
+LEVELS = ("ground truth", "input", "mean", "KL", "reconstruction")
+"""Left to right, as in the paper's figure."""
+
+Matrix: TypeAlias = NDArray[np.float64]
+
+
+def measure(
+    *,
+    inputs: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+    variance: ArrayLike | None = None,
+    reconstructions: ArrayLike | None = None,
+) -> pd.DataFrame:
+    """Measure the distances between all values of one factor, at every level that is given.
+
+    Args:
+        inputs: images along traversals of the factor, shape (traversals, values, ...), uint8 or floats in [0, 1].
+        mean: posterior means of those images, shape (traversals, values, L).
+        variance: posterior variances, shape (traversals, values, L). With them, and ``mean``, the KL divergence.
+        reconstructions: what the decoder makes of the means, shape and range as ``inputs``.
+
+    Returns:
+        A row for each level and ordered pair of values: ``level``, ``first``, ``second`` (class ids), ``distance``, the
+        mean over traversals, and ``deviation``, its standard deviation over them. Ground truth: difference of class ids
+        (equation 5). Input and reconstruction: mean squared error. Mean: Euclidean distance. KL:
+        KL(q_first || q_second) of the posteriors, in nats, which is not symmetric.
+
+    Raises:
+        InvalidInput: nothing is given, shapes do not match, fewer than two values, or numbers that cannot be used.
+
+    Example:
+        >>> images = np.eye(3)[None]
+        >>> table = measure(inputs=images)
+        >>> table[table.level == "input"].distance.round(2).tolist()
+        [0.0, 0.67, 0.67, 0.67, 0.0, 0.67, 0.67, 0.67, 0.0]
+    """
+    given = {"inputs": inputs, "mean": mean, "variance": variance, "reconstructions": reconstructions}
+    arrays = {name: _traversals(array, name) for name, array in given.items() if array is not None}
+    shapes = {array.shape[:2] for array in arrays.values()}
+    if len(shapes) != 1:
+        raise InvalidInput(
+            "arrays along traversals",
+            expected="at least one, all with the same (traversals, values)",
+            received=", ".join(f"{name} {array.shape[:2]}" for name, array in arrays.items()) or "none",
+        )
+    if "variance" in arrays and "mean" not in arrays:
+        raise InvalidInput("mean", expected="posterior means beside the variances", received="none")
+    values = shapes.pop()[1]
+    steps = np.arange(values)[:, None]
+    levels: dict[str, tuple[Callable[[Matrix], Matrix], Matrix]] = {
+        "ground truth": (_manhattan, steps[None].astype(float))
+    }
+    if "inputs" in arrays:
+        levels["input"] = (_squared_error, arrays["inputs"])
+    if "mean" in arrays:
+        levels["mean"] = (_euclidean, arrays["mean"])
+    if "variance" in arrays:
+        check_posterior(*(arrays[name].reshape(-1, arrays[name].shape[-1]) for name in ("mean", "variance")))
+        levels["KL"] = (_divergence, np.stack([arrays["mean"], arrays["variance"]], axis=2))
+    if "reconstructions" in arrays:
+        levels["reconstruction"] = (_squared_error, arrays["reconstructions"])
+    first, second = np.indices((values, values)).reshape(2, -1)
+    tables = []
+    for level, (measured, traversals) in levels.items():
+        matrices = np.stack([measured(traversal) for traversal in traversals])
+        tables.append(
+            pd.DataFrame(
+                {
+                    "level": level,
+                    "first": first,
+                    "second": second,
+                    "distance": matrices.mean(axis=0).ravel(),
+                    "deviation": matrices.std(axis=0).ravel(),
+                }
+            )
+        )
+    return pd.concat(tables, ignore_index=True)
+
+
+def traversal_rows(dataset: Dataset, *, traversals: int = 50, seed: int = 0) -> Indices:
+    """Give rows to encode for this analysis: whole traversals of every factor through random places.
+
+    Args:
+        dataset: a full grid.
+        traversals: how many of each factor.
+        seed: of the counter-based generator.
+
+    Returns:
+        Different rows of the dataset in ascending order, int64 (n,).
+
+    Raises:
+        InvalidInput: the dataset is no full grid, or no traversals.
+
+    Example:
+        >>> import benchmark_data
+        >>> len(traversal_rows(benchmark_data.load("xysquares"), traversals=1))
+        43
+    """
+    space = _grid(dataset)
+    if traversals < 1:
+        raise InvalidInput("traversals", expected="at least 1", received=str(traversals))
+    starts = draws.permutation(seed, len(dataset))[:traversals]
+    return np.unique(np.concatenate([space.traverse(int(start), name) for start in starts for name in space.names]))
+
+
+def measure_rows(
+    dataset: Dataset,
+    rows: ArrayLike,
+    *,
+    mean: ArrayLike | None = None,
+    variance: ArrayLike | None = None,
+    reconstructions: ArrayLike | None = None,
+) -> pd.DataFrame:
+    """Measure every factor of a dataset on those traversals that lie whole among some rows.
+
+    Args:
+        dataset: a full grid.
+        rows: rows of it, int (n,), as from ``traversal_rows``.
+        mean: posterior means of those rows, shape (n, L).
+        variance: posterior variances, shape (n, L).
+        reconstructions: images, shape (n, ...), floats in [0, 1] or uint8.
+
+    Returns:
+        As ``measure``, with a column ``factor``. Factors with one value are left out.
+
+    Raises:
+        InvalidInput: the dataset is no full grid, an array has another number of rows, or a factor is never traversed
+            whole.
+
+    Example:
+        >>> import benchmark_data
+        >>> dataset = benchmark_data.load("xysquares", spacing=2)
+        >>> table = measure_rows(dataset, traversal_rows(dataset, traversals=1))
+        >>> agreement(table).round(2).values[0].tolist()
+        ['x_R', 'input', 0.93, 0.98]
+    """
+    space = _grid(dataset)
+    asked = dataset.rows(rows)
+    rows, first = np.unique(asked, return_index=True)
+    given = {"mean": mean, "variance": variance, "reconstructions": reconstructions}
+    arrays = {name: np.asarray(array) for name, array in given.items() if array is not None}
+    for name, array in arrays.items():
+        if array.ndim < 2 or len(array) != len(asked):
+            raise InvalidInput(name, expected=f"shape ({len(asked)}, ...), as rows", received=f"shape {array.shape}")
+    labels = dataset.labels(rows)
+    tables = []
+    for column, factor in enumerate(space.factors):
+        if factor.size == 1:
+            continue
+        start = labels.copy()
+        start[:, column] = 0
+        place = space.index(start)
+        order = np.lexsort((labels[:, column], place))
+        _, begins, counts = np.unique(place[order], return_index=True, return_counts=True)
+        begins = begins[counts == factor.size]
+        if not len(begins):
+            raise InvalidInput(
+                f"rows of {dataset.id}",
+                expected=f"at least one whole traversal of {factor.name}, all {factor.size} values of it",
+                received="none",
+                remedy="Encode the rows that `traversal_rows` gives.",
+            )
+        whole = order[begins[:, None] + np.arange(factor.size)]
+        images = dataset.images(rows[whole.ravel()]).reshape(*whole.shape, *dataset.image_shape)
+        parts: dict[str, Any] = {name: array[first[whole]] for name, array in arrays.items()}
+        tables.append(measure(inputs=images, **parts).assign(factor=factor.name))
+    return pd.concat(tables, ignore_index=True)
+
+
+def agreement(table: pd.DataFrame) -> pd.DataFrame:
+    """Say how far the distances at each level follow those between the values of the factor.
+
+    Args:
+        table: as from ``measure``, with a column ``factor`` if there are several.
+
+    Returns:
+        A row per factor and level other than ground truth: ``pearson`` and ``spearman``, the correlations over pairs of
+        different values, with KL made symmetric. Both are NaN where nothing can be ordered: for a factor of two values,
+        and where all distances are equal.
+
+    Raises:
+        InvalidInput: a column is missing.
+
+    Example:
+        >>> agreement(measure(inputs=np.array([[[0.0], [0.5], [1.0]]]))).round(3).values.tolist()
+        [['', 'input', 1.0, 1.0]]
+    """
+    figures.check_columns(table, ["level", "first", "second", "distance"])
+    table = table if "factor" in table else table.assign(factor="")
+    rows = []
+    for factor, levels in table.groupby("factor", sort=False):
+        matrices = {level: _matrix(part) for level, part in levels.groupby("level", sort=False)}
+        truth = matrices.pop("ground truth", None)
+        for level, matrix in matrices.items():
+            steps = _manhattan(np.arange(len(matrix), dtype=np.float64)[:, None]) if truth is None else truth
+            found = distances.correlation(distances.Matrices(steps, (matrix + matrix.T) / 2))
+            rows.append((factor, level, found.pearson, found.spearman))
+    return pd.DataFrame(rows, columns=["factor", "level", "pearson", "spearman"])
+
+
+def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Draw the matrices: a row per factor, a column per level, each on its own scale, dark for near.
+
+    Args:
+        table: as from ``measure``, with a column ``factor`` if there are several.
+        path: the PNG file to write.
+
+    Raises:
+        InvalidInput: a column is missing, or the file cannot be written.
+        MissingExtra: matplotlib is not installed.
+    """
+    figures.check_columns(table, ["level", "first", "second", "distance"])
+    table = table if "factor" in table else table.assign(factor="")
+    factors = list(table["factor"].unique())
+    levels = [level for level in LEVELS if level in set(table["level"])]
+    figure, axes = figures.panels(len(factors), len(levels), width=1.5, height=1.5)
+    for row, factor in zip(axes, factors, strict=True):
+        for panel, level in zip(row, levels, strict=True):
+            part = table[(table["factor"] == factor) & (table["level"] == level)]
+            if len(part):
+                panel.imshow(_matrix(part), cmap="viridis", vmin=0, interpolation="nearest")
+            panel.set_xticks([])
+            panel.set_yticks([])
+        row[0].set_ylabel(str(factor), fontsize=9)
+    for panel, level in zip(axes[0], levels, strict=True):
+        panel.set_title(level, fontsize=9)
+    figures.save(figure, path)
+
+
+def _grid(dataset: Dataset) -> FactorSpace:
+    if not isinstance(dataset.space, FactorSpace):
+        raise InvalidInput(
+            f"traversals of {dataset.id}", expected="a full grid of factors", received="a table of labels"
+        )
+    return dataset.space
+
+
+def _matrix(part: pd.DataFrame) -> Matrix:
+    return part.pivot(index="first", columns="second", values="distance").to_numpy(dtype=np.float64)
+
+
+def _traversals(array: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = np.asarray(array)
+    if array.ndim < 3 or array.shape[1] < 2 or 0 in array.shape:
+        raise InvalidInput(
+            name, expected="an array (traversals, values, ...) of at least two values", received=f"shape {array.shape}"
+        )
+    return unit(array, name).reshape(*array.shape[:2], -1)
+
+
+def _manhattan(points: Matrix) -> Matrix:
+    return np.asarray(distance.squareform(distance.pdist(points, "cityblock")))
+
+
+def _euclidean(points: Matrix) -> Matrix:
+    return np.asarray(distance.squareform(distance.pdist(points)))
+
+
+def _squared_error(images: Matrix) -> Matrix:
+    return np.asarray(distance.squareform(distance.pdist(images, "sqeuclidean") / images.shape[1]))
+
+
+def _divergence(posteriors: Matrix) -> Matrix:
+    mean, variance = posteriors[:, 0], posteriors[:, 1]
+    ratio = variance[:, None] / variance[None]
+    apart = (mean[:, None] - mean[None]) ** 2 / variance[None]
+    result: Matrix = 0.5 * (ratio - np.log(ratio) - 1 + apart).sum(axis=-1)
+    return result

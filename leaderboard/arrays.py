@@ -1,0 +1,263 @@
+"""What every metric does first: look at the arrays, and refuse what would give a silent wrong score."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data.errors import InvalidInput
+
+Codes = NDArray[np.float32] | NDArray[np.float64]
+ConstantFactors = Literal["refuse", "drop"]
+
+_LARGEST = 1e38
+"""Codes beyond this overflow in float32, which the trees of DCI and the histogram of MIG work in."""
+
+
+def check_codes(codes: ArrayLike, what: str = "codes") -> Codes:
+    """Check one representation.
+
+    Args:
+        codes: real numbers, shape (n, L): one row per sample, one column per latent.
+        what: what the array is called in an error message.
+
+    Returns:
+        float32 for float32 and float16, float64 for everything else; shape (n, L), C-contiguous. float32 stays as it
+        is because the reference gets float32 codes, and its histogram edges depend on that in the last bits.
+
+    Raises:
+        InvalidInput: not a 2-d array of real, finite numbers with at least two rows and one column.
+
+    Example:
+        >>> check_codes([[1, 2], [3, 4]]).dtype
+        dtype('float64')
+        >>> check_codes([1.0, 2.0])
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.InvalidInput: codes: expected a 2-d array (samples, latents), received shape (2,)...
+    """
+    array = _matrix(codes, what, "(samples, latents)")
+    if array.dtype.kind not in "fiub":
+        raise InvalidInput(what, expected="real numbers", received=f"dtype {array.dtype}")
+    wide = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
+    array = np.ascontiguousarray(array, dtype=wide)
+    # NaN and inf both fail the comparison, without an array of the codes' size beside them.
+    if not (largest := max(array.max(), -array.min())) <= _LARGEST:
+        if np.isfinite(largest):
+            received, remedy = f"{largest:.3g}", "Rescale the codes."
+        else:
+            row, column = np.argwhere(~np.isfinite(array))[0]
+            received = f"{array[row, column]} at row {row}, column {column}"
+            remedy = "Look for a run that diverged; drop it or encode again."
+        raise InvalidInput(what, expected=f"finite numbers up to {_LARGEST:g}", received=received, remedy=remedy)
+    return array
+
+
+def check_factors(factors: ArrayLike, what: str = "factors") -> NDArray[np.int64]:
+    """Check the factors' class ids.
+
+    Args:
+        factors: integers, shape (n, F): one row per sample, one column per factor. Any integers will do as class ids;
+            booleans and floats that hold whole numbers are taken too.
+        what: what the array is called in an error message.
+
+    Returns:
+        int64, shape (n, F).
+
+    Raises:
+        InvalidInput: not a 2-d array of whole numbers with at least two rows and one column.
+
+    Example:
+        >>> check_factors([[0, 0.5], [1, 0]])
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.InvalidInput: factors: expected whole numbers, the class ids, received 0.5 ...
+    """
+    array = _matrix(factors, what, "(samples, factors)")
+    if array.dtype.kind not in "fiub":
+        raise InvalidInput(what, expected="whole numbers, the class ids", received=f"dtype {array.dtype}")
+    if array.dtype.kind == "f":
+        bad = ~(np.abs(array) < 2**53) | (array != np.rint(array))
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise InvalidInput(
+                what,
+                expected="whole numbers, the class ids",
+                received=f"{array[row, column]} at row {row}, column {column}",
+                remedy="Pass class ids, not physical values.",
+            )
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+        raise InvalidInput(what, expected="class ids below 2**63", received=str(array.max()))
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def check_codes_factors(
+    codes: ArrayLike, factors: ArrayLike, *, constant_factors: ConstantFactors = "refuse"
+) -> tuple[Codes, NDArray[np.int64]]:
+    """Check codes and the factors of the same samples. The first line of every metric.
+
+    Args:
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F).
+        constant_factors: what to do with a factor that has one value in the sample, of which nothing can be said:
+            ``"refuse"`` it or ``"drop"`` it.
+
+    Returns:
+        Codes, float32 or float64 (n, L), and factors, int64 (n, F'), where F' is F less the dropped ones.
+
+    Raises:
+        InvalidInput: as ``check_codes`` and ``check_factors``; or the rows do not match, an array is transposed, or a
+            factor is constant.
+
+    Example:
+        >>> codes, factors = check_codes_factors([[0.1], [0.2]], [[0, 5], [1, 5]], constant_factors="drop")
+        >>> factors.shape
+        (2, 1)
+        >>> import numpy as np
+        >>> check_codes_factors(np.zeros((10, 500)), np.zeros((500, 3), int))
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.InvalidInput: codes: expected shape (500, latents), one row per sample, received shape
+        (10, 500). It looks transposed: pass codes.T.
+    """
+    codes, factors = _matching(codes, factors, "codes", "factors")
+    varying = _varying(factors, constant_factors)
+    return codes, factors if varying.all() else np.ascontiguousarray(factors[:, varying])
+
+
+def check_train_test(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    codes_test: ArrayLike,
+    factors_test: ArrayLike,
+    *,
+    constant_factors: ConstantFactors = "refuse",
+) -> tuple[Codes, NDArray[np.int64], Codes, NDArray[np.int64]]:
+    """Check a training part and a held-out part.
+
+    Args:
+        codes: real numbers, shape (n, L), the training part.
+        factors: class ids, shape (n, F).
+        codes_test: real numbers, shape (m, L), the held-out part.
+        factors_test: class ids, shape (m, F). Classes that the training part lacks are allowed, and count as missed.
+        constant_factors: what to do with a factor that is constant in the training part: ``"refuse"`` or ``"drop"``.
+
+    Returns:
+        The four arrays, as ``check_codes_factors`` gives them.
+
+    Raises:
+        InvalidInput: as ``check_codes_factors``; or the two parts differ in latents or factors.
+
+    Example:
+        >>> check_train_test([[0.1], [0.2]], [[0], [1]], [[0.1, 0.0], [0.2, 0.0]], [[0], [1]])
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.InvalidInput: codes_test: expected 1 latents, as in codes, received 2...
+    """
+    codes, factors = _matching(codes, factors, "codes", "factors")
+    codes_test, factors_test = _matching(codes_test, factors_test, "codes_test", "factors_test")
+    for what, kind, train, test in (
+        ("codes_test", "latents, as in codes", codes, codes_test),
+        ("factors_test", "factors, as in factors", factors, factors_test),
+    ):
+        if train.shape[1] != test.shape[1]:
+            raise InvalidInput(
+                what,
+                expected=f"{train.shape[1]} {kind}",
+                received=f"{test.shape[1]}",
+                remedy="Take both parts from one encoder and one dataset.",
+            )
+    varying = _varying(factors, constant_factors)
+    return codes, factors[:, varying], codes_test, factors_test[:, varying]
+
+
+def class_ids(column: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Number the classes that occur in a column 0, 1, 2, ... in ascending order of their ids.
+
+    Args:
+        column: int64, shape (n,).
+
+    Returns:
+        int64 (n,), the new ids, and how many classes there are.
+
+    Example:
+        >>> class_ids(np.array([7, -1, 7, 40]))
+        (array([1, 0, 1, 2]), 3)
+    """
+    low, high = int(column.min()), int(column.max())
+    if high - low > 4 * len(column) + 1024:  # too spread out for a table
+        values, ids = np.unique(column, return_inverse=True)
+        return ids.astype(np.int64), len(values)
+    shifted = column - low
+    present = np.bincount(shifted) > 0
+    return (np.cumsum(present) - 1)[shifted], int(present.sum())
+
+
+def _matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
+    if isinstance(array, np.ma.MaskedArray):
+        raise InvalidInput(what, expected="a plain array", received="a masked array", remedy="Drop the masked rows.")
+    try:
+        array = np.asarray(array)
+    except ValueError as error:  # ragged lists
+        raise InvalidInput(what, expected=f"a 2-d array {axes}", received=str(error)) from error
+    if array.ndim != 2:
+        remedy = "Reshape one column to (n, 1)." if array.ndim == 1 else "Flatten each sample to one row."
+        raise InvalidInput(what, expected=f"a 2-d array {axes}", received=f"shape {array.shape}", remedy=remedy)
+    if array.shape[0] < 2 or array.shape[1] < 1:
+        remedy = f"Rows are samples: pass {what}.T if it is one column." if array.shape[1] > 1 else ""
+        received = f"shape {array.shape}"
+        raise InvalidInput(what, expected="at least two rows and one column", received=received, remedy=remedy)
+    return array
+
+
+def _matching(
+    codes: ArrayLike, factors: ArrayLike, codes_name: str, factors_name: str
+) -> tuple[Codes, NDArray[np.int64]]:
+    z, v = check_codes(codes, codes_name), check_factors(factors, factors_name)
+    n, f = v.shape
+    if z.shape[0] == n and f <= n:
+        return z, v
+    if z.shape[1] == n:
+        raise InvalidInput(
+            codes_name,
+            expected=f"shape ({n}, latents), one row per sample",
+            received=f"shape {z.shape}",
+            remedy=f"It looks transposed: pass {codes_name}.T.",
+        )
+    if z.shape[0] == f:
+        raise InvalidInput(
+            factors_name,
+            expected=f"shape ({f}, factors), one row per sample",
+            received=f"shape {v.shape}",
+            remedy=f"It looks transposed: pass {factors_name}.T.",
+        )
+    if f > n:
+        raise InvalidInput(
+            factors_name,
+            expected="at least as many samples as factors",
+            received=f"shape {v.shape}",
+            remedy="Rows are samples: both arrays look transposed." if z.shape[1] == f else "Rows are samples.",
+        )
+    raise InvalidInput(
+        codes_name,
+        expected=f"{n} rows, as in {factors_name}",
+        received=f"{z.shape[0]}",
+        remedy="Encode the same samples, in the same order.",
+    )
+
+
+def _varying(factors: NDArray[np.int64], constant_factors: ConstantFactors) -> NDArray[np.bool_]:
+    if constant_factors not in ("refuse", "drop"):
+        raise InvalidInput("constant_factors", expected="'refuse' or 'drop'", received=repr(constant_factors))
+    varying: NDArray[np.bool_] = (factors != factors[0]).any(axis=0)
+    if not varying.any() or (constant_factors == "refuse" and not varying.all()):
+        constant = np.flatnonzero(~varying).tolist()
+        raise InvalidInput(
+            "factors",
+            expected="at least two values of each factor" if varying.any() else "a factor with at least two values",
+            received=f"one value in column{'s' * (len(constant) > 1)} {', '.join(map(str, constant))}",
+            remedy="Pass constant_factors='drop' to leave them out." if varying.any() else "",
+        )
+    return varying

@@ -1,0 +1,1 @@
+"""Comparisons of two representations of the same samples, and of whole sets of them."""

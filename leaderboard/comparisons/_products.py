@@ -1,0 +1,212 @@
+"""All inner products of many layers' Gram matrices in one pass, with bounded memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data.errors import InvalidInput, MissingExtra
+from leaderboard.arrays import Codes
+
+Backend = Literal["numpy", "jax"]
+
+_STRIP = 2**16
+"""Entries of a flattened tile that are turned into float64 at a time."""
+
+
+class _Layer(NamedTuple):
+    """A layer and what centring it takes: the mean of each column, and a power of two that keeps squares in range."""
+
+    x: Codes
+    mean: Codes
+    scale: float
+
+    def block(self, rows: slice, buffer: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """Centre some rows, float32; in a flat buffer, since new memory costs more than the subtraction."""
+        x = self.x[rows]
+        centred = np.empty(x.shape, np.float32) if buffer is None else buffer[: x.size].reshape(x.shape)
+        np.subtract(x, self.mean, out=centred, casting="same_kind")
+        if self.scale != 1:
+            centred *= np.float32(self.scale)
+        return centred
+
+
+def inner_products(
+    layers: Sequence[Codes], *, debiased: bool = False, memory: float = 1.0, backend: Backend = "numpy"
+) -> NDArray[np.float64]:
+    """Compute the Frobenius inner product of every two layers' centred Gram matrices, up to one factor per layer.
+
+    Gram matrices are symmetric and of one size whatever the layer's width. They are made tile by tile below the
+    diagonal; each tile is made for all layers before the next, so that all inner products of a tile are one matrix
+    product, and no whole Gram matrix is kept. Tiles are float32; sums over them are float64. Where all layers together
+    have fewer columns than there are samples, the p x q products of the layers take the Gram matrices' place.
+
+    Args:
+        layers: arrays of shape (n, p_i), finite.
+        debiased: centre so that the products are those of the unbiased Hilbert-Schmidt criterion (Song et al., 2012).
+        memory: GiB of scratch space to use beside the layers themselves.
+        backend: ``"numpy"``, or ``"jax"`` for products on jax's default device, which is a GPU where it finds one.
+
+    Returns:
+        float64, shape (m, m), symmetric. A constant layer's row is 0.
+
+    Raises:
+        InvalidInput: too little memory, or an unknown backend.
+        MissingExtra: ``"jax"`` where it is not installed.
+    """
+    n, m = len(layers[0]), len(layers)
+    widths = [x.shape[1] for x in layers]
+    if not debiased and sum(widths) <= n and 8 * sum(widths) * (n + sum(widths)) <= memory * 2**30:
+        blocks = [_prepared(x).block(slice(None)).astype(np.float64) for x in layers]
+        z = np.concatenate(blocks, axis=1)
+        squared = np.square(z.T @ z)
+        starts = np.cumsum([0, *widths[:-1]])
+        return np.asarray(np.add.reduceat(np.add.reduceat(squared, starts, axis=0), starts, axis=1))
+    result = np.zeros((m, m))
+    size = tile_size(n, m, max(widths), memory)
+    for weight, stack in tiles(layers, size, debiased=debiased, backend=backend):
+        result += weight * products(stack, stack)
+    return result
+
+
+def tiles(
+    layers: Sequence[Codes], size: int, *, debiased: bool = False, backend: Backend = "numpy"
+) -> Iterator[tuple[int, Any]]:
+    """Make the tiles of the layers' centred Gram matrices on and below the diagonal.
+
+    Args:
+        layers: as in ``inner_products``.
+        size: rows of a tile.
+        debiased: as in ``inner_products``.
+        backend: as in ``inner_products``.
+
+    Yields:
+        How often the tile occurs in the whole matrix, 1 on the diagonal and 2 below it, and the flattened tiles of all
+        layers: float32 (m, k), an array of the backend, to be used before the next is asked for.
+
+    Raises:
+        InvalidInput: as ``inner_products``.
+        MissingExtra: as ``inner_products``.
+    """
+    multiply, stacked = _backend(backend)
+    n, m = len(layers[0]), len(layers)
+    ready = [_prepared(x) for x in layers]
+    shifts = [_unbiasing(layer) for layer in ready] if debiased else []
+    bounds = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    widest = min(size, n) * max(x.shape[1] for x in layers)
+    # jax reads a block after it was handed over, so that each must be memory of its own.
+    left_buffer, right_buffer = (np.empty(widest, np.float32) if backend == "numpy" else None for _ in range(2))
+    stack = np.empty(m * min(size, n) ** 2, np.float32)
+    for i, rows in enumerate(bounds):
+        for columns in bounds[: i + 1]:
+            shape = (m, rows.stop - rows.start, columns.stop - columns.start)
+            places = stack[: math.prod(shape)].reshape(shape)
+            made = []
+            for layer, place in zip(ready, places, strict=True):
+                left = layer.block(rows, left_buffer)
+                right = left if rows == columns else layer.block(columns, right_buffer)
+                made.append(multiply(left, right, place))
+            for j, shift in enumerate(shifts):
+                made[j] += shift[rows, None]
+                made[j] += shift[columns]
+                if rows == columns:
+                    made[j] *= 1 - np.eye(len(made[j]), dtype=np.float32)
+            yield 1 if rows == columns else 2, stacked(made, places).reshape(m, -1)
+
+
+def products(x: Any, y: Any) -> NDArray[np.float64]:
+    """Multiply two stacks of flattened tiles, summing in float64 over strips of them.
+
+    Args:
+        x: float32 (m, k), of numpy or jax.
+        y: float32 (l, k), of the same.
+
+    Returns:
+        float64 (m, l).
+    """
+    result = np.zeros((len(x), len(y)))
+    for start in range(0, x.shape[1], _STRIP):
+        a, b = x[:, start : start + _STRIP], y[:, start : start + _STRIP]
+        if isinstance(a, np.ndarray):
+            wide = a.astype(np.float64)
+            result += wide @ (wide if x is y else b.astype(np.float64)).T
+        else:  # a GPU is slow in float64; within a strip float32 will do
+            import jax.numpy as jnp
+
+            result += np.asarray(jnp.matmul(a, b.T, precision="highest"), np.float64)
+    return result
+
+
+def tile_size(n: int, m: int, width: int, memory: float) -> int:
+    """Choose the rows of a tile.
+
+    Args:
+        n: samples.
+        m: layers.
+        width: of the widest layer.
+        memory: GiB, in which for each layer one float32 tile, a float64 strip of all, and two blocks of the widest
+            layer must fit.
+
+    Returns:
+        Rows, so that tiles are of one size or nearly so.
+
+    Raises:
+        InvalidInput: too little memory for tiles of 64 rows.
+    """
+    size = n
+    while size > 64 and _scratch(size, m, width) > memory * 2**30:
+        size -= max(1, size // 16)
+    if _scratch(size, m, width) > memory * 2**30:
+        least = _scratch(size, m, width) / 2**30
+        raise InvalidInput("memory", expected=f"at least {least:.2f} GiB", received=f"{memory:g}")
+    return math.ceil(n / math.ceil(n / size))
+
+
+def _scratch(size: int, m: int, width: int) -> int:
+    """Bytes of scratch space with tiles of a size."""
+    return 4 * m * size * size + 8 * m * _STRIP + 8 * size * width
+
+
+def _backend(name: Backend) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Give functions that multiply a block with the transpose of another, into a place, and that stack such tiles."""
+    if name == "numpy":
+        return lambda a, b, place: np.matmul(a, b.T, out=place), lambda made, places: places
+    if name != "jax":
+        raise InvalidInput("backend", expected="'numpy' or 'jax'", received=repr(name))
+    try:
+        import jax.numpy as jnp
+    except ImportError as error:
+        raise MissingExtra("the jax backend", "jax", "test") from error
+
+    def multiply(a: Any, b: Any, place: Any) -> Any:
+        return jnp.matmul(jnp.asarray(a), jnp.asarray(b).T, precision="highest")
+
+    return multiply, lambda made, places: jnp.stack(made)
+
+
+def _prepared(x: Codes) -> _Layer:
+    """Find the mean and the scale."""
+    # float32 columns sum without rounding in float64, so that a constant one becomes exactly 0; float64 ones may not.
+    shift = x[0] if x.dtype == np.float64 else np.zeros(x.shape[1])
+    parts = [x[start : start + 1024] for start in range(0, len(x), 1024)]
+    sums = [np.add.reduce(part - shift if shift.any() else part, axis=0, dtype=np.float64) for part in parts]
+    mean = (shift + np.sum(sums, axis=0) / len(x)).astype(x.dtype)
+    largest = max(float(x.max()), -float(x.min()))
+    in_range = largest == 0 or 1e-12 < largest < 1e12
+    return _Layer(x, mean, 1.0 if in_range else 2.0 ** -min(max(math.frexp(largest)[1], -120), 120))
+
+
+def _unbiasing(layer: _Layer) -> NDArray[np.float32]:
+    """Give for each sample what its row and column of the centred Gram matrix lack of the unbiased criterion's.
+
+    Without its diagonal, a row of a centred Gram matrix sums to minus its diagonal entry, so that the samples' squared
+    norms are all that it takes.
+    """
+    n = len(layer.x)
+    blocks = (layer.block(slice(start, start + 1024)) for start in range(0, n, 1024))
+    squares = np.concatenate([np.einsum("ij,ij->i", block, block, dtype=np.float64) for block in blocks])
+    return np.asarray(squares / (n - 2) - squares.sum() / (2 * (n - 1) * (n - 2))).astype(np.float32)

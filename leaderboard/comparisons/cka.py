@@ -1,0 +1,101 @@
+"""Linear centred kernel alignment (CKA): how alike are two representations of the same samples?
+
+Kornblith et al., "Similarity of neural network representations revisited" (2019); section 2.2 of Bonheme and Grzes,
+"How do variational autoencoders learn?" (2022). Biased, centred, no arccosine: 0 for orthogonal, 1 for equal up to
+rotation, reflection and isotropic scaling. ``debiased=True`` names the other estimator. The papers interpret the
+smaller of this and the Procrustes similarity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data.errors import InvalidInput
+from leaderboard.comparisons._pair import check_pair
+
+
+def compare(x: ArrayLike, y: ArrayLike, *, debiased: bool = False) -> float:
+    """Compute linear CKA.
+
+    Args:
+        x: real numbers, shape (n, p): the activations of one layer, one row per sample.
+        y: real numbers, shape (n, q): another layer's, on the same samples in the same order.
+        debiased: use the unbiased estimator of the Hilbert-Schmidt independence criterion (Song et al., 2012; Nguyen
+            et al., 2021) in place of the papers' one. It is near 0 for unrelated representations however few the
+            samples, and can be slightly negative. It needs at least four samples.
+
+    Returns:
+        The similarity, in [0, 1]; 0 if ``x`` or ``y`` is constant. Debiased: at most 1.
+
+    Raises:
+        InvalidInput: not 2-d, not finite, different rows, or too few samples.
+
+    Example:
+        >>> x = np.random.default_rng(0).normal(size=(100, 3))
+        >>> round(compare(x, 2 * x[:, ::-1]), 6)
+        1.0
+        >>> compare(x, np.random.default_rng(1).normal(size=(100, 3))) < 0.1
+        True
+    """
+    x, y = check_pair(x, y, at_least=4 if debiased else 2)
+    if debiased:
+        k, el = _unbiased(x @ x.T), _unbiased(y @ y.T)
+        inner, norms = float((k * el).sum()), float((k * k).sum()) * float((el * el).sum())
+    else:
+        n, width = len(x), max(x.shape[1], y.shape[1])
+        if width <= n:  # through features: p x q, p x p and q x q products
+            inner = float(np.square(x.T @ y).sum())
+            norms = float(np.square(x.T @ x).sum()) * float(np.square(y.T @ y).sum())
+        else:  # through samples: n x n Gram matrices
+            k, el = x @ x.T, y @ y.T
+            inner, norms = float((k * el).sum()), float((k * k).sum()) * float((el * el).sum())
+    return min(inner / float(np.sqrt(norms)), 1.0) if norms > 0 else 0.0
+
+
+def compare_batches(batches: Iterable[tuple[ArrayLike, ArrayLike]]) -> float:
+    """Compute debiased linear CKA from batches of samples that do not fit into memory together.
+
+    Equation 3 of Nguyen et al., "Do wide and deep networks learn the same things?" (2021): the unbiased criterion is
+    averaged over batches before the ratio is taken, so that the batches' size biases nothing.
+
+    Args:
+        batches: for each batch the activations of both layers on the same samples, shapes (n, p) and (n, q); at least
+            four samples in each. A generator that reads files keeps one batch in memory at a time.
+
+    Returns:
+        The similarity, at most 1; near 0, possibly below it, for unrelated layers. 0 if a layer is constant.
+
+    Raises:
+        InvalidInput: no batches, or one that ``compare`` refuses.
+
+    Example:
+        >>> x = np.random.default_rng(0).normal(size=(100, 3))
+        >>> round(compare_batches((x[i : i + 25], x[i : i + 25] * 2) for i in range(0, 100, 25)), 6)
+        1.0
+    """
+    totals, count = np.zeros(3), 0
+    for x, y in batches:
+        a, b = check_pair(x, y, at_least=4, scaled=False)
+        k, el = _unbiased(a @ a.T), _unbiased(b @ b.T)
+        totals += np.array([np.vdot(k, el), np.vdot(k, k), np.vdot(el, el)]) / (len(a) * (len(a) - 3))
+        count += 1
+    if not count:
+        raise InvalidInput("batches", expected="at least one", received="none")
+    inner, *norms = totals.tolist()
+    return min(inner / math.sqrt(norms[0] * norms[1]), 1.0) if min(norms) > 0 else 0.0
+
+
+def _unbiased(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Centre a Gram matrix so that inner products of such matrices are n (n - 3) times the unbiased criterion."""
+    n = len(gram)
+    gram = gram.copy()
+    np.fill_diagonal(gram, 0.0)
+    means = gram.sum(axis=0) / (n - 2)
+    means -= means.sum() / (2 * (n - 1))
+    gram -= means[:, None] + means[None, :]
+    np.fill_diagonal(gram, 0.0)
+    return gram

@@ -1,0 +1,229 @@
+"""All layers of one model against all layers of another: the papers' heatmaps, as a table and as a picture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
+from benchmark_data.files import written_atomically
+from leaderboard.arrays import Codes, check_codes
+from leaderboard.comparisons._pair import centred
+from leaderboard.comparisons._products import Backend, inner_products
+from leaderboard.comparisons.procrustes import narrowed
+from leaderboard.comparisons.procrustes import similarity as procrustes
+
+Similarity = Literal["cka", "cka_debiased", "procrustes"]
+Layers = Mapping[str, ArrayLike]
+"""Layer name to activations, shape (n, p), in order from input to output."""
+
+
+def compare_layers(
+    x: Layers, y: Layers, *, similarity: Similarity = "cka", memory: float = 1.0, backend: Backend = "numpy"
+) -> pd.DataFrame:
+    """Compare every layer of one model with every layer of another on the same samples.
+
+    Each layer's Gram matrix is made once, and all pairs come out of one blocked matrix product; for Procrustes each
+    wide layer is narrowed once. A layer that both models share, such as the input, is taken once too.
+
+    Args:
+        x: layer name to activations, shape (n, p), in order from input to output.
+        y: the same for the other model; it may be the same model.
+        similarity: ``"cka"``, ``"cka_debiased"`` or ``"procrustes"``; see those modules.
+        memory: GiB of scratch space that CKA may use beside the activations. Procrustes needs 8 n² bytes per layer.
+        backend: what makes CKA's products: ``"numpy"``, or ``"jax"`` on a GPU where it finds one.
+
+    Returns:
+        The similarities: one row per layer of ``x``, one column per layer of ``y``. CKA agrees with
+        ``leaderboard.comparisons.cka`` within 1e-6, Procrustes within 1e-5.
+
+    Raises:
+        InvalidInput: no layers, different samples, arrays that cannot be compared, or too little memory.
+        MissingExtra: the jax backend without jax.
+
+    Example:
+        >>> x = {"input": np.eye(4), "mean": np.eye(4)[:, :2]}
+        >>> compare_layers(x, x).round(3).loc["input"].tolist()
+        [1.0, 0.775]
+    """
+    if not x or not y:
+        raise InvalidInput("activations", expected="at least one layer on each side", received=f"{len(x)} and {len(y)}")
+    if similarity not in ("cka", "cka_debiased", "procrustes"):
+        raise InvalidInput("similarity", expected="'cka', 'cka_debiased' or 'procrustes'", received=repr(similarity))
+    distinct: list[Codes] = []
+    rows = [_place(array, name, distinct) for name, array in x.items()]
+    columns = [_place(array, name, distinct) for name, array in y.items()]
+    n, least = len(distinct[0]), 4 if similarity == "cka_debiased" else 2
+    if n < least:
+        raise InvalidInput("activations", expected=f"at least {least} samples", received=str(n))
+    if similarity == "procrustes":
+        narrow = [narrowed(centred(array)) for array in distinct]
+        values = np.array([[procrustes(narrow[i], narrow[j]) for j in columns] for i in rows])
+    else:
+        products = inner_products(distinct, debiased=similarity == "cka_debiased", memory=memory, backend=backend)
+        values = normalised(products)[np.ix_(rows, columns)]
+    return pd.DataFrame(values, index=list(x), columns=list(y))
+
+
+def normalised(products: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn inner products of Gram matrices into similarities.
+
+    Args:
+        products: float64 (m, m).
+
+    Returns:
+        float64 (m, m), at most 1; 0 where a layer's product with itself is 0.
+    """
+    norms = np.sqrt(np.diag(products))
+    with np.errstate(divide="ignore"):
+        inverse = np.where(norms > 0, 1 / norms, 0.0)
+    return np.asarray(np.minimum(products * np.outer(inverse, inverse), 1.0))
+
+
+def compare_runs(
+    pairs: Iterable[tuple[Layers, Layers]],
+    *,
+    similarity: Similarity = "cka",
+    memory: float = 1.0,
+    backend: Backend = "numpy",
+) -> pd.DataFrame:
+    """Average the heatmaps of several seeds: equation 6 of Bonheme and Grzes (2023).
+
+    Args:
+        pairs: for each seed the layers of either model. A generator that reads files keeps one pair in memory at a
+            time.
+        similarity: as in ``compare_layers``.
+        memory: as in ``compare_layers``.
+        backend: as in ``compare_layers``.
+
+    Returns:
+        The mean of the seeds' tables.
+
+    Raises:
+        InvalidInput: no pairs, or seeds with different layers, or as ``compare_layers``.
+
+    Example:
+        >>> x = {"input": np.eye(4), "mean": np.eye(4)[:, :2]}
+        >>> compare_runs([(x, x), (x, x)]).round(3).loc["input"].tolist()
+        [1.0, 0.775]
+    """
+    frames: list[pd.DataFrame] = []
+    for x, y in pairs:
+        if frames and (list(x), list(y)) != (list(frames[0].index), list(frames[0].columns)):
+            raise InvalidInput(
+                f"pair {len(frames)}",
+                expected=f"the layers of pair 0: {', '.join(frames[0].index)} and {', '.join(frames[0].columns)}",
+                received=f"{', '.join(x)} and {', '.join(y)}",
+            )
+        frames.append(compare_layers(x, y, similarity=similarity, memory=memory, backend=backend))
+    if not frames:
+        raise InvalidInput("pairs", expected="at least one", received="none")
+    return pd.DataFrame(np.mean(frames, axis=0), index=frames[0].index, columns=frames[0].columns)
+
+
+def _place(array: ArrayLike, name: str, distinct: list[Codes]) -> int:
+    """Give the place of a layer in the list of distinct layers, appending it if it is new."""
+    checked = check_codes(array, name)
+    if distinct and len(checked) != len(distinct[0]):
+        raise InvalidInput(
+            name,
+            expected=f"{len(distinct[0])} rows, as in the first layer",
+            received=str(len(checked)),
+            remedy="Compare layers on the same samples, in the same order.",
+        )
+    for i, other in enumerate(distinct):
+        if checked.shape == other.shape and np.array_equal(checked[0], other[0]) and np.array_equal(checked, other):
+            return i
+    distinct.append(checked)
+    return len(distinct) - 1
+
+
+def read_activations(path: str | os.PathLike[str]) -> dict[str, NDArray[np.float32]]:
+    """Read a run's ``activations.npz``.
+
+    Args:
+        path: an npz file: ``layers``, the names in order from input to output, and one array (n, p) per name. A file
+            without ``layers`` gives its 2-d arrays in the order in which they were written.
+
+    Returns:
+        Layer name to activations, in order.
+
+    Raises:
+        DamagedFile: the file is missing, is not an npz file, holds pickled objects, or lacks a layer that it names.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            names = file["layers"].tolist() if "layers" in file else [k for k in file if file[k].ndim == 2]
+            return {name: file[name] for name in names}
+    except OSError as error:
+        raise DamagedFile(str(path), expected="an npz file", received=error.strerror or str(error)) from error
+    except Exception as error:  # zip, zlib and header errors come in many types
+        raise DamagedFile(str(path), expected="an npz file of activations", received=str(error)) from error
+
+
+def write(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table of similarities: one line per layer of the first model, one column per layer of the second.
+
+    Args:
+        frame: similarities, as from ``compare_layers``.
+        path: the file, ending in ``.csv`` or ``.parquet``.
+
+    Raises:
+        InvalidInput: another ending, or the file cannot be written.
+        MissingExtra: Parquet without pyarrow.
+    """
+    path = Path(path)
+    table = frame.rename_axis("layer").reset_index()
+    if path.suffix == ".csv":
+        with written_atomically(path) as temporary:
+            table.to_csv(temporary, index=False)
+    elif path.suffix == ".parquet":
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError as error:
+            raise MissingExtra("writing Parquet", "pyarrow", "board") from error
+        with written_atomically(path) as temporary:
+            table.to_parquet(temporary, index=False)
+    else:
+        raise InvalidInput(str(path), expected="a name ending in .csv or .parquet", received=repr(path.suffix))
+
+
+def draw(
+    frame: pd.DataFrame, path: str | os.PathLike[str], *, x_name: str = "", y_name: str = "", title: str = ""
+) -> None:
+    """Draw a table of similarities as the papers do: input in the top left corner, bright for similar, scale 0 to 1.
+
+    Args:
+        frame: similarities, as from ``compare_layers``; rows run downwards, columns to the right.
+        path: the PNG file to write.
+        x_name: what the rows belong to, such as a model and its epoch.
+        y_name: what the columns belong to.
+        title: a title above.
+
+    Raises:
+        InvalidInput: the file cannot be written.
+        MissingExtra: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("drawing a heatmap", "matplotlib", "board") from error
+    rows, columns = frame.shape
+    figure = Figure(figsize=(2.4 + 0.3 * columns, 1.8 + 0.3 * rows), layout="constrained")
+    axes = figure.add_subplot()
+    picture = axes.imshow(frame.to_numpy(), vmin=0.0, vmax=1.0, cmap="magma", interpolation="nearest")
+    axes.set_xticks(range(columns), list(frame.columns), rotation=90)
+    axes.set_yticks(range(rows), list(frame.index))
+    axes.tick_params(length=0)
+    axes.set_ylabel(x_name)
+    axes.set_xlabel(y_name)
+    axes.set_title(title)
+    figure.colorbar(picture, ax=axes, shrink=0.8)
+    with written_atomically(Path(path)) as temporary:
+        figure.savefig(temporary, format="png", dpi=120)

@@ -1,0 +1,87 @@
+"""Procrustes similarity: how much of one representation is left after the best rotation onto another?
+
+Equations 2 to 4 and appendix C of Bonheme and Grzes, "How do variational autoencoders learn?" (2022), after Ding et al.
+(2021): centred columns, unit Frobenius norm, one minus half the orthogonal Procrustes distance, which is the nuclear
+norm of Y'X. 0 for orthogonal, 1 for equal up to rotation, reflection and isotropic scaling. With few samples it
+overestimates the similarity of unrelated representations; the papers interpret the smaller of this and CKA.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leaderboard.comparisons._pair import check_pair
+
+_SMALL = 512
+
+
+def compare(x: ArrayLike, y: ArrayLike) -> float:
+    """Compute the Procrustes similarity.
+
+    Args:
+        x: real numbers, shape (n, p): the activations of one layer, one row per sample.
+        y: real numbers, shape (n, q): another layer's, on the same samples in the same order.
+
+    Returns:
+        The similarity, in [0, 1], within 1e-5 of the formula in exact arithmetic; 0 if ``x`` or ``y`` is constant,
+        where the papers' normalisation divides by zero.
+
+    Raises:
+        InvalidInput: not 2-d, not finite, different rows, or fewer than two samples.
+
+    Example:
+        >>> x = np.random.default_rng(0).normal(size=(100, 3))
+        >>> round(compare(x, 2 * x[:, ::-1]), 6)
+        1.0
+    """
+    x, y = check_pair(x, y)
+    return similarity(narrowed(x), narrowed(y))
+
+
+def similarity(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Compute the Procrustes similarity of layers that are centred and scaled, and narrowed if they are wide.
+
+    Args:
+        x: float64 (n, p), from ``narrowed``.
+        y: float64 (n, q), from ``narrowed``.
+
+    Returns:
+        The nuclear norm of y'x, at most 1.
+    """
+    return float(min(_nuclear_norm(y.T @ x), 1.0))
+
+
+def narrowed(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Replace a layer that is wider than the sample by one of at most n columns with the same Gram matrix.
+
+    Two layers with one Gram matrix differ by a rotation, which no comparison here sees. What cost p x q x min(p, q)
+    then costs n x n x n. The factor is a Cholesky factor with pivots, since a centred Gram matrix is singular.
+
+    Args:
+        x: float64 (n, p), centred, of unit Frobenius norm.
+
+    Returns:
+        ``x`` itself if p <= n, else float64 (n, r) with r < n its rank.
+    """
+    from scipy.linalg.lapack import dpstrf
+
+    n, p = x.shape
+    if p <= n:
+        return x
+    factor, pivots, rank, _ = dpstrf(x @ x.T, lower=1)
+    result = np.zeros((n, rank))
+    result[pivots - 1] = np.tril(factor)[:, :rank]
+    return result
+
+
+def _nuclear_norm(a: NDArray[np.float64]) -> float:
+    """Sum the singular values of a matrix.
+
+    Those of a large matrix come from the eigenvalues of its product with its transpose, several times faster. Squaring
+    loses the values below 1e-8 of the largest, whose sum is below 1e-8 of it times their number.
+    """
+    if min(a.shape) <= _SMALL:
+        return float(np.linalg.svd(a, compute_uv=False).sum())
+    squares = np.linalg.eigvalsh(a @ a.T if len(a) <= a.shape[1] else a.T @ a)
+    return float(np.sqrt(np.maximum(squares, 0.0)).sum())

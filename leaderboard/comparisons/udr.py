@@ -1,0 +1,142 @@
+"""Unsupervised disentanglement ranking (UDR): which of several runs found what the others found, without labels?
+
+Duan et al., "Unsupervised model selection for variational disentangled representation learning" (2020), section 4 and
+the authors' implementation: the latents of one run are regressed on those of another by the lasso (penalty 0.1, both
+standardised), or correlated by rank; the score of the pair is high where each informative latent of either run matches
+one latent of the other; a run's score is the median over the other runs. Range [0, 1]; ideal 1; chance near 0 with the
+lasso.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data.errors import InvalidInput
+from leaderboard.arrays import check_codes
+
+Similarity = Literal["lasso", "spearman"]
+
+_LASSO = 0.1
+_INFORMATIVE = 0.01
+"""Latents whose mean divergence from the prior is smaller, in nats, count as shut down."""
+
+
+def compare(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    kl_x: ArrayLike | None = None,
+    kl_y: ArrayLike | None = None,
+    similarity: Similarity = "lasso",
+) -> float:
+    """Score one pair of runs.
+
+    Args:
+        x: codes of one run, real numbers, shape (n, L).
+        y: codes of the other on the same samples, shape (n, M).
+        kl_x: the mean divergence of each latent's posterior from the prior, in nats, shape (L,); latents of at most
+            0.01 are left out. None to keep all latents that vary.
+        kl_y: the same for ``y``, shape (M,).
+        similarity: ``"lasso"`` or ``"spearman"``.
+
+    Returns:
+        The score, in [0, 1]; 0 if a run has no informative latent. The lasso regresses ``y`` on ``x``, so that the two
+        directions differ slightly.
+
+    Raises:
+        InvalidInput: not 2-d, not finite, different rows, a divergence of another length, or an unknown similarity.
+
+    Example:
+        >>> x = np.random.default_rng(0).normal(size=(500, 3))
+        >>> round(compare(x, -x[:, ::-1]), 2)
+        0.9
+    """
+    a, b = _standardised(x, kl_x, "x"), _standardised(y, kl_y, "y")
+    if len(a) != len(b):
+        raise InvalidInput("y", expected=f"{len(a)} rows, as in x", received=str(len(b)))
+    return _relative_strength(_similarities(a, b, similarity))
+
+
+def score(
+    runs: Sequence[ArrayLike], *, kl: Sequence[ArrayLike] | None = None, similarity: Similarity = "lasso"
+) -> list[float]:
+    """Score each of several runs by its agreement with the others.
+
+    Args:
+        runs: codes of each run on the same samples, shape (n, L); runs may differ in L. At least two.
+        kl: for each run the mean divergence of each latent from the prior, as in ``compare``.
+        similarity: as in ``compare``.
+
+    Returns:
+        One score for each run, in [0, 1]: the median over the others of its latents regressed on theirs.
+
+    Raises:
+        InvalidInput: fewer than two runs, or as ``compare``.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.normal(size=(500, 3))
+        >>> [round(value, 1) for value in score([x, -x, x[:, [2, 0, 1]], x @ np.linalg.qr(rng.normal(size=(3, 3)))[0]])]
+        [0.9, 0.9, 0.9, 0.4]
+    """
+    if len(runs) < 2:
+        raise InvalidInput("runs", expected="at least two", received=str(len(runs)))
+    if kl is not None and len(kl) != len(runs):
+        raise InvalidInput("kl", expected=f"one array for each of {len(runs)} runs", received=str(len(kl)))
+    z = [_standardised(run, None if kl is None else kl[i], f"runs[{i}]") for i, run in enumerate(runs)]
+    for i, run in enumerate(z):
+        if len(run) != len(z[0]):
+            raise InvalidInput(f"runs[{i}]", expected=f"{len(z[0])} rows, as in runs[0]", received=str(len(run)))
+    pairs = np.array(
+        [[_relative_strength(_similarities(a, b, similarity)) if a is not b else 0.0 for b in z] for a in z]
+    )
+    return [float(np.median(np.delete(pairs[:, i], i))) for i in range(len(z))]
+
+
+def _standardised(x: ArrayLike, kl: ArrayLike | None, what: str) -> NDArray[np.float64]:
+    """Keep the informative latents, with mean 0 and variance 1."""
+    z = check_codes(x, what).astype(np.float64)
+    kept = (z != z[0]).any(axis=0)
+    if kl is not None:
+        divergence = np.asarray(kl, dtype=np.float64)
+        if divergence.shape != kept.shape or not np.isfinite(divergence).all():
+            raise InvalidInput(
+                f"divergence of {what}", expected=f"{len(kept)} finite numbers", received=f"shape {divergence.shape}"
+            )
+        kept &= divergence > _INFORMATIVE
+    z = z[:, kept]
+    return np.asarray((z - z.mean(axis=0)) / z.std(axis=0))
+
+
+def _similarities(x: NDArray[np.float64], y: NDArray[np.float64], similarity: Similarity) -> NDArray[np.float64]:
+    """Give a matrix (L, M), at least 0, of how much each latent of y has of each latent of x."""
+    if similarity == "lasso":
+        from sklearn.linear_model import Lasso
+
+        if 0 in (x.shape[1], y.shape[1]):
+            return np.zeros((x.shape[1], y.shape[1]))
+        coefficients: NDArray[np.float64] = np.atleast_2d(Lasso(alpha=_LASSO).fit(x, y).coef_)
+        return np.abs(coefficients).T
+    if similarity == "spearman":
+        from scipy.stats import rankdata
+
+        ranks = [rankdata(z, axis=0) for z in (x, y)]
+        a, b = ((r - r.mean(axis=0)) / np.linalg.norm(r - r.mean(axis=0), axis=0) for r in ranks)
+        return np.asarray(np.abs(a.T @ b))
+    raise InvalidInput("similarity", expected="'lasso' or 'spearman'", received=repr(similarity))
+
+
+def _relative_strength(matrix: NDArray[np.float64]) -> float:
+    """Average, over the latents of either run, the square of the best match divided by the sum of all."""
+    if not matrix.size:
+        return 0.0
+    sides = []
+    for axis in (0, 1):
+        total = matrix.sum(axis=axis)
+        matched = total > 0
+        sides.append((matrix.max(axis=axis)[matched] ** 2 / total[matched]).sum() / len(total))
+    return float(min(np.mean(sides), 1.0))

@@ -1,0 +1,605 @@
+"""Codes and activations from the files of any framework, or from an encoder in ONNX.
+
+==================  ==================================================================================================
+a run folder        ``codes.npz`` and ``activations.npz``, with ``run.json`` beside them
+``.npz``            named arrays; ``layers``, an array of names, gives the order of layers
+``.npy``            one array, which is called ``codes``
+``.safetensors``    named tensors; ``layers`` in the metadata, a JSON list of names, gives the order of layers
+``.parquet``        a row per sample. A list column is an array; columns ``codes_0``, ``codes_1`` ... are the columns of
+                    an array ``codes``; ``index`` and ``label_<factor>`` are what published datasets call them
+``.onnx``           an encoder: it is given the images of a dataset
+==================  ==================================================================================================
+
+Rows are samples everywhere. ``indices`` says which rows of the dataset they are; without it they must be the rows of
+the dataset's task, in order. ``factors`` holds class ids, for data that is no dataset here. Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+import benchmark_data
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
+from benchmark_data.factors import Indices
+from benchmark_data.files import read_json
+from leaderboard import protocol
+from leaderboard.arrays import check_codes, check_factors
+
+Array: TypeAlias = NDArray[Any]
+FilePath: TypeAlias = str | os.PathLike[str]
+Layout: TypeAlias = Literal["NHWC", "NCHW"]
+
+SUFFIXES = (".npz", ".npy", ".safetensors", ".parquet", ".onnx")
+
+_NOT_LAYERS = ("layers", "indices", "factors", "codes")
+
+
+class Codes(NamedTuple):
+    """Codes with what is known of their samples.
+
+    Attributes:
+        codes: float32 or float64, shape (n, L).
+        indices: rows of the dataset, int64 (n,); None where there is no dataset.
+        factors: class ids, int64 (n, F), of the factors that have more than one value; None where nothing is known.
+        names: of those factors, F of them.
+    """
+
+    codes: Array
+    indices: Indices | None
+    factors: Indices | None
+    names: tuple[str, ...]
+
+
+def arrays(path: FilePath, names: Sequence[str] | None = None) -> dict[str, Array]:
+    """Read named arrays from a file.
+
+    Args:
+        path: a ``.npz``, ``.npy``, ``.safetensors`` or ``.parquet`` file.
+        names: the arrays to read; all of them if None.
+
+    Returns:
+        Name to array, in the order asked for, or else in the file's.
+
+    Raises:
+        DamagedFile: no such file, not of the format that its name says, or holding pickled objects.
+        UnknownName: there is no such array; the message lists those that there are.
+        InvalidInput: an unknown suffix.
+        MissingExtra: the package that reads the format is not installed.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "codes.npz"
+        >>> np.savez(file, codes=np.zeros((5, 2)), indices=np.arange(5))
+        >>> {name: array.shape for name, array in arrays(file).items()}
+        {'codes': (5, 2), 'indices': (5,)}
+    """
+    path = Path(path)
+    readers = {".npz": _npz, ".npy": _npy, ".safetensors": _safetensors, ".parquet": _parquet}
+    if path.suffix not in readers:
+        raise InvalidInput(
+            str(path), expected=f"a file {', '.join(readers)}, or a run folder", received=path.suffix or "no suffix"
+        )
+    if not path.is_file():
+        raise DamagedFile(str(path), expected="a file", received="none" if not path.exists() else "a folder")
+    return readers[path.suffix](path, names)
+
+
+def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str, Array]:
+    """Read the activations of layers.
+
+    Args:
+        path: a run folder with ``activations.npz``, or a file as for ``arrays``.
+        layers: the layers to read; all of them if None.
+
+    Returns:
+        Layer name to array (n, p), in order from input to output; what has more axes is flattened.
+
+    Raises:
+        DamagedFile: as ``arrays``; or a run folder without activations.
+        UnknownName: there is no such layer.
+        InvalidInput: as ``arrays``; or layers of different samples, or none.
+        MissingExtra: as ``arrays``.
+    """
+    path = _inside(path, "activations.npz", "Write them first, for instance with `Run.write_activations`.")
+    if layers is None:
+        layers = _order(path)
+    found = arrays(path, layers)
+    if layers is None:
+        found = {k: v for k, v in found.items() if k not in _NOT_LAYERS and v.ndim >= 2 and v.dtype.kind == "f"}
+    if not found:
+        raise InvalidInput(str(path), expected="at least one layer: floats of shape (n, ...)", received="none")
+    if len(counts := {name: len(array) for name, array in found.items()}) and len(set(counts.values())) > 1:
+        raise InvalidInput(f"layers of {path}", expected="the same samples in each", received=str(counts))
+    return {name: array.reshape(len(array), -1) for name, array in found.items()}
+
+
+class Posterior(NamedTuple):
+    """A Gaussian posterior over samples, with what went in.
+
+    Attributes:
+        mean: shape (n, L).
+        variance: shape (n, L).
+        sampled: one draw of each, shape (n, L), if the file has it.
+        inputs: the images, shape (n, p), if the file has them.
+    """
+
+    mean: Array
+    variance: Array
+    sampled: Array | None
+    inputs: Array | None
+
+
+def posterior(path: FilePath) -> Posterior:
+    """Read the posterior from a run's activations.
+
+    Args:
+        path: a run folder or file as for ``activations``, with the arrays ``mean`` and ``variance`` or
+            ``log_variance``, and perhaps ``sampled`` and ``input``.
+
+    Returns:
+        The posterior.
+
+    Raises:
+        InvalidInput: there is no variance: the model has no posterior.
+        DamagedFile: as ``activations``.
+        UnknownName: as ``activations``.
+        MissingExtra: as ``activations``.
+    """
+    found = activations(path)
+    if "mean" not in found:
+        raise UnknownName(f"layer of {path}", "mean", found)
+    if "variance" not in found and "log_variance" not in found:
+        raise InvalidInput(
+            str(path),
+            expected="a layer variance or log_variance",
+            received=f"the layers {', '.join(found)}",
+            remedy="A deterministic autoencoder has no posterior.",
+        )
+    variance = found["variance"] if "variance" in found else np.exp(found["log_variance"].astype(np.float64))
+    return Posterior(found["mean"], variance, found.get("sampled"), found.get("input"))
+
+
+def codes(path: FilePath, *, dataset: str | None = None, array: str | None = None, **encoding: Any) -> Codes:
+    """Read codes, and look up the factors of their samples.
+
+    Args:
+        path: a run folder, a file as for ``arrays``, or an ONNX encoder.
+        dataset: full name of the dataset that the codes were made from, such as ``"sprites2d"``. A run folder knows its
+            own. Without one, factors are those in the file, if any.
+        array: the name of the array of codes. By default ``codes``, else ``mean``, else the only array that could be.
+        **encoding: for ``encode``, where the file is an ONNX encoder.
+
+    Returns:
+        The codes, checked.
+
+    Raises:
+        DamagedFile: as ``arrays``.
+        UnknownName: there is no such array or dataset.
+        InvalidInput: as ``arrays``; or codes that are no finite 2-d array, rows that the dataset does not have, another
+            number of rows than the task's and no ``indices``, or a run on another dataset than the one that is asked
+            for.
+        MissingExtra: as ``arrays``.
+    """
+    path = Path(path)
+    if path.suffix == ".onnx":
+        if dataset is None:
+            raise InvalidInput(str(path), expected="the dataset to encode", received="none", remedy="Name one.")
+        task = protocol.task(dataset)
+        found = encode(path, task.load(), task.indices, output=array, **encoding)
+        return _labelled(found, task.indices, dataset)
+    if path.is_dir():
+        trained_on = dataset_of(path)
+        if dataset is not None and benchmark_data.load(dataset).id != trained_on:
+            raise InvalidInput(
+                f"codes of {path}",
+                expected=f"codes of {dataset}",
+                received=f"codes of {trained_on}",
+                remedy=f"Encode the rows of {dataset} with this run into a file of their own, and give that.",
+            )
+        dataset = trained_on
+    path = _inside(path, "codes.npz", "Encode the task's rows first.")
+    found_arrays = arrays(path)
+    name = _codes_name(path, found_arrays, array)
+    checked = check_codes(found_arrays[name], f"{path}: {name}")
+    if dataset is not None:
+        return _labelled(checked, found_arrays.get("indices"), dataset)
+    if "factors" not in found_arrays:
+        return Codes(checked, None, None, ())
+    factors = check_factors(found_arrays["factors"], f"{path}: factors")
+    if len(factors) != len(checked):
+        raise InvalidInput(
+            f"{path}: factors", expected=f"{len(checked)} rows, as in {name}", received=str(len(factors))
+        )
+    names = found_arrays.get("factor_names", np.array([f"factor_{i}" for i in range(factors.shape[1])]))
+    return Codes(checked, None, factors, tuple(str(name) for name in names))
+
+
+def encode(
+    path: FilePath,
+    dataset: Dataset,
+    rows: Sequence[int] | Indices,
+    *,
+    output: str | None = None,
+    layout: Layout | None = None,
+    mean: Sequence[float] = (0.0,),
+    std: Sequence[float] = (1.0,),
+    batch: int = 256,
+    progress: Callable[[int], None] = lambda done: None,
+) -> NDArray[np.float32]:
+    """Encode images with an ONNX model, on the CPU.
+
+    Args:
+        path: the model. It has one image input; uint8 inputs get pixels as they are, floats get
+            (pixels / 255 - mean) / std.
+        dataset: where images come from.
+        rows: rows of it, int (n,).
+        output: the output to take. By default ``codes``, else ``mean``, else the only one.
+        layout: where channels stand. By default what the model's input shape says.
+        mean: per channel, or one for all.
+        std: per channel, or one for all, above 0.
+        batch: images at a time, where the model does not fix it.
+        progress: is told after each batch how many images it held.
+
+    Returns:
+        float32, shape (n, L); outputs with more axes are flattened.
+
+    Raises:
+        DamagedFile: the model cannot be loaded.
+        InvalidInput: the model does not take images of this dataset, its layout is not told by its shape, or its output
+            cannot be used as codes.
+        UnknownName: there is no such output.
+        MissingExtra: onnxruntime is not installed.
+    """
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingExtra("an ONNX encoder", "onnxruntime", "onnx") from error
+    path = Path(path)
+    try:
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises a class of its own for each status code
+        raise DamagedFile(str(path), expected="an ONNX model", received=_first_line(error)) from error
+    if len(session.get_inputs()) != 1:
+        raise InvalidInput(
+            f"inputs of {path}",
+            expected="one, the images",
+            received=", ".join(i.name for i in session.get_inputs()),
+        )
+    source = session.get_inputs()[0]
+    dtype = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}.get(source.type)
+    if dtype is None and source.type != "tensor(uint8)":
+        raise InvalidInput(f"input of {path}", expected="floats or uint8", received=source.type)
+    chosen = _output(path, [o.name for o in session.get_outputs()], output)
+    placed = _layout(path, source.shape, dataset, layout)
+    step = source.shape[0] if isinstance(source.shape[0], int) else batch
+    scale = (np.asarray(mean, np.float64), np.asarray(std, np.float64))
+    if any(part.shape not in ((1,), (dataset.image_shape[2],)) for part in scale) or not (scale[1] > 0).all():
+        raise InvalidInput(
+            "mean and std",
+            expected=f"one number each, or {dataset.image_shape[2]}, std above 0",
+            received=f"{mean} and {std}",
+        )
+    results = []
+    for _, images in dataset.batches(rows, size=step):
+        count = len(images)
+        pixels: Array = images if dtype is None else ((images / 255.0 - scale[0]) / scale[1]).astype(dtype)
+        if count < step and isinstance(source.shape[0], int):  # the model wants whole batches
+            pixels = np.concatenate([pixels, np.zeros((step - count, *pixels.shape[1:]), pixels.dtype)])
+        if placed == "NCHW":
+            pixels = np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))
+        try:
+            (codes,) = session.run([chosen], {source.name: pixels})
+        except Exception as error:
+            raise InvalidInput(
+                f"{path}", expected=f"a model of images {dataset.image_shape}", received=_first_line(error)
+            ) from error
+        codes = np.asarray(codes)
+        if codes.ndim < 2 or len(codes) != len(pixels) or codes.dtype.kind != "f":
+            raise InvalidInput(
+                f"output {chosen} of {path}",
+                expected=f"floats of shape ({len(pixels)}, latents)",
+                received=f"{codes.dtype} of shape {codes.shape}",
+            )
+        results.append(codes[:count].reshape(count, -1).astype(np.float32))
+        progress(count)
+    return np.concatenate(results)
+
+
+def dataset_of(folder: FilePath) -> str:
+    """Say what a run was trained on.
+
+    Args:
+        folder: a run folder.
+
+    Returns:
+        The dataset's full name, from ``run.json``.
+
+    Raises:
+        DamagedFile: there is no ``run.json``, or it names no dataset.
+    """
+    path = Path(folder) / "run.json"
+    record = read_json(path)
+    if not isinstance(record, Mapping) or not isinstance(record.get("dataset"), str):
+        raise DamagedFile(str(path), expected="the name of a dataset", received=json.dumps(record)[:80])
+    return str(record["dataset"])
+
+
+def digest(path: FilePath) -> str:
+    """Hash a file, so that a result can say which encoder or codes it was computed from.
+
+    Args:
+        path: the file.
+
+    Returns:
+        SHA-256 in hexadecimal.
+
+    Raises:
+        DamagedFile: the file cannot be read.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise DamagedFile(str(path), expected="a file", received=error.strerror or str(error)) from error
+
+
+def _inside(path: FilePath, name: str, remedy: str) -> Path:
+    path = Path(path)
+    if not path.is_dir():
+        return path
+    if not (path / name).is_file():
+        raise DamagedFile(str(path), expected=f"a run folder with {name}", received="none", remedy=remedy)
+    return path / name
+
+
+def _labelled(codes: Array, indices: Array | None, dataset: str) -> Codes:
+    task = protocol.task(dataset)
+    if indices is None:
+        if len(codes) != len(task.indices):
+            raise InvalidInput(
+                "codes",
+                expected=f"{len(task.indices)} rows, those of {task.id} in order",
+                received=str(len(codes)),
+                remedy="Store the rows of the dataset beside them, as an array `indices`.",
+            )
+        indices = task.indices
+    loaded = task.load()
+    rows = loaded.rows(indices)
+    if len(rows) != len(codes):
+        raise InvalidInput("indices", expected=f"{len(codes)} rows, as in codes", received=str(len(rows)))
+    columns = [loaded.space.column(name) for name in task.scored]
+    return Codes(check_codes(codes), rows, loaded.labels(rows)[:, columns], task.scored)
+
+
+def _codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str:
+    if array is not None:
+        if array not in found:
+            raise UnknownName(f"array of {path}", array, found)
+        return array
+    for usual in ("codes", "mean"):
+        if usual in found:
+            return usual
+    possible = [name for name, values in found.items() if values.ndim == 2 and values.dtype.kind == "f"]
+    if len(possible) != 1:
+        raise InvalidInput(
+            f"codes in {path}",
+            expected="an array called codes, or one 2-d array of floats",
+            received=f"the arrays {', '.join(f'{name} {values.shape}' for name, values in found.items())}",
+            remedy="Name the array.",
+        )
+    return possible[0]
+
+
+def _order(path: Path) -> list[str] | None:
+    """The layers in order, where the file says so."""
+    if path.suffix == ".npz" and path.is_file():
+        found = _npz(path, None, only=("layers",))
+        return [str(name) for name in found["layers"]] if "layers" in found else None
+    if path.suffix == ".safetensors" and path.is_file():
+        with _opened_safetensors(path) as file:
+            listed = (file.metadata() or {}).get("layers")
+        if listed is None:
+            return None
+        try:
+            names = json.loads(listed)
+        except ValueError:
+            names = None
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise DamagedFile(f"{path}: layers", expected="a JSON list of names", received=listed[:60])
+        return names
+    return None
+
+
+def _npz(path: Path, names: Sequence[str] | None, *, only: Sequence[str] = ()) -> dict[str, Array]:
+    try:
+        opened = np.load(path, allow_pickle=False)
+        if isinstance(opened, np.ndarray):
+            raise ValueError("a single array, not an archive of arrays")
+        with opened as file:
+            wanted = _present(path, names, file.files) if not only else [n for n in only if n in file.files]
+            return {name: file[name] for name in wanted}
+    except UnknownName:
+        raise
+    except Exception as error:  # zip, zlib, pickle and header errors come in many types
+        raise _damaged(path, "an npz file of plain arrays", error) from error
+
+
+def _npy(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
+    try:
+        array = np.load(path, allow_pickle=False)
+    except Exception as error:
+        raise _damaged(path, "an npy file of one plain array", error) from error
+    return dict.fromkeys(_present(path, names, ["codes"]), array)
+
+
+def _opened_safetensors(path: Path) -> Any:
+    try:
+        import safetensors
+    except ImportError as error:
+        raise MissingExtra("reading safetensors", "safetensors", "board") from error
+    try:
+        return safetensors.safe_open(path, framework="numpy")
+    except Exception as error:
+        raise _damaged(path, "a safetensors file", error) from error
+
+
+def _safetensors(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
+    with _opened_safetensors(path) as file:
+        wanted = _present(path, names, list(file.keys()))
+        try:
+            found = {name: file.get_tensor(name) for name in wanted}
+        except Exception as error:  # a dtype that numpy does not have
+            raise _damaged(path, "tensors of a type that numpy has, such as float32", error) from error
+    # bfloat16 arrives as a type of ml_dtypes, which numpy takes for opaque bytes.
+    return {name: a.astype(np.float32) if a.dtype.kind == "V" else a for name, a in found.items()}
+
+
+def _parquet(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtra("reading Parquet", "pyarrow", "board") from error
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+    except Exception as error:
+        raise _damaged(path, "a Parquet file", error) from error
+    with file:
+        groups = _columns(path, file.schema_arrow.names)
+        wanted = [name for name in _present(path, names, list(groups)) if name != "factor_names"]
+        try:
+            table = file.read(columns=[column for name in wanted for column in groups[name]])
+        except Exception as error:
+            raise _damaged(path, "a Parquet file", error) from error
+    found: dict[str, Array] = {}
+    for name in wanted:
+        columns = [_column(path, column, table.column(column)) for column in groups[name]]
+        found[name] = columns[0] if groups[name] == [name] or name == "indices" else np.stack(columns, axis=1)
+        if name == "factors":
+            found["factor_names"] = np.array([column.removeprefix("label_") for column in groups[name]])
+    return {name: array for name, array in found.items() if array.dtype.kind in "fiubU"}
+
+
+def _columns(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
+    """Array name -> the columns of the table that make it up."""
+    groups: dict[str, list[str]] = {}
+    numbered: dict[str, dict[int, str]] = {}
+    for name in names:
+        if name == "index":
+            groups["indices"] = [name]
+        elif name.startswith("label_"):
+            groups.setdefault("factors", []).append(name)
+        elif match := re.fullmatch(r"(.+?)_?(\d+)", name):
+            numbered.setdefault(match[1], {})[int(match[2])] = name
+        else:
+            groups[name] = [name]
+    for name, columns in numbered.items():
+        if sorted(columns) == list(range(len(columns))) and name not in groups:
+            groups[name] = [columns[i] for i in range(len(columns))]
+        else:
+            groups |= {column: [column] for column in columns.values()}
+    if not groups:
+        raise DamagedFile(str(path), expected="at least one column", received="none")
+    return groups
+
+
+def _column(path: Path, name: str, column: Any) -> Array:
+    import pyarrow.types
+
+    if column.null_count:
+        raise InvalidInput(f"{path}: {name}", expected="a value in every row", received=f"{column.null_count} nulls")
+    array, axes = column.combine_chunks(), [len(column)]
+    while pyarrow.types.is_list(array.type) or pyarrow.types.is_large_list(array.type) or _is_fixed(array.type):
+        lengths = {array.type.list_size} if _is_fixed(array.type) else set(array.value_lengths().to_pylist())
+        if len(lengths) != 1:
+            raise InvalidInput(
+                f"{path}: {name}",
+                expected="lists of one length",
+                received=f"lengths from {min(lengths, default=0)} to {max(lengths, default=0)}",
+            )
+        axes.append(lengths.pop())
+        array = array.flatten()
+    if array.null_count:
+        raise InvalidInput(f"{path}: {name}", expected="a value in every place", received=f"{array.null_count} nulls")
+    return np.asarray(array.to_numpy(zero_copy_only=False)).reshape(axes)
+
+
+def _is_fixed(kind: Any) -> bool:
+    import pyarrow.types
+
+    return bool(pyarrow.types.is_fixed_size_list(kind))
+
+
+def _output(path: Path, names: list[str], wanted: str | None) -> str:
+    if wanted is not None:
+        if wanted not in names:
+            raise UnknownName(f"output of {path}", wanted, names)
+        return wanted
+    for usual in ("codes", "mean"):
+        if usual in names:
+            return usual
+    if len(names) != 1:
+        raise InvalidInput(
+            f"output of {path}",
+            expected="one, or one called codes or mean",
+            received=", ".join(names),
+            remedy="Name the output.",
+        )
+    return names[0]
+
+
+def _layout(path: Path, shape: Sequence[int | str | None], dataset: Dataset, wanted: Layout | None) -> Layout:
+    height, width, channels = dataset.image_shape
+    layouts: dict[Layout, tuple[int, int, int]] = {
+        "NHWC": (height, width, channels),
+        "NCHW": (channels, height, width),
+    }
+    if wanted is not None and wanted not in layouts:
+        raise InvalidInput("layout", expected="'NHWC' or 'NCHW'", received=repr(wanted))
+    fitting = [
+        name
+        for name, axes in layouts.items()
+        if len(shape) == 4
+        and all(not isinstance(axis, int) or axis == size for axis, size in zip(shape[1:], axes, strict=True))
+    ]
+    if wanted is not None and wanted in fitting:
+        return wanted
+    if wanted is not None or not fitting:
+        raise InvalidInput(
+            f"input of {path}",
+            expected=" or ".join(f"{name} (n, {', '.join(map(str, layouts[name]))})" for name in layouts),
+            received=f"shape {tuple(shape)}" + (f" as {wanted}" if wanted else ""),
+            remedy=f"The images of {dataset.id} are {height} x {width} with {channels} channels.",
+        )
+    if len(fitting) > 1:
+        raise InvalidInput(
+            f"layout of {path}",
+            expected="an input shape that tells where channels stand",
+            received=f"shape {tuple(shape)}",
+            remedy="Say layout NHWC or NCHW.",
+        )
+    return fitting[0]
+
+
+def _present(path: Path, wanted: Sequence[str] | None, there: Sequence[str]) -> list[str]:
+    for name in wanted or ():
+        if name not in there:
+            raise UnknownName(f"array of {path}", name, there)
+    return list(there if wanted is None else wanted)
+
+
+def _damaged(path: Path, expected: str, error: Exception) -> DamagedFile:
+    return DamagedFile(str(path), expected=expected, received=f"{type(error).__name__}: {_first_line(error)}")
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), "")[:200]

@@ -1,0 +1,102 @@
+"""Batches in which one factor keeps its value, drawn from a given sample: what FactorVAE's and BetaVAE's scores need.
+
+The reference renders new images for every batch. Here a batch is drawn with replacement from the rows of the sample
+that have the wanted value, so that codes are all that is needed, from any dataset, complete grid or not. On independent
+factors both draw from the same distribution, as far as the sample holds enough rows of each value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data import draws
+from benchmark_data.errors import InvalidInput
+from leaderboard.arrays import class_ids
+
+_CHUNK = 500
+
+
+def check(factors: NDArray[np.int64], batch: int, **counts: int) -> None:
+    """Refuse what would make the score meaningless.
+
+    Args:
+        factors: class ids, shape (n, F).
+        batch: samples per batch.
+        **counts: how many batches, by argument name.
+
+    Raises:
+        InvalidInput: a single factor, which is guessed blindly; a batch of less than 2; or no batches.
+    """
+    if factors.shape[1] < 2:
+        raise InvalidInput("factors", expected="at least two factors that vary", received="one")
+    for name, value, least in (("batch", batch, 2), *((name, value, 1) for name, value in counts.items())):
+        if value < least:
+            raise InvalidInput(name, expected=f"at least {least}", received=str(value))
+
+
+def with_one_value(
+    factors: NDArray[np.int64], count: int, batch: int, seed: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Draw batches whose samples share the value of one factor, in chunks.
+
+    Args:
+        factors: class ids, shape (n, F).
+        count: how many batches.
+        batch: samples per batch.
+        seed: a non-negative integer.
+
+    Yields:
+        For c batches: the fixed factor, int64 (c,), and the rows, int64 (c, batch).
+    """
+    group = _Groups(factors)
+    for start in range(0, count, _CHUNK):
+        u = draws.uniform(seed, np.arange(start, min(start + _CHUNK, count)), batch + 2)
+        fixed = _below(u[:, 0], factors.shape[1])
+        leader = _below(u[:, 1], len(factors))
+        yield fixed, group.draw(fixed[:, None], leader[:, None], u[:, 2:])
+
+
+def with_paired_value(
+    factors: NDArray[np.int64], count: int, batch: int, seed: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Draw batches of pairs whose two samples share the value of one factor, in chunks.
+
+    Args:
+        factors: class ids, shape (n, F).
+        count: how many batches.
+        batch: pairs per batch.
+        seed: a non-negative integer.
+
+    Yields:
+        For c batches: the shared factor, int64 (c,), and the rows of either side, int64 (c, batch) each.
+    """
+    group = _Groups(factors)
+    for start in range(0, count, _CHUNK):
+        u = draws.uniform(seed, np.arange(start, min(start + _CHUNK, count)), 2 * batch + 1)
+        fixed = _below(u[:, 0], factors.shape[1])
+        first = _below(u[:, 1 : batch + 1], len(factors))
+        yield fixed, first, group.draw(fixed[:, None], first, u[:, batch + 1 :])
+
+
+class _Groups:
+    """The rows that share a value, for every factor."""
+
+    def __init__(self, factors: NDArray[np.int64]) -> None:
+        ids = [class_ids(np.ascontiguousarray(column))[0] for column in factors.T]
+        self.order = np.stack([np.argsort(column, kind="stable") for column in ids])
+        counts = [np.bincount(column) for column in ids]
+        self.size = np.stack([c[column] for c, column in zip(counts, ids, strict=True)])
+        self.start = np.stack([(np.cumsum(c) - c)[column] for c, column in zip(counts, ids, strict=True)])
+
+    def draw(self, factor: NDArray[np.int64], row: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Draw, for every uniform number, a row that has the value of ``factor`` that ``row`` has."""
+        chosen: NDArray[np.int64] = self.order[factor, self.start[factor, row] + _below(u, self.size[factor, row])]
+        return chosen
+
+
+def _below(u: NDArray[np.float64], limit: int | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Turn uniform numbers in [0, 1) into integers in [0, limit)."""
+    return (u * limit).astype(np.int64)

@@ -1,0 +1,88 @@
+"""FactorVAE score: does the latent that varies least tell which factor was held fixed?
+
+Kim and Mnih, "Disentangling by factorising" (2018), section 4, as implemented by Locatello et al. (2019): in each batch
+of 64 samples one factor has one value; the latent with the least variance, in units of its variance over all samples,
+votes for that factor; each latent is then named after the factor that it voted for most (10,000 votes), and the score
+is the share of 5,000 new votes that the names get right. Latents with a standard deviation below 0.05 have no vote.
+Batches are drawn from the given samples, where the reference renders new ones (see ``leaderboard.metrics._batches``).
+
+Range [0, 1]; ideal 1; chance 1 / F, and 0 if no latent has a vote. Permuting, flipping or rescaling latents changes
+nothing as long as they keep their vote; so does a copy of a latent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leaderboard.arrays import ConstantFactors, check_train_test
+from leaderboard.metrics import _batches
+
+
+def score(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    codes_test: ArrayLike,
+    factors_test: ArrayLike,
+    batch: int = 64,
+    votes: int = 10_000,
+    votes_test: int = 5_000,
+    least_deviation: float = 0.05,
+    seed: int = 0,
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, float]:
+    """Compute the FactorVAE score.
+
+    Args:
+        codes: real numbers, shape (n, L), to learn the latents' names and overall variances from.
+        factors: class ids, shape (n, F), at least two factors.
+        codes_test: real numbers, shape (m, L), held out.
+        factors_test: class ids, shape (m, F).
+        batch: samples per vote.
+        votes: votes that name the latents.
+        votes_test: votes that are scored.
+        least_deviation: latents whose standard deviation over ``codes`` is smaller have no vote.
+        seed: for the batches.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the training part.
+
+    Returns:
+        ``factor_vae``: the score; ``train_accuracy``: the same on the votes that named the latents; ``active_latents``:
+        how many latents have a vote.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_train_test``; or one factor only, or no votes.
+
+    Example:
+        >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
+        >>> score(factors, factors, codes_test=factors, factors_test=factors, votes=100, votes_test=50)
+        {'factor_vae': 1.0, 'train_accuracy': 1.0, 'active_latents': 2.0}
+    """
+    codes, factors, codes_test, factors_test = check_train_test(
+        codes, factors, codes_test, factors_test, constant_factors=constant_factors
+    )
+    _batches.check(factors, batch, votes=votes, votes_test=votes_test)
+    z, z_test = codes.astype(np.float64), codes_test.astype(np.float64)
+    variances = z.var(axis=0, ddof=1)
+    active = (np.sqrt(variances) >= least_deviation) & (z != z[0]).any(axis=0)
+    if not active.any():
+        return {"factor_vae": 0.0, "train_accuracy": 0.0, "active_latents": 0.0}
+    scale = np.sqrt(variances[active])
+    table = _votes(z[:, active] / scale, factors, votes, batch, seed)
+    table_test = _votes(z_test[:, active] / scale, factors_test, votes_test, batch, seed + 1)
+    names = table.argmax(axis=1)
+    latents = np.arange(len(names))
+    return {
+        "factor_vae": float(table_test[latents, names].sum() / votes_test),
+        "train_accuracy": float(table[latents, names].sum() / votes),
+        "active_latents": float(active.sum()),
+    }
+
+
+def _votes(z: NDArray[np.float64], factors: NDArray[np.int64], count: int, batch: int, seed: int) -> NDArray[np.int64]:
+    """Count votes: int64 (L, F)."""
+    table = np.zeros((z.shape[1], factors.shape[1]), np.int64)
+    for fixed, rows in _batches.with_one_value(factors, count, batch, seed):
+        voters = z[rows].var(axis=1, ddof=1).argmin(axis=1)
+        np.add.at(table, (voters, fixed), 1)
+    return table

@@ -1,0 +1,68 @@
+"""Interventional robustness score (IRS): how still does a latent stay when all factors but one are changed?
+
+Suter et al., "Robustly disentangled causal mechanisms" (2019), as implemented by Locatello et al. (2019): for each
+latent and factor, one minus the 99th percentile of the distance from the mean at one value of the factor, averaged over
+its values, in units of the latent's greatest distance from its overall mean; the best factor of each latent; averaged
+over latents with that greatest distance as weight. 10,000 samples; factors in 20 equal-width bins.
+
+Range [0, 1]; ideal 1. Chance is well above 0, about 0.35 for Gaussian noise and 10,000 samples, since the percentile
+stays behind the maximum. Permuting or flipping latents changes nothing; a latent of greater scale has a greater weight.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data.errors import InvalidInput
+from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.information import discretise
+
+
+def score(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    quantile: float = 0.99,
+    bins: int = 20,
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, float]:
+    """Compute IRS.
+
+    Args:
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F).
+        quantile: which quantile of the distances counts; 1 is the paper's, which one outlier decides.
+        bins: equal-width bins of class ids; a factor with no more values than this keeps them apart.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
+
+    Returns:
+        ``irs``: the score, 0 if every latent is constant; ``active_latents``: how many latents vary.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or ``quantile`` is not in [0, 1].
+
+    Example:
+        >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
+        >>> score(factors, factors)
+        {'irs': 1.0, 'active_latents': 2.0}
+    """
+    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    if not 0 <= quantile <= 1:
+        raise InvalidInput("quantile", expected="a number in [0, 1]", received=str(quantile))
+    z = codes[:, (codes != codes[0]).any(axis=0)].astype(np.float64)
+    if not z.shape[1]:
+        return {"irs": 0.0, "active_latents": 0.0}
+    greatest = np.abs(z - z.mean(axis=0)).max(axis=0)
+    robustness = np.stack([1 - _deviation(z, ids, quantile) / greatest for ids in discretise(factors * 1.0, bins)])
+    return {
+        "irs": float(np.average(robustness.max(axis=0), weights=greatest)),
+        "active_latents": float(z.shape[1]),
+    }
+
+
+def _deviation(z: NDArray[np.float64], ids: NDArray[np.int64], quantile: float) -> NDArray[np.float64]:
+    """Average over the values of a factor the quantile of the distance from the mean at that value: float64 (L,)."""
+    groups = [z[ids == value] for value in np.unique(ids)]
+    far = [np.quantile(np.abs(g - g.mean(axis=0)), quantile, axis=0) for g in groups]
+    return np.asarray(np.mean(far, axis=0))

@@ -1,0 +1,178 @@
+"""Separated attribute predictability (SAP): does the best latent predict a factor much better than the second best?
+
+Kumar et al., "Variational inference of disentangled latent concepts from unlabeled observations" (2018), section 3, as
+implemented by Locatello et al. (2019): for each latent and factor the test accuracy of a linear support vector machine
+on that latent alone, C = 0.01, balanced classes; 10,000 training and 5,000 test samples.
+
+Range [0, 1]; ideal 1 is reached only by factors that thresholds on one latent can tell apart one from the rest: two or
+three values. Chance near 0. Permuting or flipping latents changes nothing; their scale matters, since the machine's
+penalty does not scale with it; a copy of the best latent brings the score of its factor to 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leaderboard.arrays import ConstantFactors, check_train_test, class_ids
+
+_C = 0.01
+
+
+def score(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    codes_test: ArrayLike,
+    factors_test: ArrayLike,
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, float]:
+    """Compute SAP.
+
+    Args:
+        codes: real numbers, shape (n, L), to fit on.
+        factors: class ids, shape (n, F).
+        codes_test: real numbers, shape (m, L), held out.
+        factors_test: class ids, shape (m, F).
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the training part.
+
+    Returns:
+        ``sap``: the mean over factors of the gap between the two best accuracies. A single latent is compared with one
+        that knows nothing, which names one class always.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_train_test``.
+
+    Example:
+        >>> codes = np.array([[-2.0, 0.3], [-1.0, -0.4], [1.0, 0.4], [2.0, -0.3]])
+        >>> factors = np.array([[0], [0], [1], [1]])
+        >>> score(codes, factors, codes_test=codes, factors_test=factors)
+        {'sap': 0.5}
+    """
+    matrix = accuracies(
+        codes, factors, codes_test=codes_test, factors_test=factors_test, constant_factors=constant_factors
+    )
+    if len(matrix) == 1:
+        z, v, z_test, v_test = check_train_test(
+            codes, factors, codes_test, factors_test, constant_factors=constant_factors
+        )
+        blind = accuracies(0 * z, v, codes_test=0 * z_test, factors_test=v_test)
+        matrix = np.concatenate([matrix, blind])
+    ranked = np.sort(matrix, axis=0)
+    return {"sap": float((ranked[-1] - ranked[-2]).mean())}
+
+
+def accuracies(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    codes_test: ArrayLike,
+    factors_test: ArrayLike,
+    constant_factors: ConstantFactors = "refuse",
+) -> NDArray[np.float64]:
+    """Compute the test accuracy for each latent and factor.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        codes_test: as in ``score``.
+        factors_test: as in ``score``.
+        constant_factors: as in ``score``.
+
+    Returns:
+        float64, shape (L, F), in [0, 1].
+
+    Raises:
+        InvalidInput: as ``score``.
+    """
+    codes, factors, codes_test, factors_test = check_train_test(
+        codes, factors, codes_test, factors_test, constant_factors=constant_factors
+    )
+    z, z_test = codes.astype(np.float64), codes_test.astype(np.float64)
+    result = np.empty((z.shape[1], factors.shape[1]))
+    for f, (v, v_test) in enumerate(zip(factors.T, factors_test.T, strict=True)):
+        ids, count = class_ids(np.ascontiguousarray(v))
+        values = np.unique(v)
+        for i in range(len(result)):
+            slopes, offsets = _machines(z[:, i], ids, count)
+            decisions = z_test[:, i, None] * slopes + offsets
+            named = (decisions[:, 0] > 0).astype(np.int64) if count == 2 else decisions.argmax(axis=1)
+            result[i, f] = np.mean(values[named] == v_test)
+    return result
+
+
+def _machines(
+    x: NDArray[np.float64], ids: NDArray[np.int64], classes: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Fit one linear machine per class against the rest (one in all for two classes), on one latent, exactly.
+
+    liblinear minimises (w² + b²) / 2 + sum of c max(0, 1 - y (w x + b))² iteratively. With a single latent the samples
+    inside the margin are those to one side of a threshold, so that with running sums over the sorted latent a step of
+    Newton's method costs a binary search, for all classes at a time. As in liblinear, a class weighs n / (K count) and
+    the rest weighs 1; with two classes both are weighted.
+
+    Returns:
+        w and b, float64, shape (classes,) or (1,).
+    """
+    n = len(x)
+    counts = np.bincount(ids, minlength=classes)
+    weights = _C * n / (classes * counts)
+    positive, inside = (np.array([1]), weights[1:]) if classes == 2 else (np.arange(classes), weights)
+    outside = weights[:1] if classes == 2 else np.full(classes, _C)
+
+    by_code = np.argsort(x, kind="stable")
+    x, ids = x[by_code], ids[by_code]
+    by_class = np.argsort(ids, kind="stable")
+    keys = ids[by_class] * (n + 1) + by_class  # ascending: by class, then by rank within the whole sample
+    starts = np.concatenate([[0], np.cumsum(counts)])[positive]
+    all_sums, class_sums = (
+        np.vstack([np.zeros(3), np.cumsum(np.stack([v**0, v, v * v], 1), 0)]) for v in (x, x[by_class])
+    )
+    class_total = class_sums[starts + counts[positive]] - class_sums[starts]
+
+    def below(t: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Sums of 1, x, x² over the samples below t: those of the class, and the others."""
+        rank = np.searchsorted(x, t)
+        own = class_sums[np.searchsorted(keys, positive * (n + 1) + rank)] - class_sums[starts]
+        return own, all_sums[rank] - own
+
+    def violating(w: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same sums over the samples within the margin: own with w x + b < 1, others with w x + b > -1."""
+        flat = w == 0
+        slope = np.where(flat, 1.0, w)
+        own, _ = below((1 - b) / slope)
+        own = np.where((w > 0)[:, None], own, class_total - own)
+        _, others = below((-1 - b) / slope)
+        others_total = all_sums[-1] - class_total
+        others = np.where((w > 0)[:, None], others_total - others, others)
+        own = np.where(flat[:, None], class_total * (b < 1)[:, None], own)
+        return own, np.where(flat[:, None], others_total * (b > -1)[:, None], others)
+
+    def objective(w: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        (n1, s1, q1), (n2, s2, q2) = (sums.T for sums in violating(w, b))
+        own = n1 * (1 - b) ** 2 - 2 * w * (1 - b) * s1 + w * w * q1
+        others = n2 * (1 + b) ** 2 + 2 * w * (1 + b) * s2 + w * w * q2
+        return np.asarray((w * w + b * b) / 2 + inside * own + outside * others)
+
+    w, b = np.zeros(len(positive)), np.zeros(len(positive))
+    value = objective(w, b)
+    for _ in range(200):
+        (n1, s1, q1), (n2, s2, q2) = (sums.T for sums in violating(w, b))
+        c1, c2 = 2 * inside, 2 * outside
+        gw = w - c1 * (s1 * (1 - b) - w * q1) + c2 * (s2 * (1 + b) + w * q2)
+        gb = b - c1 * (n1 * (1 - b) - w * s1) + c2 * (n2 * (1 + b) + w * s2)
+        hww, hwb, hbb = 1 + c1 * q1 + c2 * q2, c1 * s1 + c2 * s2, 1 + c1 * n1 + c2 * n2
+        determinant = hww * hbb - hwb * hwb
+        dw, db = (hbb * gw - hwb * gb) / determinant, (hww * gb - hwb * gw) / determinant
+        step = np.ones(len(w))
+        for _ in range(30):
+            tried = objective(w - step * dw, b - step * db)
+            if (worse := tried > value).any():
+                step[worse] /= 2
+            else:
+                break
+        step[tried > value] = 0.0  # as good as it gets in float64
+        w, b, value = w - step * dw, b - step * db, np.minimum(tried, value)
+        if (step * (np.abs(dw) + np.abs(db)) <= 1e-12 * (np.abs(w) + np.abs(b))).all():
+            break
+    return w, b

@@ -1,0 +1,288 @@
+"""The published protocol: which rows of a dataset are scored, by which metrics, with which arguments.
+
+A task is a dataset together with a version of this protocol, written ``xysquares/spacing_4@v1``. A task is never
+edited: what would move a score gets a new version, and the old one names it in ``superseded_by``.
+
+Rows are drawn without replacement by the counter-based shuffle of `benchmark_data.draws`, under a seed that is the
+first eight bytes (big-endian) of SHA-256 of ``offaxis:<task id>``. So anyone can make the lists again in any language,
+and ``digest`` says whether they did. disentanglement_lib draws 10,000 and 5,000 samples with replacement (Locatello et
+al. 2019, "Challenging Common Assumptions", appendix); here the counts are the same and the rows are fixed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+import benchmark_data
+from benchmark_data import draws
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.factors import Indices
+
+VERSION = "v1"
+
+TRAIN = 10_000
+"""Rows that metrics learn from, and that those without held-out data look at."""
+
+TEST = 5_000
+"""Held-out rows."""
+
+SEEDS = 5
+"""Seeds that a method needs on a task before it is ranked there."""
+
+CATEGORIES = ("unsupervised", "weakly_supervised", "supervised", "reference")
+"""What a method may see. References (ground-truth factors, PCA, a random encoder) stand apart and are never ranked."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurement:
+    """One metric with everything that decides its value.
+
+    Args:
+        metric: the file name in ``leaderboard/metrics``.
+        train: how many of the task's train rows it gets, from the first on.
+        test: how many of the task's test rows it gets; 0 for a metric that needs no held-out data.
+        arguments: its keyword arguments.
+    """
+
+    metric: str
+    train: int = TRAIN
+    test: int = 0
+    arguments: Mapping[str, bool | int | float | str] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Tier:
+    """A named set of measurements. Scores of different tiers are never put in one table.
+
+    Args:
+        name: ``smoke`` or ``study``.
+        summary: what the tier is for, in one sentence.
+        measurements: the metrics, in the order of a table's columns.
+    """
+
+    name: str
+    summary: str
+    measurements: tuple[Measurement, ...]
+
+
+TIERS: Mapping[str, Tier] = MappingProxyType(
+    {
+        tier.name: tier
+        for tier in (
+            Tier(
+                "smoke",
+                "Short training on rendered data: minutes on two cores, for a first look.",
+                (
+                    Measurement("mig", arguments={"bins": 20}),
+                    Measurement("dci", train=2_000, test=1_000, arguments={"mode": "fast", "seed": 0}),
+                ),
+            ),
+            Tier(
+                "study",
+                "The papers' sample sizes and training budgets.",
+                (
+                    Measurement("mig", arguments={"bins": 20}),
+                    Measurement("dci", train=10_000, test=5_000, arguments={"mode": "fast", "seed": 0}),
+                ),
+            ),
+        )
+    }
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Args:
+        key: the score: ``<metric>.<name>``, or just the metric where the two are the same.
+        title: what stands above the column.
+        summary: what the score means, in one sentence.
+        low: the least value it can have.
+        high: the greatest value it can have; higher is better.
+    """
+
+    key: str
+    title: str
+    summary: str
+    low: float = 0.0
+    high: float = 1.0
+
+
+COLUMNS: Mapping[str, Column] = MappingProxyType(
+    {
+        column.key: column
+        for column in (
+            Column("mig", "MIG", "Mutual information gap: is each factor known by one latent alone?"),
+            Column("dci.disentanglement", "DCI D", "Disentanglement: does each latent serve one factor alone?"),
+            Column("dci.completeness", "DCI C", "Completeness: is each factor captured by one latent alone?"),
+            Column(
+                "dci.informativeness_test",
+                "DCI I",
+                "Informativeness: how often boosted trees predict a factor from held-out codes.",
+            ),
+        )
+    }
+)
+"""The scores that tables show, in order. Methods are ranked by the first."""
+
+
+def key(metric: str, name: str) -> str:
+    """Give the key under which a result holds a score.
+
+    Args:
+        metric: the metric's file name.
+        name: the score's name in what the metric returns.
+
+    Returns:
+        ``<metric>.<name>``, or ``<metric>`` where the two are the same.
+
+    Example:
+        >>> key("mig", "mig"), key("dci", "completeness")
+        ('mig', 'dci.completeness')
+    """
+    return metric if name == metric else f"{metric}.{name}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Task:
+    """The rows of one dataset that every method is scored on.
+
+    Args:
+        dataset: full name of the dataset, such as ``"xysquares/spacing_4"``.
+        version: version of the protocol.
+        train: rows that metrics learn from, int64, shape (10,000,), or two thirds of a dataset with less than 15,000.
+        test: held-out rows, int64, shape (5,000,), or the remaining third. No row is in both.
+        superseded_by: the task that replaces this one; empty while it stands.
+
+    Example:
+        >>> t = task("xysquares/spacing_4")
+        >>> t.id, len(t.train), len(t.test), t.indices[:3].tolist()
+        ('xysquares/spacing_4@v1', 10000, 5000, [35559, 183521, 138362])
+    """
+
+    dataset: str
+    version: str
+    train: Indices
+    test: Indices
+    superseded_by: str = ""
+
+    @property
+    def id(self) -> str:
+        """The task's name: ``<dataset>@<version>``."""
+        return f"{self.dataset}@{self.version}"
+
+    @functools.cached_property
+    def indices(self) -> Indices:
+        """All rows to encode: int64, the train rows, then the test rows."""
+        rows: Indices = np.concatenate([self.train, self.test])
+        return rows
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of ``indices`` as little-endian int64, in hexadecimal."""
+        return hashlib.sha256(self.indices.astype("<i8").tobytes()).hexdigest()
+
+    @functools.cached_property
+    def scored(self) -> tuple[str, ...]:
+        """The factors that are scored: all with more than one value. A factor that never varies has no information."""
+        return tuple(f.name for f in self.load().space.factors if f.size > 1)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The factors that are not scored because they have one value only."""
+        return tuple(name for name in self.load().space.names if name not in self.scored)
+
+    def load(self) -> Dataset:
+        """Give the dataset."""
+        return benchmark_data.load(self.dataset)
+
+    def labels(self) -> Indices:
+        """Give the class ids that metrics see.
+
+        Returns:
+            int64, shape (train + test, factors scored), in the order of ``indices``.
+        """
+        dataset = self.load()
+        columns = [dataset.space.column(name) for name in self.scored]
+        return dataset.labels(self.indices)[:, columns]
+
+
+def seed(task_id: str) -> int:
+    """Give the seed of a task's row lists: the first eight bytes of SHA-256 of ``offaxis:<task id>``, big-endian.
+
+    Args:
+        task_id: such as ``"xysquares/spacing_4@v1"``.
+
+    Returns:
+        An integer in [0, 2**64).
+    """
+    return int.from_bytes(hashlib.sha256(f"offaxis:{task_id}".encode()).digest()[:8], "big")
+
+
+@functools.cache
+def task(name: str) -> Task:
+    """Give a task by name.
+
+    Args:
+        name: a dataset's name, with or without the version: ``"sprites2d"`` or ``"sprites2d@v1"``.
+
+    Returns:
+        The task.
+
+    Raises:
+        UnknownName: there is no such dataset, or no such version of the protocol.
+        InvalidInput: the dataset has fewer than three rows.
+    """
+    name, _, version = name.partition("@")
+    if version not in ("", VERSION):
+        raise UnknownName(f"protocol version of {name}", version, [VERSION])
+    dataset = benchmark_data.load(name)
+    used = min(len(dataset), TRAIN + TEST)
+    if used < 3:
+        raise InvalidInput(f"task on {dataset.id}", expected="at least 3 rows", received=f"{used} rows")
+    rows = draws.permutation(seed(f"{dataset.id}@{VERSION}"), len(dataset))[:used].copy()
+    train = used * TRAIN // (TRAIN + TEST)
+    rows.flags.writeable = False
+    return Task(dataset.id, VERSION, rows[:train], rows[train:])
+
+
+def tier(name: str) -> Tier:
+    """Give a tier by name.
+
+    Args:
+        name: ``"smoke"`` or ``"study"``.
+
+    Returns:
+        The tier.
+
+    Raises:
+        UnknownName: there is no such tier.
+
+    Example:
+        >>> [m.train for m in tier("smoke").measurements]
+        [10000, 2000]
+    """
+    if name not in TIERS:
+        raise UnknownName("tier", name, TIERS)
+    return TIERS[name]
+
+
+def tasks() -> tuple[Task, ...]:
+    """List the tasks: one for every configuration of every dataset that has at least three rows here.
+
+    Returns:
+        The tasks in the order of their datasets' names.
+    """
+    configs = (config for name in benchmark_data.names() for config in benchmark_data.configs(name))
+    return tuple(task(config) for config in configs if len(benchmark_data.load(config)) >= 3)

@@ -1,0 +1,228 @@
+"""How far a score can be trusted: what it owes to bins and estimator, to the number of samples, and to their choice."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data import discovery, draws
+from benchmark_data.errors import InvalidInput
+from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.information import Estimator
+from leaderboard.metrics import mig
+
+LEAST = 20
+"""The smallest sample that a curve shows."""
+
+
+class SmallSample(UserWarning):
+    """A score that still moves with the number of samples."""
+
+
+def mig_variants(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    bins: Sequence[int] = (5, 10, 20, 50, 100),
+    estimators: Sequence[Estimator] = ("plugin", "miller_madow"),
+    constant_factors: ConstantFactors = "refuse",
+) -> pd.DataFrame:
+    """Compute MIG with other numbers of bins and another estimator than the published ones.
+
+    Libraries differ in both, and so do the scores that they publish.
+
+    Args:
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F).
+        bins: numbers of equal-width bins.
+        estimators: see ``leaderboard.information.entropy``.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
+
+    Returns:
+        One row per estimator, one column per number of bins; the published score is at ``"plugin"``, 20.
+
+    Raises:
+        InvalidInput: see ``leaderboard.metrics.mig.score``.
+
+    Example:
+        >>> ids = np.arange(8)[:, None] % 2
+        >>> mig_variants(ids, ids, bins=[2, 20]).loc["plugin"].round(6).tolist()
+        [1.0, 1.0]
+    """
+    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    rows = [[mig.score(codes, factors, bins=b, estimator=e)["mig"] for b in bins] for e in estimators]
+    return pd.DataFrame(rows, index=list(estimators), columns=list(bins))
+
+
+def curve(
+    metric: str,
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    codes_test: ArrayLike | None = None,
+    factors_test: ArrayLike | None = None,
+    sizes: Sequence[int] | None = None,
+    repeats: int = 3,
+    seed: int = 0,
+    **arguments: Any,
+) -> pd.DataFrame:
+    """Compute a metric on ever larger random parts of the sample.
+
+    Args:
+        metric: a file name in ``leaderboard/metrics``.
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F). A factor that is constant in a part is left out there.
+        codes_test: the held-out part, for the metrics that take one; it is used whole.
+        factors_test: its factors.
+        sizes: numbers of samples, at most n; None for n/8, n/4, n/2 and n, as far as they are at least 20.
+        repeats: random parts per size, drawn without replacement; one where the part is the whole.
+        seed: for the parts.
+        **arguments: passed on to the metric.
+
+    Returns:
+        Columns ``samples``, ``repeat``, ``score`` (the key) and ``value``.
+
+    Raises:
+        UnknownName: there is no such metric.
+        InvalidInput: a size that is not in [2, n], or what the metric refuses.
+
+    Example:
+        >>> factors = np.arange(400)[:, None] % 4
+        >>> curve("mig", factors + 0.0, factors, sizes=[50, 400], repeats=1)["value"].round(6).tolist()
+        [1.0, 1.0]
+    """
+    codes, factors = check_codes_factors(codes, factors, constant_factors="drop")
+    n = len(codes)
+    chosen = [size for size in (n // 8, n // 4, n // 2, n) if size >= min(LEAST, n)] if sizes is None else list(sizes)
+    if not chosen or min(chosen) < 2 or max(chosen) > n:
+        raise InvalidInput("sizes", expected=f"numbers from 2 to {n}", received=str(chosen))
+    scored = _metric(metric, codes_test, factors_test, arguments)
+    rows = []
+    for repeat in range(repeats):
+        order = draws.permutation(seed + repeat, n)
+        for size in sorted(chosen):
+            if size < n or repeat == 0:
+                part = order[:size]
+                rows += [(size, repeat, *item) for item in scored(codes[part], factors[part]).items()]
+    return pd.DataFrame(rows, columns=["samples", "repeat", "score", "value"])
+
+
+def warn_if_small(
+    metric: str, codes: ArrayLike, factors: ArrayLike, *, tolerance: float = 0.02, **arguments: Any
+) -> pd.DataFrame:
+    """Warn if a score still moves with the number of samples, and show how.
+
+    The score on the whole is compared with its mean over random halves. A sample that is large enough gives both alike.
+
+    Args:
+        metric: a file name in ``leaderboard/metrics``. Its first score is looked at.
+        codes: as in ``curve``.
+        factors: as in ``curve``.
+        tolerance: by how much the score may move.
+        **arguments: as in ``curve``, such as ``codes_test=``, ``repeats=`` and the metric's own.
+
+    Returns:
+        The curve.
+
+    Raises:
+        UnknownName: there is no such metric.
+        InvalidInput: fewer than 20 samples, or what the metric refuses.
+
+    Warns:
+        SmallSample: the score moves by more than ``tolerance``. The message holds the curve.
+    """
+    table = curve(metric, codes, factors, **arguments)
+    main = table[table["score"] == table["score"].iloc[0]]
+    means = main.groupby("samples")["value"].mean()
+    if len(means) < 2 or abs(means.iloc[-1] - means.iloc[-2]) > tolerance:
+        text = ", ".join(f"{value:.3f} with {size:,}" for size, value in means.items())
+        warnings.warn(
+            f"{metric}: {text} samples; a score that can be compared with others needs more.", SmallSample, stacklevel=2
+        )
+    return table
+
+
+def intervals(
+    metric: str,
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    codes_test: ArrayLike | None = None,
+    factors_test: ArrayLike | None = None,
+    resamples: int = 100,
+    confidence: float = 0.95,
+    seed: int = 0,
+    **arguments: Any,
+) -> pd.DataFrame:
+    """Give the bootstrap interval of each score over the choice of samples, for one run.
+
+    What a leaderboard shows is the interval over seeds of training, which is wider; this one says what a larger sample
+    would narrow. Rows are resampled with replacement, in either part. A resample repeats rows, which lifts estimates of
+    information and accuracy; so the spread of the resampled scores counts, about their own mean, not their place.
+
+    Args:
+        metric: a file name in ``leaderboard/metrics``.
+        codes: as in ``curve``.
+        factors: as in ``curve``.
+        codes_test: as in ``curve``.
+        factors_test: as in ``curve``.
+        resamples: how many; each costs what the metric costs.
+        confidence: how much of the bootstrap distribution the interval holds, in (0, 1).
+        seed: for the resamples.
+        **arguments: passed on to the metric.
+
+    Returns:
+        One row per score: ``value``, ``low``, ``high``.
+
+    Raises:
+        UnknownName: there is no such metric.
+        InvalidInput: fewer than two resamples, or what the metric refuses.
+
+    Example:
+        >>> factors = np.arange(400)[:, None] % 4
+        >>> intervals("mig", factors + 0.0, factors, resamples=5).loc["mig"].round(6).tolist()
+        [1.0, 1.0, 1.0]
+    """
+    if resamples < 2 or not 0 < confidence < 1:
+        raise InvalidInput(
+            "resamples, confidence", expected="at least 2, and in (0, 1)", received=f"{resamples}, {confidence}"
+        )
+    codes, factors = check_codes_factors(codes, factors, constant_factors="drop")
+    value = pd.Series(_metric(metric, codes_test, factors_test, arguments)(codes, factors))
+    resampled = []
+    for i in range(resamples):
+        rows = _resample(len(codes), seed, 2 * i)
+        held_out = (codes_test, factors_test)
+        if codes_test is not None and factors_test is not None:
+            rows_test = _resample(len(np.asarray(codes_test)), seed, 2 * i + 1)
+            held_out = np.asarray(codes_test)[rows_test], np.asarray(factors_test)[rows_test]
+        resampled.append(_metric(metric, *held_out, arguments)(codes[rows], factors[rows]))
+    table = pd.DataFrame(resampled)
+    away = (table - table.mean()).quantile([(1 - confidence) / 2, (1 + confidence) / 2])
+    return pd.DataFrame({"value": value, "low": value + away.iloc[0], "high": value + away.iloc[1]})
+
+
+def _resample(n: int, seed: int, index: int) -> NDArray[np.int64]:
+    return np.asarray(draws.uniform(seed, [index], n)[0] * n).astype(np.int64)
+
+
+def _metric(
+    name: str, codes_test: ArrayLike | None, factors_test: ArrayLike | None, arguments: dict[str, Any]
+) -> Callable[[ArrayLike, ArrayLike], dict[str, float]]:
+    """Give a metric with all arguments but the sample; factors that are constant in a part are left out there."""
+    score = discovery.find("leaderboard.metrics", name, kind="metric").score
+    parameters = inspect.signature(score).parameters
+    fixed = dict(arguments)
+    if "codes_test" in parameters:
+        if codes_test is None or factors_test is None:
+            raise InvalidInput("codes_test, factors_test", expected=f"the held-out part for {name}", received="None")
+        fixed |= {"codes_test": codes_test, "factors_test": factors_test}
+    if "constant_factors" in parameters:
+        fixed.setdefault("constant_factors", "drop")
+    return lambda codes, factors: score(codes, factors, **fixed)

@@ -1,0 +1,42 @@
+"""Batches of random posteriors, for the objectives' numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from baselines.objective import Batch, Posterior
+
+
+def no_network(network: str, inputs: Any, *, frozen: bool = False) -> Any:
+    raise AssertionError(f"no network {network}")
+
+
+@pytest.fixture
+def make_batch() -> Callable[..., Batch]:
+    def make(
+        mean: Any,
+        log_variance: Any,
+        codes: Any = None,
+        *,
+        step: int = 1,
+        draws: Mapping[str, Any] | None = None,
+        call: Any = no_network,
+    ) -> Batch:
+        mean, log_variance = np.asarray(mean, np.float32), np.asarray(log_variance, np.float32)
+        kl = 0.5 * (mean**2 + np.exp(log_variance) - log_variance - 1).sum(axis=1)
+        codes = mean if codes is None else np.asarray(codes, np.float32)
+        return Batch(Posterior(mean, log_variance), codes, kl, np.float32(step), draws or {}, call)
+
+    return make
+
+
+@pytest.fixture
+def posterior() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, log-variance and codes of 12 images with 5 latents."""
+    rng = np.random.default_rng(0)
+    mean, log_variance = rng.normal(size=(12, 5)), rng.normal(size=(12, 5))
+    return mean, log_variance, mean + np.exp(log_variance / 2) * rng.normal(size=(12, 5))

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from baselines.objective import Posterior
+from baselines.objectives._pairs import shared_latents
+from baselines.objectives.ada_gvae import OBJECTIVE
+from benchmark_data import Factor, FactorSpace, FactorTable, InvalidInput
+
+SPACE = FactorSpace(Factor("colour", [0]), *(Factor(f"f{i}", range(50)) for i in range(4)))
+
+
+def changed(objective, seed=0, n=4000):
+    """Draw pairs; give how many factors differ in each."""
+    first, second = objective.rows(np.arange(0, len(SPACE), 7), SPACE, n, np.random.default_rng(seed))
+    assert (first % 7 == 0).all()
+    return (SPACE.labels(first) != SPACE.labels(second)).sum(1)
+
+
+def test_k_factors_are_drawn_anew():
+    counts = changed(OBJECTIVE(changed=2))
+    assert counts.max() == 2
+    assert np.mean(counts == 2) == pytest.approx((49 / 50) ** 2, abs=0.01)  # a new value may be the old one
+
+
+def test_k_is_drawn_from_1_to_one_less_than_the_factors_that_vary():
+    counts = changed(OBJECTIVE())
+    assert counts.max() == 3
+    assert [np.mean(counts == k) for k in (1, 2, 3)] == pytest.approx([1 / 3] * 3, abs=0.04)
+
+
+def test_the_reference_implementations_pairs_have_k_1_half_of_the_time():
+    counts = changed(OBJECTIVE(changed=3, reference_pairs=True))
+    assert [np.mean(counts == k) for k in (1, 3)] == pytest.approx([0.5, 0.5], abs=0.04)
+
+
+def test_every_factor_is_chosen_equally_often():
+    first, second = OBJECTIVE(changed=1).rows(np.arange(len(SPACE)), SPACE, 4000, np.random.default_rng(0))
+    often = (SPACE.labels(first) != SPACE.labels(second)).mean(0)
+    assert often == pytest.approx([0.0] + [0.245] * 4, abs=0.03)
+
+
+def test_too_many_factors_or_no_grid_are_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(InvalidInput, match="'changed': expected fewer than the 4 factors that vary, received 4"):
+        OBJECTIVE(changed=4).rows(np.arange(9), SPACE, 2, rng)
+    table = FactorTable(Factor("smiling", (0, 1), "binary"), rows=3, read=lambda: np.array([[0], [1], [0]]))
+    with pytest.raises(InvalidInput, match="objective on pairs: expected a dataset that is a full grid"):
+        OBJECTIVE().rows(np.arange(3), table, 2, rng)
+
+
+def test_shared_latents_by_hand():
+    # 2 KL(first || second): latent 0: 0, latent 1: (3 - 1)² = 4, latent 2: e - 1 - 1 = 0.72; threshold 2
+    first = Posterior(np.array([[0.0, 1.0, 0.0]]), np.array([[0.0, 0.0, 1.0]]))
+    second = Posterior(np.array([[0.0, 3.0, 0.0]]), np.array([[0.0, 0.0, 0.0]]))
+    assert np.asarray(shared_latents(first, second)).tolist() == [[True, False, True]]
+
+
+def test_aggregation_by_hand():
+    mean = np.array([[0.0, 1.0, 0.2], [0.0, 3.0, 0.4]], np.float32)
+    variance = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 3.0]], np.float32)
+    found = OBJECTIVE().aggregate(Posterior(mean, np.log(variance)))
+    np.testing.assert_allclose(np.asarray(found.mean), [[0.0, 1.0, 0.3], [0.0, 3.0, 0.3]], rtol=1e-6)
+    np.testing.assert_allclose(np.exp(found.log_variance), [[1.0, 1.0, 2.0], [1.0, 1.0, 2.0]], rtol=1e-6)
+
+
+def test_equal_posteriors_share_nothing():
+    # as with one latent, the range of the divergences is empty and nothing lies below its middle
+    same = Posterior(np.ones((4, 3), np.float32), np.zeros((4, 3), np.float32))
+    assert not np.asarray(shared_latents(same, same)).any()
+
+
+def test_on_a_real_dataset_the_rows_exist():
+    data = benchmark_data.load("xysquares/spacing_8")
+    rows = OBJECTIVE().rows(np.arange(len(data)), data.space, 100, np.random.default_rng(0))
+    assert rows.shape == (2, 100)
+    assert data.rows(rows.ravel()).dtype == np.int64

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from baselines import RunConfig
+from baselines.engines import start
+from baselines.model import Model, generator
+from baselines.objectives.factor_vae import CLIP, OBJECTIVE
+from baselines.train import draw_batch
+
+
+def test_terms_against_numpy(make_batch, posterior):
+    rng = np.random.default_rng(1)
+    mean, log_variance, codes = posterior
+    weights = rng.normal(size=(5, 2))
+    frozen = []
+
+    def call(network, inputs, *, frozen_calls=frozen, frozen=False):
+        assert network == "discriminator"
+        frozen_calls.append(frozen)
+        return np.asarray(inputs) @ weights.astype(np.float32)
+
+    permutation = OBJECTIVE().draws(12, 5, rng)["permutation"]
+    assert (np.sort(permutation, axis=0) == np.arange(12)[:, None]).all()
+    assert len({tuple(column) for column in permutation.T}) == 5
+    batch = make_batch(mean, log_variance, codes, draws={"permutation": permutation}, call=call)
+    terms = OBJECTIVE(gamma=3.0).terms(batch)
+
+    def softmax(z):
+        logits = z @ weights
+        e = np.exp(logits - logits.max(1, keepdims=True))
+        return np.clip(e / e.sum(1, keepdims=True), CLIP, 1 - CLIP)
+
+    shuffled = np.stack([codes[permutation[:, j], j] for j in range(5)], axis=1)
+    logits = codes @ weights
+    loss = -(0.5 * np.log(softmax(codes)[:, 0]).mean() + 0.5 * np.log(softmax(shuffled)[:, 1]).mean())
+    assert float(terms["total_correlation"].value) == pytest.approx((logits[:, 0] - logits[:, 1]).mean(), rel=1e-5)
+    assert float(terms["discriminator"].value) == pytest.approx(loss, rel=1e-5)
+    assert [term.weight for term in terms.values()] == [1.0, 3.0, 1.0]
+    assert sorted(frozen) == [False, False, True]
+
+
+def test_the_discriminator_is_the_papers():
+    network = OBJECTIVE().networks(10, generator(0, 1))["discriminator"]
+    dense = [layer for layer in network.model.layers if hasattr(layer, "units")]
+    assert [layer.units for layer in dense] == [1000] * 6 + [2]
+    assert (network.optimiser.beta_1, network.optimiser.beta_2, network.optimiser.learning_rate) == (0.5, 0.9, 1e-4)
+
+
+def gradients(gamma: float, discriminator_rate: float) -> dict[str, np.ndarray]:
+    """Give Adam's first moments after one step: the gradients, scaled."""
+    config = RunConfig(
+        dataset="xysquares/spacing_8",
+        objective="factor_vae",
+        hyperparameters={"gamma": gamma, "units": 8, "discriminator_learning_rate": discriminator_rate},
+        architecture="fc",
+        architecture_parameters={"width": 8},
+        latents=3,
+        batch_size=8,
+    )
+    data = benchmark_data.load(config.dataset)
+    engine = start(Model(config, data.image_shape))
+    engine.step(draw_batch(config, config.build_objective(), data, np.arange(64), 1))
+    return dict(engine.state().first)
+
+
+def test_the_players_do_not_touch_each_other():
+    weak, strong = gradients(0.0, 1e-4), gradients(50.0, 1e-2)
+    for name in weak:
+        same = np.array_equal(weak[name], strong[name])
+        # γ moves the encoder; it never moves the discriminator, nor the decoder, which TC does not reach
+        assert same == (not name.startswith("encoder/")), name
+    assert all(np.abs(weak[name]).max() > 0 for name in weak)

@@ -1,0 +1,27 @@
+"""What the leaderboard prints of a baseline comes from the first line of its file."""
+
+import pytest
+
+from baselines.run import about
+from benchmark_data import discovery
+from leaderboard.results import About
+
+METHODS = [*discovery.names("baselines.objectives"), *discovery.names("baselines.references")]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_baseline_has_a_title_that_the_leaderboard_takes(method):
+    found = about(method)
+    assert About(**found).title == found["title"]
+    assert 0 < len(found["title"]) < 30
+    assert found["description"]
+
+
+def test_authors_and_year():
+    assert about("beta_vae")["authors"] == "Higgins et al., 2017"
+    assert about("factor_vae")["authors"] == "Kim and Mnih, 2018"
+    assert about("ae")["authors"] == ""
+
+
+def test_a_method_without_a_file():
+    assert about("no_such_method") == {}

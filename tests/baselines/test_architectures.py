@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from baselines import RunConfig, architectures
+from baselines.model import Model, generator
+from benchmark_data import InvalidInput
+
+SHAPE = (64, 64, 3)
+
+
+def build(name, shape=SHAPE, latents=10, **parameters):
+    return architectures.find(name)(shape, latents, generator(0, 1), **parameters)
+
+
+def kernels(network):
+    return {v.path: tuple(v.shape) for v in network.trainable_variables if v.path.endswith("kernel")}
+
+
+def test_conv_is_table_3():
+    encoder, decoder = build("conv")
+    assert list(kernels(encoder).values()) == [
+        (4, 4, 3, 32),
+        (4, 4, 32, 32),
+        (4, 4, 32, 64),
+        (4, 4, 64, 64),
+        (1024, 256),
+        (256, 10),
+        (256, 10),
+    ]
+    assert list(kernels(decoder).values()) == [
+        (10, 256),
+        (256, 1024),
+        (4, 4, 64, 64),
+        (4, 4, 32, 64),
+        (4, 4, 32, 32),
+        (4, 4, 3, 32),
+    ]
+
+
+def test_conv_dlib_has_small_kernels_in_layers_3_and_4():
+    shapes = list(kernels(build("conv_dlib").encoder).values())
+    assert [shape[:2] for shape in shapes[:4]] == [(4, 4), (4, 4), (2, 2), (2, 2)]
+
+
+def test_fc_is_table_4():
+    encoder, decoder = build("fc")
+    assert list(kernels(encoder).values()) == [(12288, 1200), (1200, 1200), (1200, 10), (1200, 10)]
+    assert list(kernels(decoder).values()) == [(10, 256), (256, 1200), (1200, 1200), (1200, 12288)]
+
+
+@pytest.mark.parametrize("name", architectures.ARCHITECTURES)
+@pytest.mark.parametrize("shape", [(64, 64, 1), (32, 48, 3)])
+def test_shapes_in_and_out(name, shape):
+    encoder, decoder = build(name, shape, 5)
+    mean, log_variance = encoder(np.zeros((2, *shape), np.float32))
+    assert mean.shape == log_variance.shape == (2, 5)
+    assert decoder(mean).shape == (2, *shape)
+
+
+@pytest.mark.parametrize("name", architectures.ARCHITECTURES)
+def test_weights_start_glorot_uniform_and_biases_zero(name):
+    for network in build(name):
+        for variable in network.trainable_variables:
+            value = np.asarray(variable.value)
+            if variable.path.endswith("bias"):
+                assert (value == 0).all()
+            else:
+                limit = np.sqrt(6 / (np.prod(value.shape[:-2]) * sum(value.shape[-2:])))
+                assert np.abs(value).max() <= limit * (1 + 1e-6)  # rounded to float32
+                assert value.std() == pytest.approx(limit / np.sqrt(3), rel=0.05)
+
+
+def test_conv_gives_15_activations_and_the_input():
+    config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae")
+    images = np.random.default_rng(0).integers(0, 256, (2, *SHAPE), np.uint8)
+    model = Model(config, SHAPE)
+    found = model.activations(images, np.zeros((2, 10), np.float32))
+    assert {name: a.shape[1] for name, a in found.items()} == {
+        "input": 12288,
+        "encoder_1": 32768,
+        "encoder_2": 8192,
+        "encoder_3": 4096,
+        "encoder_4": 1024,
+        "encoder_5": 1024,
+        "encoder_6": 256,
+        "mean": 10,
+        "variance": 10,
+        "sampled": 10,
+        "decoder_1": 256,
+        "decoder_2": 1024,
+        "decoder_3": 4096,
+        "decoder_4": 8192,
+        "decoder_5": 32768,
+        "output": 12288,
+    }
+    assert next(iter(found)) == "input"
+    assert all(a.dtype == np.float32 for a in found.values())
+    posterior = model.encode(images)
+    np.testing.assert_allclose(found["variance"], np.exp(posterior.log_variance), rtol=1e-5)
+    np.testing.assert_array_equal(found["sampled"], found["mean"])  # the noise is zero
+    np.testing.assert_allclose(
+        1 / (1 + np.exp(-found["output"].reshape(2, *SHAPE))), model.decode(found["sampled"]), rtol=1e-5
+    )
+
+
+def test_a_deterministic_objective_has_no_variance_and_no_sample():
+    config = RunConfig(dataset="xysquares/spacing_1", objective="ae", architecture="fc", latents=2)
+    found = Model(config, SHAPE).activations(np.zeros((1, *SHAPE), np.uint8), np.zeros((1, 2), np.float32))
+    assert " ".join(found) == "input encoder_1 encoder_2 encoder_3 mean decoder_1 decoder_2 decoder_3 output"
+
+
+def test_images_that_do_not_halve_four_times_are_refused():
+    with pytest.raises(InvalidInput, match=r"image shape: expected height and width that are multiples of 16"):
+        build("conv", (60, 64, 3))
+
+
+def test_a_width_of_nothing_is_refused():
+    with pytest.raises(InvalidInput, match="width: expected at least 1, received 0"):
+        build("fc", width=0)

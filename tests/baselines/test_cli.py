@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from baselines import cli
+from benchmark_data import OffaxisError
+
+TINY = (
+    "run --dataset xysquares/spacing_1 --objective beta_vae --steps 2 --set architecture=fc --set width=4 "
+    "--set beta=2 --set batch_size=2 --set latents=2"
+)
+
+
+def call(command):
+    return CliRunner().invoke(cli.app, command.split(), catch_exceptions=False)
+
+
+def fails(command, message):
+    with pytest.raises(OffaxisError, match=message):
+        call(command)
+
+
+def test_run_encode_traverse_resume(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = call(TINY)
+    assert done.exit_code == 0
+    folder = tmp_path / "runs/xysquares/spacing_1/beta_vae/seed_0"
+    assert done.stdout.strip() == str(folder.relative_to(tmp_path))
+    config = json.loads((folder / "config.json").read_text())
+    assert config["hyperparameters"] == {"beta": 2.0}
+    assert config["architecture_parameters"] == {"width": 4}
+    assert (config["batch_size"], config["latents"], config["steps"]) == (2, 2, 2)
+    assert (folder / "codes.npz").exists()
+    assert (folder / "run.json").exists()
+
+    (folder / "codes.npz").unlink()
+    assert call(f"encode {folder}").stdout.strip() == str(folder / "codes.npz")
+    assert call(f"resume {folder} --no-encode").exit_code == 0
+    drawn = call(f"traverse {folder}").stdout.split()
+    assert [path.rsplit("/")[-1] for path in drawn][:2] == ["traversals.png", "traversals.gif"]
+
+
+def test_a_config_file_with_changes(tmp_path):
+    values = {"dataset": "xysquares/spacing_2", "objective": "ae", "architecture": "fc", "steps": 9, "latents": 2}
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    done = call(
+        f"run --config {tmp_path}/config.json --steps 0 --seed 5 --set width=4 --no-encode --into {tmp_path}/run"
+    )
+    assert done.exit_code == 0
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert (config["dataset"], config["steps"], config["seed"]) == ("xysquares/spacing_2", 0, 5)
+
+
+def test_reference(tmp_path):
+    done = call(f"reference ground_truth --dataset xysquares/spacing_1 --into {tmp_path}/truth")
+    assert done.exit_code == 0
+    assert sorted(p.name for p in (tmp_path / "truth").iterdir()) == ["codes.npz", "run.json"]
+
+
+def test_list_names_everything():
+    out = call("list").stdout
+    for name in ("beta_vae", "factor_vae", "conv_dlib", "box_blur", "random_encoder", "beta=4.0"):
+        assert name in out
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("run --objective ae", "--dataset: expected a name, received none. Add --dataset NAME."),
+        ("run --dataset xysquares/spacing_1", "--objective: expected a name"),
+        ("run --dataset xysquares/spacing_9 --objective ae", "config of xysquares: .* Did you mean 'spacing_8'"),
+        ("run --dataset xysquares/spacing_1 --objective bta_vae", "objective: .* Did you mean 'beta_vae'"),
+        ("run --dataset xysquares/spacing_1 --objective beta_vae --set bta=4", "--set: .* Did you mean 'beta'"),
+        (
+            "run --dataset xysquares/spacing_1 --objective beta_vae --set beta",
+            "--set: expected KEY=VALUE, received 'beta'",
+        ),
+        (
+            "run --dataset xysquares/spacing_1 --objective beta_vae --set beta=x",
+            "'beta': expected a number, received 'x'",
+        ),
+        ("run --config nowhere.json", "nowhere.json: expected a JSON file"),
+        ("resume nowhere", "nowhere/config.json: expected a JSON file"),
+        ("encode nowhere", "nowhere/config.json: expected a JSON file"),
+        ("reference pcaa --dataset xysquares", "reference: .* Did you mean 'pca'"),
+    ],
+)
+def test_errors_are_the_users_to_mend(command, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fails(command, message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_config_file_that_is_no_object(tmp_path):
+    (tmp_path / "c.json").write_text("[]")
+    fails(f"run --config {tmp_path}/c.json", "c.json: expected an object of keys and values, received list")
+
+
+def test_help_is_quick_and_says_what_to_try_first(monkeypatch):
+    out = call("--help").stdout
+    assert "offaxis-train run --dataset" in out
+    for command in ("run", "resume", "encode", "traverse", "reference", "list"):
+        assert call(f"{command} --help").exit_code == 0
+
+
+def test_main_prints_one_line_and_exits_with_2(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["offaxis-train", "resume", "nowhere"])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.startswith("error: nowhere/config.json: expected a JSON file")

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from baselines import RunConfig
+from benchmark_data import DamagedFile, InvalidInput, UnknownName, files
+
+
+def config(**changes):
+    return RunConfig(**{"dataset": "xysquares/spacing_1", "objective": "beta_vae"} | changes)
+
+
+def test_defaults_are_the_papers():
+    # Bonheme and Grzes 2022, table 1
+    c = config()
+    assert (c.batch_size, c.latents, c.reconstruction, c.steps) == (64, 10, "bernoulli", 300_000)
+    assert (c.learning_rate, c.beta_1, c.beta_2, c.epsilon) == (1e-4, 0.9, 0.999, 1e-8)
+    assert (c.snapshots, c.train_share, c.architecture) == (6000, 0.9, "conv")
+
+
+def test_json_and_back(tmp_path):
+    c = config(hyperparameters={"beta": 2}, steps=100, snapshots=[50, 10, 50], architecture="fc", seed=7)
+    files.write_json(tmp_path / "config.json", c.as_json())
+    assert RunConfig.read(tmp_path / "config.json") == c
+    assert c.snapshots == (10, 50)
+    assert c.hyperparameters == {"beta": 2.0}
+    assert c.architecture_parameters == {"width": 1200}
+
+
+def test_snapshots_that_are_kept():
+    assert [s for s in range(11) if config(steps=10, snapshots=3).keeps(s)] == [3, 6, 9, 10]
+    assert [s for s in range(11) if config(steps=10, snapshots=[0, 5]).keeps(s)] == [0, 5, 10]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"objective": "beta_vea"}, r"objective: expected one of .*, received 'beta_vea'. Did you mean 'beta_vae'\?"),
+        ({"architecture": "convo"}, r"architecture: .* received 'convo'. Did you mean 'conv'\?"),
+        ({"reconstruction": "bernouli"}, r"reconstruction: .* Did you mean 'bernoulli'\?"),
+        ({"reduction": "avg"}, r"reduction: expected one of mean, sum, received 'avg'"),
+        ({"hyperparameters": {"bta": 1}}, r"hyperparameter of beta_vae: .* received 'bta'. Did you mean 'beta'\?"),
+        ({"architecture": "fc", "architecture_parameters": {"widht": 1}}, r"of fc: .* Did you mean 'width'\?"),
+    ],
+)
+def test_unknown_names_give_the_near_match(changes, message):
+    with pytest.raises(UnknownName, match=message):
+        config(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"hyperparameters": {"beta": "four"}},
+            "hyperparameter of beta_vae 'beta': expected a number, received 'four'",
+        ),
+        ({"hyperparameters": {"beta": float("nan")}}, "'beta': expected a number, received nan"),
+        ({"hyperparameters": {"beta": -1}}, "hyperparameter 'beta': expected at least 0, received -1"),
+        ({"hyperparameters": [4]}, "hyperparameters: expected keys and values, received"),
+        (
+            {"architecture": "fc", "architecture_parameters": {"width": 1.5}},
+            "'width': expected an integer, received 1.5",
+        ),
+        ({"architecture_parameters": 3}, "architecture_parameters: expected keys and values, received 3"),
+        ({"latents": 0}, "latents: expected at least 1, received 0"),
+        ({"latents": True}, "latents: expected an integer, received True"),
+        ({"steps": -1}, "steps: expected at least 0, received -1"),
+        ({"batch_size": 6.5}, "batch_size: expected an integer, received 6.5"),
+        ({"learning_rate": -1e-4}, r"learning_rate: expected a number in \[0, 1000\), received -0.0001"),
+        ({"beta_2": 1}, r"beta_2: expected a number in \[0, 1\), received 1"),
+        ({"train_share": 0}, r"train_share: expected a number in \(0, 1\], received 0"),
+        ({"seed": 2**63}, r"seed: expected less than 2\*\*63"),
+        ({"steps": 10, "snapshots": [11]}, r"snapshots: expected steps in \[0, 10\], received \[11\]"),
+        ({"snapshots": 0}, "snapshots: expected at least 1, received 0"),
+        ({"snapshots": "all"}, "snapshots: expected a number of steps or a list of steps, received 'all'"),
+        ({"snapshots": [1.5]}, "snapshots: expected an integer, received 1.5"),
+        ({"dataset": 3}, "dataset: expected a text, received 3"),
+    ],
+)
+def test_wrong_values_are_named(changes, message):
+    with pytest.raises(InvalidInput, match=message):
+        config(**changes)
+
+
+def test_json_with_unknown_or_missing_keys():
+    values = json.loads(json.dumps(config().as_json()))
+    with pytest.raises(UnknownName, match=r"key of a run's config: .* received 'lerning_rate'. Did you mean 'learning"):
+        RunConfig.from_json(values | {"lerning_rate": 1})
+    with pytest.raises(InvalidInput, match="key of a run's config: expected a value for 'objective', received none"):
+        RunConfig.from_json({"dataset": "xysquares/spacing_1"})
+    with pytest.raises(InvalidInput, match="a run's config: expected an object of keys and values, received list"):
+        RunConfig.from_json([])
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(DamagedFile, match=r"config.json: expected a JSON file"):
+        RunConfig.read(tmp_path / "config.json")
+
+
+def test_it_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config().steps = 3

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import PIL.Image
+import pytest
+
+from baselines import pictures, train
+from baselines.run import Run
+from benchmark_data import InvalidInput
+
+
+def test_every_picture_is_written(trained, tmp_path):
+    run = Run.open(shutil.copytree(trained.folder, tmp_path / "run"))
+    paths = pictures.draw_all(run)
+    assert [p.name for p in paths] == ["traversals.png", "traversals.gif", "reconstructions.png", "losses.png"]
+    with PIL.Image.open(paths[0]) as picture:
+        assert picture.size == (pictures.LABEL + 9 * 66 - 2, 3 * 66 - 2)
+    with PIL.Image.open(paths[1]) as picture:
+        assert picture.n_frames == 16
+        assert picture.size == (2 * 66 - 2, 2 * 66 - 2)  # three latents in two lines
+    with PIL.Image.open(paths[2]) as picture:
+        # the first image stands to the right of the label
+        first = np.asarray(picture)[:64, pictures.LABEL : pictures.LABEL + 64]
+        np.testing.assert_array_equal(first, run.dataset.images(run.dataset.quick_rows()[:1])[0])
+
+
+def test_one_channel_and_a_deterministic_code(tiny, tmp_path):
+    run = train(tiny(dataset="sprites2d", objective="ae", hyperparameters={}, steps=0, snapshots=[]), tmp_path / "run")
+    assert [p.name for p in pictures.draw_all(run)] == ["traversals.png", "traversals.gif", "reconstructions.png"]
+    with pytest.raises(InvalidInput, match="expected a run with a history, received no steps"):
+        pictures.losses(run)

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+from baselines.run import Run, read_history, task_rows
+from benchmark_data import DamagedFile, InvalidInput
+from leaderboard import protocol
+
+
+@pytest.fixture
+def copy(trained, tmp_path):
+    """A copy of the trained run that may be damaged."""
+    return shutil.copytree(trained.folder, tmp_path / "run")
+
+
+def test_encode_decode(trained):
+    images = trained.dataset.images([0, 7, 9])
+    posterior = trained.encode(images)
+    assert posterior.mean.shape == posterior.log_variance.shape == (3, 3)
+    assert posterior.mean.dtype == np.float32
+    decoded = trained.decode(posterior.mean)
+    assert decoded.shape == (3, 64, 64, 3)
+    assert decoded.dtype == np.float32
+    assert 0 <= decoded.min() <= decoded.max() <= 1
+    assert repr(trained).endswith("tiny: beta_vae on xysquares/spacing_1, seed 0, step 6 of 6>")
+
+
+def test_encoding_does_not_depend_on_the_batch(trained):
+    rows = list(range(300))
+    np.testing.assert_allclose(
+        trained.encode_rows(rows)[290:], trained.encode(trained.dataset.images(rows[290:])).mean, rtol=1e-4, atol=1e-5
+    )
+
+
+def test_a_snapshot_by_its_step(trained):
+    images = trained.dataset.images([3])
+    assert (Run.open(trained.folder, step=4).encode(images).mean != trained.encode(images).mean).any()
+    with pytest.raises(InvalidInput, match=r"step of .*: expected one of \[0, 4, 6\], received 5"):
+        Run.open(trained.folder, step=5)
+
+
+def test_encode_task_writes_the_protocols_rows(copy):
+    with np.load(Run.open(copy).encode_task(), allow_pickle=False) as codes:
+        indices = protocol.task("xysquares/spacing_1").indices
+        np.testing.assert_array_equal(codes["indices"], indices)
+        np.testing.assert_array_equal(task_rows(Run.open(copy).dataset), indices)
+        assert codes["indices"].dtype == np.int64
+        assert codes["codes"].shape == (15_000, 3)
+        assert codes["codes"].dtype == np.float32
+    with pytest.raises(
+        InvalidInput, match=r"expected a finished run of 6 steps, received step 4. Resume the run first"
+    ):
+        Run.open(copy, step=4).encode_task()
+
+
+def test_write_activations(copy):
+    path = Run.open(copy).write_activations([5, 1, 8])
+    with np.load(path, allow_pickle=False) as found:
+        layers = found["layers"].tolist()
+        assert layers[0] == "input"
+        assert layers[-1] == "output"
+        assert {"mean", "variance", "sampled"} < set(layers)
+        assert sorted(found.files) == sorted([*layers, "layers", "indices"])
+        assert found["indices"].tolist() == [5, 1, 8]
+        assert all(found[layer].dtype == np.float32 and len(found[layer]) == 3 for layer in layers)
+    other = copy / "elsewhere.npz"
+    assert Run.open(copy).write_activations([0], other) == other
+    with pytest.raises(InvalidInput, match="rows of xysquares/spacing_1: expected at least one row"):
+        Run.open(copy).write_activations([])
+
+
+def test_sampled_is_the_same_every_time(trained):
+    images = trained.dataset.images([0, 1])
+    one, two = trained.activations(images), trained.activations(images)
+    np.testing.assert_array_equal(one["sampled"], two["sampled"])
+    assert (one["sampled"] != one["mean"]).all()
+
+
+@pytest.mark.parametrize(
+    "images", [np.zeros((2, 64, 64, 3)), np.zeros((64, 64, 3), np.uint8), np.zeros((0, 64, 64, 3), np.uint8)]
+)
+def test_wrong_images_are_refused(trained, images):
+    with pytest.raises(InvalidInput, match=r"images: expected uint8 of shape \(n, 64, 64, 3\), received"):
+        trained.encode(images)
+    with pytest.raises(InvalidInput, match="images: expected uint8"):
+        trained.activations(images)
+
+
+def test_wrong_codes_are_refused(trained):
+    with pytest.raises(InvalidInput, match=r"codes: expected shape \(n, 3\), received shape \(2, 4\)"):
+        trained.decode(np.zeros((2, 4)))
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("config.json", None),
+        ("config.json", b"{"),
+        ("config.json", b'{"dataset": "xysquares/spacing_1", "objective": "beta_vae", "step": 3}'),
+        ("history.jsonl", b'{"step": 1}\nnot json\n'),
+        ("history.jsonl", b"[1]\n"),
+        ("snapshots/step_00000006/weights.npz", None),
+        ("snapshots/step_00000006/weights.npz", b"not an archive"),
+        ("snapshots/step_00000006/weights.npz", "cut"),
+        ("snapshots/step_00000006/weights.npz", "flipped"),
+    ],
+)
+def test_a_damaged_file_is_named(copy, file, content):
+    path = copy / file
+    whole = path.read_bytes()
+    if content is None:
+        path.unlink()
+    elif content == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif content == "flipped":
+        middle = len(whole) // 2
+        path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    else:
+        path.write_bytes(content)
+
+    def use() -> None:
+        run = Run.open(copy)
+        run.encode(run.dataset.images([0]))
+        assert run.history
+
+    with pytest.raises(DamagedFile, match=path.name):
+        use()
+
+
+@pytest.mark.parametrize(("file", "content"), [("optimiser.npz", b""), ("state.json", b"{}"), ("state.json", b"[")])
+def test_a_damaged_snapshot_is_not_resumed(copy, tiny, file, content):
+    from baselines import train
+
+    shutil.rmtree(copy / "snapshots" / "step_00000006")
+    (copy / "snapshots" / "step_00000004" / file).write_bytes(content)
+    with pytest.raises(DamagedFile, match=f"step_00000004/{file}"):
+        train(tiny(), copy)
+
+
+def test_pickles_are_never_read(copy):
+    path = copy / "snapshots" / "step_00000006" / "weights.npz"
+    with path.open("wb") as stream:
+        np.savez(stream, weights=np.array([{"a": 1}], object))
+    with pytest.raises(DamagedFile, match=r"weights.npz: expected arrays in numpy's .npz format, received ValueError"):
+        Run.open(copy).encode(np.zeros((1, 64, 64, 3), np.uint8))
+
+
+def test_no_such_folder(tmp_path):
+    with pytest.raises(DamagedFile, match=r"nowhere/config.json: expected a JSON file"):
+        Run.open(tmp_path / "nowhere")
+
+
+def test_a_torn_last_line_is_left_out_when_a_run_goes_on(tmp_path):
+    path = tmp_path / "history.jsonl"
+    path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"st')
+    assert [row["step"] for row in read_history(path, until=2)] == [1, 2]
+    with pytest.raises(DamagedFile, match="line 4"):
+        read_history(path)
+    assert read_history(tmp_path / "none.jsonl") == []

@@ -1,0 +1,217 @@
+"""The commands that list, describe, draw and measure; what they print and how they fail."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+from PIL import Image
+
+import benchmark_data
+from benchmark_data import cli
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Run ``offaxis-data`` in this process: (exit code, standard output, standard error)."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["offaxis-data", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        return (stopped.value.code, *capsys.readouterr())
+
+    return run
+
+
+def test_help_names_every_command(command):
+    code, out, _ = command("--help")
+    assert code == 0
+    for name in ("list", "info", "sheet", "distances"):
+        assert f" {name} " in out
+        code, help_of_one, _ = command(name, "--help")
+        assert code == 0
+        assert f"Usage: offaxis-data {name}" in help_of_one
+
+
+def test_list_has_one_line_for_each_config(command):
+    code, out, _ = command("list")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].split() == ["dataset", "images", "shape", "factors", "source", "licence"]
+    listed = {line.split()[0]: line.split()[1:] for line in lines[1:] if line}
+    for name in benchmark_data.names():
+        for full_name in benchmark_data.configs(name):
+            assert full_name in listed
+    assert listed["sprites2d"] == ["737,280", "64x64x1", "5", "rendered", "MIT"]
+    assert listed["dsprites"] == ["737,280", "64x64x1", "5", "download", "Apache-2.0"]
+
+
+def test_list_fits_a_narrow_terminal(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = command("list")
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+
+
+def test_info(command):
+    code, out, err = command("info", "sprites2d")
+    assert (code, err) == (0, "")
+    dataset = benchmark_data.load("sprites2d")
+    for shown in (
+        "sprites2d 1.0.0",
+        dataset.description,
+        dataset.citation,
+        "737,280 of shape (64, 64, 1), uint8",
+        "rendered",
+        "MIT",
+        dataset.homepage,
+        "Orientations 0 and 39 are the same angle",
+        dataset.digest().pixels[:16],
+    ):
+        assert shown in out
+    rows = [line.split() for line in out.splitlines()]
+    assert ["orientation", "cyclic", "40", "0,", "0.161107,", "...,", "6.28319", "rad"] in rows
+    assert ["shape", "categorical", "3", "square,", "ellipse,", "heart"] in rows
+
+
+def test_info_of_a_config_names_its_siblings(command):
+    _, out, _ = command("info", "xysquares/spacing_4")
+    assert "xysquares/spacing_4 1.0.0" in out
+    assert "xysquares/spacing_1" in out
+    assert "place" in out
+
+
+def test_info_of_an_archive_that_is_not_here_downloads_nothing(command, tmp_path):
+    code, out, _ = command("info", "dsprites")
+    assert code == 0
+    assert "archive, to be downloaded" in out
+    assert "quick digest" not in out
+    assert not list(tmp_path.iterdir())
+
+
+def test_sheet_writes_a_png(command, tmp_path):
+    file = tmp_path / "new folder" / "sheet.png"
+    code, out, _ = command("sheet", "xysquares/spacing_4", "--out", file)
+    assert code == 0
+    with Image.open(file) as picture:
+        assert picture.format == "PNG"
+        assert f"{picture.width} x {picture.height} pixels" in out
+    assert [path.name for path in file.parent.iterdir()] == ["sheet.png"]
+
+
+def test_distances_prints_and_writes_the_same_figures(command, tmp_path):
+    file = tmp_path / "distances.csv"
+    code, out, _ = command("distances", "xysquares/spacing_8", "--pairs", 100, "--csv", file)
+    assert code == 0
+    rows = [line.split() for line in out.splitlines()]
+    assert ["x_R", "0.01042", "0.00000", "0.0104", "-", "-"] in rows
+    assert "mean pixel of each channel, in 0 to 1: 0.015625, 0.015625, 0.015625" in out
+    assert "published for xysquares/spacing_8: 0.015625, 0.015625, 0.015625" in out
+    with file.open(newline="") as stream:
+        written = list(csv.DictReader(stream))
+    assert [row["factor"] for row in written] == ["x_R", "y_R", "x_G", "y_G", "x_B", "y_B", "random pair"]
+    assert all(float(row["mean_distance"]) == 128 / 12288 for row in written[:6])
+    assert {row["pearson"] for row in written} == {""}
+    assert {(row["dataset"], row["version"], row["pairs"]) for row in written} == {
+        ("xysquares/spacing_8", "1.0.0", "100")
+    }
+
+
+def test_distances_where_nothing_is_published(command):
+    code, out, _ = command("distances", "xysquares/spacing_1", "--pairs", 10)
+    assert code == 0
+    assert "published for" not in out
+    rows = {line.split()[0]: line.split() for line in out.splitlines()}
+    assert rows["x_R"][3] == "-"
+    assert float(rows["x_R"][4]) > 0.99
+
+
+def test_distances_of_a_table_of_labels(command):
+    code, out, _ = command("distances", "solids", "--pairs", 10)
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()[2:]] == ["random"]
+
+
+def table(file):
+    with file.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_distance_matrices_of_several_configs(command, tmp_path):
+    configs = ["spacing_1", "spacing_8"]
+    code, out, _ = command(
+        *("distances", "xysquares", "--config", configs[0], "--config", configs[1], "--factor", "x_R"),
+        *("--pairs", 2, "--traversals", 3, "--matrices", tmp_path / "new"),
+    )
+    assert code == 0
+    files = ["correlations.csv", "matrices.csv", "xysquares.png", "xysquares_spacing_1.png", "xysquares_spacing_8.png"]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == files
+    assert all(f"written: {tmp_path / 'new' / name}\n" in out for name in files)
+    correlations = table(tmp_path / "new/correlations.csv")
+    assert [(row["dataset"], row["version"], row["factor"]) for row in correlations] == [
+        (f"xysquares/{config}", "1.0.0", "x_R") for config in configs
+    ]
+    assert float(correlations[0]["pearson"]) > 0.999
+    assert correlations[1]["pearson"] == correlations[1]["spearman"] == ""
+    entries = table(tmp_path / "new/matrices.csv")
+    assert len(entries) == 2 * 8 * 8
+    for row in entries:
+        steps = abs(int(row["first"]) - int(row["second"]))
+        assert float(row["ground_truth"]) == steps
+        # A square and its copy, moved by some pixels, differ in twice as many columns of 8 pixels each.
+        pixels = 2 * 8 * min(steps, 8) if row["dataset"].endswith("1") else 128 * (steps > 0)
+        assert float(row["perceived"]) == pytest.approx(pixels / 12288, abs=1e-12)
+
+
+def test_matrices_of_configs_with_different_factors_stand_alone(command, tmp_path):
+    command("distances", "xyobject", "--all", "--pairs", 2, "--traversals", 1, "--matrices", tmp_path)
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == ["xyobject_plain.png", "xyobject_shaded.png"]
+
+
+def test_no_matrices_of_a_table_of_labels(command, tmp_path):
+    for options in (("--matrices", tmp_path / "new"), ("--factor", "shape")):
+        code, out, err = command("distances", "solids", "--pairs", 2, *options)
+        assert (code, out) == (2, "")
+        assert "error: factor traversals of solids: expected a dataset that holds every combination" in err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["info", "distances"])
+def test_an_unknown_name_gives_the_near_match(command, name):
+    code, out, err = command(name, "sprite2d")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: dataset: expected one of ")
+    assert err.endswith("received 'sprite2d'. Did you mean 'sprites2d'?\n")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("info", "xysquares/spacing_9"), "config of xysquares: expected one of spacing_1"),
+        (("sheet", "dsprites", "--out", "sheet.png"), "dsprites: expected a prepared dataset"),
+        (("distances", "dsprites"), "dsprites: expected a prepared dataset"),
+        (("distances", "xysquares", "--pairs", "1"), "Invalid value for '--pairs'"),
+        (("distances", "xysquares", "--factor", "x_red"), "Did you mean 'x_R'"),
+        (("sheet", "xysquares"), "Missing option '--out'"),
+        (("lst",), "No such command 'lst'"),
+    ],
+)
+def test_errors_that_the_user_can_mend(command, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_in_place_of_the_folder(command, tmp_path):
+    (tmp_path / "file").write_text("")
+    for arguments in (("sheet", "xysquares", "--out"), ("distances", "xysquares", "--pairs", 2, "--csv")):
+        code, _, err = command(*arguments, tmp_path / "file" / "x")
+        assert code == 2
+        assert f"error: {tmp_path}/file/x: expected a place that can be written" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -1,0 +1,130 @@
+"""Exit codes and one-line errors, as every command has them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from benchmark_data import InvalidInput, console
+
+app = console.command_line("A command of this test.")
+
+
+@app.command()
+def fine() -> None:
+    """Do it."""
+    console.out.print("a result")
+
+
+@app.command()
+def bad() -> None:
+    """Meet an error of the user's making."""
+    raise InvalidInput("rows [red]", expected="integers " * 30, received="floats", remedy="Round them.")
+
+
+@app.command()
+def differs() -> None:
+    """Fail a check."""
+    raise typer.Exit(1)
+
+
+@app.command()
+def interrupted() -> None:
+    """Meet Ctrl-C."""
+    raise KeyboardInterrupt
+
+
+@app.command()
+def broken() -> None:
+    """Meet an error of ours."""
+    raise ZeroDivisionError("ours")
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["command", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            console.run(app)
+        return (stopped.value.code or 0, *capsys.readouterr())
+
+    return run
+
+
+def test_results_go_to_standard_output(command):
+    assert command("fine") == (0, "a result\n", "")
+
+
+def test_a_users_error_is_one_line_and_2(command):
+    code, out, err = command("bad")
+    assert (code, out) == (2, "")
+    assert err == f"error: rows [red]: expected {'integers ' * 30}, received floats. Round them.\n"
+
+
+def test_a_failed_check_is_1(command):
+    assert command("differs") == (1, "", "")
+
+
+def test_an_interruption_is_130(command):
+    code, out, err = command("interrupted")
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
+
+
+def test_an_error_of_ours_is_not_hidden(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["command", "broken"])
+    with pytest.raises(ZeroDivisionError, match="ours"):
+        console.run(app)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fin"], "No such command 'fin'"),
+        (["fine", "--loud"], "No such option"),
+        (["fine", "x"], "unexpected extra arg"),
+    ],
+)
+def test_wrong_usage_is_2(command, arguments, message):
+    code, _, err = command(*arguments)
+    assert code == 2
+    assert message in err
+
+
+def test_help_says_what_it_is_for(command):
+    for option in ("-h", "--help"):
+        code, out, _ = command(option)
+        assert code == 0
+        assert "A command of this test." in out
+        assert "Meet Ctrl-C." in out
+
+
+def test_no_command_shows_the_help(command):
+    code, out, err = command()
+    assert code == 2
+    assert "Usage" in out + err
+
+
+def test_progress_goes_to_standard_error(capsys):
+    with console.progress() as bars:
+        task = bars.add_task("counting", total=3)
+        bars.advance(task, 3)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "counting" in err
+    assert "3/3" in err
+
+
+def test_as_a_real_process():
+    """The installed way in, with real streams and a real exit status."""
+    program = "from benchmark_data.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "info", "sprite2d"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Did you mean 'sprites2d'?" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,185 @@
+"""What a dataset says of itself, what a family refuses, and what a digest means. The contract suite does the rest."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from benchmark_data import (
+    Dataset,
+    Derived,
+    Digest,
+    Factor,
+    FactorSpace,
+    FactorTable,
+    Family,
+    InvalidInput,
+    Rendered,
+    UnknownName,
+)
+from benchmark_data.dataset import CHUNK
+
+
+def toy(rows=10, **changes):
+    """Images of one grey level each: their own row, modulo 256."""
+    space = FactorSpace(Factor("row", range(rows)))
+    fields = {
+        "name": "toy",
+        "version": "1.0.0",
+        "space": space,
+        "source": Rendered(lambda labels: np.tile(labels.astype(np.uint8)[:, :, None, None], (1, 2, 2, 1))),
+        "image_shape": (2, 2, 1),
+        "description": "A toy.",
+        "citation": "@misc{toy, year = {2000}}",
+        "licence": "MIT",
+        "homepage": "https://example.org",
+    }
+    return Dataset(**fields | changes)
+
+
+def test_id_length_and_repr():
+    assert (toy().id, toy(config="small").id, len(toy())) == ("toy", "toy/small", 10)
+    assert repr(toy()) == "<Dataset toy 1.0.0: 10 images (2, 2, 1), FactorSpace(row=10)>"
+
+
+def test_one_split_of_everything_unless_told():
+    assert toy().splits == {"train": range(10)}
+    assert toy(splits={"a": range(3), "b": range(3, 10)}).splits["b"] == range(3, 10)
+
+
+@pytest.mark.parametrize("version", ["1", "1.0", "v1.0.0", ""])
+def test_a_version_is_three_numbers(version):
+    with pytest.raises(InvalidInput, match=r"version of toy: expected three numbers such as 1.0.0, received"):
+        toy(version=version)
+
+
+def test_rendered_data_is_always_there():
+    dataset = toy()
+    assert dataset.prepared
+    dataset.prepare()
+    assert dataset.extras == {}
+    with pytest.raises(UnknownName, match="extra array of toy: expected one of"):
+        dataset.extra("rotation", [0])
+
+
+def test_derived_images_see_pixels_rows_and_labels():
+    base = toy()
+
+    def change(images, indices, labels):
+        assert images.shape == (2, 2, 2, 1)
+        return (images + indices[:, None, None, None] + labels[:, :, None, None]).astype(np.uint8)
+
+    derived = dataclasses.replace(base, name="derived", source=Derived(base, change))
+    assert derived.images([4, 1])[:, 0, 0, 0].tolist() == [12, 3]
+    assert derived.prepared
+
+
+def test_a_table_of_labels():
+    table = FactorTable(Factor("kind", (0, 1), "binary"), rows=3, read=lambda: np.array([[0], [1], [1]]))
+    dataset = toy(space=table)
+    assert len(dataset) == 3
+    assert dataset.images([2, 0])[:, 0, 0, 0].tolist() == [1, 0]
+    assert dataset.values([1]).tolist() == [[1.0]]
+
+
+def test_batches_go_through_everything_in_order():
+    rows, images = zip(*toy().batches(size=4), strict=True)
+    assert [len(batch) for batch in rows] == [4, 4, 2]
+    assert np.concatenate(rows).tolist() == list(range(10))
+    assert np.concatenate(images)[:, 0, 0, 0].tolist() == list(range(10))
+
+
+def by_hand(dataset, blocks):
+    pixels = [hashlib.sha256(dataset.images(block).tobytes()).hexdigest() for block in blocks]
+    factors = [hashlib.sha256(dataset.labels(block).astype("<i8").tobytes()).hexdigest() for block in blocks]
+    return Digest(*(hashlib.sha256("".join(hashes).encode()).hexdigest() for hashes in (pixels, factors)))
+
+
+def test_a_digest_is_the_hash_of_the_blocks_hashes():
+    dataset = toy(rows=CHUNK + 100)
+    assert dataset.digest(full=True) == by_hand(dataset, [range(CHUNK), range(CHUNK, CHUNK + 100)])
+    assert dataset.digest() == by_hand(dataset, [dataset.quick_rows()])
+    assert dataset.digest() != dataset.digest(full=True)
+
+
+def test_blocks_may_be_hashed_elsewhere():
+    dataset = toy(rows=2 * CHUNK)
+    blocks = [dataset.block_digest(range(start, start + CHUNK)) for start in (0, CHUNK)]
+    assert Digest.of(blocks) == dataset.digest(full=True)
+
+
+def test_a_digest_sees_one_pixel_and_one_label():
+    dataset = toy()
+    changed = dataclasses.replace(
+        dataset,
+        source=Derived(
+            dataset, lambda images, rows, labels: images + (rows == 7)[:, None, None, None].astype(np.uint8)
+        ),
+    )
+    assert changed.digest().pixels != dataset.digest().pixels
+    assert changed.digest().factors == dataset.digest().factors
+    swapped = dataclasses.replace(
+        dataset,
+        space=FactorTable(
+            Factor("row", range(10)), rows=10, read=lambda: np.array([[0], [1], [2], [3], [4], [5], [6], [8], [7], [9]])
+        ),
+        source=Derived(dataset, lambda images, rows, labels: images),
+    )
+    assert swapped.digest().factors != dataset.digest().factors
+    assert swapped.digest().pixels == dataset.digest().pixels
+
+
+def test_digest_tells_of_progress():
+    done = []
+    toy(rows=CHUNK + 5).digest(full=True, progress=done.append)
+    assert done == [CHUNK, 5]
+
+
+def family():
+    configs = [
+        toy(config=f"{size}_{colour}", parameters={"size": size, "colour": colour})
+        for size in (1, 2)
+        for colour in ("red", "blue")
+    ]
+    return Family(*configs, default="2_blue")
+
+
+def test_a_family_fills_up_with_the_defaults():
+    assert family().find({}).config == "2_blue"
+    assert family().find({"size": 1}).config == "1_blue"
+    assert family().find({"size": 1, "colour": "red"}).config == "1_red"
+
+
+def test_a_family_names_what_it_does_not_have():
+    with pytest.raises(
+        UnknownName, match=r"parameter of toy: expected one of colour, size, received 'color'.* 'colour'\?"
+    ):
+        family().find({"color": "red"})
+    with pytest.raises(
+        UnknownName, match=r"parameters of toy: expected one of .*size=1, colour=red.* received 'size=3, colour=blue'"
+    ):
+        family().find({"size": 3})
+
+
+@pytest.mark.parametrize(
+    ("configs", "default"),
+    [
+        ([toy(config="a"), toy(config="a")], "a"),
+        ([toy(config="a")], "b"),
+        ([toy(config="a"), toy(config="b", name="other")], "a"),
+        ([], "a"),
+    ],
+    ids=["twice", "no default", "two names", "empty"],
+)
+def test_a_family_that_makes_no_sense(configs, default):
+    with pytest.raises(InvalidInput, match="family of datasets: expected one name, different configs, and a default"):
+        Family(*configs, default=default)
+
+
+def test_datasets_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        benchmark_data.load("sprites2d").version = "2.0.0"

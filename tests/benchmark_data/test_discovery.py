@@ -1,0 +1,85 @@
+"""Finding modules by folder."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import benchmark_data
+from benchmark_data import InvalidInput, UnknownName, discovery
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    folder = tmp_path / "a_package_of_this_test"
+    folder.mkdir()
+    for name in ("__init__", "beta", "alpha", "_helper"):
+        (folder / f"{name}.py").write_text(f"NAME = {name!r}\n")
+    (folder / "broken.py").write_text("import a_module_that_does_not_exist\n")
+    (folder / "notes.txt").write_text("no module")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield folder.name
+    for name in [name for name in sys.modules if name.startswith(folder.name)]:
+        del sys.modules[name]
+
+
+def test_names_are_the_files_without_importing_them(package):
+    assert discovery.names(package) == ("alpha", "beta", "broken")
+    assert f"{package}.alpha" not in sys.modules
+
+
+def test_a_new_file_is_found(package, tmp_path):
+    (tmp_path / package / "gamma.py").write_text("NAME = 'gamma'\n")
+    assert discovery.find(package, "gamma", kind="thing").NAME == "gamma"
+
+
+def test_find(package):
+    assert discovery.find(package, "beta", kind="thing").NAME == "beta"
+    with pytest.raises(UnknownName, match=r"thing: expected one of alpha, beta, broken, received 'alfa'.* 'alpha'\?"):
+        discovery.find(package, "alfa", kind="thing")
+    with pytest.raises(UnknownName, match="received '_helper'"):
+        discovery.find(package, "_helper", kind="thing")
+
+
+def test_a_module_that_fails_says_so_itself(package):
+    with pytest.raises(ModuleNotFoundError, match="a_module_that_does_not_exist"):
+        discovery.find(package, "broken", kind="thing")
+
+
+def test_load_by_name_config_and_parameter():
+    assert benchmark_data.load("xysquares").id == "xysquares/spacing_8"
+    assert benchmark_data.load("xysquares/spacing_4") is benchmark_data.load("xysquares", spacing=4)
+    assert "sprites2d" in benchmark_data.names()
+    assert benchmark_data.configs("sprites2d") == ("sprites2d",)
+    assert benchmark_data.configs("xysquares") == tuple(f"xysquares/spacing_{i}" for i in range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("xysquare", {}, r"dataset: expected one of .* received 'xysquare'\. Did you mean 'xysquares'\?"),
+        ("", {}, "dataset: expected one of"),
+        ("../xysquares", {}, r"dataset: expected one of .* received '\.\.'"),
+        ("xysquares/spacing9", {}, r"config of xysquares: expected one of .* Did you mean 'spacing_[1-8]'\?"),
+        ("sprites2d/big", {}, r"config of sprites2d: expected one of \(none\), received 'big'"),
+        ("xysquares", {"spacing": 9}, "parameters of xysquares: expected one of spacing=1, .* received 'spacing=9'"),
+        (
+            "xysquares",
+            {"space": 4},
+            r"parameter of xysquares: expected one of spacing, received 'space'\. Did you mean",
+        ),
+    ],
+)
+def test_names_that_are_not_there(name, parameters, message):
+    with pytest.raises(UnknownName, match=message):
+        benchmark_data.load(name, **parameters)
+
+
+def test_parameters_where_they_have_no_place():
+    with pytest.raises(InvalidInput, match="parameters of xysquares: expected a config or parameters, not both"):
+        benchmark_data.load("xysquares/spacing_4", spacing=4)
+    with pytest.raises(InvalidInput, match="parameters of sprites2d: expected no parameters, received scale=2"):
+        benchmark_data.load("sprites2d", scale=2)
+    with pytest.raises(UnknownName, match="dataset: expected one of"):
+        benchmark_data.configs("nothing")

@@ -1,0 +1,53 @@
+"""Errors in one form, which survive the way between processes."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from benchmark_data import DamagedFile, InvalidInput, MissingExtra, OffaxisError, Unavailable, UnknownName
+
+INVALID = InvalidInput("rows", expected="integers", received="floats", remedy="Round them.")
+UNKNOWN = UnknownName("dataset", "dsprite", ["shapes3d", "dsprites"])
+MISSING = MissingExtra("publishing", "pyarrow", "hf")
+EVERY = [
+    OffaxisError("a", expected="b", received="c"),
+    INVALID,
+    UNKNOWN,
+    MISSING,
+    DamagedFile("f.json", expected="JSON", received="nothing"),
+    Unavailable("dsprites", expected="a prepared dataset", received="nothing", remedy="Prepare it."),
+]
+
+
+def test_form():
+    assert str(INVALID) == "rows: expected integers, received floats. Round them."
+    assert str(EVERY[0]) == "a: expected b, received c."
+    assert (INVALID.what, INVALID.expected, INVALID.received, INVALID.remedy) == INVALID.args
+
+
+def test_an_unknown_name_lists_what_there_is_and_what_is_near():
+    assert str(UNKNOWN) == "dataset: expected one of dsprites, shapes3d, received 'dsprite'. Did you mean 'dsprites'?"
+    assert str(UnknownName("dataset", "qqq", ["dsprites"])) == "dataset: expected one of dsprites, received 'qqq'."
+    assert str(UnknownName("dataset", 3, [])) == "dataset: expected one of (none), received 3."
+
+
+def test_a_missing_extra_says_what_to_install():
+    assert str(MISSING).endswith(
+        "expected the package pyarrow, received no such package. Install it with: pip install 'offaxis[hf]'"
+    )
+
+
+@pytest.mark.parametrize(("error", "standard"), [(INVALID, ValueError), (UNKNOWN, LookupError), (MISSING, ImportError)])
+def test_errors_are_pythons_own_too(error, standard):
+    assert isinstance(error, standard)
+    assert isinstance(error, OffaxisError)
+
+
+@pytest.mark.parametrize("error", EVERY, ids=lambda error: type(error).__name__)
+def test_errors_come_back_whole_from_another_process(error):
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301  our own bytes
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert again.args == error.args

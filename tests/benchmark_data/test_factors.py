@@ -1,0 +1,155 @@
+"""Factors, the grids that they span, and plain tables of labels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmark_data import Factor, FactorSpace, FactorTable, InvalidInput, UnknownName
+
+SPACE = FactorSpace(
+    Factor("shape", (1, 2, 3), "categorical", labels=("square", "ellipse", "heart")),
+    Factor("angle", (0, math.pi), "cyclic", unit="rad"),
+    Factor("x", np.linspace(0, 1, 4).tolist()),
+)
+
+
+def test_a_factor_is_what_it_was_told():
+    factor = SPACE.factors[0]
+    assert (factor.name, factor.kind, factor.unit, factor.size) == ("shape", "categorical", "", 3)
+    assert factor.values == (1.0, 2.0, 3.0)
+    assert factor.labels == ("square", "ellipse", "heart")
+    assert SPACE.factors[2].kind == "ordinal"
+
+
+def test_labels_are_the_values_by_default():
+    assert Factor("x", (0, 0.5, 1e-3)).labels == ("0", "0.5", "0.001")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (((),), "factor 'x': expected at least one value, received none"),
+        (((1, 2), "ordinal", "", ("a",)), "expected 2 labels, all different, received 1 labels, 1 different"),
+        (((1, 2), "ordinal", "", ("a", "a")), "expected 2 labels, all different, received 2 labels, 1 different"),
+        (((1, 1),), "expected 2 labels, all different, received 2 labels, 1 different"),
+    ],
+)
+def test_a_factor_that_makes_no_sense(arguments, message):
+    with pytest.raises(InvalidInput, match=message):
+        Factor("x", *arguments)
+
+
+def test_an_unknown_kind_gives_the_near_match():
+    with pytest.raises(UnknownName, match=r"kind of factor 'x': expected one of .* Did you mean 'cyclic'\?"):
+        Factor("x", (1, 2), "cyclical")
+
+
+def test_factors_compare_by_value():
+    assert Factor("x", [0, 1]) == Factor("x", (0.0, 1.0))
+    assert Factor("x", [0, 1]) != Factor("x", [0, 2])
+
+
+def test_the_last_factor_varies_fastest():
+    assert SPACE.sizes == (3, 2, 4)
+    assert len(SPACE) == 24
+    assert SPACE.labels([0, 1, 4, 8, 23]).tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0], [2, 1, 3]]
+    assert SPACE.labels(range(24)).dtype == np.int64
+    assert repr(SPACE) == "FactorSpace(shape=3, angle=2, x=4)"
+
+
+sizes = st.lists(st.integers(1, 9), min_size=1, max_size=5)
+
+
+@given(sizes, st.data())
+@settings(max_examples=50, deadline=None)
+def test_index_and_labels_are_inverse(sizes, data):
+    space = FactorSpace(*(Factor(f"f{i}", range(n)) for i, n in enumerate(sizes)))
+    rows = np.array(data.draw(st.lists(st.integers(0, len(space) - 1), min_size=1, max_size=20)))
+    labels = space.labels(rows)
+    assert np.array_equal(space.index(labels), rows)
+    assert np.array_equal(rows, labels @ np.append(np.cumprod(sizes[:0:-1])[::-1], 1))
+
+
+def test_values_are_those_of_the_class_ids():
+    assert SPACE.values([[2, 1, 3], [0, 0, 1]]) == pytest.approx(np.array([[3, math.pi, 1], [1, 0, 1 / 3]]))
+
+
+def test_traverse_changes_one_factor():
+    rows = SPACE.traverse(23, "angle")
+    assert SPACE.labels(rows).tolist() == [[2, 0, 3], [2, 1, 3]]
+    assert SPACE.traverse(0, "shape").tolist() == [0, 8, 16]
+
+
+def test_sample_is_uniform_and_repeats_with_the_same_seed():
+    labels = SPACE.sample(12_000, rng=np.random.default_rng(0))
+    assert np.array_equal(labels, SPACE.sample(12_000, rng=np.random.default_rng(0)))
+    assert not np.array_equal(labels, SPACE.sample(12_000, rng=np.random.default_rng(1)))
+    counts = np.bincount(SPACE.index(labels), minlength=24)
+    assert ((counts - 500) ** 2 / 500).sum() < 49.7  # chi-squared with 23 degrees of freedom: p = 0.001
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (
+            [[0, 0]],
+            r"factors: expected integer class ids of shape \(n, 3\): shape, angle, x, received int64 of shape \(1, 2\)",
+        ),
+        ([0, 0, 0], r"received int64 of shape \(3,\)"),
+        ([[0.0, 0, 0]], r"received float64 of shape \(1, 3\)"),
+        ([[0, 2, 0]], r"factor 'angle': expected class ids in \[0, 1\], received ids in \[2, 2\]"),
+        ([[0, 0, 1], [0, 0, -1]], r"factor 'x': expected class ids in \[0, 3\], received ids in \[-1, 1\]"),
+    ],
+)
+@pytest.mark.parametrize("ask", ["index", "values", "checked"])
+def test_bad_class_ids(labels, message, ask):
+    with pytest.raises(InvalidInput, match=message):
+        getattr(SPACE, ask)(labels)
+
+
+def test_an_unknown_factor_gives_the_near_match():
+    for ask in (SPACE.column, lambda name: SPACE.traverse(0, name)):
+        with pytest.raises(UnknownName, match=r"factor: expected one of angle, shape, x, received 'shap'.* 'shape'\?"):
+            ask("shap")
+
+
+@pytest.mark.parametrize("factors", [(), (Factor("x", (1,)), Factor("x", (1, 2)))])
+def test_a_space_needs_factors_with_different_names(factors):
+    with pytest.raises(InvalidInput, match="factors: expected one or more with different names"):
+        FactorSpace(*factors)
+
+
+def test_a_table_is_read_once_and_only_when_asked():
+    reads = []
+
+    def read():
+        reads.append(1)
+        return np.array([[0, 1], [1, 0], [1, 1]], np.int16)
+
+    table = FactorTable(Factor("a", (0, 1), "binary"), Factor("b", (0, 1), "binary"), rows=3, read=read)
+    assert len(table) == 3
+    assert table.names == ("a", "b")
+    assert repr(table) == "FactorTable(a, b, rows=3)"
+    assert not reads
+    assert table.labels([2, 0]).tolist() == [[1, 1], [0, 1]]
+    assert table.labels([1]).dtype == np.int64
+    assert len(reads) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([[0], [1]], "label table: expected 3 rows, received 2 rows"),
+        ([[0], [1], [2]], r"factor 'a': expected class ids in \[0, 1\]"),
+        ([[0.0], [1], [1]], "expected integer class ids"),
+    ],
+)
+def test_a_table_that_does_not_fit(content, message):
+    table = FactorTable(Factor("a", (0, 1), "binary"), rows=3, read=lambda: np.array(content))
+    with pytest.raises(InvalidInput, match=message):
+        table.labels([0])

@@ -1,0 +1,189 @@
+"""Files are whole or absent."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+
+import pytest
+
+from benchmark_data import DamagedFile, InvalidInput
+from benchmark_data.files import read_json, unwritable, write_json, written_atomically
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_appears_whole(tmp_path):
+    target = tmp_path / "deep" / "down" / "file.txt"
+    with written_atomically(target) as temporary:
+        assert temporary.parent == target.parent
+        assert not temporary.exists()
+        temporary.write_text("done")
+        assert not target.exists()
+    assert target.read_text() == "done"
+    assert names(target.parent) == ["file.txt"]
+
+
+def test_an_existing_file_is_replaced(tmp_path):
+    (tmp_path / "file").write_text("old")
+    with written_atomically(tmp_path / "file") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "file").read_text() == "new"
+
+
+def write(path, kind, error):
+    """Write half of something, then fail."""
+    with written_atomically(path) as temporary:
+        if kind == "file":
+            temporary.write_text("half")
+        elif kind == "folder":
+            (temporary / "inside").mkdir(parents=True)
+            (temporary / "inside" / "file").write_text("half")
+        raise error
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "nothing"])
+def test_failure_leaves_nothing(tmp_path, kind):
+    (tmp_path / "old").write_text("old")
+    for target in (tmp_path / "new", tmp_path / "old"):
+        with pytest.raises(RuntimeError, match="half-way"):
+            write(target, kind, RuntimeError("half-way"))
+    assert names(tmp_path) == ["old"]
+    assert (tmp_path / "old").read_text() == "old"
+
+
+def test_a_folder_appears_whole(tmp_path):
+    with written_atomically(tmp_path / "folder") as temporary:
+        (temporary / "inner").mkdir(parents=True)
+        (temporary / "inner" / "file").write_bytes(b"1")
+    assert names(tmp_path) == ["folder"]
+    assert (tmp_path / "folder" / "inner" / "file").read_bytes() == b"1"
+
+
+def test_an_existing_folder_is_not_replaced(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with (
+        pytest.raises(InvalidInput, match=r"expected a path that is free, received an existing folder\. Remove it"),
+        written_atomically(tmp_path / "folder"),
+    ):
+        raise AssertionError("the block must not run")
+    assert names(tmp_path) == ["folder"]
+
+
+def test_nothing_written_is_an_error(tmp_path):
+    with (
+        pytest.raises(InvalidInput, match="expected a place that can be written, received FileNotFoundError"),
+        written_atomically(tmp_path / "file"),
+    ):
+        pass
+    assert names(tmp_path) == []
+
+
+def test_a_file_stands_where_the_folder_should_be(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(InvalidInput, match=r"expected a place that can be written, received .*Error"),
+        written_atomically(tmp_path / "file" / "x") as temporary,
+    ):
+        temporary.write_text("1")
+
+
+@pytest.mark.skipif(os.access("/", os.W_OK), reason="this user may write anywhere")
+def test_a_folder_without_permission(tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    with pytest.raises(InvalidInput, match=r"received PermissionError: Permission denied\. Check the folder's perm"):
+        write_json(closed / "file", 1)
+    assert names(closed) == []
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no /proc here")
+def test_a_folder_that_refuses_even_root():
+    with pytest.raises(InvalidInput, match=r"/proc/file: expected a place that can be written, received \w+Error"):
+        write_json("/proc/file", 1)
+
+
+def test_a_full_disk(tmp_path):
+    error = OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(InvalidInput, match=r"received OSError: No space left on device.* free space") as caught:
+        write(tmp_path / "file", "file", error)
+    assert caught.value.__cause__ is error
+    assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_really_full_disk(tmp_path):
+    """/dev/full refuses every byte."""
+    with (
+        pytest.raises(InvalidInput, match="received OSError: No space left on device"),
+        written_atomically(tmp_path / "file"),
+        open("/dev/full", "w") as stream,
+    ):
+        stream.write("x" * 10_000)
+    assert names(tmp_path) == []
+
+
+def test_a_killed_process_leaves_nothing_under_the_final_name(tmp_path):
+    program = (
+        "import os, signal, sys\n"
+        "from benchmark_data.files import written_atomically\n"
+        "with written_atomically(sys.argv[1]) as temporary:\n"
+        "    temporary.write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "file")], check=False)
+    assert done.returncode == -9
+    left = names(tmp_path)
+    assert len(left) == 1
+    assert left[0].startswith(".file.")
+    assert left[0].endswith(".part")
+
+
+def test_json_goes_round_and_diffs_well(tmp_path):
+    value = {"b": [1, 2.5, None, True], "a": "é"}
+    write_json(tmp_path / "x.json", value)
+    assert read_json(tmp_path / "x.json") == value
+    text = (tmp_path / "x.json").read_bytes().decode("utf-8")
+    assert text.startswith('{\n  "a": "é",\n  "b": [\n')
+    assert text.endswith("}\n")
+
+
+@pytest.mark.parametrize("value", [float("nan"), {"x": [float("inf")]}])
+def test_json_holds_finite_numbers_only(tmp_path, value):
+    with pytest.raises(InvalidInput, match="expected finite numbers"):
+        write_json(tmp_path / "x.json", value)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "expected a JSON file, received No such file or directory"),
+        (b"", "expected valid JSON, received Expecting value"),
+        (b'{"a": 1', "expected valid JSON"),
+        (b"\xff\xfe", "expected valid JSON, received 'utf-8' codec can't decode"),
+        (b"[" * 100_000, "expected valid JSON"),
+    ],
+    ids=["missing", "empty", "cut", "not utf-8", "deep"],
+)
+def test_json_that_cannot_be_read(tmp_path, content, message):
+    if content is not None:
+        (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(DamagedFile, match=message):
+        read_json(tmp_path / "x.json")
+
+
+def test_a_folder_is_no_json(tmp_path):
+    with pytest.raises(DamagedFile, match="expected a JSON file, received Is a directory"):
+        read_json(tmp_path)
+
+
+def test_unwritable_names_path_and_reason(tmp_path):
+    error = unwritable(tmp_path / "x", OSError(errno.EROFS, "Read-only file system"))
+    assert str(error).startswith(
+        f"{tmp_path}/x: expected a place that can be written, received OSError: Read-only file"
+    )

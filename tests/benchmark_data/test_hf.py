@@ -1,0 +1,361 @@
+"""Hugging Face: loading, and published folders, which are read back with stock ``datasets``."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+import json
+import re
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from benchmark_data import DamagedFile, Rendered, card
+from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+
+datasets = pytest.importorskip("datasets")
+pq = pytest.importorskip("pyarrow.parquet")
+yaml = pytest.importorskip("yaml")
+
+from benchmark_data import hf  # noqa: E402  after the check that datasets is there
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    """Let a look-up on the Hub fail instead of reaching out."""
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+
+
+@pytest.fixture(scope="module")
+def published(tiny_family, tmp_path_factory):
+    """A folder with both configs of the family."""
+    folder = tmp_path_factory.mktemp("published")
+    with pytest.MonkeyPatch.context() as patch:  # the family is in no file that could be asked for its default
+        patch.setattr("benchmark_data.card.is_default", lambda dataset: dataset.config == tiny_family.default)
+        for dataset in tiny_family.configs.values():
+            hf.publish(dataset, folder)
+    return folder
+
+
+def hashes(folder):
+    return {
+        str(path.relative_to(folder)): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def check(records, dataset, rows):
+    """Compare records with rows of the dataset, pixel by pixel and factor by factor."""
+    records = list(records)
+    assert len(records) == len(rows)
+    values = dataset.values(rows).astype(np.float32)
+    for record, row, image, label, value in zip(
+        records, rows, dataset.images(rows), dataset.labels(rows), values, strict=True
+    ):
+        assert record["index"] == row
+        assert np.array_equal(np.asarray(record["image"]).reshape(image.shape), image)
+        for f, name in enumerate(dataset.space.names):
+            assert record[f"label_{name}"] == label[f]
+            assert record[f"value_{name}"] == value[f]
+        for name in dataset.extras:
+            assert np.array_equal(np.float32(record[f"extra_{name}"]), dataset.extra(name, [row])[0].astype(np.float32))
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_load(split, tiny_family, tmp_path):
+    dataset = tiny_family.configs["plus_1"]
+    loaded = hf.load_dataset(dataset, split=split, cache_dir=tmp_path)
+    assert isinstance(loaded, datasets.Dataset)
+    check(loaded, dataset, dataset.splits[split])
+    assert loaded.features["label_smiling"].names == ["no", "yes"]
+    assert loaded.info.license == "Apache-2.0"
+
+
+def test_load_slices_and_all_splits(tiny_family, tmp_path):
+    dataset = tiny_family.configs["plus_1"]
+    check(hf.load_dataset(dataset, split="train[2:4]+test[-1:]", cache_dir=tmp_path), dataset, [2, 3, 10])
+    assert {k: len(v) for k, v in hf.load_dataset(dataset, cache_dir=tmp_path).items()} == {"train": 8, "test": 3}
+
+
+def test_streaming_keeps_nothing(tiny_family, tmp_path):
+    dataset = tiny_family.configs["plus_1"]
+    streamed = hf.load_dataset(dataset, split="test", streaming=True, cache_dir=tmp_path)
+    assert isinstance(streamed, datasets.IterableDataset)
+    check(streamed, dataset, range(8, 11))
+    check(streamed.skip(1).take(1), dataset, [9])
+    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} <= {".lock"}
+    assert set(hf.load_dataset(dataset, streaming=True, cache_dir=tmp_path)) == {"train", "test"}
+
+
+def test_loading_by_name():
+    rows = [0, 1, 2]
+    for arguments in (("xysquares", "spacing_4"), ("xysquares/spacing_4",)):
+        streamed = hf.load_dataset(*arguments, split="train", streaming=True)
+        check(streamed.take(3), benchmark_data.load("xysquares/spacing_4"), rows)
+
+
+def test_the_cache_is_used_again_but_not_for_other_pixels(tiny_grid, tmp_path):
+    first = hf.load_dataset(tiny_grid, split="train", cache_dir=tmp_path).cache_files
+    assert hf.load_dataset(tiny_grid, split="train", cache_dir=tmp_path).cache_files == first
+    negative = dataclasses.replace(tiny_grid, source=Rendered(lambda labels: 255 - tiny_grid.source.render(labels)))
+    loaded = hf.load_dataset(negative, split="train", cache_dir=tmp_path)
+    check(loaded, negative, range(12))
+    assert loaded.cache_files != first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "split", "message"),
+    [
+        (("xysquares", "spacing_44"), "train", "config of xysquares: .* Did you mean 'spacing_4'"),
+        (("xysquare",), "train", "dataset: .* Did you mean 'xysquares'"),
+        (("xysquares",), "trian", "split of xysquares/spacing_8: expected one of train, received 'trian'.* 'train'"),
+        (("xysquares",), "train[:1%]+tset", "received 'tset'"),
+    ],
+)
+def test_wrong_names(arguments, split, message):
+    with pytest.raises(UnknownName, match=message):
+        hf.load_dataset(*arguments, split=split, streaming=True)
+
+
+def test_load_into_a_place_that_cannot_be_written(tiny_grid, tmp_path, disk_full):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidInput, match="place that can be written, received FileExistsError"):
+        hf.load_dataset(tiny_grid, split="train", cache_dir=tmp_path / "file")
+    disk_full(100)
+    with pytest.raises(InvalidInput, match="place that can be written, received OSError"):
+        hf.load_dataset(tiny_grid, split="train", cache_dir=tmp_path / "cache")
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("config", ["plus_1", "plus_2"])
+def test_a_published_folder_loads_without_our_code(config, streaming, published, tiny_family, tmp_path):
+    dataset = tiny_family.configs[config]
+    loaded = datasets.load_dataset(str(published), config, streaming=streaming, cache_dir=tmp_path)
+    assert set(loaded) == {"train", "test"}
+    for split, rows in dataset.splits.items():
+        check(loaded[split], dataset, rows)
+        assert loaded[split].features == hf.features(dataset)
+
+
+def test_the_default_config_needs_no_name(published, tiny_family, tmp_path):
+    loaded = datasets.load_dataset(str(published), split="test", cache_dir=tmp_path)
+    check(loaded, tiny_family.configs["plus_2"], range(8, 11))
+
+
+def test_the_default_is_the_familys():
+    defaults = [name for name in benchmark_data.configs("xysquares") if card.is_default(benchmark_data.load(name))]
+    assert defaults == ["xysquares/spacing_8"]
+
+
+def test_a_dataset_without_configs(tiny_grid, tmp_path):
+    hf.publish(tiny_grid, tmp_path / "published")
+    check(datasets.load_dataset(str(tmp_path / "published"), split="train", cache_dir=tmp_path), tiny_grid, range(12))
+
+
+def test_parquet_bears_the_features(published, tiny_family):
+    [path] = (published / "plus_1").glob("test-*.parquet")
+    assert path.name == "test-00000-of-00001.parquet"
+    assert datasets.Features.from_arrow_schema(pq.read_schema(path)) == hf.features(tiny_family.configs["plus_1"])
+
+
+def test_card(published, tiny_family):
+    text = (published / "README.md").read_text(encoding="utf-8")
+    head = yaml.safe_load(text.split("---\n")[1])
+    assert head["license"] == "apache-2.0"
+    assert [(c["config_name"], c.get("default", False)) for c in head["configs"]] == [
+        ("plus_1", False),
+        ("plus_2", True),
+    ]
+    assert [s["num_examples"] for s in head["dataset_info"][0]["splits"]] == [8, 3]
+    assert head["size_categories"] == ["n<1K"]
+    for dataset in tiny_family.configs.values():
+        full = dataset.digest(full=True)
+        for part in (dataset.description, full.pixels, full.factors, dataset.citation, "Row 3 is blurred."):
+            assert part in text
+    assert "| smiling | binary | 2 | no, yes |  |" in text
+    assert "| identity | categorical | 300 | 0, 1, 2, ..., 299 |  |" in text
+    for picture in re.findall(r"!\[.*?\]\((.*?)\)", text):
+        assert (published / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def test_evaluation_file(published):
+    content = yaml.safe_load((published / "eval.yaml").read_text())
+    assert content["tasks"] == [
+        {"id": "plus_1", "config": "plus_1", "split": "train"},
+        {"id": "plus_2", "config": "plus_2", "split": "train"},
+    ]
+
+
+def test_a_licence_unknown_to_the_hub_keeps_its_name(tiny_grid, tmp_path):
+    hf.publish(dataclasses.replace(tiny_grid, licence="Research only"), tmp_path)
+    head = yaml.safe_load((tmp_path / "README.md").read_text().split("---\n")[1])
+    assert (head["license"], head["license_name"]) == ("other", "Research only")
+
+
+def test_publishing_again_rewrites_nothing_that_is_whole(published, tiny_family, tmp_path):
+    dataset = tiny_family.configs["plus_1"]
+    before = hashes(published)
+    hf.publish(dataset, published)
+    after = hashes(published)
+    assert {k: v[0] for k, v in after.items()} == {k: v[0] for k, v in before.items()}
+    assert [k for k in after if after[k] == before[k] and k.startswith("plus_1/t")] != []
+    hf.publish(dataset, tmp_path)
+    assert {k: v[0] for k, v in hashes(tmp_path / "plus_1").items()} == {
+        k: v[0] for k, v in hashes(published / "plus_1").items()
+    }
+
+
+@pytest.mark.parametrize("harm", ["missing", "cut", "other"])
+def test_a_shard_that_is_not_whole_is_written_again(harm, tiny_family, tmp_path):
+    dataset = tiny_family.configs["plus_1"]
+    hf.publish(dataset, tmp_path)
+    before = {k: v[0] for k, v in hashes(tmp_path).items()}
+    shard = tmp_path / "plus_1/train-00000-of-00001.parquet"
+    if harm == "missing":
+        shard.unlink()
+    elif harm == "cut":
+        shard.write_bytes(shard.read_bytes()[:-20])
+    else:
+        changed = dataclasses.replace(tiny_family.configs["plus_2"], config="plus_1", version="1.0.0")
+        hf.publish(changed, tmp_path)
+        assert {k: v[0] for k, v in hashes(tmp_path).items()} != before
+    hf.publish(dataset, tmp_path)
+    assert {k: v[0] for k, v in hashes(tmp_path).items()} == before
+
+
+def test_progress_counts_every_row_written_and_hashed(tiny_family, tmp_path):
+    counted = []
+    hf.publish(tiny_family.configs["plus_1"], tmp_path, progress=counted.append)
+    assert sum(counted) == 2 * 11
+
+
+def test_a_licence_that_forbids_copies_blocks(tiny_grid, tmp_path):
+    closed = dataclasses.replace(tiny_grid, redistributable=False, licence="non-commercial research")
+    with pytest.raises(InvalidInput, match="licence that allows to pass on copies, received non-commercial research"):
+        hf.publish(closed, tmp_path / "never")
+    assert not (tmp_path / "never").exists()
+
+
+def test_shards_of_an_earlier_cut_are_removed(tiny_grid, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("benchmark_data.encoding.SHARD", 4 * 35)
+        hf.publish(tiny_grid, tmp_path)
+    hf.publish(tiny_grid, tmp_path)
+    assert [path.name for path in tmp_path.rglob("*.parquet")] == ["train-00000-of-00001.parquet"]
+
+
+def test_a_killed_publication_goes_on_where_it_was(tmp_path, monkeypatch):
+    script = f"""
+import dataclasses, time
+from benchmark_data import Rendered, encoding, hf
+{inspect.getsource(tiny_corner)}
+corner = tiny_corner()
+encoding.SHARD, encoding.joblib.cpu_count = 8 * 64 * 64 * 3, lambda: 1
+def slowly(labels):
+    time.sleep(0.2 if len(labels) == 8 else 0)
+    return corner.source.render(labels)
+hf.publish(dataclasses.replace(corner, source=Rendered(slowly)), {str(tmp_path / "killed")!r})
+"""
+    with subprocess.Popen([sys.executable, "-c", script]) as process:
+        while len(list(tmp_path.glob("killed/default/*.parquet"))) < 2 and process.poll() is None:
+            time.sleep(0.01)
+        process.kill()
+    shards = {path: path.stat().st_mtime_ns for path in tmp_path.glob("killed/default/*.parquet")}
+    assert 2 <= len(shards) < 8
+    assert not (tmp_path / "killed/README.md").exists()
+    (tmp_path / "killed/default/.train.part").write_bytes(b"half")
+    monkeypatch.setattr("benchmark_data.encoding.SHARD", 8 * 64 * 64 * 3)
+    for folder in ("killed", "whole"):
+        hf.publish(tiny_corner(), tmp_path / folder)
+    assert {path: path.stat().st_mtime_ns for path in shards} == shards
+    assert {k: v[0] for k, v in hashes(tmp_path / "killed").items()} == {
+        k: v[0] for k, v in hashes(tmp_path / "whole").items()
+    }
+
+
+def tiny_corner():
+    """Give a corner of XYSquares' grid: 64 images. The source of this function runs in a process of its own, too."""
+    import dataclasses
+
+    import benchmark_data
+    from benchmark_data import Factor, FactorSpace
+
+    xysquares = benchmark_data.load("xysquares/spacing_4")
+    space = FactorSpace(*(Factor(f.name, f.values[:2]) for f in xysquares.space.factors))
+    return dataclasses.replace(xysquares, name="tiny_corner", config="", space=space, splits={})
+
+
+def test_a_config_whose_files_are_gone_is_named(tiny_family, tmp_path):
+    hf.publish(tiny_family.configs["plus_1"], tmp_path)
+    (tmp_path / "plus_1/train-00000-of-00001.parquet").unlink()
+    with pytest.raises(DamagedFile, match=r"plus_1/train-\*-of-00001.parquet, received no such file"):
+        hf.publish(tiny_family.configs["plus_2"], tmp_path)
+
+
+def test_two_datasets_do_not_share_a_folder(published, tiny_grid):
+    with pytest.raises(InvalidInput, match="an empty folder or one of tiny_grid, received a folder of tiny_family"):
+        hf.publish(tiny_grid, published)
+
+
+def test_a_damaged_record_is_named(tiny_grid, tmp_path):
+    (tmp_path / "default").mkdir()
+    (tmp_path / "default/offaxis.json").write_text("{")
+    with pytest.raises(DamagedFile, match=r"offaxis\.json: expected valid JSON"):
+        hf.publish(tiny_grid, tmp_path)
+
+
+def test_publish_to_a_place_that_cannot_be_written(tiny_grid, tmp_path, disk_full):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidInput, match="place that can be written, received NotADirectoryError"):
+        hf.publish(tiny_grid, tmp_path / "file")
+    disk_full(300)
+    with pytest.raises(InvalidInput, match=r"parquet: expected a place that can be written, received OSError"):
+        hf.publish(tiny_grid, tmp_path / "folder")
+    assert not [path for path in (tmp_path / "folder").rglob("*") if path.is_file()]
+
+
+def test_several_shards_from_worker_processes(tiny_grid, tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmark_data.encoding.SHARD", 4 * 35)
+    monkeypatch.setattr("benchmark_data.hf.ROW_GROUP", 2 * 35)
+    monkeypatch.setattr("joblib.cpu_count", lambda: 2)
+    hf.publish(tiny_grid, tmp_path / "published")
+    assert len(list((tmp_path / "published/default").glob("train-*-of-00003.parquet"))) == 3
+    loaded = datasets.load_dataset(str(tmp_path / "published"), split="train", cache_dir=tmp_path)
+    check(loaded, tiny_grid, range(12))
+    check(hf.load_dataset(tiny_grid, split="train", cache_dir=tmp_path / "direct"), tiny_grid, range(12))
+    check(hf.load_dataset(tiny_grid, split="train", streaming=True), tiny_grid, range(12))
+
+
+def test_records_of_a_config_are_json_numbers(published):
+    made = json.loads((published / "plus_1" / card.RECORD).read_text())
+    assert made["schema"] == 1
+    assert made["factors"][1]["values"][-1] == 299
+    assert made["extras"] == {"rotation": "rotation matrix", "landmark": "x and y, px"}
+
+
+def test_every_dataset_has_a_schema_and_a_record():
+    for name in benchmark_data.names():
+        dataset = benchmark_data.load(name)
+        schema = hf.features(dataset)
+        assert set(schema) >= {"image", "index", *(f"label_{factor}" for factor in dataset.space.names)}
+        assert [schema[f"label_{f.name}"].names for f in dataset.space.factors] == [
+            list(f.labels) for f in dataset.space.factors
+        ]
+        json.dumps(card.record(dataset, splits=[], digests={}), allow_nan=False)
+
+
+@pytest.mark.parametrize("package", ["datasets", "pyarrow"])
+def test_missing_package(package, monkeypatch):
+    monkeypatch.delitem(sys.modules, "benchmark_data.hf")
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf"the package {package}, .*pip install 'offaxis\[hf\]'"):
+        import benchmark_data.hf  # noqa: F401

@@ -1,0 +1,200 @@
+"""Ray in place of local workers: the same bytes, the user's own errors, and a node that dies half-way."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+import threading
+import time
+
+import pytest
+
+from benchmark_data import InvalidInput, MissingExtra, Rendered, cli, encoding, hf
+from benchmark_data import tfds as builders
+from benchmark_data.verify import verify
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'offaxis[cluster]'")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster on this machine, of one node with one core. A node that dies is missed after some ten seconds."""
+    from ray.cluster_utils import Cluster
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    missed = {
+        "health_check_initial_delay_ms": 1000,
+        "health_check_period_ms": 1000,
+        "health_check_failure_threshold": 10,
+    }
+    node = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 10**8, "_system_config": missed}
+    made = Cluster(initialize_head=True, head_node_args=node)
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture
+def small_shards(monkeypatch):
+    """Cut datasets into shards of one image, and let local runs use one process."""
+    monkeypatch.setattr(encoding, "SHARD", 1)
+    monkeypatch.setattr(encoding.joblib, "cpu_count", lambda: 1)
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def where(number):
+    import os
+
+    import ray
+
+    return number, ray.get_runtime_context().get_node_id(), os.getpid()
+
+
+def local(function):
+    """Give a function that travels to the nodes by value: they cannot import this module."""
+    function.__module__ = "__main__"
+    return function
+
+
+def test_tasks_run_on_the_cluster_and_results_keep_their_order(cluster):
+    with encoding.on_ray(cluster.address):
+        head = ray.get_runtime_context().get_node_id()
+        results = list(encoding.in_parallel(local(where), [(i,) for i in range(6)], None))
+    assert [number for number, *_ in results] == list(range(6))
+    assert {node for _, node, _ in results} == {head}
+    assert os.getpid() not in {process for *_, process in results}
+    assert not ray.is_initialized()
+
+
+def test_an_error_on_a_node_is_the_users_own(cluster):
+    def refuse(number):
+        if number == 2:
+            raise InvalidInput("number", expected="another one", received="2", remedy="Choose.")
+        return number
+
+    with encoding.on_ray(cluster.address):
+        results = encoding.in_parallel(refuse, [(i,) for i in range(4)], None)
+        assert [next(results), next(results)] == [0, 1]
+        with pytest.raises(InvalidInput, match=r"^number: expected another one, received 2\. Choose\.$"):
+            next(results)
+
+
+def test_a_connection_that_is_there_is_used_and_kept(cluster):
+    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+    try:
+        with encoding.on_ray("auto"):
+            assert [n for n, *_ in encoding.in_parallel(local(where), [(1,), (2,)], None)] == [1, 2]
+        assert ray.is_initialized()
+    finally:
+        ray.shutdown()
+
+
+def test_building_and_verifying_give_the_bytes_of_a_local_run(cluster, tiny_grid, small_shards, tmp_path):
+    builders.builder_class(tiny_grid)
+    builders.build(tiny_grid, tmp_path / "local")
+    with encoding.on_ray(cluster.address):
+        builders.build(tiny_grid, tmp_path / "ray")
+        findings = verify(tiny_grid, [("tfds", tmp_path / "ray")], full=True)
+    expected = contents(tmp_path / "local")
+    assert len(expected) > 12
+    assert contents(tmp_path / "ray") == expected
+    assert [finding.problem for finding in findings] == ["", ""]
+    assert findings == [
+        finding._replace(copy=finding.copy.replace("local", "ray"))
+        for finding in verify(tiny_grid, [("tfds", tmp_path / "local")], full=True)
+    ]
+
+
+def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny_grid, small_shards, tmp_path):
+    hf.publish(tiny_grid, tmp_path / "local")
+    second = cluster.add_node(num_cpus=1, object_store_memory=10**8)
+    doomed, begun = second.node_id, tmp_path / "begun"
+    render = tiny_grid.source.render
+
+    def slowly(labels):
+        import time
+
+        import ray
+
+        row = int(labels[0] @ [4, 1])
+        if len(labels) == 1 and row >= 3 and ray.is_initialized():
+            if ray.get_runtime_context().get_node_id() == doomed:
+                begun.write_text(str(row))
+                time.sleep(600)  # until the node is killed
+            until = time.monotonic() + 60
+            while not begun.exists() and time.monotonic() < until:
+                time.sleep(0.01)
+        return render(labels)
+
+    def kill():
+        until = time.monotonic() + 90
+        while not begun.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        cluster.remove_node(second, allow_graceful=False)
+
+    killer = threading.Thread(target=kill)
+    with encoding.on_ray(cluster.address):
+        assert len({node["NodeID"] for node in ray.nodes() if node["Alive"]}) == 2
+        # Both nodes have a worker and have done some of this before one of them dies.
+        seen = set()
+        while len(seen) < 2:
+            seen |= {node for _, node, _ in encoding.in_parallel(local(where), [(i,) for i in range(4)], None)}
+        assert doomed in seen
+        killer.start()
+        hf.publish(dataclasses.replace(tiny_grid, source=Rendered(slowly)), tmp_path / "ray")
+        killer.join()
+        assert doomed not in {node["NodeID"] for node in ray.nodes() if node["Alive"]}
+    assert int(begun.read_text()) >= 3, "the node died while it wrote this shard"
+    expected = contents(tmp_path / "local")
+    assert len([name for name in expected if name.endswith(".parquet")]) == 12
+    assert contents(tmp_path / "ray") == expected
+
+
+def command(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr("sys.argv", ["offaxis-data", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    return (stopped.value.code, *capsys.readouterr())
+
+
+def test_a_ray_of_ones_own(monkeypatch, capsys):
+    _, here, _ = command(monkeypatch, capsys, "verify", "sprites2d")
+    code, there, _ = command(monkeypatch, capsys, "verify", "sprites2d", "--ray", "local")
+    assert code == 0
+    assert " ok" in there
+    assert there == here
+    assert not ray.is_initialized()
+
+
+def test_no_cluster_at_the_address(monkeypatch, capsys, tmp_path):
+    message = "error: --ray: expected local, or the address of a cluster that runs, received nowhere. Start one with"
+    for arguments in (
+        ["build", "xysquares"],
+        ["publish", "xysquares", "--to", tmp_path / "x"],
+        ["verify", "xysquares"],
+    ):
+        code, out, err = command(monkeypatch, capsys, *arguments, "--ray", "nowhere")
+        assert (code, out) == (2, "")
+        assert message in err
+    assert not list(tmp_path.glob("x"))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "127.0.0.1:x", "x:y:z", "127.0.0.1"])
+def test_an_address_that_does_not_answer(address):
+    with (
+        pytest.raises(InvalidInput, match=f"--ray: expected local, or .*, received {address}"),
+        encoding.on_ray(address),
+    ):
+        pass
+
+
+def test_without_ray(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    missing = r"--ray: expected the package ray.*pip install 'offaxis\[cluster\]'"
+    with pytest.raises(MissingExtra, match=missing), encoding.on_ray("local"):
+        pass
+    with encoding.on_ray(None):
+        assert list(encoding.in_parallel(abs, [(-1,), (2,)], 1)) == [1, 2]

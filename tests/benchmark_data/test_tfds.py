@@ -1,0 +1,246 @@
+"""TFDS builders: what they build is read back with stock TFDS and compared with the dataset."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from benchmark_data import Rendered
+from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+
+tfds = pytest.importorskip("tensorflow_datasets")
+
+from benchmark_data import tfds as provider  # noqa: E402  after the check that TFDS is there
+
+
+@pytest.fixture(scope="module")
+def builders(tiny_grid, tiny_family):
+    """The registered builders of the two tiny datasets."""
+    return {"tiny_grid": provider.builder_class(tiny_grid), "tiny_family": provider.builder_class(tiny_family)}
+
+
+@pytest.fixture(scope="module")
+def data_dir(builders, tmp_path_factory):
+    """A data_dir in which the grid and the default config of the family are built."""
+    folder = tmp_path_factory.mktemp("tfds")
+    builders["tiny_grid"](data_dir=folder).download_and_prepare()
+    builders["tiny_family"](data_dir=folder).download_and_prepare()
+    return folder
+
+
+def hashes(folder):
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def check(records, dataset, rows):
+    """Compare records with rows of the dataset, pixel by pixel and factor by factor."""
+    records = list(records)
+    assert len(records) == len(rows)
+    values = dataset.values(rows).astype(np.float32)
+    for record, row, image, label, value in zip(
+        records, rows, dataset.images(rows), dataset.labels(rows), values, strict=True
+    ):
+        assert record["index"] == row
+        assert record["image"].dtype == np.uint8
+        assert np.array_equal(record["image"], image)
+        assert np.array_equal(record["factors"], label)
+        for f, name in enumerate(dataset.space.names):
+            assert record[f"label_{name}"] == label[f]
+            assert record[f"value_{name}"] == value[f]
+        for name in dataset.extras:
+            extra = dataset.extra(name, [row])[0]
+            assert np.array_equal(record[f"extra_{name}"], extra.astype(record[f"extra_{name}"].dtype))
+
+
+def test_every_dataset_is_registered():
+    assert {f"offaxis_{name}" for name in benchmark_data.names()} <= set(tfds.list_builders())
+    for name in benchmark_data.names():
+        configs = tfds.builder_cls(f"offaxis_{name}").builder_configs
+        assert [f"{name}/{config}" for config in configs] or [name] == list(benchmark_data.configs(name))
+
+
+def test_load_gives_the_rows_in_order(data_dir, tiny_grid):
+    check(tfds.as_numpy(tfds.load("offaxis_tiny_grid", split="train", data_dir=data_dir)), tiny_grid, range(12))
+
+
+@pytest.mark.parametrize(
+    ("split", "rows"),
+    [
+        ("train[:25%]", range(2)),
+        ("train[3:6]", range(3, 6)),
+        ("train[-2:]", range(6, 8)),
+        ("test", range(8, 11)),
+        ("test[1:]+train[:1]", [9, 10, 0]),
+    ],
+)
+def test_slices_and_several_splits(split, rows, data_dir, tiny_family):
+    dataset = tiny_family.configs["plus_2"]
+    check(tfds.as_numpy(tfds.load("offaxis_tiny_family/plus_2", split=split, data_dir=data_dir)), dataset, rows)
+    source = tfds.data_source("offaxis_tiny_family/plus_2", split=split, data_dir=data_dir)
+    check([source[i] for i in range(len(source))], dataset, rows)
+
+
+def test_random_access(data_dir, tiny_grid):
+    source = tfds.data_source("offaxis_tiny_grid", split="train", data_dir=data_dir)
+    order = [7, 0, 11, 7]
+    check(source.__getitems__(order), tiny_grid, order)
+
+
+def test_default_config_is_the_familys(builders, data_dir):
+    assert builders["tiny_family"](data_dir=data_dir).builder_config.name == "plus_2"
+
+
+def test_as_supervised_gives_image_and_all_class_ids(data_dir, tiny_grid):
+    pairs = tfds.load("offaxis_tiny_grid", split="train", data_dir=data_dir, as_supervised=True)
+    images, factors = zip(*tfds.as_numpy(pairs), strict=True)
+    assert np.array_equal(images, tiny_grid.images(range(12)))
+    assert np.array_equal(factors, tiny_grid.labels(range(12)))
+    assert factors[0].dtype == np.int64
+
+
+def test_info_tells_what_is_known(data_dir, tiny_family):
+    dataset = tiny_family.configs["plus_2"]
+    info = tfds.builder("offaxis_tiny_family/plus_2", data_dir=data_dir).info
+    assert info.version == dataset.version
+    assert info.description.startswith("Noise plus 2.")
+    assert "Row 3 is blurred." in info.description
+    assert (info.citation, info.homepage) == (dataset.citation, dataset.homepage)
+    assert info.redistribution_info.license == "Apache-2.0"
+    assert {name: split.num_examples for name, split in info.splits.items()} == {"train": 8, "test": 3}
+    assert info.features["label_smiling"].names == ["no", "yes"]
+    assert [(f["name"], f["size"]) for f in info.metadata["factors"]] == [("smiling", 2), ("identity", 300)]
+    assert info.metadata["digest"] == dataset.digest()._asdict()
+    assert info.disable_shuffling
+
+
+def test_files_are_read_without_our_code(data_dir, tiny_grid):
+    script = f"""
+import sys, tensorflow_datasets as tfds
+builder = tfds.builder_from_directory({str(data_dir / "offaxis_tiny_grid/1.2.3")!r})
+source = builder.as_data_source(split="train")
+print(len(source), source[5]["image"].sum(), source[5]["label_angle"], "benchmark_data" in sys.modules)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["12", str(tiny_grid.images([5]).sum()), "1", "False"]
+
+
+@pytest.mark.parametrize("file_format", ["tfrecord", "parquet"])
+def test_other_file_formats(file_format, builders, tmp_path, tiny_grid):
+    builder = builders["tiny_grid"](data_dir=tmp_path, file_format=file_format)
+    builder.download_and_prepare()
+    assert list(Path(builder.data_dir).glob(f"*.{file_format}*"))
+    check(tfds.as_numpy(builder.as_dataset(split="train")), tiny_grid, range(12))
+    again = builders["tiny_grid"](data_dir=tmp_path)
+    assert again.info.file_format.value == file_format
+
+
+def test_same_files_every_time_from_any_number_of_processes(builders, tmp_path, monkeypatch, tiny_family):
+    several = tfds.download.DownloadConfig(num_shards=3)
+    for folder, cores in (("a", 1), ("b", 3)):
+        monkeypatch.setattr("joblib.cpu_count", lambda cores=cores: cores)
+        builder = builders["tiny_family"](data_dir=tmp_path / folder)
+        builder.download_and_prepare(download_config=several)
+        assert builder.info.splits["train"].shard_lengths == [2, 3, 3]
+    assert hashes(tmp_path / "a") == hashes(tmp_path / "b")
+    check(tfds.as_numpy(builder.as_dataset(split="train")), tiny_family.configs["plus_2"], range(8))
+
+
+def test_a_build_that_fails_leaves_nothing(tmp_path, tiny_grid):
+    def breaks(labels):
+        if (labels == [2, 3]).all(axis=1).any() and len(labels) < 12:
+            raise ZeroDivisionError("in the renderer")
+        return tiny_grid.source.render(labels)
+
+    broken = dataclasses.replace(tiny_grid, name="tiny_broken", source=Rendered(breaks))
+    broken = dataclasses.replace(broken, splits={"train": range(6), "test": range(6, 12)})
+    builder = provider.builder_class(broken)(data_dir=tmp_path)
+    with pytest.raises(ZeroDivisionError, match="in the renderer"):
+        builder.download_and_prepare()
+    assert not list(tmp_path.rglob("*.array_record*"))
+    assert not builders_folder(tmp_path, "tiny_broken").exists()
+
+
+def builders_folder(data_dir, name):
+    return data_dir / f"offaxis_{name}" / "1.2.3"
+
+
+@pytest.mark.parametrize("file_format", ["array_record", "tfrecord"])
+def test_full_disk(file_format, builders, tmp_path, disk_full):
+    builder = builders["tiny_grid"](data_dir=tmp_path, file_format=file_format)
+    disk_full(1000)
+    with pytest.raises(InvalidInput, match=r"place that can be written, received OSError: .*File too large"):
+        builder.download_and_prepare()
+    assert not builders_folder(tmp_path, "tiny_grid").exists()
+    assert not list(tmp_path.rglob("*incomplete*"))
+
+
+def test_unwritable_folder(builders, tmp_path):
+    (tmp_path / "file").write_text("")
+    builder = builders["tiny_grid"](data_dir=tmp_path / "file")
+    with pytest.raises(InvalidInput, match="place that can be written, received NotADirectoryError"):
+        builder.download_and_prepare()
+
+
+def test_wrong_config_names_the_near_match(builders, tmp_path):
+    with pytest.raises(UnknownName, match=r"received 'plus_3'\. Did you mean 'plus_"):
+        builders["tiny_family"](config="plus_3", data_dir=tmp_path)
+    with pytest.raises(
+        RuntimeError, match=r"received 'plus_3'\. Did you mean 'plus_"
+    ):  # tfds.load wraps every error so
+        tfds.load("offaxis_tiny_family/plus_3", data_dir=tmp_path)
+
+
+def test_build_says_where_the_files_are(builders, tmp_path, tiny_family):
+    dataset = tiny_family.configs["plus_1"]
+    path = provider.build(dataset, tmp_path)
+    assert path == tmp_path / "offaxis_tiny_family/plus_1/2.0.1"
+    check(tfds.data_source("offaxis_tiny_family/plus_1", split="train", data_dir=tmp_path), dataset, range(8))
+    assert provider.build(dataset, tmp_path) == path
+    with pytest.raises(InvalidInput, match="free place, or files in tfrecord, received files in array_record"):
+        provider.build(dataset, tmp_path, file_format="tfrecord")
+    with pytest.raises(UnknownName, match=r"file format: .* Did you mean 'tfrecord'"):
+        provider.build(dataset, tmp_path, file_format="tfrecords")
+
+
+def test_tfds_command_line(tmp_path):
+    """``tfds build --imports``. The command imports two packages on starting that a build does not use: stubs do."""
+    for package in ("apache_beam", "mlcroissant"):
+        (tmp_path / f"{package}.py").write_text("def __getattr__(name): return type(name, (), {})")
+    script = f"""
+import dataclasses, sys
+sys.path.insert(0, {str(tmp_path)!r})
+import benchmark_data
+from benchmark_data import FactorSpace, Factor
+from benchmark_data.datasets import xysquares
+small = FactorSpace(*(Factor(f.name, f.values[:2]) for f in xysquares.SPACE.factors))
+xysquares.DATASET = benchmark_data.Family(
+    *(dataclasses.replace(d, space=small, splits={{}}) for d in xysquares.DATASET.configs.values()), default="spacing_8"
+)
+from tensorflow_datasets.scripts.cli import main
+sys.argv[1:] = "build --imports benchmark_data.tfds offaxis_xysquares/spacing_4 --data_dir {tmp_path}".split()
+main.launch_cli()
+"""
+    subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    builder = tfds.builder_from_directory(tmp_path / "offaxis_xysquares/spacing_4/1.0.0")
+    assert builder.info.splits["train"].num_examples == 64
+
+
+@pytest.mark.parametrize("package", ["tensorflow_datasets", "array_record"])
+def test_missing_package(package, monkeypatch):
+    monkeypatch.delitem(sys.modules, "benchmark_data.tfds")
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf"the package {package}, .*pip install 'offaxis\[tfds\]'"):
+        import benchmark_data.tfds  # noqa: F401

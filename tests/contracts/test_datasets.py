@@ -1,0 +1,271 @@
+"""Every dataset keeps the contract of `benchmark_data.Dataset`: a new file is tested before its author writes a test.
+
+What needs pixels runs on the datasets that can give them at once: the rendered ones, and any archive that happens to be
+prepared on this machine. `Dataset.prepared` says which.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from benchmark_data import Dataset, Factor, FactorSpace, InvalidInput, Unavailable, draws, pairs
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "digests.json"
+ALL = {
+    full_name: benchmark_data.load(full_name)
+    for name in benchmark_data.names()
+    for full_name in benchmark_data.configs(name)
+}
+READY = {name: dataset for name, dataset in ALL.items() if dataset.prepared}
+NOT_READY = {name: dataset for name, dataset in ALL.items() if not dataset.prepared}
+
+every = pytest.mark.parametrize("dataset", ALL.values(), ids=ALL)
+ready = pytest.mark.parametrize("dataset", READY.values(), ids=READY)
+
+
+def some_rows(dataset: Dataset, count: int = 24) -> np.ndarray:
+    """Random rows, with the first and the last, in no order."""
+    return np.concatenate([draws.permutation(8, len(dataset))[:count], [len(dataset) - 1, 0]])
+
+
+def test_there_is_something_to_test():
+    assert {"xysquares/spacing_1", "xysquares/spacing_8", "sprites2d"} <= set(READY)
+    assert "dsprites" in ALL
+
+
+@pytest.mark.parametrize("name", benchmark_data.names())
+def test_the_file_name_is_the_name(name):
+    for full_name in benchmark_data.configs(name):
+        dataset = benchmark_data.load(full_name)
+        assert dataset.name == name
+        assert dataset.id == full_name
+    assert benchmark_data.load(name).id in benchmark_data.configs(name)
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
+
+
+@every
+def test_parameters_find_the_config(dataset):
+    if dataset.config:
+        assert benchmark_data.load(dataset.name, **dataset.parameters) is dataset
+        assert re.fullmatch(r"[a-z0-9][a-z0-9_]*", dataset.config)
+
+
+@every
+def test_metadata_is_filled(dataset):
+    assert re.fullmatch(r"\d+\.\d+\.\d+", dataset.version)
+    assert dataset.licence.strip()
+    assert dataset.homepage.startswith("http")
+    assert len(dataset.description) > 60
+    assert dataset.description.endswith((".", "!", ")"))
+    assert re.match(r"@\w+\{\w+,", dataset.citation)
+    assert dataset.citation.count("{") == dataset.citation.count("}")
+    assert "year" in dataset.citation
+    assert all(len(defect) > 20 and defect.endswith(".") for defect in dataset.defects)
+
+
+@every
+def test_image_shape(dataset):
+    height, width, channels = dataset.image_shape
+    assert min(height, width) >= 16
+    assert channels in (1, 2, 3)
+
+
+@every
+def test_factors(dataset):
+    space = dataset.space
+    assert len(set(space.names)) == len(space.names) == len(space.factors)
+    for factor in space.factors:
+        assert re.fullmatch(r"\w+", factor.name)
+        assert len(factor.values) == len(factor.labels) == factor.size
+        assert len(set(factor.values)) == factor.size
+        # Of a transfer pair, a factor of one side has a last class without a value for the rows of the other.
+        assert all(
+            math.isfinite(value) or (value is factor.values[-1] and label == pairs.DOES_NOT_APPLY)
+            for value, label in zip(factor.values, factor.labels, strict=True)
+        )
+        if factor.kind in ("ordinal", "cyclic"):
+            assert list(factor.values) == sorted(factor.values), factor.name
+        if factor.kind == "binary":
+            assert factor.size == 2
+    if isinstance(space, FactorSpace):
+        assert len(dataset) == math.prod(space.sizes)
+
+
+@every
+def test_splits_hold_every_row_once(dataset):
+    ranges = sorted(dataset.splits.values(), key=lambda rows: rows.start)
+    assert sum(map(len, ranges)) == len(dataset)
+    assert [rows.start for rows in ranges] == [0, *(rows.stop for rows in ranges[:-1])]
+    assert all(rows.step == 1 for rows in ranges)
+    assert all(re.fullmatch(r"[a-z_]+", split) for split in dataset.splits)
+
+
+@every
+def test_repr_names_it_and_is_one_line(dataset):
+    assert repr(dataset).startswith(f"<Dataset {dataset.id} {dataset.version}: {len(dataset)} images")
+    assert "\n" not in repr(dataset)
+
+
+@pytest.mark.skipif(not NOT_READY, reason="every archive is prepared on this machine")
+@pytest.mark.parametrize("dataset", NOT_READY.values(), ids=NOT_READY)
+def test_what_is_not_here_says_how_to_get_it(dataset):
+    with pytest.raises(Unavailable, match=r"expected a prepared dataset.* Run: offaxis-data prepare"):
+        dataset.images([0])
+
+
+@ready
+def test_images(dataset):
+    rows = some_rows(dataset)
+    images = dataset.images(rows)
+    assert images.dtype == np.uint8
+    assert images.shape == (len(rows), *dataset.image_shape)
+    assert images.flags.c_contiguous
+    assert len(np.unique(images.reshape(len(rows), -1), axis=0)) > 2
+    assert images.any(axis=(1, 2, 3)).all()
+
+
+@ready
+def test_the_same_rows_give_the_same_images_in_any_order(dataset):
+    rows = some_rows(dataset)
+    images = dataset.images(rows)
+    order = draws.permutation(3, len(rows))
+    assert np.array_equal(dataset.images(rows), images)
+    assert np.array_equal(dataset.images(rows[order]), images[order])
+    assert np.array_equal(dataset.images(rows[5:6]), images[5:6])
+    assert np.array_equal(dataset.images([rows[3]] * 2), images[[3, 3]])
+
+
+@ready
+def test_images_are_the_callers_own(dataset):
+    before = dataset.images([0])
+    changed = dataset.images([0])
+    changed[:] = 255 - changed
+    assert np.array_equal(dataset.images([0]), before)
+
+
+@ready
+def test_any_integers_select_rows(dataset):
+    expected = dataset.images([0, 1])
+    for rows in ((0, 1), range(2), np.array([0, 1], np.uint8), np.array([0, 1], np.int32)):
+        assert np.array_equal(dataset.images(rows), expected)
+
+
+@ready
+def test_labels(dataset):
+    rows = some_rows(dataset)
+    labels = dataset.labels(rows)
+    assert labels.dtype == np.int64
+    assert labels.shape == (len(rows), len(dataset.space.factors))
+    assert (labels >= 0).all()
+    assert (labels < dataset.space.sizes).all()
+    values = dataset.values(rows)
+    assert values.dtype == np.float64
+    for column, factor in enumerate(dataset.space.factors):
+        assert np.array_equal(values[:, column], [factor.values[label] for label in labels[:, column]], equal_nan=True)
+
+
+@ready
+def test_labels_round_trip_through_the_grid(dataset):
+    if isinstance(dataset.space, FactorSpace):
+        rows = some_rows(dataset)
+        assert np.array_equal(dataset.space.index(dataset.labels(rows)), rows)
+        assert dataset.labels([1])[0, -1] == 1, "the last factor varies fastest"
+        assert dataset.labels([len(dataset) - 1])[0].tolist() == [size - 1 for size in dataset.space.sizes]
+
+
+@ready
+def test_every_factor_shows(dataset):
+    """Along each factor some image differs from the first: no factor is dead."""
+    if isinstance(dataset.space, FactorSpace):
+        for name in dataset.space.names:
+            images = dataset.images(dataset.space.traverse(len(dataset) // 3, name))
+            assert (images != images[:1]).any(), name
+
+
+@every
+@pytest.mark.parametrize("ask", ["images", "labels", "values"])
+def test_bad_selections(dataset, ask):
+    give = getattr(dataset, ask)
+    name = re.escape(f"rows of {dataset.id}: expected ")
+    with pytest.raises(InvalidInput, match=name + "at least one row, received an empty selection"):
+        give([])
+    with pytest.raises(InvalidInput, match=name + r"integers of shape \(n,\), received float64 of shape \(1,\)"):
+        give([0.0])
+    with pytest.raises(InvalidInput, match=name + r"integers of shape \(n,\), received int64 of shape \(\)"):
+        give(0)
+    with pytest.raises(InvalidInput, match=name + r"integers of shape \(n,\), received bool of shape \(2,\)"):
+        give([True, False])
+    if len(dataset):
+        with pytest.raises(
+            InvalidInput, match=name + rf"rows in \[0, {len(dataset) - 1}\], received rows in \[-1, 0\]"
+        ):
+            give([0, -1])
+        with pytest.raises(
+            InvalidInput, match=name + rf"rows in \[0, {len(dataset) - 1}\], received rows in \[0, {len(dataset)}\]"
+        ):
+            give([0, len(dataset)])
+
+
+@ready
+def test_batches_of_any_size_are_the_images(dataset):
+    rows = some_rows(dataset)
+    expected = dataset.images(rows)
+    for size in (5, 24, 1000):
+        batches = list(dataset.batches(rows, size=size))
+        assert max(len(batch) for batch, _ in batches) <= size
+        assert np.array_equal(np.concatenate([batch for batch, _ in batches]), rows)
+        assert np.array_equal(np.concatenate([images for _, images in batches]), expected)
+
+
+@ready
+def test_quick_digest_is_the_hash_of_the_pixels_whatever_the_batches(dataset):
+    rows = dataset.quick_rows()
+    assert len(rows) == len(set(rows.tolist())) == min(1024, len(dataset))
+    pixels = hashlib.sha256()
+    for _, images in dataset.batches(rows, size=100):
+        pixels.update(images.tobytes())
+    factors = hashlib.sha256(dataset.labels(rows).astype("<i8").tobytes())
+    found = dataset.digest()
+    assert found.pixels == hashlib.sha256(pixels.hexdigest().encode()).hexdigest()
+    assert found.factors == hashlib.sha256(factors.hexdigest().encode()).hexdigest()
+
+
+def test_golden_digests(request):
+    """Pixels that are drawn from whole numbers never change without a new version of the dataset."""
+    found = {
+        name: {"version": dataset.version, **dataset.digest()._asdict()}
+        for name, dataset in READY.items()
+        if dataset.name in ("sprites2d", "xyobject", "xysquares")
+    }
+    if request.config.getoption("--update-golden"):
+        GOLDEN.write_text(json.dumps(found, indent=2) + "\n")
+    assert json.loads(GOLDEN.read_text()) == found
+
+
+def test_a_broken_dataset_would_fail():
+    """The suite can fail: a dataset whose images depend on the order of rows breaks the test of order."""
+    space = FactorSpace(Factor("x", range(40)))
+
+    class Careless:
+        def images(self, indices, labels):
+            return np.arange(len(indices), dtype=np.uint8)[:, None, None, None] + np.zeros((1, 16, 16, 1), np.uint8)
+
+    known = benchmark_data.load("sprites2d")
+    careless = Dataset(
+        name="careless",
+        version="1.0.0",
+        space=space,
+        source=Careless(),
+        image_shape=(16, 16, 1),
+        **{field: getattr(known, field) for field in ("description", "citation", "licence", "homepage")},
+    )
+    with pytest.raises(AssertionError):
+        test_the_same_rows_give_the_same_images_in_any_order(careless)

@@ -1,0 +1,133 @@
+"""Every objective keeps the contract, so that the training loop needs to know none of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from baselines import RunConfig, architectures, train
+from baselines import objective as objectives
+from baselines.engines import start
+from baselines.model import Model, generator
+from baselines.train import draw_batch
+from benchmark_data import InvalidInput
+
+DATASET = benchmark_data.load("xysquares/spacing_8")
+ROWS = np.arange(1000)
+
+
+def config(name: str, **changes: Any) -> RunConfig:
+    """Give the smallest run of an objective; a wide second network shrinks with ``units``."""
+    hyperparameters = {"units": 8} if "units" in {f.name for f in dataclasses.fields(objectives.find(name))} else {}
+    settings: dict[str, Any] = {
+        "dataset": DATASET.id,
+        "objective": name,
+        "hyperparameters": hyperparameters,
+        "architecture": "fc",
+        "architecture_parameters": {"width": 8},
+        "latents": 4,
+        "batch_size": 6,
+        "steps": 4,
+        "snapshots": [2],
+        "history_every": 1,
+    }
+    return RunConfig(**settings | changes)
+
+
+def batch(name: str, step: int = 1, **changes: Any) -> dict[str, Any]:
+    settled = config(name, **changes)
+    return draw_batch(settled, settled.build_objective(), DATASET, ROWS, step)
+
+
+@pytest.fixture(params=objectives.names())
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_it_is_a_frozen_dataclass_with_plain_documented_fields(name: str) -> None:
+    cls = objectives.find(name)
+    assert issubclass(cls, objectives.Objective)
+    assert cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert cls.__doc__
+    taken = {f.name for f in dataclasses.fields(RunConfig)}
+    for name in architectures.ARCHITECTURES:
+        taken |= set(architectures.parameters(name, {}))
+    for field in dataclasses.fields(cls):
+        assert field.name not in taken, "--set must know where a key belongs"
+        assert f"{field.name}: " in cls.__doc__, "the docstring says what every hyperparameter is"
+        assert isinstance(getattr(cls(), field.name), int | float | bool | str)
+    assert cls.supervision in ("unsupervised", "weakly_supervised", "supervised")
+
+
+def test_negative_hyperparameters_are_refused(name: str) -> None:
+    cls = objectives.find(name)
+    for field in dataclasses.fields(cls):
+        if type(getattr(cls(), field.name)) is not bool:
+            with pytest.raises(InvalidInput, match=f"hyperparameter '{field.name}'"):
+                cls(**{field.name: -1})
+
+
+def test_a_batch_depends_on_the_seed_and_the_step_alone(name: str) -> None:
+    one, again, other = batch(name), batch(name), batch(name, step=2)
+    views = objectives.find(name).views
+    assert one["images"].shape == (6 * views, 64, 64, 3)
+    assert one["images"].dtype == np.uint8
+    for key in one:
+        np.testing.assert_array_equal(one[key], again[key])
+        assert one[key].shape == other[key].shape
+        assert one[key].dtype == other[key].dtype
+    assert any((one[key] != other[key]).any() for key in one if key != "step")
+    assert (batch(name, seed=1)["noise"] != one["noise"]).any()
+
+
+def test_terms_are_finite_scalars_and_the_loss_is_their_weighted_sum(name: str) -> None:
+    model = Model(config(name), DATASET.image_shape)
+    original, terms = model.objective.terms, {}
+
+    def recorded(batch: objectives.Batch) -> dict[str, objectives.Term]:
+        terms.update(original(batch))
+        return terms
+
+    object.__setattr__(model.objective, "terms", recorded)
+    loss, history = model.loss([v.value for v in model.variables()], batch(name))
+    assert list(history) == ["loss", "reconstruction", *terms]
+    assert all(np.shape(value) == () and np.isfinite(float(value)) for value in history.values())
+    weighted = sum(float(term.weight) * float(term.value) for term in terms.values())
+    assert float(loss) == float(history["loss"]) == pytest.approx(float(history["reconstruction"]) + weighted, rel=1e-6)
+    assert not any(network.model.non_trainable_variables for network in model.networks.values())
+
+
+def test_it_learns_every_network(name: str) -> None:
+    model = Model(config(name), DATASET.image_shape)
+    before = model.weights()
+    engine = start(model)
+    engine.step(batch(name))
+    after = engine.state().weights
+    unused = () if model.objective.stochastic else ("encoder/log_variance",)
+    for weight in before:
+        assert (before[weight] != after[weight]).any() != weight.startswith(unused or "none"), weight
+
+
+def test_stopped_and_resumed_it_ends_the_same(name: str, tmp_path: Path) -> None:
+    settled = config(name)
+    whole = train(settled, tmp_path / "whole")
+    for path in sorted((whole.folder / "snapshots" / "step_00000002").iterdir()):
+        copy = tmp_path / "half" / path.relative_to(whole.folder)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+    (tmp_path / "half" / "config.json").write_bytes((whole.folder / "config.json").read_bytes())
+    lines = (whole.folder / "history.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "half" / "history.jsonl").write_text("".join(lines[:3]) + lines[3][:10])  # one too many, one torn
+    train(settled, tmp_path / "half")
+    for file in ("history.jsonl", "snapshots/step_00000004/weights.npz", "snapshots/step_00000004/optimiser.npz"):
+        assert (tmp_path / "half" / file).read_bytes() == (whole.folder / file).read_bytes()
+
+
+def test_generators_of_different_steps_differ() -> None:
+    draws = [generator(0, step).random() for step in range(100)]
+    assert len(set(draws)) == 100

@@ -1,0 +1,176 @@
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import benchmark_data
+from benchmark_data import draws
+from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.factors import Factor, FactorTable
+from leaderboard.analyses import expansiveness
+
+
+def test_neighbours_on_the_grid():
+    dataset = benchmark_data.load("xysquares", spacing=8)
+    rows = dataset.space.index([[0, 0, 0, 0, 0, 0], [3, 0, 0, 0, 0, 0], [7, 0, 0, 0, 0, 0]])
+    images, step = expansiveness.neighbours(dataset, rows, "x_R")
+    assert step == pytest.approx(1 / np.arange(8).std())
+    places = images[..., 0].any(axis=2).argmax(axis=2) // 8
+    assert places.tolist() == [[1, 1], [4, 2], [6, 6]]
+    with pytest.raises(UnknownName, match="factor: expected one of"):
+        expansiveness.neighbours(dataset, rows, "z")
+
+
+def test_a_cyclic_factor_goes_round():
+    dataset = benchmark_data.load("xysquares", spacing=8)
+    factors = tuple(dataclasses.replace(f, kind="cyclic") for f in dataset.space.factors)
+    ring = dataclasses.replace(dataset, space=type(dataset.space)(*factors))
+    images, _ = expansiveness.neighbours(ring, [0], "x_R")
+    assert (images[..., 0].any(axis=2).argmax(axis=2) // 8).tolist() == [[1, 7]]
+
+
+def test_expansiveness_of_xysquares_by_hand():
+    """A move at spacing 8 changes 128 numbers by 1: sqrt(128) over the step. At spacing 1 it changes 16."""
+    for spacing, changed in ((8, 128), (1, 16)):
+        dataset = benchmark_data.load("xysquares", spacing=spacing)
+        moved, step = expansiveness.neighbours(dataset, [0, 99], "y_G")
+        found = expansiveness.local_expansiveness(dataset.images([0, 99]), moved, step=step)
+        assert found == pytest.approx(np.sqrt(changed) / step)
+
+
+def test_global_variance_of_a_whole_grid_by_hand():
+    """Place k lights 64 pixels with probability 1/8 each: 8 places x 64 pixels x p (1 - p)."""
+    dataset = benchmark_data.load("xysquares", spacing=8)
+    rows = np.concatenate([dataset.space.traverse(0, "x_R"), dataset.space.traverse(1, "x_R")])
+    labels = dataset.labels(rows)
+    images = dataset.images(rows)
+    assert expansiveness.explained_variance(images, labels[:, 0]) == pytest.approx(8 * 64 * (1 / 8) * (7 / 8))
+    assert expansiveness.explained_variance(images, labels[:, 5]) == pytest.approx(2 * 64 * 0.25)
+
+
+def test_debiased_is_near_zero_for_a_factor_that_explains_nothing():
+    noise = draws.normal(0, np.arange(600), 50)
+    column = np.arange(600) % 40
+    plain = expansiveness.explained_variance(noise, column)
+    debiased = expansiveness.explained_variance(noise, column, debiased=True)
+    assert plain == pytest.approx(50 * 39 / 600, rel=0.1)
+    assert abs(debiased) < plain / 5
+    with pytest.raises(InvalidInput, match="images: expected more samples than values of the factor"):
+        expansiveness.explained_variance(noise[:5], np.arange(5), debiased=True)
+
+
+def test_noise_of_the_latent_that_encodes_each_factor():
+    factors = np.stack([np.arange(120) % 4, np.arange(120) // 40], axis=1)
+    mean = np.stack([draws.normal(0, np.arange(120), 1)[:, 0], factors[:, 1], factors[:, 0]], axis=1)
+    variance = np.broadcast_to([1.0, 0.04, 0.09], mean.shape)
+    table = expansiveness.latent_noise(mean, variance, factors, ["a", "b"])
+    assert table.latent.tolist() == [2, 1]
+    assert table.noise.tolist() == pytest.approx([0.3, 0.2])
+    assert table.level.tolist() == pytest.approx([0.91, 0.96])
+    assert table.information.tolist() == pytest.approx([np.log(4), np.log(3)])
+
+
+def figure_4():
+    """A hidden variable that flips half of the pixels' signs at every step, under a slow ramp."""
+    names = ["x", "s"]
+    factors = np.stack(np.meshgrid(np.arange(5), np.arange(6), indexing="ij"), axis=-1).reshape(-1, 2)
+    pattern = np.sign(draws.normal(3, np.arange(6), 20))
+    tables = []
+    for epsilon in (0.0, 0.1, 0.2):
+
+        def render(labels, epsilon=epsilon):
+            return labels[:, :1] * 0.1 + epsilon * pattern[labels[:, 1] % 6]
+
+        images, moved = render(factors), {}
+        for i, name in enumerate(names):
+            ways = [np.clip(factors + move * np.eye(2, dtype=int)[i], 0, [4, 5]) for move in (1, -1)]
+            ways = [np.where((way == factors).all(1, keepdims=True), ways[1 - k], way) for k, way in enumerate(ways)]
+            moved[name] = (np.stack([render(way) for way in ways], axis=1), expansiveness.unit_step(5))
+        table = expansiveness.measure(
+            images, factors, names, moved=moved, mean=factors * 1.0, variance=np.full((30, 2), 0.25)
+        )
+        tables.append(table.assign(epsilon=epsilon, seed=0))
+    return pd.concat(tables, ignore_index=True)
+
+
+def test_the_hidden_variable_takes_over_locally_before_globally():
+    table = figure_4().pivot(index=["quantity", "epsilon"], columns="factor", values="value")
+    local, overall = table.loc["expansiveness"], table.loc["global_variance"]
+    assert local.loc[0.0, "s"] == 0.0 < local.loc[0.0, "x"]
+    assert local.loc[0.1, "s"] > local.loc[0.1, "x"]
+    assert overall.loc[0.1, "s"] < overall.loc[0.1, "x"]
+    assert table.loc[("noise", 0.1), "s"] == 0.5
+    assert table.loc[("level", 0.1), "s"] == 0.75
+
+
+def test_hidden_in_a_dataset():
+    """At spacing 1 a move changes 16 of 12,288 numbers by 1; one of the pattern changes half of all by 2 epsilon."""
+    base = benchmark_data.load("xysquares", spacing=1)
+    arguments = {"epsilons": [0.0, 0.05], "factors": ["x_R"], "samples": 40}
+    table = expansiveness.measure_hidden(base, **arguments)
+    found = table.set_index(["quantity", "epsilon", "factor"]).value
+    step = expansiveness.unit_step(8)
+    assert found["expansiveness", 0.0, "x_R"] == pytest.approx(4 / step)
+    assert found["expansiveness", 0.05, "x_R"] == pytest.approx(0.9 * 4 / step, rel=0.02)
+    assert found["expansiveness", 0.0, "s"] == found["global_variance", 0.0, "s"] == 0.0
+    assert found["expansiveness", 0.05, "s"] == pytest.approx(0.1 * np.sqrt(12288 / 2) / step, rel=0.1)
+    assert found["global_variance", 0.05, "s"] == pytest.approx(12288 * 0.05**2, rel=0.15)
+    assert table.equals(expansiveness.measure_hidden(base, **arguments))
+    with pytest.raises(InvalidInput, match="samples: expected at least 2, received 1"):
+        expansiveness.measure_hidden(base, samples=1)
+    with pytest.raises(InvalidInput, match="factors of xysquares/spacing_1: expected at least one with an order"):
+        expansiveness.measure_hidden(base, factors=[])
+    with pytest.raises(InvalidInput, match=r"epsilon: expected a number between 0 and 0.5, received 0.7"):
+        expansiveness.measure_hidden(base, epsilons=[0.7], factors=["x_R"], samples=2)
+
+
+def test_a_run_on_perturbed_data_that_encodes_the_hidden_variable():
+    dataset = benchmark_data.load("sprites2d_perturbed/pca_eps15")
+    rows = draws.permutation(0, len(dataset))[:400]
+    hidden = dataset.source.hidden.values(dataset.source.base.images(rows), rows)
+    mean = np.column_stack([hidden, dataset.labels(rows)[:, dataset.space.column("scale")]])
+    table = expansiveness.measure_run(dataset, rows, mean, np.broadcast_to([0.01, 0.49], mean.shape))
+    found = table.set_index(["quantity", "factor"]).value
+    assert set(table.epsilon) == {0.15}
+    assert found["noise", "s"] == pytest.approx(0.1)
+    assert found["level", "s"] == pytest.approx(0.99)
+    assert found["noise", "scale"] == pytest.approx(0.7)
+    base = expansiveness.measure_run(dataset.source.base, rows, mean, np.ones_like(mean))
+    assert "s" not in set(base.factor)
+    assert set(base.epsilon) == {0.0}
+
+
+def test_hard_input():
+    images = np.zeros((4, 2))
+    factors = [[0], [1], [0], [1]]
+    assert expansiveness.explained_variance(images, factors) == 0.0
+    with pytest.raises(InvalidInput, match="step: expected a positive number, received 0"):
+        expansiveness.local_expansiveness(images, images[:, None], step=0)
+    with pytest.raises(InvalidInput, match=r"moved: expected shape \(4, moves, 2\), received shape \(4, 2\)"):
+        expansiveness.local_expansiveness(images, images, step=1)
+    with pytest.raises(InvalidInput, match="factors: expected a factor with at least two values"):
+        expansiveness.explained_variance(images, [1, 1, 1, 1])
+    with pytest.raises(InvalidInput, match="moved: expected finite numbers, received NaN"):
+        expansiveness.local_expansiveness(images, np.full((4, 1, 2), np.nan), step=1)
+    with pytest.raises(InvalidInput, match="images: expected uint8, or floats"):
+        expansiveness.explained_variance(images.astype(int), [0, 1, 0, 1])
+    with pytest.raises(InvalidInput, match="names: expected 1, one for each factor, received 2"):
+        expansiveness.latent_noise(images + factors, images + 1, factors, ["a", "b"])
+    with pytest.raises(InvalidInput, match="names: expected 1, one for each factor, received 0"):
+        expansiveness.measure(images, factors, [], moved={})
+    with pytest.raises(UnknownName, match="factor that moved: expected one of a, received 'b'"):
+        expansiveness.measure(images, factors, ["a"], moved={"b": (images[:, None], 1.0)})
+    with pytest.raises(InvalidInput, match="size of the factor: expected at least 2"):
+        expansiveness.unit_step(Factor("f", [1.0]).size)
+    table = FactorTable(Factor("a", (0, 1)), rows=2, read=lambda: np.array([[0], [1]]))
+    dataset = dataclasses.replace(benchmark_data.load("xysquares"), space=table)
+    with pytest.raises(InvalidInput, match="expected a full grid of factors"):
+        expansiveness.neighbours(dataset, [0], "a")
+
+
+def test_drawing(tmp_path):
+    expansiveness.draw(figure_4(), tmp_path / "a.png")
+    assert (tmp_path / "a.png").stat().st_size > 1000
+    with pytest.raises(InvalidInput, match="table: expected one of the quantities"):
+        expansiveness.draw(figure_4().assign(quantity="loudness"), tmp_path / "b.png")

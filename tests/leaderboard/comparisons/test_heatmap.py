@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from benchmark_data import DamagedFile, InvalidInput, MissingExtra
+from leaderboard.comparisons import cka, heatmap, procrustes
+
+
+def layers(seed, n=40):
+    rng = np.random.default_rng(seed)
+    x = np.random.default_rng(9).normal(size=(n, 60)).astype(np.float32)
+    hidden = np.tanh(x @ rng.normal(size=(60, 80)) / 8).astype(np.float32)
+    return {"input": x, "encoder/1": hidden, "encoder/z_mean": hidden[:, :5] + 1, "dead": np.ones((n, 3), np.float32)}
+
+
+@pytest.mark.parametrize(
+    ("similarity", "compare"),
+    [
+        ("cka", cka.compare),
+        ("cka_debiased", lambda x, y: cka.compare(x, y, debiased=True)),
+        ("procrustes", procrustes.compare),
+    ],
+)
+def test_every_cell_is_the_comparison_of_its_pair(similarity, compare):
+    x, y = layers(0), layers(1)
+    frame = heatmap.compare_layers(x, y, similarity=similarity)
+    assert list(frame.index) == list(x)
+    assert list(frame.columns) == list(y)
+    for a in x:
+        for b in y:
+            assert frame.loc[a, b] == pytest.approx(compare(x[a], y[b]), abs=1e-5)
+
+
+def test_layers_that_cannot_be_compared():
+    with pytest.raises(InvalidInput, match="expected at least one layer on each side, received 4 and 0"):
+        heatmap.compare_layers(layers(0), {})
+    with pytest.raises(InvalidInput, match=r"similarity: expected 'cka', .*received 'svcca'"):
+        heatmap.compare_layers(layers(0), layers(1), similarity="svcca")
+
+
+def wide_layers(seed, n=300):
+    """Rectified layers far from zero, some wider than the sample, as conv activations are."""
+    rng = np.random.default_rng(seed)
+    x = np.random.default_rng(9).normal(size=(n, 20))
+    weights = [rng.normal(size=(20, p)) for p in (700, 40, 1, 400)]
+    return {f"layer {i}": np.maximum(x @ w + 4, 0).astype(np.float32) for i, w in enumerate(weights)}
+
+
+@pytest.mark.parametrize(("memory", "backend"), [(0.008, "numpy"), (0.5, "numpy"), (0.008, "jax")])
+@pytest.mark.parametrize("debiased", [False, True])
+def test_tiles_of_any_size_give_the_direct_values(memory, backend, debiased):
+    x, y = wide_layers(0), wide_layers(1)
+    frame = heatmap.compare_layers(
+        x, y, similarity="cka_debiased" if debiased else "cka", memory=memory, backend=backend
+    )
+    direct = [[cka.compare(a, b, debiased=debiased) for b in y.values()] for a in x.values()]
+    np.testing.assert_allclose(frame, direct, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
+def test_any_scale_gives_the_same_heatmap(scale):
+    x, y = wide_layers(0), wide_layers(1)
+    scaled = {name: array * np.float32(scale) for name, array in x.items()}
+    np.testing.assert_allclose(heatmap.compare_layers(scaled, y), heatmap.compare_layers(x, y), atol=1e-6)
+
+
+def test_too_little_memory_is_named():
+    with pytest.raises(InvalidInput, match=r"memory: expected at least 0\.00 GiB, received 1e-06"):
+        heatmap.compare_layers(wide_layers(0), wide_layers(1), memory=1e-6)
+
+
+def test_a_backend_that_is_not_there(monkeypatch):
+    with pytest.raises(InvalidInput, match="backend: expected 'numpy' or 'jax', received 'cupy'"):
+        heatmap.compare_layers(wide_layers(0), wide_layers(1), backend="cupy")
+    monkeypatch.setitem(sys.modules, "jax.numpy", None)
+    with pytest.raises(MissingExtra, match="the jax backend: expected the package jax"):
+        heatmap.compare_layers(wide_layers(0), wide_layers(1), backend="jax")
+
+
+def test_wide_layers_narrow_to_the_same_procrustes_similarity():
+    x, y = wide_layers(0), wide_layers(1)
+    frame = heatmap.compare_layers(x, y, similarity="procrustes")
+    for a in x:
+        for b in y:
+            u, v = ((z - z.mean(0)) / np.linalg.norm(z - z.mean(0)) for z in (x[a].astype(float), y[b].astype(float)))
+            assert frame.loc[a, b] == pytest.approx(np.linalg.norm(v.T @ u, "nuc"), abs=1e-5)
+
+
+def test_layers_of_other_samples_are_refused():
+    with pytest.raises(InvalidInput, match="input: expected 40 rows, as in the first layer, received 30"):
+        heatmap.compare_layers(layers(0), layers(1, n=30))
+    with pytest.raises(InvalidInput, match="activations: expected at least 4 samples, received 3"):
+        heatmap.compare_layers(layers(0, n=3), layers(1, n=3), similarity="cka_debiased")
+
+
+def test_runs_are_averaged_seed_by_seed():
+    pairs = [(layers(seed), layers(seed + 10)) for seed in range(3)]
+    expected = np.mean([heatmap.compare_layers(x, y) for x, y in pairs], axis=0)
+    frame = heatmap.compare_runs(pair for pair in pairs)
+    np.testing.assert_allclose(frame, expected)
+    assert list(frame.index) == list(pairs[0][0])
+    with pytest.raises(
+        InvalidInput, match=r"pair 1: expected the layers of pair 0: input, .*, received input and input"
+    ):
+        heatmap.compare_runs([pairs[0], ({"input": np.eye(4)}, {"input": np.eye(4)})])
+    with pytest.raises(InvalidInput, match="pairs: expected at least one, received none"):
+        heatmap.compare_runs([])
+
+
+def test_tables_come_back_from_csv_and_parquet(tmp_path):
+    frame = heatmap.compare_layers(layers(0), layers(1))
+    heatmap.write(frame, tmp_path / "h.csv")
+    heatmap.write(frame, tmp_path / "h.parquet")
+    for read in (pd.read_csv(tmp_path / "h.csv"), pd.read_parquet(tmp_path / "h.parquet")):
+        np.testing.assert_allclose(read.set_index("layer"), frame)
+        assert list(read["layer"]) == list(frame.index)
+    with pytest.raises(InvalidInput, match=r"expected a name ending in \.csv or \.parquet, received '\.xlsx'"):
+        heatmap.write(frame, tmp_path / "h.xlsx")
+
+
+def test_activations_come_back_in_order(tmp_path):
+    given = {"z": np.eye(3, dtype=np.float32), "a": np.ones((3, 2), np.float32)}
+    np.savez(tmp_path / "a.npz", layers=np.array(list(given)), indices=np.arange(3), **given)
+    read = heatmap.read_activations(tmp_path / "a.npz")
+    assert list(read) == ["z", "a"]
+    np.testing.assert_array_equal(read["z"], np.eye(3))
+    np.savez(tmp_path / "plain.npz", indices=np.arange(3), **given)
+    assert list(heatmap.read_activations(tmp_path / "plain.npz")) == ["z", "a"]
+
+
+def test_files_that_hold_no_activations(tmp_path):
+    with pytest.raises(DamagedFile, match="expected an npz file, received No such file"):
+        heatmap.read_activations(tmp_path / "none.npz")
+    (tmp_path / "text.npz").write_text("no")
+    with pytest.raises(DamagedFile, match="expected an npz file of activations"):
+        heatmap.read_activations(tmp_path / "text.npz")
+    np.savez(tmp_path / "lacking.npz", layers=np.array(["input"]))
+    with pytest.raises(DamagedFile, match=r"expected an npz file of activations, received .*input"):
+        heatmap.read_activations(tmp_path / "lacking.npz")
+
+
+def test_a_heatmap_is_a_png_with_the_input_at_the_top_left(tmp_path):
+    frame = heatmap.compare_layers(layers(0), layers(0))
+    heatmap.draw(frame, tmp_path / "h.png", x_name="epoch 2", y_name="epoch 26", title="CKA")
+    with Image.open(tmp_path / "h.png") as picture:
+        pixels = np.asarray(picture.convert("L"), dtype=int)
+    assert min(pixels.shape) > 200
+    assert pixels.min() < 20
+    assert list(tmp_path.iterdir()) == [tmp_path / "h.png"]
+
+
+def test_drawing_without_matplotlib_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtra, match=r"drawing a heatmap: expected the package matplotlib.*offaxis\[board\]"):
+        heatmap.draw(heatmap.compare_layers(layers(0), layers(0)), tmp_path / "h.png")

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmark_data import InvalidInput
+from leaderboard.metrics import beta_vae
+
+
+def grid():
+    return np.tile(np.stack(np.meshgrid(range(3), range(4), range(5), indexing="ij"), -1).reshape(-1, 3), (4, 1))
+
+
+def run(codes, factors, **more):
+    sizes = {"points": 500, "points_test": 300}
+    return beta_vae.score(codes, factors, codes_test=codes, factors_test=factors, **sizes, **more)
+
+
+def test_aligned_codes_are_told_apart_and_noise_is_not():
+    factors = grid()
+    noise = np.random.default_rng(0).normal(size=(len(factors), 4))
+    assert run(factors * 1.0, factors)["beta_vae"] == 1.0
+    assert run(noise, factors)["beta_vae"] == pytest.approx(1 / 3, abs=0.12)
+
+
+def test_a_rotation_may_keep_the_score():
+    """The weakness that the FactorVAE score was made to mend."""
+    factors = grid()
+    rotation, _ = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))
+    assert run((factors / [1, 1.5, 2]) @ rotation, factors)["beta_vae"] > 0.8
+
+
+def test_what_cannot_be_scored():
+    factors = grid()
+    with pytest.raises(InvalidInput, match="factors: expected at least two factors that vary, received one"):
+        run(factors, factors[:, :1])
+    with pytest.raises(InvalidInput, match="points: expected at least 1, received 0"):
+        beta_vae.score(factors, factors, codes_test=factors, factors_test=factors, points=0)

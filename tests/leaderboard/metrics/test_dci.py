@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import builtins
+
+import numpy as np
+import pytest
+
+from benchmark_data import InvalidInput, MissingExtra
+from leaderboard.metrics import dci
+
+
+def test_fast_dci_equals_the_reference(reference):
+    expected, codes, factors, codes_test, factors_test = reference
+    scores = dci.score(codes, factors, codes_test=codes_test, factors_test=factors_test)
+    assert scores == {name: pytest.approx(value, abs=0.01) for name, value in expected["dci"].items()}
+
+
+def two_factors(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    factors = np.stack([rng.integers(0, 2, n), rng.integers(0, 4, n)], axis=1)
+    codes = (factors @ [[1.0, 0.2, 0.0], [0.0, 1.0, 0.3]] + 0.4 * rng.normal(size=(n, 3))).astype(np.float32)
+    return codes, factors
+
+
+def test_both_modes_agree_on_the_matrix_and_each_accuracy():
+    codes, factors = two_factors()
+    codes_test, factors_test = two_factors(seed=1)
+    arrays = {"codes_test": codes_test, "factors_test": factors_test}
+    fast = dci.importances(codes, factors, mode="fast", **arrays)
+    slow = dci.importances(codes, factors, mode="reference", **arrays)
+    np.testing.assert_allclose(fast.matrix, slow.matrix, atol=0.01)
+    np.testing.assert_allclose(fast.accuracy_train, slow.accuracy_train, atol=0.01)
+    np.testing.assert_allclose(fast.accuracy_test, slow.accuracy_test, atol=0.02)
+    np.testing.assert_allclose(fast.matrix.sum(axis=0), 1.0)
+
+
+def test_both_modes_agree_on_tied_codes():
+    """Latents with four values each: most neighbours in the sorted order are equal and must not be cut apart."""
+    codes, factors = two_factors()
+    codes = np.round(codes).astype(np.float32)
+    arrays = {"codes_test": codes, "factors_test": factors}
+    fast = dci.importances(codes, factors, mode="fast", **arrays)
+    slow = dci.importances(codes, factors, mode="reference", **arrays)
+    np.testing.assert_allclose(fast.matrix, slow.matrix, atol=0.01)
+    np.testing.assert_allclose(fast.accuracy_train, slow.accuracy_train, atol=0.005)
+
+
+def test_neighbours_closer_than_the_threshold_are_not_cut_apart():
+    factors = np.arange(40)[:, None] % 2
+    near = (factors * 0.9e-7).astype(np.float32)
+    apart = (factors * 1.2e-7).astype(np.float32)
+    assert dci.importances(near, factors, codes_test=near, factors_test=factors).matrix.tolist() == [[0.0]]
+    assert dci.importances(apart, factors, codes_test=apart, factors_test=factors).matrix.tolist() == [[1.0]]
+
+
+def test_the_number_of_threads_changes_nothing_and_the_seed_little():
+    codes, factors = two_factors()
+    arrays = {"codes_test": codes, "factors_test": factors}
+    one = dci.score(codes, factors, threads=1, **arrays)
+    assert dci.score(codes, factors, threads=2, **arrays) == one
+    assert dci.score(codes, factors, seed=1, **arrays) == {k: pytest.approx(v, abs=0.01) for k, v in one.items()}
+
+
+def test_classes_missing_from_one_part():
+    codes, factors = two_factors()
+    seen = factors[:, 1] < 3
+    scores = dci.importances(codes[seen], factors[seen], codes_test=codes, factors_test=factors)
+    assert scores.accuracy_test[1] <= seen.mean()
+    scores = dci.importances(codes, factors, codes_test=codes[seen], factors_test=factors[seen])
+    assert 0.5 < scores.accuracy_test[1] <= 1
+
+
+def test_class_ids_may_be_any_integers():
+    codes, factors = two_factors()
+    arrays = {"codes_test": codes, "factors_test": factors}
+    renamed = factors * 1000 - 7
+    assert dci.score(codes, renamed, codes_test=codes, factors_test=renamed) == dci.score(codes, factors, **arrays)
+
+
+def test_a_copy_of_every_latent_lowers_completeness_alone():
+    factors = np.stack(np.meshgrid(range(3), range(4), range(20), indexing="ij"), -1).reshape(-1, 3)[:, :2]
+    codes = (factors + 0.01 * np.random.default_rng(0).normal(size=factors.shape)).astype(np.float32)
+    doubled = np.hstack([codes, codes])
+    one = dci.score(codes, factors, codes_test=codes, factors_test=factors)
+    two = dci.score(doubled, factors, codes_test=doubled, factors_test=factors)
+    assert one["disentanglement"] > 0.99
+    assert two["disentanglement"] > 0.99
+    assert one["completeness"] > 0.99
+    # Shared evenly between two of four latents: 1 - log 2 / log 4.
+    assert two["completeness"] == pytest.approx(0.5, abs=0.03)
+
+
+def test_an_unknown_mode_is_refused():
+    codes, factors = two_factors(20)
+    with pytest.raises(InvalidInput, match="mode: expected 'fast' or 'reference', received 'lightgbm'"):
+        dci.score(codes, factors, codes_test=codes, factors_test=factors, mode="lightgbm")
+
+
+def test_fast_mode_without_numba_names_the_extra(monkeypatch):
+    real = builtins.__import__
+
+    def no_boosting(name, globals=None, locals=None, fromlist=(), level=0):
+        if name == "leaderboard" and "boosting" in (fromlist or ()):
+            raise ImportError("No module named 'numba'")
+        return real(name, globals, locals, fromlist, level)
+
+    monkeypatch.setattr(builtins, "__import__", no_boosting)
+    codes, factors = two_factors(20)
+    with pytest.raises(MissingExtra, match=r"DCI in fast mode: expected the package numba.*offaxis\[board\]"):
+        dci.score(codes, factors, codes_test=codes, factors_test=factors)
+
+
+def test_concentration_by_hand():
+    matrix = np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    # Every latent in use serves one factor. Factor 0 is spread over two of four latents: 1 - log 2 / log 4 = 0.5.
+    assert dci.disentanglement(matrix) == pytest.approx(1.0, abs=1e-9)
+    assert dci.completeness(matrix) == pytest.approx((0.5 + 1.0) / 2, abs=1e-9)
+    assert dci.disentanglement(np.zeros((4, 2))) == pytest.approx(0.0, abs=1e-12)
+    assert dci.completeness(np.array([[0.7, 0.3]])) == 1.0
+    assert dci.completeness(np.zeros((1, 2))) == 0.0

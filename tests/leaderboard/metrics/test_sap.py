@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+from leaderboard.metrics import sap
+
+
+def test_sap_equals_the_reference(reference):
+    expected, codes, factors, codes_test, factors_test = reference
+    found = sap.score(codes, factors, codes_test=codes_test, factors_test=factors_test)
+    assert found["sap"] == pytest.approx(expected["sap"], abs=1e-3)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 9])
+@pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
+def test_the_machines_are_liblinears(classes, scale):
+    rng = np.random.default_rng(classes)
+    ids = rng.choice(classes, size=300, p=np.arange(1, classes + 1) / sum(range(1, classes + 1)))
+    x = scale * (ids + rng.normal(size=300) - classes / 2)
+    slopes, offsets = sap._machines(x, ids, classes)
+    exact = LinearSVC(C=0.01, class_weight="balanced", tol=1e-10, max_iter=100_000, dual=False).fit(x[:, None], ids)
+    np.testing.assert_allclose(slopes, exact.coef_[:, 0], rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(offsets, exact.intercept_, rtol=1e-4, atol=1e-6)
+
+
+def test_a_copy_of_the_best_latent_leaves_no_gap():
+    factors = np.stack(np.meshgrid(range(2), range(2), range(9), indexing="ij"), -1).reshape(-1, 3)[:, :2]
+    codes = factors * 4.0 - 2
+    arrays = {"codes_test": codes, "factors_test": factors}
+    assert sap.score(codes, factors, **arrays)["sap"] == 0.5
+    doubled = np.hstack([codes, codes])
+    assert sap.score(doubled, factors, codes_test=doubled, factors_test=factors)["sap"] == 0.0
+
+
+def test_a_single_latent_is_compared_with_one_that_knows_nothing():
+    factors = np.repeat([[0], [1]], [30, 10], axis=0)
+    codes = factors * 4.0 - 2
+    found = sap.score(codes, factors, codes_test=codes, factors_test=factors)["sap"]
+    padded = np.hstack([codes, np.zeros((40, 1))])
+    assert found == sap.score(padded, factors, codes_test=padded, factors_test=factors)["sap"]
+    assert 0 < found < 1

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmark_data import InvalidInput
+from leaderboard.arrays import check_codes, check_codes_factors, check_factors, check_train_test, class_ids
+
+CODES = np.linspace(0, 1, 60).reshape(20, 3)
+FACTORS = np.stack([np.arange(20) % 2, np.arange(20) % 5], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("float16", "float32"), ("float32", "float32"), ("float64", "float64"), ("int8", "float64"), ("bool", "float64")],
+)
+def test_codes_keep_their_precision_and_become_contiguous(given, kept):
+    checked = check_codes(np.asfortranarray(CODES.astype(given))[::2, ::-1])
+    assert checked.dtype == kept
+    assert checked.flags.c_contiguous
+    np.testing.assert_array_equal(checked, CODES.astype(given)[::2, ::-1])
+
+
+@pytest.mark.parametrize("given", ["int8", "uint64", "float32", "bool"])
+def test_factors_become_int64(given):
+    checked = check_factors((FACTORS % 2).astype(given))
+    assert checked.dtype == np.int64
+    np.testing.assert_array_equal(checked, FACTORS % 2)
+
+
+def with_value(array, value):
+    array = array.astype(float)
+    array[4, 1] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    ("codes", "message"),
+    [
+        (np.zeros(3), r"codes: expected a 2-d array \(samples, latents\), received shape \(3,\)\. Reshape one column"),
+        (np.zeros((3, 2, 2)), r"received shape \(3, 2, 2\)\. Flatten each sample"),
+        (np.zeros((0, 3)), r"codes: expected at least two rows and one column, received shape \(0, 3\)"),
+        (np.zeros((5, 0)), r"received shape \(5, 0\)"),
+        ([[1, 2], [3]], r"codes: expected a 2-d array \(samples, latents\), received setting an array"),
+        (np.array([["a"], ["b"]]), "codes: expected real numbers, received dtype <U1"),
+        (np.array([[None], [1]]), "codes: expected real numbers, received dtype object"),
+        (np.array([[1j], [1]]), "codes: expected real numbers, received dtype complex128"),
+        (
+            np.ma.masked_array([[1.0], [2.0]], mask=[[True], [False]]),
+            "codes: expected a plain array, received a masked",
+        ),
+        (with_value(CODES, np.nan), r"codes: expected finite numbers up to 1e\+38, received nan at row 4, column 1"),
+        (with_value(CODES, -np.inf), r"received -inf at row 4, column 1\. Look for a run that diverged"),
+        (with_value(CODES, 1e40), r"codes: expected finite numbers up to 1e\+38, received 1e\+40\. Rescale"),
+    ],
+)
+def test_codes_that_cannot_be_scored(codes, message):
+    with pytest.raises(InvalidInput, match=message):
+        check_codes(codes)
+
+
+@pytest.mark.parametrize(
+    ("factors", "message"),
+    [
+        (np.zeros(3, int), r"factors: expected a 2-d array \(samples, factors\), received shape \(3,\)"),
+        (
+            with_value(FACTORS, 0.25),
+            r"factors: expected whole numbers.*received 0\.25 at row 4, column 1\. Pass class ids",
+        ),
+        (with_value(FACTORS, np.nan), r"factors: expected whole numbers.*received nan at row 4, column 1"),
+        (np.array([["a"], ["b"]]), "factors: expected whole numbers, the class ids, received dtype <U1"),
+        (
+            np.array([[2**63], [0]], np.uint64),
+            r"factors: expected class ids below 2\*\*63, received 9223372036854775808",
+        ),
+    ],
+)
+def test_factors_that_cannot_be_used(factors, message):
+    with pytest.raises(InvalidInput, match=message):
+        check_factors(factors)
+
+
+@pytest.mark.parametrize(
+    ("codes", "factors", "message"),
+    [
+        (
+            CODES.T,
+            FACTORS,
+            r"codes: expected shape \(20, latents\).*received shape \(3, 20\).*transposed: pass codes\.T",
+        ),
+        (CODES, FACTORS.T, r"factors: expected shape \(20, factors\).*\(2, 20\).*transposed: pass factors\.T"),
+        (CODES.T, FACTORS[:, :1].T, r"factors: .*received shape \(1, 20\)\. Rows are samples: pass factors\.T"),
+        (CODES.T[:2], FACTORS.T, r"factors: expected at least as many samples as factors.*both arrays look transposed"),
+        (np.zeros((2, 3)), np.zeros((2, 5), int), r"factors: expected at least as many samples as factors.*Rows are"),
+        (CODES[:7], FACTORS, r"codes: expected 20 rows, as in factors, received 7\. Encode the same samples"),
+    ],
+)
+def test_arrays_that_do_not_match(codes, factors, message):
+    with pytest.raises(InvalidInput, match=message):
+        check_codes_factors(codes, factors)
+
+
+def test_more_latents_than_samples_is_no_error():
+    codes, _ = check_codes_factors(np.zeros((20, 300)), FACTORS)
+    assert codes.shape == (20, 300)
+
+
+def test_constant_factors():
+    factors = np.hstack([FACTORS, np.full((20, 2), 3)])
+    with pytest.raises(InvalidInput, match=r"factors: expected at least two values.*one value in columns 2, 3\. Pass"):
+        check_codes_factors(CODES, factors)
+    _, kept = check_codes_factors(CODES, factors, constant_factors="drop")
+    np.testing.assert_array_equal(kept, FACTORS)
+    with pytest.raises(InvalidInput, match="expected a factor with at least two values, received one value in columns"):
+        check_codes_factors(CODES, factors[:, 2:], constant_factors="drop")
+    with pytest.raises(InvalidInput, match="constant_factors: expected 'refuse' or 'drop', received 'ignore'"):
+        check_codes_factors(CODES, factors, constant_factors="ignore")
+
+
+def test_train_and_test_parts():
+    factors = np.hstack([FACTORS, np.zeros((20, 1), int)])
+    _, train, _, test = check_train_test(CODES, factors, CODES[:5], factors[:5] + 9, constant_factors="drop")
+    assert train.shape == (20, 2)
+    np.testing.assert_array_equal(test, FACTORS[:5] + 9)
+    with pytest.raises(InvalidInput, match="codes_test: expected 3 latents, as in codes, received 2"):
+        check_train_test(CODES, FACTORS, CODES[:, :2], FACTORS)
+    with pytest.raises(InvalidInput, match="factors_test: expected 2 factors, as in factors, received 1"):
+        check_train_test(CODES, FACTORS, CODES, FACTORS[:, :1])
+    with pytest.raises(InvalidInput, match="codes_test: expected 20 rows, as in factors_test, received 4"):
+        check_train_test(CODES, FACTORS, CODES[:4], FACTORS)
+
+
+@pytest.mark.parametrize("column", [[5, 5, -2, 9], [10**15, 0, 10**15, 3]])
+def test_class_ids_keep_the_order(column):
+    column = np.array(column)
+    ids, count = class_ids(column)
+    values, expected = np.unique(column, return_inverse=True)
+    assert count == len(values)
+    np.testing.assert_array_equal(ids, expected)

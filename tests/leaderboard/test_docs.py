@@ -1,0 +1,78 @@
+"""The page on submitting says what is so, and its PyTorch example makes a valid submission."""
+
+import contextlib
+import json
+import re
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leaderboard import submission
+
+PAGE = (Path(__file__).parents[2] / "docs" / "submitting.md").read_text("utf-8")
+
+
+class Tensor:
+    """As much of a PyTorch tensor as the example uses, for machines without PyTorch."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def permute(self, *axes):
+        return Tensor(self.array.transpose(axes))
+
+    def float(self):
+        return Tensor(self.array.astype(np.float32))
+
+    def __truediv__(self, number):
+        return Tensor(self.array / np.float32(number))
+
+    def numpy(self):
+        return self.array
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    try:
+        import torch
+    except ImportError:
+        torch = types.ModuleType("torch")
+        torch.no_grad, torch.from_numpy = contextlib.nullcontext, Tensor
+        monkeypatch.setitem(sys.modules, "torch", torch)
+    return torch
+
+
+def test_the_pytorch_example_makes_a_valid_submission(toys, only_mig, torch, tmp_path):
+    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    assert len(example.split("def encode")[1].strip().splitlines()) <= 10
+    names: dict = {}
+    exec(compile(example, "submitting.md", "exec"), names)
+    file = submission.init(tmp_path / "s", "my_vae", ["toy/small"], tier="smoke", seeds=2)
+
+    for seed in range(2):
+
+        def model(images, seed=seed):
+            array = images.numpy()
+            assert array.shape[1:] == (3, 8, 8)
+            assert 0 <= array.min() <= array.max() <= 1
+            return torch.from_numpy(array.reshape(len(array), -1)[:, seed::5])
+
+        names["encode"](model, file.parent, "toy/small", seed)
+    content = json.loads(file.read_text("utf-8"))
+    content["about"] |= {"title": "My VAE", "authors": "A. Author", "licence": "MIT"}
+    content["supervision"] = "unsupervised"
+    for seed in content["tasks"]["toy/small"]["seeds"]:
+        seed["budget"]["steps"] = 1
+    file.write_text(json.dumps(content), "utf-8")
+    assert submission.check(file.parent).problems == []
+    assert len(submission.score(file.parent)[0].runs) == 2
+
+
+def test_every_command_on_the_page_exists():
+    from leaderboard import cli
+
+    known = {command.name or command.callback.__name__ for command in cli.app.registered_commands} | {"submit"}
+    assert set(re.findall(r"offaxis-board (\w+)", PAGE)) <= known
