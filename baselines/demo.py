@@ -1,7 +1,7 @@
 """The demo: one β-VAE, one budget, on XYSquares with places 1 px and 8 px apart. ``make demo`` runs it.
 
-The two datasets have the same factors and the same number of images. With a spacing of 1 the squares overlap, distance in
-pixels follows distance in the factors, and the VAE finds something of them; with a spacing of 8 every move costs the
+The two datasets have the same factors and the same number of images. With a spacing of 1 the squares overlap, distance
+in pixels follows distance in the factors, and the VAE finds something of them; with a spacing of 8 every move costs the
 same, and it does not. After Michlo, Klein and James 2023 (arXiv 2202.13341), sections 5.3 and 5.4.
 
 Everything is kept in the folder that is given: what a killed demo has trained is not trained again.
