@@ -5,7 +5,7 @@ the fairer measure of what runs on one core; what runs on two is only worth read
 Every value of a metric that differs from the straightforward one is printed with its difference.
 
     python benchmarks/metrics.py --grid dsprites --samples 2000 --rounds 3
-    python benchmarks/metrics.py --grid shapes3d --samples 10000 --rounds 1
+    python benchmarks/metrics.py --grid dsprites --grid shapes3d --samples 10000 --rounds 3 --plain-rounds 1
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=2_000, help="training samples; half as many are held out")
     parser.add_argument("--latents", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=3, help="rounds, of which the median counts")
+    parser.add_argument("--plain-rounds", type=int, help="rounds in which scikit-learn's DCI takes part; default: all")
     parser.add_argument("--no-dci", action="store_true", help="leave out DCI, whose straightforward form takes minutes")
     options = parser.parse_args()
     out = rich.console.Console(width=120, highlight=False)
@@ -47,17 +48,18 @@ def main() -> None:
             out,
             codes_and_factors(GRIDS[grid], options.latents, options.samples),
             options.rounds,
-            dci=not options.no_dci,
+            0 if options.no_dci else options.plain_rounds or options.rounds,
         )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     out.print(f"\npeak memory of the whole process, arrays and scikit-learn included: {peak:.2f} GiB")
 
 
-def races(out: rich.console.Console, arrays: tuple[np.ndarray, ...], rounds: int, *, dci: bool) -> None:
-    """Race both metrics on one grid."""
+def races(out: rich.console.Console, arrays: tuple[np.ndarray, ...], rounds: int, plain_rounds: int) -> None:
+    """Race both metrics on one grid; without plain rounds MIG alone."""
     z, v, z_test, v_test = arrays
-    race(out, "mig", max(9, rounds), {"scikit-learn": lambda: plain_mig(z, v), "ours": lambda: mig.score(z, v)})
-    if not dci:
+    contestants = {"scikit-learn": lambda: plain_mig(z, v), "ours": lambda: mig.score(z, v)}
+    race(out, "mig", max(9, rounds), max(9, rounds), contestants)
+    if not plain_rounds:
         return
     trees.score(z[:200], v[:200, :2] % 3, codes_test=z_test, factors_test=v_test[:, :2])  # compile
     held_out = {"codes_test": z_test, "factors_test": v_test}
@@ -66,7 +68,7 @@ def races(out: rich.console.Console, arrays: tuple[np.ndarray, ...], rounds: int
         "ours, one thread": lambda: trees.score(z, v, threads=1, **held_out),
         "ours, two threads": lambda: trees.score(z, v, threads=2, **held_out),
     }
-    race(out, "dci", rounds, contestants)
+    race(out, "dci", rounds, plain_rounds, contestants)
 
 
 def codes_and_factors(sizes: tuple[int, ...], latents: int, n: int) -> tuple[np.ndarray, ...]:
@@ -79,21 +81,35 @@ def codes_and_factors(sizes: tuple[int, ...], latents: int, n: int) -> tuple[np.
     return codes[:n], factors[:n], codes[n:], factors[n:]
 
 
-def race(out: rich.console.Console, title: str, rounds: int, contestants: Mapping[str, Callable[[], Any]]) -> None:
-    """Let contestants take turns; print median times, ratios to the first, and the greatest difference from it."""
+def race(
+    out: rich.console.Console,
+    title: str,
+    rounds: int,
+    first_rounds: int,
+    contestants: Mapping[str, Callable[[], Any]],
+) -> None:
+    """Let contestants take turns; print median times, ratios to the first, and each value's difference from its own.
+
+    The first takes part in ``first_rounds`` of the rounds, evenly spread.
+    """
     wall: dict[str, list[float]] = {name: [] for name in contestants}
     processor: dict[str, list[float]] = {name: [] for name in contestants}
     values: dict[str, dict[str, float]] = {}
-    for _ in range(rounds):
+    first = next(iter(contestants))
+    with_first = {(2 * i + 1) * rounds // (2 * first_rounds) for i in range(first_rounds)}
+    for i in range(rounds):
         for name, run in contestants.items():
+            if name == first and i not in with_first:
+                continue
             begin, begin_processor = time.perf_counter(), time.process_time()
             values[name] = run()
             wall[name].append(time.perf_counter() - begin)
             processor[name].append(time.process_time() - begin_processor)
-    table = rich.table.Table(title=f"{title}, {rounds} rounds, load {os.getloadavg()[0]:.1f}", title_justify="left")
+    taking_part = "" if first_rounds == rounds else f", {first} in {first_rounds}"
+    title = f"{title}, {rounds} rounds{taking_part}, load {os.getloadavg()[0]:.1f}"
+    table = rich.table.Table(title=title, title_justify="left")
     for column in ("", "wall s", "processor s", "ratio wall", "ratio processor", "greatest difference"):
         table.add_column(column, justify="left" if not column else "right")
-    first = next(iter(contestants))
     for name in contestants:
         w, p = statistics.median(wall[name]), statistics.median(processor[name])
         table.add_row(
@@ -105,6 +121,9 @@ def race(out: rich.console.Console, title: str, rounds: int, contestants: Mappin
             f"{max(abs(values[name][key] - values[first][key]) for key in values[first]):.1e}",
         )
     out.print(table)
+    last = values[list(contestants)[-1]]
+    differences = (f"{key} {value:.4f}, {last[key] - value:+.1e}" for key, value in values[first].items())
+    out.print(f"values of {first} and how ours differ: {'; '.join(differences)}")
 
 
 def plain_mig(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
