@@ -19,7 +19,7 @@ lint: setup
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 demo: setup
 	$(BIN)/python -m baselines.demo

@@ -40,6 +40,8 @@ SIDES = 96
 """Facets of the cone and the cylinder: narrower than a pixel, so that they look round."""
 SUBROWS = 4
 """Lines per row of pixels on which edges are looked for; along a line, areas are exact."""
+SUBCOLUMNS = 2**20
+"""Where an edge crosses a line is rounded to this fraction of a pixel."""
 
 Floats = NDArray[np.float64]
 
@@ -126,6 +128,8 @@ def render(shape: str, turns: Floats) -> Images:
     entry = np.repeat(np.arange(len(edge)), count)
     line = first[entry] + np.arange(len(entry)) - (np.cumsum(count) - count)[entry]
     crossing = x[image, start][entry] + (line + 0.5 - start_y[entry]) * slope[entry]
+    # On a grid of binary fractions, where sums are exact: a grey value half-way between two rounds the same way everywhere.
+    crossing = np.rint(crossing * SUBCOLUMNS) / SUBCOLUMNS
     column = np.floor(crossing).astype(np.int64)
     pixel = (image[entry] * IMAGE + line // SUBROWS) * IMAGE + column
     beyond = jump[entry] * (crossing - column)

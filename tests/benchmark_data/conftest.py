@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import http.server
 import io
+import sys
 import threading
 import time
 from types import MappingProxyType
@@ -29,6 +30,23 @@ def cache_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("OFFAXIS_CACHE", str(folder))
     monkeypatch.delenv("OFFAXIS_MANUAL_DIR", raising=False)
     return folder
+
+
+@pytest.fixture(autouse=True, scope="module")
+def tfds_registry():
+    """Forget the builders that a module registered, so that another one can register its own under the same names."""
+    before = _registered().copy()
+    yield
+    for name in _registered().keys() - before:
+        del _registered()[name]
+
+
+def _registered():
+    if "tensorflow_datasets" not in sys.modules:
+        return {}
+    from tensorflow_datasets.core import registered
+
+    return registered._DATASET_REGISTRY
 
 
 def png(pixels):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import resource
 import shutil
 import signal
 import struct
@@ -559,16 +558,26 @@ def attack(good, monkeypatch, name, case):
         shutil.rmtree(folder)
 
 
+def peak_memory():
+    """Give the largest resident memory, in MiB, since it was last set back."""
+    (line,) = (x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith("VmHWM"))
+    return int(line.split()[1]) / 2**10
+
+
 def test_hostile_submissions_are_refused_and_do_no_harm(good, monkeypatch):
     taken = []
+    measured = Path("/proc/self/clear_refs").exists()
+    if measured:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak so far is other tests' and does not count
+        before = peak_memory()
     for name, case in CASES.items():
         found = attack(good, monkeypatch, name, case)
         if not found and "flipped" not in name:  # a flipped byte may lie where nobody looks
             taken.append(name)
         assert all(len(problem) < 5_000 and "\x1b" not in problem for problem in found), name
     assert set(taken) == VALID_AFTER_ALL
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-    assert peak < 2048, f"peak memory {peak:.0f} MiB"
+    if measured:
+        assert peak_memory() - before < 1024
 
 
 def test_hostile_text_is_refused_or_stays_text(good, monkeypatch):
