@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,12 +45,13 @@ class Model:
     Args:
         config: the run's config.
         image_shape: (H, W, C) of the dataset.
+        sizes: how many values each of the dataset's factors has, for objectives that are told about the factors.
 
     Attributes:
         networks: by name: ``encoder``, ``decoder`` and the objective's own, each with its optimiser.
     """
 
-    def __init__(self, config: RunConfig, image_shape: tuple[int, int, int]) -> None:
+    def __init__(self, config: RunConfig, image_shape: tuple[int, int, int], sizes: Sequence[int] = ()) -> None:
         self.config = config
         self.objective = config.build_objective()
         self.reconstruction = reconstruction.find(config.reconstruction)
@@ -62,7 +63,7 @@ class Model:
         self.networks: dict[str, Network] = {
             "encoder": Network(self.encoder, adam),
             "decoder": Network(self.decoder, adam),
-            **self.objective.networks(config.latents, rng),
+            **self.objective.networks(config.latents, sizes, rng),
         }
 
     def names(self) -> list[str]:
@@ -121,7 +122,8 @@ class Model:
         images = ops.cast(batch["images"], "float32") / 255.0
         posterior = self.objective.aggregate(Posterior(*call("encoder", images)))
         codes = sample(posterior, batch["noise"]) if self.objective.stochastic else posterior.mean
-        distance = self.reconstruction.loss(images, call("decoder", codes))
+        read = codes if self.objective.reconstructs else ops.stop_gradient(codes)
+        distance = self.reconstruction.loss(images, call("decoder", read))
         kl = kl_to_prior(posterior)
         if self.config.reduction == "mean":
             distance, kl = distance / float(np.prod(images.shape[1:])), ops.mean(kl, axis=1)

@@ -12,7 +12,7 @@ holds its weights still, and ``ops.stop_gradient(batch.codes)`` keeps its own lo
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -114,6 +114,9 @@ class Objective:
     stochastic: ClassVar[bool] = True
     """Whether the decoder sees a sample of the posterior; otherwise it sees the mean and the variance is not used."""
 
+    reconstructs: ClassVar[bool] = True
+    """Whether the reconstruction moves the encoder; otherwise the decoder reads codes it cannot change."""
+
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
@@ -134,11 +137,14 @@ class Objective:
         """
         return rows[rng.integers(len(rows), size=(1, batch))]
 
-    def draws(self, batch: int, latents: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Draw whatever else is random in `terms`.
+    def draws(
+        self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
+    ) -> dict[str, NDArray[Any]]:
+        """Draw whatever else is random in `terms`, or look up what it needs to know of the rows.
 
         Args:
-            batch: images in the batch.
+            rows: the batch's rows, int64 (n,), the views one after another.
+            space: the dataset's factors.
             latents: latent dimensions.
             rng: the source of randomness, which belongs to this step alone.
 
@@ -147,11 +153,12 @@ class Objective:
         """
         return {}
 
-    def networks(self, latents: int, rng: np.random.Generator) -> dict[str, Network]:
+    def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
         """Build the objective's own networks, without state beside their weights.
 
         Args:
             latents: latent dimensions.
+            sizes: how many values each of the dataset's factors has.
             rng: the source of the initial weights.
 
         Returns:

@@ -324,7 +324,7 @@ class Run:
     @functools.cached_property
     def model(self) -> Model:
         """The networks with the snapshot's weights."""
-        model = Model(self.config, self.dataset.image_shape)
+        model = Model(self.config, self.dataset.image_shape, self.dataset.space.sizes)
         path = Snapshots(self.folder).path(self.step) / "weights.npz"
         model.load(read_arrays(path), str(path))
         return model

@@ -96,7 +96,7 @@ def _train(
     clear_leftovers(folder)
     digest = dataset.digest()
     _same_pixels(folder, digest)
-    model = Model(config, dataset.image_shape)
+    model = Model(config, dataset.image_shape, dataset.space.sizes)
     engine = engines.start(model)
     snapshots, last, before = Snapshots(folder), 0, 0.0
     done = snapshots.steps()
@@ -209,7 +209,7 @@ def draw_batch(
     return {
         "noise": rng.standard_normal((len(chosen), config.latents), np.float32),
         "step": np.array(step, np.float32),
-        **objective.draws(len(chosen), config.latents, rng),
+        **objective.draws(chosen, dataset.space, config.latents, rng),
         "images": dataset.images(chosen),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from baselines import architectures
 from baselines.backend import keras, ops
 from baselines.objective import Adam, Batch, Network, Objective, Tensor, Term
+from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 CLIP = 1e-6
 """The discriminator's probabilities are kept this far from 0 and 1, as disentanglement_lib does."""
@@ -38,11 +40,13 @@ class OBJECTIVE(Objective):
     discriminator_beta_2: float = 0.9
     units: int = 1000
 
-    def draws(self, batch: int, latents: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+    def draws(
+        self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
+    ) -> dict[str, NDArray[Any]]:
         """Draw a permutation of the batch for each latent: int32 (n, latents)."""
-        return {"permutation": rng.random((batch, latents)).argsort(axis=0).astype(np.int32)}
+        return {"permutation": rng.random((len(rows), latents)).argsort(axis=0).astype(np.int32)}
 
-    def networks(self, latents: int, rng: np.random.Generator) -> dict[str, Network]:
+    def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
         """Build the discriminator: six layers with leaky ReLU of slope 0.2, then two logits."""
         initial = architectures.glorot(rng)
         x = codes = keras.Input((latents,), name="codes")

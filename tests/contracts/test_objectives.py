@@ -86,7 +86,7 @@ def test_a_batch_depends_on_the_seed_and_the_step_alone(name: str) -> None:
 
 
 def test_terms_are_finite_scalars_and_the_loss_is_their_weighted_sum(name: str) -> None:
-    model = Model(config(name), DATASET.image_shape)
+    model = Model(config(name), DATASET.image_shape, DATASET.space.sizes)
     original, terms = model.objective.terms, {}
 
     def recorded(batch: objectives.Batch) -> dict[str, objectives.Term]:
@@ -103,7 +103,7 @@ def test_terms_are_finite_scalars_and_the_loss_is_their_weighted_sum(name: str) 
 
 
 def test_it_learns_every_network(name: str) -> None:
-    model = Model(config(name), DATASET.image_shape)
+    model = Model(config(name), DATASET.image_shape, DATASET.space.sizes)
     before = model.weights()
     engine = start(model)
     engine.step(batch(name))

@@ -9,6 +9,9 @@ from baselines.engines import start
 from baselines.model import Model, generator
 from baselines.objectives.factor_vae import CLIP, OBJECTIVE
 from baselines.train import draw_batch
+from benchmark_data import Factor, FactorSpace
+
+SPACE = FactorSpace(Factor("x", range(12)))
 
 
 def test_terms_against_numpy(make_batch, posterior):
@@ -22,7 +25,7 @@ def test_terms_against_numpy(make_batch, posterior):
         frozen_calls.append(frozen)
         return np.asarray(inputs) @ weights.astype(np.float32)
 
-    permutation = OBJECTIVE().draws(12, 5, rng)["permutation"]
+    permutation = OBJECTIVE().draws(np.arange(12), SPACE, 5, rng)["permutation"]
     assert (np.sort(permutation, axis=0) == np.arange(12)[:, None]).all()
     assert len({tuple(column) for column in permutation.T}) == 5
     batch = make_batch(mean, log_variance, codes, draws={"permutation": permutation}, call=call)
@@ -43,7 +46,7 @@ def test_terms_against_numpy(make_batch, posterior):
 
 
 def test_the_discriminator_is_the_papers():
-    network = OBJECTIVE().networks(10, generator(0, 1))["discriminator"]
+    network = OBJECTIVE().networks(10, (), generator(0, 1))["discriminator"]
     dense = [layer for layer in network.model.layers if hasattr(layer, "units")]
     assert [layer.units for layer in dense] == [1000] * 6 + [2]
     assert (network.optimiser.beta_1, network.optimiser.beta_2, network.optimiser.learning_rate) == (0.5, 0.9, 1e-4)
