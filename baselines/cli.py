@@ -126,6 +126,39 @@ def reference(
     console.out.print(str(folder), soft_wrap=True, markup=False, highlight=False)
 
 
+@app.command("derive-perturbation")
+def derive_perturbation(
+    base: Annotated[str, typer.Argument(help="Dataset, such as sprites2d.", show_default=False)],
+    restarts: Annotated[int, typer.Option(min=2, help="How many β-VAEs to train.")] = 10,
+    steps: Annotated[int | None, typer.Option(help="Optimiser steps of each. Default: 300000.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the config, as for run.")
+    ] = None,
+    runs: Annotated[
+        Path | None, typer.Option(help="Where the runs go. Default: runs/BASE/derive.", show_default=False)
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(help="File to write. Default: where BASE_perturbed/vae_... looks for it.", show_default=False),
+    ] = None,
+) -> None:
+    """Train β-VAEs and derive the hidden variable of BASE_perturbed/vae_...; goes on where it was stopped."""
+    import benchmark_data
+    from baselines import derive
+    from baselines.config import RunConfig
+
+    data = benchmark_data.load(base)
+    values = derive.settings(data) | ({} if steps is None else {"steps": steps})
+    config = RunConfig.from_json(_with_settings(values, set_ or []))
+    found = derive.derive(config, runs or Path("runs") / data.id / "derive", restarts=restarts, path=into)
+    table = rich.table.Table("seed", "MIG", "", box=None, pad_edge=False)
+    for seed, score in found.migs.items():
+        chosen = f"chosen: latent {found.latent}, noise {found.noise[found.latent]:.4f}" if seed == found.seed else ""
+        table.add_row(str(seed), f"{score:.4f}", chosen)
+    console.out.print(table, highlight=False)
+    console.out.print(str(found.path), soft_wrap=True, markup=False, highlight=False)
+
+
 @app.command("list")
 def list_() -> None:
     """List objectives, architectures, reconstruction losses and references, with their parameters."""
