@@ -8,11 +8,12 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.sources import Derived, Rendered, Source
 from leaderboard import evaluate, protocol, results, tables
-from leaderboard.results import Result
+from leaderboard.results import Result, Run, Sample
 
 BESIDE = re.compile(r"(sheet\.png|factors\.png|[a-z0-9_]+\.[a-z0-9_]+\.(png|gif|csv))")
 """What may lie beside results: pictures and their numbers."""
@@ -63,6 +64,27 @@ def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
             yield InvalidInput(f"{place}: dataset_version", expected=dataset.version, received=run.dataset_version)
         if here and run.dataset_digest != here:
             yield InvalidInput(f"{place}: dataset_digest", expected=str(here), received=str(run.dataset_digest))
+        yield from _as_the_tier_says(place, run, task)
+
+
+def _as_the_tier_says(place: str, run: Run, task: protocol.Task) -> Iterator[OffaxisError]:
+    """Compare how metrics were called with the tier, and look for what their scores are made of."""
+    tier = protocol.TIERS.get(run.tier)
+    for measurement in tier.measurements if tier else ():
+        wanted, found = evaluate.sample(measurement, task), run.samples.get(measurement.metric)
+        if found != wanted:
+            yield InvalidInput(
+                f"{place}: samples of {measurement.metric}", expected=_said(wanted), received=_said(found)
+            )
+        metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
+        if hasattr(metric, "parts") and measurement.metric not in run.parts:
+            yield InvalidInput(
+                f"{place}: parts of {measurement.metric}", expected="what its scores are made of", received="nothing"
+            )
+
+
+def _said(sample: Sample | None) -> str:
+    return f"{sample.train} train and {sample.test} test rows, {dict(sample.arguments)}" if sample else "none"
 
 
 def needs_no_download(dataset: Dataset) -> bool:

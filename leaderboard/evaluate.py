@@ -13,17 +13,16 @@ import importlib.metadata
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import pydantic
 from numpy.typing import NDArray
 
 from benchmark_data import discovery
 from benchmark_data.errors import InvalidInput
 from leaderboard import npz, protocol, results
 from leaderboard.arrays import check_codes
-from leaderboard.results import About, Budget, Digests, Name, Result, Run, Settings, Supervision, Versions
+from leaderboard.results import About, Budget, Digests, Name, Result, Run, Settings, Supervision, Versions, pydantic
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Is told what is being done now, how many steps are done and how many there are."""
@@ -170,8 +169,8 @@ def score_all(
 
         codes = read()
         marks = leaks(codes, task) if status == "recomputed" and run.supervision != "reference" else ()
-        scores = score(codes, task, chosen, before=tell)
-        grouped.setdefault((task.id, run.method), []).append(_run(run, codes, task, chosen, status, scores, marks))
+        scored = score(codes, task, chosen, before=tell)
+        grouped.setdefault((task.id, run.method), []).append(_run(run, codes, task, chosen, status, scored, marks))
         abouts[task.id, run.method] = run.about
     progress("done", steps, steps)
     return [results.result(*key, grouped[key], about=abouts[key]) for key in sorted(grouped)]
@@ -317,9 +316,21 @@ def dataset_digest(name: str) -> tuple[str, Digests]:
     return dataset.version, Digests(**dataset.digest()._asdict())
 
 
+class Scored(NamedTuple):
+    """What the metrics of a tier gave.
+
+    Args:
+        scores: score -> value.
+        parts: metric -> part -> what the scores are made of, for metrics that say so, with six decimals.
+    """
+
+    scores: dict[str, float]
+    parts: dict[str, dict[str, Any]]
+
+
 def score(
     codes: Codes, task: protocol.Task, tier: protocol.Tier, *, before: Callable[[str], None] = lambda metric: None
-) -> dict[str, float]:
+) -> Scored:
     """Score the codes of one run.
 
     Args:
@@ -329,7 +340,7 @@ def score(
         before: is told the name of each metric before it is computed.
 
     Returns:
-        Score -> value.
+        The scores and what they are made of.
 
     Raises:
         InvalidInput: a metric cannot work on these codes.
@@ -337,15 +348,27 @@ def score(
     factors = task.labels()
     n = len(task.train)
     scores: dict[str, float] = {}
+    parts: dict[str, dict[str, Any]] = {}
     for measurement in tier.measurements:
         before(measurement.metric)
         metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
         train = slice(0, min(measurement.train, n))
         held_out = slice(n, n + measurement.test)
         extra = {"codes_test": codes[held_out], "factors_test": factors[held_out]} if measurement.test else {}
-        found: Mapping[str, float] = metric.score(codes[train], factors[train], **extra, **measurement.arguments)
+        compute = metric.parts if hasattr(metric, "parts") else metric.score
+        found: Mapping[str, Any] = compute(codes[train], factors[train], **extra, **measurement.arguments)
+        if hasattr(metric, "parts"):
+            parts[measurement.metric] = {name: _rounded(part) for name, part in found.items()}
+            found = metric.combine(found)
         scores |= {protocol.key(measurement.metric, name): value for name, value in found.items()}
-    return scores
+    return Scored(scores, parts)
+
+
+def _rounded(part: NDArray[np.float64]) -> Any:
+    """Round numbers to six decimals, as nested tuples."""
+    if part.ndim > 1:
+        return tuple(_rounded(row) for row in part)
+    return tuple(part.round(6).tolist())
 
 
 def _run(
@@ -354,14 +377,15 @@ def _run(
     task: protocol.Task,
     tier: protocol.Tier,
     status: results.Status,
-    scores: dict[str, float],
+    scored: Scored,
     marks: tuple[str, ...],
 ) -> Run:
     return Run(
         seed=run.seed,
         tier=tier.name,
         status=status,
-        scores=scores,
+        scores=scored.scores,
+        parts=scored.parts,
         claimed=run.claimed,
         marks=marks,
         date=datetime.datetime.now(datetime.UTC).date(),
@@ -370,18 +394,30 @@ def _run(
         rows_digest=task.digest,
         codes_digest=codes_digest(codes),
         latents=codes.shape[1],
-        samples={
-            m.metric: results.Sample(
-                train=min(m.train, len(task.train)), test=min(m.test, len(task.test)), arguments=dict(m.arguments)
-            )
-            for m in tier.measurements
-        },
+        samples={m.metric: sample(m, task) for m in tier.measurements},
         supervision=run.supervision,
         selection=run.selection,
         hyperparameters=run.hyperparameters,
         budget=run.budget,
         trained_with=run.versions,
         scored_with=versions(),
+    )
+
+
+def sample(measurement: protocol.Measurement, task: protocol.Task) -> results.Sample:
+    """Say on how much of a task a metric is computed.
+
+    Args:
+        measurement: the metric.
+        task: the task.
+
+    Returns:
+        The number of rows, and the metric's arguments.
+    """
+    return results.Sample(
+        train=min(measurement.train, len(task.train)),
+        test=min(measurement.test, len(task.test)),
+        arguments=dict(measurement.arguments),
     )
 
 

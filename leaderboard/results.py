@@ -14,24 +14,27 @@ import reprlib
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import benchmark_data
-from benchmark_data import sheets
+from benchmark_data import discovery, sheets
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, Unavailable, UnknownName
 from benchmark_data.files import unwritable, write_json, written_atomically
 from leaderboard import aggregate, protocol
 
 try:
     import filelock
-    import pydantic
+    import pydantic as pydantic  # the other modules take it from here, so that its absence is told in one place
     import pydantic_core
-    from pydantic import Field
+    from pydantic import Field as Field
 except ImportError as error:  # pragma: no cover - exercised in a subprocess
     raise MissingExtra("reading results", error.name or "pydantic", "board") from error
 
 SCHEMA: Literal[1] = 1
 """Version of the result file's layout."""
+
+ROUNDING = 1e-5
+"""A score may differ by this much from what its parts come to, which are written with six decimals."""
 
 DRIFT = 1e-3
 """A score recomputed from the same codes may differ by this much; more means that the evaluation has changed."""
@@ -60,6 +63,7 @@ Versions = Annotated[dict[Line, Line], Field(max_length=200)]
 M = TypeVar("M", bound="Model")
 
 Scores = Annotated[dict[Line, float], Field(max_length=200)]
+Parts = dict[Line, dict[Line, tuple[float, ...] | tuple[tuple[float, ...], ...]]]
 
 
 class Model(pydantic.BaseModel):
@@ -137,6 +141,8 @@ class Run(Model):
         rows_digest: of the task's row list.
         codes_digest: SHA-256 of the codes as little-endian float32.
         latents: columns of the codes.
+        parts: metric -> part -> numbers that its scores are made of, such as the gap of each factor; for metrics that
+            say what those are (``parts`` and ``combine`` in their files).
         samples: metric -> how it was called.
         supervision: what the method may see.
         selection: how this model was chosen among others; ``none`` where it was not.
@@ -158,6 +164,7 @@ class Run(Model):
     rows_digest: Sha256
     codes_digest: Sha256
     latents: int = Field(gt=0)
+    parts: Parts = Field(default_factory=dict)
     samples: dict[str, Sample]
     supervision: Supervision
     selection: Line
@@ -175,7 +182,22 @@ class Run(Model):
         metrics = {key.partition(".")[0] for key in self.scores}
         if metrics != set(self.samples):
             raise _wrong("samples", f"an entry for each of {sorted(metrics)}", str(sorted(self.samples)))
+        for metric, parts in self.parts.items():
+            for name, expected in _combined(metric, parts).items():
+                key = protocol.key(metric, name)
+                written = self.scores.get(key)
+                if written is None or not abs(written - expected) <= ROUNDING:
+                    raise _wrong(f"scores.{key}", f"{expected:.6f}, what its parts come to", str(written))
         return self
+
+
+def _combined(metric: str, parts: dict[str, Any]) -> dict[str, float]:
+    """Compute the scores of a metric from their parts."""
+    try:
+        combined: dict[str, float] = discovery.find("leaderboard.metrics", metric, kind="metric").combine(parts)
+        return combined
+    except (OffaxisError, AttributeError, KeyError, ValueError, TypeError) as error:
+        raise _wrong(f"parts.{metric}", "what the metric of that name is made of", str(error)) from error
 
 
 class Summary(Model):

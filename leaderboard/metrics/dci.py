@@ -12,7 +12,8 @@ lowers completeness, not disentanglement.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,11 +90,47 @@ def score(
         threads=threads,
         constant_factors=constant_factors,
     )
+    return combine(found._asdict())
+
+
+def parts(codes: ArrayLike, factors: ArrayLike, **options: Any) -> dict[str, NDArray[np.float64]]:
+    """Compute what the scores are made of: the fields of ``Importances``.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        **options: as in ``score``.
+
+    Returns:
+        ``matrix``, ``accuracy_train`` and ``accuracy_test``.
+
+    Raises:
+        InvalidInput: as ``score``.
+        MissingExtra: as ``score``.
+    """
+    return importances(codes, factors, **options)._asdict()
+
+
+def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
+    """Compute the scores from their parts.
+
+    Args:
+        found: as from ``parts``.
+
+    Returns:
+        As ``score``.
+
+    Example:
+        >>> found = {"matrix": [[1.0, 0.0], [0.0, 1.0]], "accuracy_train": [1.0, 0.5], "accuracy_test": [0.5, 0.5]}
+        >>> {name: round(value, 3) for name, value in combine(found).items()}
+        {'disentanglement': 1.0, 'completeness': 1.0, 'informativeness_train': 0.75, 'informativeness_test': 0.5}
+    """
+    matrix, train, test = (np.asarray(found[name], np.float64) for name in Importances._fields)
     return {
-        "disentanglement": disentanglement(found.matrix),
-        "completeness": completeness(found.matrix),
-        "informativeness_train": float(found.accuracy_train.mean()),
-        "informativeness_test": float(found.accuracy_test.mean()),
+        "disentanglement": disentanglement(matrix),
+        "completeness": completeness(matrix),
+        "informativeness_train": float(train.mean()),
+        "informativeness_test": float(test.mean()),
     }
 
 

@@ -9,6 +9,9 @@ latents changes nothing; a copy of an informative latent brings the score of its
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -45,9 +48,40 @@ def score(
         >>> score(codes, [[0], [0], [1], [1]])
         {'mig': 1.0}
     """
-    return {
-        "mig": float(gaps(codes, factors, bins=bins, estimator=estimator, constant_factors=constant_factors).mean())
-    }
+    return combine(parts(codes, factors, bins=bins, estimator=estimator, constant_factors=constant_factors))
+
+
+def parts(codes: ArrayLike, factors: ArrayLike, **options: Any) -> dict[str, NDArray[np.float64]]:
+    """Compute what the score is made of: ``gaps``, as the function of that name.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        **options: as in ``score``.
+
+    Returns:
+        ``gaps``: float64, shape (F,).
+
+    Raises:
+        InvalidInput: as ``score``.
+    """
+    return {"gaps": gaps(codes, factors, **options)}
+
+
+def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
+    """Compute the score from its parts.
+
+    Args:
+        found: as from ``parts``.
+
+    Returns:
+        As ``score``.
+
+    Example:
+        >>> combine({"gaps": [1.0, 0.5]})
+        {'mig': 0.75}
+    """
+    return {"mig": float(np.mean(np.asarray(found["gaps"], np.float64)))}
 
 
 def gaps(

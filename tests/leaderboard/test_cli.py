@@ -86,7 +86,7 @@ def test_check_says_which_score_moved(board, tree, tmp_path):
     before = tmp_path / "before"
     tree.rename(before)
     for result in results.read_all(before):
-        runs = [r.model_copy(update={"scores": {"mig": r.scores["mig"] - 0.1}}) for r in result.runs]
+        runs = [r.model_copy(update={"scores": {"mig": r.scores["mig"] - 0.1}, "parts": {}}) for r in result.runs]
         results.write(tree, [results.result(result.task, result.method, runs)])
     code, out, _ = board("check", tree, "--against", before)
     assert code == 1

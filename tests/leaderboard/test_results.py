@@ -67,7 +67,7 @@ def test_a_moved_score_of_the_same_codes_is_refused(tree):
     found = results.read(results.path(tree, "toy/small@v1", "beta_vae"))
 
     def moved(by):
-        run = found.runs[0].model_copy(update={"scores": {"mig": found.runs[0].scores["mig"] + by}})
+        run = found.runs[0].model_copy(update={"scores": {"mig": found.runs[0].scores["mig"] + by}, "parts": {}})
         return [results.result(found.task, found.method, [run])]
 
     results.write(tree, moved(0.0009))
@@ -120,7 +120,17 @@ def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
             r"scores\.mig: expected a number in \[0, 1\], received 1\.5",
         ),
         (lambda c: c["runs"][0]["scores"].update(mig=-0.1), r"scores\.mig: expected a number in \[0, 1\]"),
-        (lambda c: c["runs"][0]["scores"].update(mig=0.123), r"summary\.smoke\.mig: expected .*what the runs come to"),
+        (
+            lambda c: (c["runs"][0]["scores"].update(mig=0.123), c["runs"][0].update(parts={})),
+            r"summary\.smoke\.mig: expected .*what the runs come to",
+        ),
+        (lambda c: c["runs"][0]["scores"].update(mig=0.123), r"scores\.mig: expected .*what its parts come to"),
+        (lambda c: c["runs"][0]["parts"]["mig"].update(gaps=[1.0, 1.0, 1.0]), r"scores\.mig: expected 1\.0+, what its"),
+        (
+            lambda c: c["runs"][0]["parts"]["mig"].clear(),
+            r"parts\.mig: expected what the metric of that name is made of",
+        ),
+        (lambda c: c["runs"][0]["parts"].update(magic={}), r"parts\.magic: expected what the metric"),
         (lambda c: c["summary"]["smoke"]["mig"].update(low=0.0), r"summary\.smoke\.mig"),
         (lambda c: c["summary"].clear(), r"summary\.smoke\.mig: expected .* received None"),
         (lambda c: c["runs"].reverse(), "runs: expected one run for each tier and seed, in order"),
@@ -169,14 +179,24 @@ def test_a_sound_tree_has_no_problems(tree):
 
 def test_every_problem_of_a_tree_is_listed(tree, tmp_path):
     edit(tree, lambda c: [run.update(rows_digest="0" * 64, dataset_version="2.0.0") for run in c["runs"]])
+    edit(tree, lambda c: [run.update(parts={}) for run in c["runs"]])
+    edit(tree, lambda c: [run["samples"]["mig"].update(train=7) for run in c["runs"]])
     edit(tree, lambda c: c.update(schema=2), "pca")
     folder = results.path(tree, "toy/small@v1", "pca").parent
     (folder / "notes.txt").write_text("hello")
     (folder / "link.png").symlink_to("/etc/passwd")
     (folder / "beta_vae.cka.png").write_bytes(b"")
     problems = [str(problem) for problem in audit.check(tree)]
-    assert len(problems) == 7
-    for part in ("rows_digest", "dataset_version", "schema: expected 1", "notes.txt", "received a link"):
+    assert len(problems) == 11
+    for part in (
+        "rows_digest",
+        "dataset_version",
+        "parts of mig: expected what",
+        "samples of mig: expected 40 train",
+        "schema: expected 1",
+        "notes.txt",
+        "received a link",
+    ):
         assert any(part in problem for problem in problems), part
 
 
@@ -190,7 +210,11 @@ def test_a_score_that_moved_or_vanished_since_an_earlier_copy(tree, tmp_path):
     copy = tmp_path / "before"
     tree.rename(copy)
     for result in results.read_all(copy):
-        runs = [r.model_copy(update={"scores": {"mig": r.scores["mig"] - 0.01}}) for r in result.runs if r.seed == 0]
+        runs = [
+            r.model_copy(update={"scores": {"mig": r.scores["mig"] - 0.01}, "parts": {}})
+            for r in result.runs
+            if r.seed == 0
+        ]
         results.write(tree, [results.result(result.task, result.method, runs)])
     problems = [str(problem) for problem in audit.moved(tree, copy)]
     assert len(problems) == 3
