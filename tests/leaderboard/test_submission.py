@@ -62,7 +62,7 @@ def test_a_good_submission_is_scored(good):
     assert (run.status, run.supervision, run.budget.steps) == ("recomputed", "unsupervised", 100)
     codes = np.load(good / "toy/spacing_1/seed_0.npz")["codes"]
     task = protocol.task("toy/spacing_1")
-    assert run.scores == evaluate.score(codes, task, protocol.tier("smoke"))
+    assert (run.scores, run.parts) == evaluate.score(codes, task, protocol.tier("smoke"))
 
 
 def test_the_template_says_what_is_left_to_fill_in(toys, tmp_path):
