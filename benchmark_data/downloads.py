@@ -343,4 +343,6 @@ def _identify(download: Download, path: Path, origin: str, progress: rich.progre
 def _expectation(download: Download) -> str:
     size = f"{download.size:,} bytes" if download.size is not None else "a file"
     digest = f"SHA-256 {download.sha256}" if download.sha256 else f"MD5 {download.md5}" if download.md5 else ""
-    return f"{size} with {digest}" if digest and download.binding else size
+    if not digest:
+        return size
+    return f"{size} with {digest}" if download.binding else f"{size}, as published with {digest}"

@@ -401,7 +401,7 @@ class Archive(Cached):
             raise failures[0]
         raise Unavailable(
             self.id,
-            expected=" or ".join(failure.what for failure in failures),
+            expected=" or ".join(f"{failure.what} ({failure.expected})" for failure in failures),
             received="; ".join(failure.received for failure in failures),
             remedy=failures[0].remedy,
         )
