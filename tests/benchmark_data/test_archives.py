@@ -99,7 +99,8 @@ def test_all_forms_are_named_when_all_are_gone(served, server):
     server.add("b.npz", b"gone", status=503)
     message = (
         r"mpi3d/toy: expected a.npz \(.+\) or b.npz \(.+\), received from 127.0.0.1:\d+: HTTP 410 Gone; "
-        r"from 127.0.0.1:\d+: HTTP 503 Service Unavailable. Try again later, or put your own copy of a.npz in a folder and name .*--manual-dir"
+        r"from 127.0.0.1:\d+: HTTP 503 Service Unavailable. "
+        r"Try again later, or put your own copy of a.npz in a folder and name .*--manual-dir"
     )
     with pytest.raises(Unavailable, match=message):
         small.prepare()
