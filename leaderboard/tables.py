@@ -440,7 +440,7 @@ def latex(board: Table) -> str:
             rows.append(" & ".join(cells) + r" \\")
     heads = " & ".join(["", "Method", *(tex(column.title) for column in board.columns), "Seeds"])
     body = "\n".join(rows)
-    return rf"""% Needs \usepackage{{booktabs}}
+    return rf"""% Needs \usepackage{{booktabs}} and \usepackage[T1]{{fontenc}}
 \begin{{table}}
 \centering
 \begin{{tabular}}{{rl{"r" * (len(board.columns) + 1)}}}
@@ -456,7 +456,9 @@ def latex(board: Table) -> str:
 
 
 def tex(text: str) -> str:
-    r"""Escape text for LaTeX; Greek letters become maths, as pdfLaTeX knows no others.
+    r"""Escape text for LaTeX, so that pdfLaTeX takes it whatever it is.
+
+    Greek letters become maths; letters that it cannot print become their number, such as ``[U+4E2D]``.
 
     Args:
         text: any text.
@@ -481,14 +483,32 @@ _TEX = {
     "–": "--",
     "≈": r"$\approx$",
     "±": r"$\pm$",
+    "ο": "o",
+    "λ": r"$\lambda$",
+    "Λ": r"$\Lambda$",
 }
+
+
+_TEX_LATIN = frozenset(map(chr, range(0xA1, 0x180))) - set("\u00adĦħĸĿŀŉŦŧſ") | set("–—‘’“”…†‡€")
+"""Letters beyond ASCII that pdfLaTeX prints as they are, in the encoding T1."""
+
+_TEX_CAPITALS = frozenset(["GAMMA", "DELTA", "THETA", "XI", "PI", "SIGMA", "UPSILON", "PHI", "PSI", "OMEGA"])
+_TEX_GREEK = _TEX_CAPITALS | frozenset(
+    ["ALPHA", "BETA", "EPSILON", "ZETA", "ETA", "IOTA", "KAPPA", "MU", "NU", "RHO", "TAU", "CHI"]
+)
 
 
 def _tex_letter(letter: str) -> str:
     match unicodedata.name(letter, "").split():
-        case ["GREEK", "SMALL", "LETTER", name]:
+        case ["GREEK", "SMALL", "LETTER", name] if name in _TEX_GREEK:
             return rf"$\{name.lower()}$"
-    return _TEX.get(letter, letter)
+        case ["GREEK", "CAPITAL", "LETTER", name] if name in _TEX_CAPITALS:
+            return rf"$\{name.capitalize()}$"
+    if letter in _TEX:
+        return _TEX[letter]
+    if letter in _TEX_LATIN or " " <= letter <= "~":
+        return letter
+    return " " if letter.isspace() else f"[U+{ord(letter):04X}]"
 
 
 FIELDS = [

@@ -6,6 +6,7 @@ import io
 import re
 import shutil
 import subprocess
+import unicodedata
 
 import pytest
 import rich.console
@@ -147,12 +148,31 @@ def test_hostile_text_stays_text_in_markdown_and_latex():
     )
 
 
+def test_latex_has_no_letter_that_it_cannot_print():
+    assert tables.tex("Ωλο–é") == r"$\Omega$$\lambda$o--é"
+    assert tables.tex("中\u3000ħ\u0391") == "[U+4E2D] [U+0127][U+0391]"
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex here")
 def test_latex_compiles(tmp_path):
-    board = tables.table(
-        "xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2, about=About(title="β-VAE " + HOSTILE))]
+    letters = (
+        "".join(
+            c for c in map(chr, range(0x20, 0x2300)) if unicodedata.category(c) in ("Zs", "Ll", "Lu", "Sm", "Po", "Pd")
+        )
+        + "中\U0001f4a9"
     )
-    source = rf"\documentclass{{article}}\usepackage{{booktabs}}\begin{{document}}{tables.latex(board)}\end{{document}}"
+    board = tables.table(
+        "xysquares/spacing_8@v1",
+        "smoke",
+        [
+            method("m", 0.1, 0.2, about=About(title="β-VAE " + HOSTILE)),
+            *(method(f"m{i}", 0.1, about=About(title=letters[i : i + 200])) for i in range(0, len(letters), 200)),
+        ],
+    )
+    source = (
+        r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}"
+        rf"\begin{{document}}{tables.latex(board)}\end{{document}}"
+    )
     (tmp_path / "t.tex").write_text(source, "utf-8")
     subprocess.run(["pdflatex", "-halt-on-error", "t.tex"], cwd=tmp_path, check=True, capture_output=True)
 
