@@ -35,7 +35,7 @@ from baselines.model import Model, generator
 from baselines.objective import Posterior
 from benchmark_data import discovery, files
 from benchmark_data.dataset import Dataset, Digest
-from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 from benchmark_data.factors import Indices
 from benchmark_data.sources import Images
 
@@ -122,6 +122,8 @@ def write_record(
             "dataset": dataset.id,
             "dataset_version": dataset.version,
             "dataset_digest": digest._asdict(),
+            "image_shape": dataset.image_shape,
+            "factor_sizes": dataset.space.sizes,
             "seed": seed,
             "supervision": supervision,
             "selection": "none",
@@ -271,24 +273,24 @@ class Run:
         folder: the run folder.
         config: its config.
         step: the step of the snapshot that encode, decode and activations use.
-        dataset: the dataset that the run was trained on.
     """
 
-    def __init__(self, folder: Path, config: RunConfig, step: int) -> None:
+    def __init__(self, folder: Path, config: RunConfig, step: int, dataset: Dataset | None = None) -> None:
         self.folder, self.config, self.step = folder, config, step
-        self.dataset = benchmark_data.load(config.dataset)
+        self._own = dataset
 
     def __repr__(self) -> str:
         c = self.config
         return f"<Run {self.folder}: {c.objective} on {c.dataset}, seed {c.seed}, step {self.step} of {c.steps}>"
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, step: int | None = None) -> Run:
+    def open(cls, path: str | os.PathLike[str], *, step: int | None = None, dataset: Dataset | None = None) -> Run:
         """Open a run folder.
 
         Args:
             path: the folder.
             step: the snapshot to use; the last one if None.
+            dataset: the dataset, for a run on one's own images whose rows are asked for.
 
         Returns:
             The run.
@@ -309,7 +311,44 @@ class Run:
             )
         if step is not None and step not in steps:
             raise InvalidInput(f"step of {folder}", expected=f"one of {steps}", received=str(step))
-        return cls(folder, config, steps[-1] if step is None else step)
+        return cls(folder, config, steps[-1] if step is None else step, dataset)
+
+    @property
+    def dataset(self) -> Dataset:
+        """The dataset that the run was trained on.
+
+        Raises:
+            InvalidInput: it is no published one, and was not given.
+        """
+        if self._own is not None:
+            return self._own
+        try:
+            return benchmark_data.load(self.config.dataset)
+        except UnknownName as error:
+            raise InvalidInput(
+                f"dataset of {self.folder}",
+                expected=f"the images called {self.config.dataset!r}",
+                received="none",
+                remedy="Give them to Run.open as dataset=.",
+            ) from error
+
+    @functools.cached_property
+    def image_shape(self) -> tuple[int, int, int]:
+        """(H, W, C) of the images that the run encodes, from its record.
+
+        Raises:
+            DamagedFile: the record is missing or does not hold it.
+        """
+        height, width, channels = self._recorded("image_shape", 3)
+        return height, width, channels
+
+    def _recorded(self, key: str, count: int | None = None) -> list[int]:
+        path = self.folder / "run.json"
+        record = files.read_json(path)
+        found = record.get(key) if isinstance(record, dict) else None
+        if not isinstance(found, list) or len(found) != (len(found) if count is None else count):
+            raise DamagedFile(str(path), expected=f"a run's record with {key}", received=repr(found))
+        return found
 
     @property
     def steps(self) -> list[int]:
@@ -324,7 +363,7 @@ class Run:
     @functools.cached_property
     def model(self) -> Model:
         """The networks with the snapshot's weights."""
-        model = Model(self.config, self.dataset.image_shape, self.dataset.space.sizes)
+        model = Model(self.config, self.image_shape, self._recorded("factor_sizes"))
         path = Snapshots(self.folder).path(self.step) / "weights.npz"
         model.load(read_arrays(path), str(path))
         return model
@@ -432,13 +471,23 @@ class Run:
 
     def _checked(self, images: Images) -> Images:
         array = np.asarray(images)
-        if array.dtype != np.uint8 or array.ndim != 4 or array.shape[1:] != self.dataset.image_shape or not len(array):
+        if array.dtype != np.uint8 or array.ndim != 4 or array.shape[1:] != self.image_shape or not len(array):
             raise InvalidInput(
                 "images",
-                expected=f"uint8 of shape (n, {', '.join(map(str, self.dataset.image_shape))})",
+                expected=f"uint8 of shape (n, {', '.join(map(str, self.image_shape))})",
                 received=f"{array.dtype} of shape {array.shape}",
             )
         return array
+
+
+def default_folder(config: RunConfig) -> Path:
+    """Give the folder of a run for which none is named: ``runs/<dataset>/<objective>/seed_<seed>``.
+
+    Example:
+        >>> print(default_folder(RunConfig(dataset="sprites2d", objective="beta_vae", seed=3)).as_posix())
+        runs/sprites2d/beta_vae/seed_3
+    """
+    return Path("runs", config.dataset, config.objective, f"seed_{config.seed}")
 
 
 def read_config(folder: Path) -> RunConfig:

@@ -8,10 +8,10 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import rich.progress
@@ -22,7 +22,7 @@ from baselines import backend, engines
 from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.objective import Objective
-from baselines.run import Run, Snapshots, clear_leftovers, read_config, read_history, write_record
+from baselines.run import Run, Snapshots, clear_leftovers, default_folder, read_config, read_history, write_record
 from benchmark_data import console, draws, files
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
@@ -32,6 +32,9 @@ try:
     import fcntl
 except ModuleNotFoundError:  # Windows
     fcntl = None  # type: ignore[assignment]
+
+Observer: TypeAlias = Callable[[int, Mapping[str, float]], None]
+"""Is told a step and the history's scalars of it: loss, reconstruction and the objective's terms."""
 
 AHEAD = 4
 """Batches that are prepared while the device works."""
@@ -46,8 +49,10 @@ class Diverged(OffaxisError):
 
 def train(
     config: RunConfig,
-    folder: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None = None,
     *,
+    dataset: Dataset | None = None,
+    observers: Sequence[Observer] = (),
     progress: rich.progress.Progress | None = None,
     checkpoint_seconds: float = 60.0,
 ) -> Run:
@@ -58,7 +63,10 @@ def train(
 
     Args:
         config: what to train.
-        folder: where to; made if it is not there.
+        folder: where to; made if it is not there. `default_folder` of the config if None.
+        dataset: the dataset, where ``benchmark_data.load`` does not know it: one's own images, as
+            ``benchmark_data.from_images`` gives them. Its full name is the config's.
+        observers: functions that are told each line of the history; `baselines.observers` has some.
         progress: a display to show the run in; by default one of its own, on standard error.
         checkpoint_seconds: write a snapshot at least this often. Those that the config does not ask to keep are removed
             when a later one is there.
@@ -68,30 +76,38 @@ def train(
 
     Raises:
         UnknownName: there is no such dataset.
-        InvalidInput: the folder holds another run or cannot be written, the disk is full, or the dataset's pixels are
-            not those that the run began with.
+        InvalidInput: the folder holds another run or cannot be written, the disk is full, or the dataset is not the
+            config's or its pixels are not those that the run began with.
         DamagedFile: a file of the folder does not hold what it should.
         Diverged: the loss is NaN or has exploded. The last good snapshot stays.
         MissingExtra: Keras or its backend is not installed.
     """
-    dataset = benchmark_data.load(config.dataset)
+    own = dataset
+    if own is not None and own.id != config.dataset:
+        raise InvalidInput("dataset", expected=f"the config's, {config.dataset!r}", received=repr(own.id))
+    dataset = benchmark_data.load(config.dataset) if own is None else own
     dataset.prepare()
     backend.name()
-    folder = Path(folder)
+    folder = default_folder(config) if folder is None else Path(folder)
     _claim(folder, config)
     done = Snapshots(folder).steps()
     if done and done[-1] == config.steps and (folder / "run.json").exists():
-        return Run.open(folder)
+        return Run.open(folder, dataset=own)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_alone(folder))
         if progress is None:
             progress = stack.enter_context(console.progress(*columns()))
-        _train(config, folder, dataset, progress, checkpoint_seconds)
-    return Run.open(folder)
+        _train(config, folder, dataset, observers, progress, checkpoint_seconds)
+    return Run.open(folder, dataset=own)
 
 
 def _train(
-    config: RunConfig, folder: Path, dataset: Dataset, progress: rich.progress.Progress, checkpoint_seconds: float
+    config: RunConfig,
+    folder: Path,
+    dataset: Dataset,
+    observers: Sequence[Observer],
+    progress: rich.progress.Progress,
+    checkpoint_seconds: float,
 ) -> None:
     clear_leftovers(folder)
     digest = dataset.digest()
@@ -155,6 +171,8 @@ def _train(
                 if step == 1:
                     limit = EXPLODED * max(1.0, abs(row["loss"]))
                 _append(history, row)
+                for observe in observers:
+                    observe(step, {name: value for name, value in row.items() if name != "step"})
                 progress.update(bar, loss=f"loss {row['loss']:.4g}")
             now = time.perf_counter()
             if config.keeps(step) or now - saved > checkpoint_seconds:

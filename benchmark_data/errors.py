@@ -68,12 +68,12 @@ class Unavailable(OffaxisError):
 
 
 class MissingExtra(OffaxisError, ImportError):
-    """An optional dependency that is not installed."""
+    """An optional dependency that is not installed: part of an extra, or a package of its own."""
 
-    def __init__(self, feature: str, package: str, extra: str) -> None:
+    def __init__(self, feature: str, package: str, extra: str = "") -> None:
         super().__init__(
             feature,
             expected=f"the package {package}",
             received="no such package",
-            remedy=f"Install it with: pip install 'offaxis[{extra}]'",
+            remedy="Install it with: pip install " + (f"'offaxis[{extra}]'" if extra else package),
         )

@@ -56,21 +56,26 @@ class OBJECTIVE(Objective):
             )
         codes = keras.Input((latents,), name="codes")
         initial = architectures.glorot(rng)
-        logits = [
-            keras.layers.Dense(size, kernel_initializer=initial, name=f"classifier_{i + 1}")(codes)
-            for i, size in enumerate(sizes)
-        ]
+        logits = {
+            name: keras.layers.Dense(size, kernel_initializer=initial, name=name)(codes)
+            for name, size in zip(_outputs(len(sizes)), sizes, strict=True)
+        }
         model = keras.Model(codes, logits, name="classifier")
         return {"classifier": Network(model, Adam(self.classifier_learning_rate))}
 
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the cross-entropy by 1; record the share of classes that are right, over all factors."""
         labels, losses, right = batch.draws["labels"], [], []
-        for factor, logits in enumerate(batch.call("classifier", batch.codes)):
-            wanted = ops.one_hot(labels[:, factor], logits.shape[1])
-            losses.append(-ops.mean(ops.sum(wanted * ops.log_softmax(logits), axis=1)))
-            right.append(ops.mean(ops.cast(ops.argmax(logits, axis=1) == labels[:, factor], "float32")))
+        found = batch.call("classifier", batch.codes)
+        for factor, name in enumerate(_outputs(labels.shape[1])):
+            wanted = ops.one_hot(labels[:, factor], found[name].shape[1])
+            losses.append(-ops.mean(ops.sum(wanted * ops.log_softmax(found[name]), axis=1)))
+            right.append(ops.mean(ops.cast(ops.argmax(found[name], axis=1) == labels[:, factor], "float32")))
         return {
             "cross_entropy": Term(1.0, sum(losses)),
             "accuracy": Term(0.0, sum(right) / len(right)),
         }
+
+
+def _outputs(factors: int) -> list[str]:
+    return [f"classifier_{i + 1}" for i in range(factors)]

@@ -23,7 +23,7 @@ def linear(logits):
 
     def call(network, inputs, *, frozen=False):
         assert (network, frozen) == ("classifier", False)
-        return [np.asarray(x, np.float32) for x in logits]
+        return {f"classifier_{i + 1}": np.asarray(x, np.float32) for i, x in enumerate(logits)}
 
     return call
 
