@@ -109,7 +109,8 @@ class _Factors:
             InvalidInput: the shape is wrong or an id is out of range.
         """
         labels = self.checked(labels)
-        return np.stack([np.asarray(f.values)[labels[:, i]] for i, f in enumerate(self.factors)], axis=1)
+        columns = [np.asarray(f.values)[labels[:, i]] for i, f in enumerate(self.factors)]
+        return np.stack(columns, axis=1) if columns else np.empty(labels.shape)
 
     def checked(self, labels: ArrayLike) -> Indices:
         """Check an array of class ids.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -86,7 +87,7 @@ def from_images(
     return Dataset(
         name=name,
         version="1.0.0",
-        space=FactorTable(*(factor for factor, _ in columns), rows=len(pixels), read=lambda: table),
+        space=FactorTable(*(factor for factor, _ in columns), rows=len(pixels), read=functools.partial(np.asarray, table)),
         source=InMemory(pixels),
         image_shape=pixels.shape[1:],
         description="The user's own images.",
