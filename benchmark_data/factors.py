@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,7 +45,7 @@ class Factor:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(float(v) for v in self.values))
-        object.__setattr__(self, "labels", tuple(self.labels) or tuple(f"{v:g}" for v in self.values))
+        object.__setattr__(self, "labels", tuple(self.labels) or _names(self.values))
         if not self.values:
             raise InvalidInput(f"factor {self.name!r}", expected="at least one value", received="none")
         if len(self.labels) != len(self.values) or len(set(self.labels)) != len(self.labels):
@@ -66,6 +66,15 @@ class Factor:
     def as_json(self) -> list[float | None]:
         """Give the values for JSON, which has no NaN: None where a class has no value."""
         return [None if math.isnan(value) else value for value in self.values]
+
+
+def _names(values: Sequence[float]) -> tuple[str, ...]:
+    """Write numbers: six digits of those that are not whole, or all of them where six do not tell them apart."""
+    for digits in (6, 17):
+        names = tuple(str(int(v)) if v.is_integer() and abs(v) < 1e15 else f"{v:.{digits}g}" for v in values)
+        if len(set(names)) == len(names):
+            break
+    return names
 
 
 class _Factors:
@@ -259,6 +268,10 @@ class FactorTable(_Factors):
 
     def __len__(self) -> int:
         return self._rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the table out: whoever unpickles this reads it where they are."""
+        return {name: value for name, value in vars(self).items() if name != "_table"}
 
     @functools.cached_property
     def _table(self) -> Indices:

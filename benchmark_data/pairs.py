@@ -98,6 +98,10 @@ class Paired:
         found = [(self.source, np.flatnonzero(~of_target)), (self.target, np.flatnonzero(of_target))]
         return [(dataset, places, self._rows[indices[places]]) for dataset, places in found if len(places)]
 
+    def __getstate__(self) -> dict[str, Dataset]:
+        """Leave the rows out: they are a formula."""
+        return {"source": self.source, "target": self.target}
+
     @functools.cached_property
     def _rows(self) -> Indices:
         return np.concatenate([part for side in (self.source, self.target) for part in divided(len(side))])
@@ -115,7 +119,7 @@ class _Labels(FactorTable):
                 for factor in side.space.factors
             ),
             rows=len(paired.source) + len(paired.target),
-            read=lambda: np.empty(0, np.int64),
+            read=self._every_label,
         )
         self._paired = paired
 
@@ -127,6 +131,9 @@ class _Labels(FactorTable):
             first = 1 if dataset is self._paired.source else 1 + len(self._paired.source.space.factors)
             labels[places, first : first + len(dataset.space.factors)] = dataset.labels(of_dataset)
         return labels
+
+    def _every_label(self) -> Indices:
+        return self.labels(np.arange(len(self)))
 
 
 def _beside(side: str, factor: Factor) -> Factor:

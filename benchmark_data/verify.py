@@ -181,7 +181,7 @@ class _Labels(FactorTable):
     """The class ids in a copy; reading them checks rows and values too."""
 
     def __init__(self, dataset: Dataset, copy: _Copy) -> None:
-        super().__init__(*dataset.space.factors, rows=len(dataset), read=lambda: np.empty(0, np.int64))
+        super().__init__(*dataset.space.factors, rows=len(dataset), read=self._every_label)
         self._dataset = dataset
         self._copy = copy
 
@@ -201,6 +201,9 @@ class _Labels(FactorTable):
                 str(self._copy.folder), expected="each label's own value", received="values that differ from the labels"
             )
         return labels
+
+    def _every_label(self) -> Indices:
+        return self.labels(np.arange(len(self)))
 
 
 class _Copy:

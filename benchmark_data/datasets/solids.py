@@ -67,6 +67,10 @@ def shapes(indices: Indices) -> Indices:
     return indices[:, None] % len(SHAPES)
 
 
+def _every_shape() -> Indices:
+    return shapes(np.arange(ROWS))
+
+
 def rotations(indices: Indices) -> Floats:
     """Give the rotation of each row, uniform over all rotations.
 
@@ -128,7 +132,7 @@ def render(shape: str, turns: Floats) -> Images:
     entry = np.repeat(np.arange(len(edge)), count)
     line = first[entry] + np.arange(len(entry)) - (np.cumsum(count) - count)[entry]
     crossing = x[image, start][entry] + (line + 0.5 - start_y[entry]) * slope[entry]
-    # On a grid of binary fractions, where sums are exact: a grey value half-way between two rounds the same way everywhere.
+    # On a grid of binary fractions sums are exact: a value half-way between two greys rounds the same way everywhere.
     crossing = np.rint(crossing * SUBCOLUMNS) / SUBCOLUMNS
     column = np.floor(crossing).astype(np.int64)
     pixel = (image[entry] * IMAGE + line // SUBROWS) * IMAGE + column
@@ -224,7 +228,7 @@ DATASET = Dataset(
     space=FactorTable(
         Factor("shape", range(len(SHAPES)), "categorical", labels=SHAPES),
         rows=ROWS,
-        read=lambda: shapes(np.arange(ROWS)),
+        read=_every_shape,
     ),
     source=_Solids(),
     image_shape=(IMAGE, IMAGE, 1),

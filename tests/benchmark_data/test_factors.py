@@ -28,6 +28,13 @@ def test_a_factor_is_what_it_was_told():
 
 def test_labels_are_the_values_by_default():
     assert Factor("x", (0, 0.5, 1e-3)).labels == ("0", "0.5", "0.001")
+    assert Factor("x", (1, 1 / 3, math.nan)).labels == ("1", "0.333333", "nan")
+
+
+def test_labels_of_close_values_differ():
+    assert Factor("x", (999_999, 1_000_000, 1_000_001)).labels == ("999999", "1000000", "1000001")
+    assert Factor("x", (0, 1_000_000.25, 1_000_000.5)).labels == ("0", "1000000.25", "1000000.5")
+    assert Factor("x", range(10**6, 10**6 + 3_000)).labels[-1] == "1002999"
 
 
 @pytest.mark.parametrize(

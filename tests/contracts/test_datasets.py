@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import pickle
 import re
 from pathlib import Path
 
@@ -212,6 +213,21 @@ def test_bad_selections(dataset, ask):
             InvalidInput, match=name + rf"rows in \[0, {len(dataset) - 1}\], received rows in \[0, {len(dataset)}\]"
         ):
             give([0, len(dataset)])
+
+
+@every
+def test_it_travels_to_another_process(dataset):
+    """By pickle, and small: pixels, tables and caches stay where they are."""
+    if dataset.prepared:
+        dataset.labels([0])
+    sent = pickle.dumps(dataset)
+    assert len(sent) < 100_000
+    received = pickle.loads(sent)  # noqa: S301  our own
+    assert repr(received) == repr(dataset)
+    assert repr(received.space.factors) == repr(dataset.space.factors)
+    if dataset.prepared:
+        rows = some_rows(dataset)
+        assert received.block_digest(rows) == dataset.block_digest(rows)
 
 
 @ready
