@@ -81,6 +81,51 @@ def resume(run: Folder, encode: Annotated[bool, typer.Option(help="Afterwards wr
 
 
 @app.command()
+def transfer(
+    source: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run: the source.", show_default=False)],
+    dataset: Annotated[str, typer.Option(help="The target, whose images have the source's shape.", show_default=False)],
+    split: Annotated[
+        str, typer.Option(help="Train on this split of it, such as target_train of a transfer pair. Default: on all.")
+    ] = "",
+    heads: Annotated[bool, typer.Option(help="Reset and train the heads of mean and variance.")] = True,
+    decoder: Annotated[int, typer.Option(help="How many layers of the decoder to reset and train.")] = 1,
+    side: Annotated[
+        str, typer.Option(help="Count them from the latents (inside) or from the image (outside).")
+    ] = "inside",
+    steps: Annotated[int | None, typer.Option(help="Optimiser steps. Default: the source's.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed. Default: the source's.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set another key, as for run.")
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            help="Run folder. Default: runs/DATASET/transfer/..., named after the options.", show_default=False
+        ),
+    ] = None,
+    encode: Annotated[bool, typer.Option(help="Afterwards write the codes that offaxis-board scores.")] = True,
+) -> None:
+    """Train parts of a run on another dataset and freeze the rest. Figures 6 and 9 of arXiv:2304.10767.
+
+    What is trained starts anew. To choose layers one by one: offaxis-train run
+    --set start_from=RUN --set 'frozen=["encoder_1"]' --set 'reset=["mean"]' ...
+    """
+    from baselines import transfer
+    from baselines.config import RunConfig
+    from baselines.train import train
+
+    changes = {"split": split} | {k: v for k, v in (("steps", steps), ("seed", seed)) if v is not None}
+    values = transfer.config(source, dataset, heads=heads, decoder=decoder, side=side, **changes).as_json()
+    settled = RunConfig.from_json(_with_settings(values, set_ or []))
+    parts = f"{'heads_' if heads else ''}{decoder}_{side}"
+    folder = into or Path("runs") / settled.dataset / "transfer" / f"{parts}_{source.name}_seed_{settled.seed}"
+    finished = train(settled, folder)
+    if encode:
+        finished.encode_task()
+    console.out.print(str(folder), soft_wrap=True, markup=False, highlight=False)
+
+
+@app.command()
 def encode(runs: Annotated[list[Path], typer.Argument(help="Run folders.", show_default=False)]) -> None:
     """Write codes.npz: the codes of the rows that offaxis-board scores."""
     from baselines.run import Run

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import os
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
@@ -35,9 +37,15 @@ class RunConfig:
         beta_2: Adam's decay of the second moment.
         epsilon: Adam's epsilon.
         seed: seed of the initial weights, the batches and the noise, in [0, 2**63).
-        train_share: the share of the rows that is trained on, always the same rows for a dataset.
+        split: train on this split of the dataset, such as ``target_train`` of a transfer pair; on all of it if empty.
+        train_share: the share of those rows that is trained on, always the same rows for a dataset and split.
         snapshots: steps after which the state is kept, or one number: every so many steps. The last is always kept.
         history_every: steps between two lines of the history.
+        start_from: a run folder whose last weights of encoder and decoder this run starts from; see
+            `baselines.transfer`. Empty for new weights.
+        start_weights: SHA-256 of those weights; `baselines.train` fills it in.
+        reset: layers that start from new weights all the same, such as ``mean``.
+        frozen: layers whose weights stay as they start, such as ``encoder_1``.
 
     Raises:
         UnknownName: an unknown objective, architecture, loss or hyperparameter, with the near match.
@@ -64,13 +72,20 @@ class RunConfig:
     beta_2: float = 0.999
     epsilon: float = 1e-8
     seed: int = 0
+    split: str = ""
     train_share: float = 0.9
     snapshots: int | list[int] | tuple[int, ...] = 6_000
     history_every: int = 100
+    start_from: str = ""
+    start_weights: str = ""
+    reset: list[str] | tuple[str, ...] = ()
+    frozen: list[str] | tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("dataset", "objective", "architecture", "reconstruction", "reduction"):
+        texts = ("dataset", "objective", "architecture", "reconstruction", "reduction", "split")
+        for name in (*texts, "start_from", "start_weights"):
             fields.typed(name, getattr(self, name), str)
+        self._check_layers()
         for name in ("hyperparameters", "architecture_parameters"):
             if not isinstance(getattr(self, name), Mapping):
                 raise InvalidInput(name, expected="keys and values", received=repr(getattr(self, name)))
@@ -103,10 +118,50 @@ class RunConfig:
             expected = "a number of steps or a list of steps"
             raise InvalidInput("snapshots", expected=expected, received=repr(snapshots))
 
+    def _check_layers(self) -> None:
+        for name in ("reset", "frozen"):
+            layers: Any = getattr(self, name)
+            if not isinstance(layers, list | tuple) or not all(isinstance(layer, str) for layer in layers):
+                raise InvalidInput(name, expected="a list of layers' names", received=repr(layers))
+            object.__setattr__(self, name, tuple(sorted(set(layers))))
+        if both := sorted(set(self.reset).intersection(self.frozen)):
+            raise InvalidInput("layers", expected="each reset or frozen", received=f"both for {both[0]}")
+        if (self.reset or self.frozen or self.start_weights) and not self.start_from:
+            raise InvalidInput("start_from", expected="the run whose layers are reset or frozen", received="none")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of names and of what is not a default: the same when settings are added later.
+
+        Example:
+            >>> a, b = (RunConfig(dataset="sprites2d", objective="ae", seed=seed) for seed in (0, 1))
+            >>> len(a.digest), a.digest == dataclasses.replace(b, seed=0).digest, a.digest == b.digest
+            (64, True, False)
+        """
+        defaults = RunConfig(dataset=self.dataset, objective=self.objective, architecture=self.architecture).as_json()
+        own: dict[str, Any] = {}
+        for key, value in self.as_json().items():
+            if isinstance(value, dict):
+                own[key] = {name: each for name, each in value.items() if each != defaults[key][name]}
+            elif value != defaults[key] or key in ("dataset", "objective", "architecture"):
+                own[key] = value
+        text = json.dumps(own, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
     def build_objective(self) -> objectives.Objective:
         """Give the objective with its hyperparameters."""
         kind = f"hyperparameter of {self.objective}"
         return fields.build(objectives.find(self.objective), self.hyperparameters, kind=kind)
+
+    def with_steps(self, steps: int) -> RunConfig:
+        """Give the config with another number of steps, without the snapshots that it does not reach.
+
+        Example:
+            >>> RunConfig(dataset="sprites2d", objective="ae", snapshots=[10, 900]).with_steps(20).snapshots
+            (10,)
+        """
+        kept = self.snapshots if isinstance(self.snapshots, int) else [s for s in self.snapshots if s <= steps]
+        return dataclasses.replace(self, steps=steps, snapshots=kept)
 
     def keeps(self, step: int) -> bool:
         """Say whether the state after a step is kept for good."""

@@ -80,6 +80,10 @@ class Model:
         """List the optimiser of each weight, in the order of `variables`."""
         return [network.optimiser for network in self.networks.values() for _ in network.model.trainable_variables]
 
+    def frozen(self) -> list[bool]:
+        """Say of each weight whether it stays as it starts, in the order of `variables`."""
+        return [name.split("/")[1] in self.config.frozen for name in self.names()]
+
     def weights(self) -> dict[str, NDArray[np.float32]]:
         """Copy the weights, by name."""
         return {name: np.array(np.asarray(v.value)) for name, v in zip(self.names(), self.variables(), strict=True)}
@@ -111,7 +115,7 @@ class Model:
             The scalar to minimise, and the history's scalars by name: loss, reconstruction and the unweighted terms.
         """
         parts: dict[str, list[Any]] = {}
-        rest = iter(weights)
+        rest = (ops.stop_gradient(w) if held else w for w, held in zip(weights, self.frozen(), strict=True))
         for name, network in self.networks.items():
             parts[name] = [next(rest) for _ in network.model.trainable_variables]
 

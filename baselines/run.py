@@ -435,7 +435,7 @@ class Run:
         Raises:
             InvalidInput: the run is not finished, or the file cannot be written.
         """
-        self._finished()
+        self.check_finished()
         indices = task_rows(self.dataset)
         path = self.folder / "codes.npz"
         write_arrays(path, {"indices": indices, "codes": self.encode_rows(indices)})
@@ -460,7 +460,12 @@ class Run:
         write_arrays(path, {"layers": np.array(list(found)), "indices": indices, **found})
         return path
 
-    def _finished(self) -> None:
+    def check_finished(self) -> None:
+        """Check that the run is at its last step.
+
+        Raises:
+            InvalidInput: it is not.
+        """
         if self.step != self.config.steps:
             raise InvalidInput(
                 str(self.folder),

@@ -18,14 +18,14 @@ import rich.progress
 from numpy.typing import NDArray
 
 import benchmark_data
-from baselines import backend, engines
+from baselines import backend, engines, transfer
 from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.objective import Objective
 from baselines.run import Run, Snapshots, clear_leftovers, default_folder, read_config, read_history, write_record
 from benchmark_data import console, draws, files
 from benchmark_data.dataset import Dataset, Digest
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.factors import Indices
 
 try:
@@ -89,6 +89,7 @@ def train(
     dataset.prepare()
     backend.name()
     folder = default_folder(config) if folder is None else Path(folder)
+    config = transfer.resolved(config, folder, dataset)
     _claim(folder, config)
     done = Snapshots(folder).steps()
     if done and done[-1] == config.steps and (folder / "run.json").exists():
@@ -113,6 +114,7 @@ def _train(
     digest = dataset.digest()
     _same_pixels(folder, digest)
     model = Model(config, dataset.image_shape, dataset.space.sizes)
+    transfer.start(model, folder)
     engine = engines.start(model)
     snapshots, last, before = Snapshots(folder), 0, 0.0
     done = snapshots.steps()
@@ -159,7 +161,7 @@ def _train(
         loss=f"loss {rows[-1]['loss']:.4g}" if rows else "",
     )
     start = saved = time.perf_counter()
-    chosen = training_rows(dataset, config.train_share)
+    chosen = training_rows(dataset, config.train_share, config.split)
     with batches(config, model.objective, dataset, chosen, last + 1) as feed:
         for step, batch in feed:
             scalars = engine.step(batch)
@@ -190,21 +192,28 @@ def columns() -> tuple[rich.progress.ProgressColumn, ...]:
     )
 
 
-def training_rows(dataset: Dataset, share: float) -> Indices:
+def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:
     """Give the rows that runs train on: the same for every run, whatever its seed.
 
     Args:
         dataset: the dataset.
         share: how much of it, in (0, 1].
+        split: how much of this split of it; of all rows if empty.
 
     Returns:
         int64, shape (m,), at least one row, in random order.
+
+    Raises:
+        UnknownName: there is no such split.
 
     Example:
         >>> len(training_rows(benchmark_data.load("xysquares/spacing_1"), 0.9))
         235929
     """
-    return draws.permutation(0, len(dataset))[: max(1, int(share * len(dataset)))]
+    if split and split not in dataset.splits:
+        raise UnknownName(f"split of {dataset.id}", split, dataset.splits)
+    rows = dataset.splits[split] if split else range(len(dataset))
+    return rows.start + draws.permutation(0, len(rows))[: max(1, int(share * len(rows)))]
 
 
 def draw_batch(
@@ -322,9 +331,10 @@ def _same_pixels(folder: Path, digest: Digest) -> None:
 
 def _hyperparameters(config: RunConfig) -> dict[str, Any]:
     """Collect what tells this run from others of its method, for run.json."""
-    own = ("dataset", "objective", "seed", "steps", "snapshots", "history_every")
+    own = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "start_from")
     nested = ("hyperparameters", "architecture_parameters")
-    shared = {name: value for name, value in config.as_json().items() if name not in (*own, *nested)}
+    unused = [name for name in ("split", "start_weights", "reset", "frozen") if not getattr(config, name)]
+    shared = {name: value for name, value in config.as_json().items() if name not in (*own, *nested, *unused)}
     return {**config.hyperparameters, **config.architecture_parameters, **shared}
 
 

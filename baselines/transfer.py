@@ -1,0 +1,213 @@
+"""Transfer training: start from a run, keep some of its layers as they are, and train the others on another dataset.
+
+Bonheme and Grzes, "How good are variational autoencoders at transfer learning?" (2023, arXiv 2304.10767), figures 6 and
+9: of a VAE that was trained on the source, the heads of mean and variance and the first k layers of the decoder,
+counted from the inside or from the outside, start anew and are trained on the target; all the others are frozen.
+
+Three keys of a run's config say it: ``start_from``, ``reset`` and ``frozen``. Encoder and decoder come from the source;
+networks of the objective's own, such as FactorVAE's discriminator, start anew. A copy of the source's weights is kept
+in the run folder, ``start.npz``, and their hash in its config, so that a stopped run goes on exactly though the source
+may be gone. Frozen weights are constants of the loss: they have no gradient, and none is computed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from baselines.config import RunConfig
+from baselines.model import Model
+from baselines.run import Run, Snapshots, read_arrays, read_config, write_arrays
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
+
+HEADS = ("mean", "log_variance")
+
+Weights = Mapping[str, NDArray[Any]]
+
+
+def config(
+    source: str | os.PathLike[str],
+    dataset: str,
+    *,
+    heads: bool = True,
+    decoder: int = 1,
+    side: str = "inside",
+    **changes: Any,
+) -> RunConfig:
+    """Make the config of a transfer as in the paper: what is not reset is frozen.
+
+    Args:
+        source: the folder of a finished run.
+        dataset: the target, of the same image shape.
+        heads: reset and train the heads of mean and variance; as they are otherwise.
+        decoder: how many layers of the decoder to reset and train, of those that have weights. The authors' code has
+            the heads and one.
+        side: count them from the latents (``"inside"``, figure 6) or from the image (``"outside"``, figure 9).
+        **changes: other keys of the config, such as ``steps``, ``seed`` or ``split``; the rest is the source's.
+
+    Returns:
+        The config, ready for `baselines.train`.
+
+    Raises:
+        DamagedFile: there is no such run.
+        InvalidInput: the source is not finished, or its decoder has fewer layers.
+        UnknownName: another side, or there is no such key.
+    """
+    weights = read_source(source)
+    inner = layers(weights, "decoder")
+    if side not in ("inside", "outside"):
+        raise UnknownName("side", side, ("inside", "outside"))
+    if not 0 <= decoder <= len(inner):
+        raise InvalidInput(
+            "decoder", expected=f"between 0 and {len(inner)} layers, as {source} has them", received=str(decoder)
+        )
+    chosen = inner[:decoder] if side == "inside" else inner[len(inner) - decoder :]
+    reset = (*(HEADS if heads else ()), *chosen)
+    frozen = [layer for layer in (*layers(weights, "encoder"), *inner) if layer not in reset]
+    held = read_config(Path(source))
+    held = held.with_steps(changes.get("steps", held.steps))
+    own = {"start_from": os.fspath(source), "start_weights": digest(weights), "reset": reset, "frozen": frozen}
+    return RunConfig.from_json(held.as_json() | {"dataset": dataset, "split": ""} | own | changes)
+
+
+def resolved(config: RunConfig, folder: Path, dataset: Dataset) -> RunConfig:
+    """Fill in the hash of the weights that a run starts from, and check that it can.
+
+    Args:
+        config: any config; one that starts anew is given back as it is.
+        folder: the run folder. If it holds the run already, the source is not looked at.
+        dataset: the config's dataset.
+
+    Returns:
+        The config with ``start_weights``.
+
+    Raises:
+        DamagedFile: there is no such source.
+        InvalidInput: the source is not finished, its weights are not those that the config names, or it has another
+            architecture, number of latents or image shape.
+        UnknownName: there is no layer of this name to reset or freeze.
+    """
+    if not config.start_from:
+        return config
+    if (folder / "config.json").exists():
+        held = read_config(folder)
+        return config if config.start_weights else dataclasses.replace(config, start_weights=held.start_weights)
+    weights = read_source(config.start_from)
+    found = digest(weights)
+    source = Run.open(config.start_from)
+    compared = {
+        "weights": (config.start_weights or found, found),
+        "architecture": (config.architecture, source.config.architecture),
+        "architecture_parameters": (config.architecture_parameters, source.config.architecture_parameters),
+        "latents": (config.latents, source.config.latents),
+        "image shape": (dataset.image_shape, source.image_shape),
+    }
+    for what, (wanted, there) in compared.items():
+        if wanted != there:
+            raise InvalidInput(f"{what} of {config.start_from}", expected=str(wanted), received=str(there))
+    known = [layer for network in ("encoder", "decoder") for layer in layers(weights, network)]
+    for layer in (*config.reset, *config.frozen):
+        if layer not in known:
+            raise UnknownName(f"layer with weights of {config.start_from}", layer, known)
+    return dataclasses.replace(config, start_weights=found)
+
+
+def start(model: Model, folder: Path) -> None:
+    """Set the weights that a run starts from; a model whose config names none is left alone.
+
+    Args:
+        model: at its initial weights, which reset layers keep.
+        folder: the run folder; ``start.npz`` in it is made if it is not there.
+
+    Raises:
+        DamagedFile: the file, or the source if the file is not there, does not hold the weights that the config names.
+        InvalidInput: the file cannot be written.
+    """
+    config = model.config
+    if not config.start_from:
+        return
+    path = folder / "start.npz"
+    weights = read_arrays(path) if path.exists() else read_source(config.start_from)
+    if digest(weights) != config.start_weights:
+        raise DamagedFile(
+            str(path if path.exists() else config.start_from),
+            expected=f"the weights with the hash {config.start_weights[:16]} that the run starts from",
+            received=digest(weights)[:16],
+            remedy="Restore them, or train again in another folder.",
+        )
+    if not path.exists():
+        write_arrays(path, weights)
+    kept = {name: array for name, array in weights.items() if layer_of(name) not in config.reset}
+    model.load({**model.weights(), **kept}, str(path))
+
+
+def read_source(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """Read the last weights of a finished run's encoder and decoder.
+
+    Args:
+        folder: the run folder.
+
+    Returns:
+        By name, ``<network>/<layer>/<weight>``, from the first layer to the last.
+
+    Raises:
+        DamagedFile: there is no such run, or its weights are damaged.
+        InvalidInput: it is not finished.
+    """
+    run = Run.open(folder)
+    run.check_finished()
+    weights = read_arrays(Snapshots(run.folder).path(run.step) / "weights.npz")
+    return {name: array for name, array in weights.items() if name.startswith(("encoder/", "decoder/"))}
+
+
+def layer_of(name: str) -> str:
+    """Give the layer that a weight belongs to.
+
+    Example:
+        >>> layer_of("encoder/encoder_1/kernel")
+        'encoder_1'
+    """
+    return name.split("/")[1]
+
+
+def layers(names: Iterable[str], network: str) -> list[str]:
+    """List a network's layers that have weights, in order.
+
+    Args:
+        names: names of weights, in order.
+        network: ``encoder`` or ``decoder``.
+
+    Example:
+        >>> layers(["encoder/encoder_1/kernel", "encoder/encoder_1/bias", "decoder/output/bias"], "encoder")
+        ['encoder_1']
+    """
+    return list(dict.fromkeys(layer_of(name) for name in names if name.startswith(f"{network}/")))
+
+
+def digest(weights: Weights) -> str:
+    """Hash weights.
+
+    Args:
+        weights: arrays by name.
+
+    Returns:
+        SHA-256 of names, shapes and float32 values, in hexadecimal.
+
+    Example:
+        >>> import numpy as np
+        >>> one, other = {"a": np.zeros(2), "b": np.ones(1)}, {"b": np.ones(1), "a": np.zeros(2)}
+        >>> digest(one) == digest(other), digest(one) == digest({"a": np.zeros(2), "b": np.zeros(1)})
+        (True, False)
+    """
+    content = hashlib.sha256()
+    for name in sorted(weights):
+        content.update(f"{name} {weights[name].shape}".encode())
+        content.update(weights[name].astype("<f4").tobytes())
+    return content.hexdigest()
