@@ -17,11 +17,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import draws
+from benchmark_data.errors import MissingExtra
+
+try:
+    import numba
+except ImportError as error:
+    raise MissingExtra("gradient boosting", "numba", "board") from error
 
 ROUNDS = 100
 RATE = 0.1

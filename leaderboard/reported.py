@@ -13,11 +13,9 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from benchmark_data.errors import DamagedFile
 from leaderboard import results
-from leaderboard.results import Line, Link, Model, Name, Text
+from leaderboard.results import Field, Line, Link, Model, Name, Text
 
 
 class Row(Model):

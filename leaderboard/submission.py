@@ -21,14 +21,25 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
-import pydantic
-from pydantic import Field
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from benchmark_data.files import write_json, written_atomically
 from leaderboard import evaluate, protocol, results
 from leaderboard.evaluate import Candidate, RunFile
-from leaderboard.results import About, Budget, Digests, Model, Name, Result, Scores, Settings, Supervision, Versions
+from leaderboard.results import (
+    About,
+    Budget,
+    Digests,
+    Field,
+    Model,
+    Name,
+    Result,
+    Scores,
+    Settings,
+    Supervision,
+    Versions,
+    pydantic,
+)
 
 ENTRIES = 2_000
 """The most files and folders that a submission may hold: some 35 tasks with 50 seeds."""

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, MissingExtra
+from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import Codes, ConstantFactors, check_train_test
 
 Mode = Literal["fast", "reference"]
@@ -171,10 +171,8 @@ def importances(
         return _reference(codes, factors, codes_test, factors_test, seed)
     if mode != "fast":
         raise InvalidInput("mode", expected="'fast' or 'reference'", received=repr(mode))
-    try:
-        from leaderboard import boosting
-    except ImportError as error:
-        raise MissingExtra("DCI in fast mode", "numba", "board") from error
+    from leaderboard import boosting
+
     values = [np.unique(column) for column in factors.T]
     ids = np.stack([np.searchsorted(v, c) for v, c in zip(values, factors.T, strict=True)], axis=1)
     classes = [len(v) for v in values]

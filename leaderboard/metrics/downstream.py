@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, MissingExtra
+from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import Codes, ConstantFactors, check_train_test
 
 Classifier = Literal["gbt", "logistic"]
@@ -147,10 +147,8 @@ def accuracies(
     values = [np.unique(column) for column in factors.T]
     ids = np.stack([np.searchsorted(v, column) for v, column in zip(values, factors.T, strict=True)], axis=1)
     if classifier == "gbt":
-        try:
-            from leaderboard import boosting
-        except ImportError as error:
-            raise MissingExtra("gradient boosting", "numba", "board") from error
+        from leaderboard import boosting
+
         found = boosting.boost(codes, ids, [len(v) for v in values], codes_test, seed=seed)
         train, test = found.train, found.test
     else:

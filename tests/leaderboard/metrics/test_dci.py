@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-import builtins
+import sys
 
 import numpy as np
 import pytest
 
+import leaderboard
 from benchmark_data import InvalidInput, MissingExtra
 from leaderboard.metrics import dci
 
@@ -97,17 +98,13 @@ def test_an_unknown_mode_is_refused():
 
 
 def test_fast_mode_without_numba_names_the_extra(monkeypatch):
-    real = builtins.__import__
-
-    def no_boosting(name, globals=None, locals=None, fromlist=(), level=0):
-        if name == "leaderboard" and "boosting" in (fromlist or ()):
-            raise ImportError("No module named 'numba'")
-        return real(name, globals, locals, fromlist, level)
-
-    monkeypatch.setattr(builtins, "__import__", no_boosting)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.delitem(sys.modules, "leaderboard.boosting", raising=False)
+    monkeypatch.delattr(leaderboard, "boosting", raising=False)
     codes, factors = two_factors(20)
-    with pytest.raises(MissingExtra, match=r"DCI in fast mode: expected the package numba.*offaxis\[board\]"):
+    with pytest.raises(MissingExtra, match=r"gradient boosting: expected the package numba.*offaxis\[board\]"):
         dci.score(codes, factors, codes_test=codes, factors_test=factors)
+    assert dci.score(codes, factors, codes_test=codes, factors_test=factors, mode="reference")
 
 
 def test_concentration_by_hand():
