@@ -10,6 +10,8 @@ import sys
 
 import rich.console
 import rich.progress
+import rich.table
+import rich.text
 import typer
 
 from benchmark_data.errors import OffaxisError
@@ -59,18 +61,33 @@ def command_line(summary: str) -> typer.Typer:
 def progress(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
     """Make a progress display: description, bar, done of all, then the given columns, time gone and time left.
 
+    Where a line is too short for all, the description is cut, and no number.
+
     Args:
         *columns: more to show, such as a rate or a loss.
 
     Returns:
         A display to use in a ``with`` block. It writes to standard error.
     """
+
+    def whole() -> rich.table.Column:
+        return rich.table.Column(no_wrap=True)
+
     return rich.progress.Progress(
-        rich.progress.TextColumn("{task.description}"),
-        rich.progress.BarColumn(),
-        rich.progress.MofNCompleteColumn(),
+        _Description("{task.description}", table_column=rich.table.Column()),
+        rich.progress.BarColumn(max(4, min(40, err.width // 8)), table_column=whole()),
+        rich.progress.MofNCompleteColumn(table_column=whole()),
         *columns,
-        rich.progress.TimeElapsedColumn(),
-        rich.progress.TimeRemainingColumn(),
+        rich.progress.TimeElapsedColumn(table_column=whole()),
+        rich.progress.TimeRemainingColumn(table_column=whole()),
         console=err,
     )
+
+
+class _Description(rich.progress.TextColumn):
+    """Text that is cut, with three dots, where its column is narrow."""
+
+    def render(self, task: rich.progress.Task) -> rich.text.Text:
+        text = super().render(task)
+        text.no_wrap, text.overflow = True, "ellipsis"
+        return text

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import pytest
+import rich.console
+import rich.progress
 import typer
 
 from benchmark_data import InvalidInput, console
@@ -116,6 +119,22 @@ def test_progress_goes_to_standard_error(capsys):
     assert out == ""
     assert "counting" in err
     assert "3/3" in err
+
+
+@pytest.mark.parametrize("name", ["short", "sprites2d_perturbed/pca_eps10: rows written and hashed"])
+def test_progress_fits_80_columns(name, monkeypatch):
+    """With the columns that `baselines.train` adds; what is too long is the description, and no number is cut."""
+    monkeypatch.setattr(console, "err", rich.console.Console(width=80, force_terminal=True, color_system=None))
+    added = [rich.progress.TextColumn("{task.fields[rate]}"), rich.progress.TextColumn("{task.fields[loss]}")]
+    bars = console.progress(*added)
+    bars.add_task(name, total=300_000, completed=123_456, rate="12,345 img/s", loss="loss 1.234e+04")
+    with console.err.capture() as shown:
+        console.err.print(bars.get_renderable())
+    (line,) = shown.get().splitlines()
+    assert len(line) <= 80
+    assert line.startswith(name[:8])
+    assert ("…" in line) == (name != "short")
+    assert re.search(r"━ +123456/300000 12,345 img/s loss 1.234e\+04 0:00:00 -:--:--\s*$", line)
 
 
 def test_as_a_real_process():
