@@ -24,6 +24,7 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
+from benchmark_data.pairs import Paired
 
 VERSION = "v1"
 
@@ -32,6 +33,10 @@ TRAIN = 10_000
 
 TEST = 5_000
 """Held-out rows."""
+
+SUPERSEDED: Mapping[str, str] = MappingProxyType({})
+"""Task -> the version that replaces it, such as ``"sprites2d@v1": "sprites2d@v2"``. Results on a task that was replaced
+stay readable, on a page of their own, and are compared with nothing else."""
 
 SEEDS = 5
 """Seeds that a method needs on a task before it is ranked there."""
@@ -195,7 +200,19 @@ class Task:
 
     @functools.cached_property
     def scored(self) -> tuple[str, ...]:
-        """The factors that are scored: all with more than one value. A factor that never varies has no information."""
+        """The factors that are scored: all with more than one value. A factor that never varies has no information.
+
+        Raises:
+            InvalidInput: the dataset is a transfer pair.
+        """
+        source = self.load().source
+        if isinstance(source, Paired):
+            raise InvalidInput(
+                f"scores on {self.dataset}",
+                expected="a dataset whose factors apply to all of its rows",
+                received="a transfer pair",
+                remedy=f"Encode {source.source.id} or {source.target.id} and score that; see offaxis-board transfer.",
+            )
         return tuple(f.name for f in self.load().space.factors if f.size > 1)
 
     @property
@@ -235,7 +252,8 @@ def task(name: str) -> Task:
     """Give a task by name.
 
     Args:
-        name: a dataset's name, with or without the version: ``"sprites2d"`` or ``"sprites2d@v1"``.
+        name: a dataset's name, with or without the version: ``"sprites2d"``, for the one that stands, or
+            ``"sprites2d@v1"``.
 
     Returns:
         The task.
@@ -245,16 +263,38 @@ def task(name: str) -> Task:
         InvalidInput: the dataset has fewer than three rows.
     """
     name, _, version = name.partition("@")
-    if version not in ("", VERSION):
-        raise UnknownName(f"protocol version of {name}", version, [VERSION])
     dataset = benchmark_data.load(name)
+    known = versions(dataset.id)
+    if version and version not in known:
+        raise UnknownName(f"protocol version of {name}", version, known)
     used = min(len(dataset), TRAIN + TEST)
     if used < 3:
         raise InvalidInput(f"task on {dataset.id}", expected="at least 3 rows", received=f"{used} rows")
-    rows = draws.permutation(seed(f"{dataset.id}@{VERSION}"), len(dataset))[:used].copy()
+    version = version or known[-1]
+    task_id = f"{dataset.id}@{version}"
+    rows = draws.permutation(seed(task_id), len(dataset))[:used].copy()
     train = used * TRAIN // (TRAIN + TEST)
     rows.flags.writeable = False
-    return Task(dataset.id, VERSION, rows[:train], rows[train:])
+    return Task(dataset.id, version, rows[:train], rows[train:], SUPERSEDED.get(task_id, ""))
+
+
+def versions(dataset: str) -> tuple[str, ...]:
+    """List the versions of the task on a dataset.
+
+    Args:
+        dataset: full name of the dataset.
+
+    Returns:
+        The versions from the first to the one that stands.
+
+    Example:
+        >>> versions("xysquares/spacing_4")
+        ('v1',)
+    """
+    found = [f"{dataset}@{VERSION}"]
+    while found[-1] in SUPERSEDED:
+        found.append(SUPERSEDED[found[-1]])
+    return tuple(name.partition("@")[2] for name in found)
 
 
 def tier(name: str) -> Tier:
@@ -281,8 +321,12 @@ def tier(name: str) -> Tier:
 def tasks() -> tuple[Task, ...]:
     """List the tasks: one for every configuration of every dataset that has at least three rows here.
 
+    Transfer pairs are left out: half of their factors do not apply to a row, so that a score over all of them would say
+    which side an image is from. ``offaxis-board transfer`` is for them.
+
     Returns:
         The tasks in the order of their datasets' names.
     """
     configs = (config for name in benchmark_data.names() for config in benchmark_data.configs(name))
-    return tuple(task(config) for config in configs if len(benchmark_data.load(config)) >= 3)
+    datasets = (benchmark_data.load(config) for config in configs)
+    return tuple(task(d.id) for d in datasets if len(d) >= 3 and not isinstance(d.source, Paired))

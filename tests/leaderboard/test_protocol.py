@@ -107,6 +107,19 @@ def test_names():
         protocol.tier("smokey")
 
 
+def test_a_task_that_was_replaced_says_by_what(load_toy, monkeypatch):
+    old = load_toy(3, 5)
+    monkeypatch.setattr(protocol, "SUPERSEDED", {"toy@v1": "toy@v2"})
+    protocol.task.cache_clear()
+    new = protocol.task("toy")
+    assert (new.id, new.superseded_by) == ("toy@v2", "")
+    assert not np.array_equal(new.indices, old.indices)
+    again = protocol.task("toy@v1")
+    assert (again.id, again.superseded_by, again.digest) == ("toy@v1", "toy@v2", old.digest)
+    with pytest.raises(UnknownName, match="protocol version of toy: expected one of v1, v2, received 'v3'"):
+        protocol.task("toy@v3")
+
+
 def test_every_configuration_of_every_dataset_is_a_task():
     assert {t.dataset for t in protocol.tasks()} >= {"xysquares/spacing_1", "xysquares/spacing_8"}
 
@@ -114,3 +127,13 @@ def test_every_configuration_of_every_dataset_is_a_task():
 def test_the_lists_cannot_be_changed_by_accident():
     with pytest.raises(ValueError, match="read-only"):
         protocol.task("xysquares/spacing_4").train[0] = 1
+
+
+def test_a_transfer_pair_is_no_task_and_is_not_scored():
+    """Its factors do not apply to half of its rows, so that MIG or DCI over them would be of the side, not of them."""
+    assert not any("solids_sprites2d" in t.dataset for t in protocol.tasks())
+    assert {"solids", "sprites2d"} <= {t.dataset for t in protocol.tasks()}
+    pair = protocol.task("solids_sprites2d/to_sprites2d")  # a model that was trained on it still has rows to encode
+    assert len(pair.indices) == protocol.TRAIN + protocol.TEST
+    with pytest.raises(InvalidInput, match=r"received a transfer pair\. Encode solids or sprites2d and score that"):
+        pair.labels()
