@@ -15,7 +15,7 @@ from benchmark_data.sources import Derived, Rendered, Source
 from leaderboard import evaluate, protocol, results, tables
 from leaderboard.results import Result, Run, Sample
 
-BESIDE = re.compile(r"(sheet\.png|factors\.png|[a-z0-9_]+\.[a-z0-9_]+\.(png|gif|csv))")
+BESIDE = re.compile(r"(sheet\.png|factors\.png|distances\.csv|[a-z0-9_]+\.[a-z0-9_]+\.(png|gif|webp|csv))")
 """What may lie beside results: pictures and their numbers."""
 
 
@@ -45,10 +45,10 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
 
 def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
     """Compare what a result was made from with the task and the dataset that are here."""
-    if not result.task.endswith(f"@{protocol.VERSION}"):
-        return  # an older protocol: readable, and never mixed in
+    if result.task.partition("@")[2] not in protocol.versions(result.dataset):
+        return  # another protocol: readable, and never mixed in
     try:
-        task = protocol.task(result.dataset)
+        task = protocol.task(result.task)
         dataset = task.load()
     except UnknownName as error:
         yield error
@@ -125,7 +125,7 @@ def _strays(root: Path) -> Iterator[OffaxisError]:
             if path.is_symlink() or (path.is_file() and path not in known and not BESIDE.fullmatch(path.name)):
                 yield InvalidInput(
                     str(path),
-                    expected="<method>.json, <method>.<what>.png, .gif or .csv, sheet.png or factors.png",
+                    expected="<method>.json, <method>.<what>.webp, .png, .gif or .csv, or a picture of the dataset",
                     received="a link" if path.is_symlink() else "another file",
                     remedy="Remove it.",
                 )

@@ -77,9 +77,15 @@ def evaluate(
     replace: Annotated[
         bool, typer.Option("--replace", help="Let a run take the place of one with the same seed from other codes.")
     ] = False,
+    with_pictures: Annotated[
+        bool,
+        typer.Option(
+            "--pictures", help="Show traversals.png, reconstructions.png and the CKA of activations.npz, if there."
+        ),
+    ] = False,
 ) -> None:
     """Score the codes of runs and add the scores to a results tree."""
-    from leaderboard import evaluate, results, tables
+    from leaderboard import evaluate, pictures, results, tables
 
     with console.progress() as progress:
         progress.live.transient = True
@@ -91,8 +97,64 @@ def evaluate(
             progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
         )
     written = results.write(into, scored, replace=replace)
+    if with_pictures:
+        grouped = evaluate.by_result(runs)
+        for file, result in zip(written, scored, strict=True):
+            pictures.of_runs(grouped[result.dataset, result.method], file)
     out.print(tables.terminal([results.read(file) for file in written]))
     for file in written:
+        out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+
+
+@cli_analyses.transfer.command("evaluate")
+def transfer_evaluate(
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="The dataset whose labels are read.")],
+    codes: Annotated[
+        list[str],
+        typer.Option(
+            metavar="METHOD:SOURCE=FILE | RUN",
+            help="Codes of the target's rows (offaxis-board rows), by an encoder trained on SOURCE; or a run on the "
+            "target itself, or a reference. Repeat it; what is named twice is two seeds.",
+        ),
+    ],
+    into: Annotated[Path, typer.Option(help="The results tree to write to. It is made where it is missing.")],
+) -> None:
+    """Measure what classifiers read from codes of a target, and add it to the transfer matrix of a results tree.
+
+    offaxis-board transfer evaluate sprites2d --codes beta_vae:solids=codes.npz --codes runs/pca --into results
+    """
+    from leaderboard import evaluate, transfers
+
+    task = protocol.task(target)
+    encoded: list[transfers.Encoded] = []
+    for given in codes:
+        if (Path(given) / "run.json").is_file():
+            trained_on, one = transfers.of_run(given)
+            if trained_on != task.dataset:
+                raise InvalidInput(
+                    f"--codes {given}",
+                    expected=f"a run on {task.dataset}",
+                    received=f"one on {trained_on}",
+                    remedy="Encode the target's rows with it, and give METHOD:SOURCE=FILE.",
+                )
+        else:
+            name, equals, path = given.partition("=")
+            method, colon, source = name.partition(":")
+            if not (equals and colon):
+                raise InvalidInput("--codes", expected="METHOD:SOURCE=FILE or a run folder", received=repr(given))
+            seed = sum((one.method, one.source) == (method, source) for one in encoded)
+            one = transfers.Encoded(method, source, seed, evaluate.read_codes(path, task), method)
+        encoded.append(one)
+    with console.progress() as progress:
+        progress.live.transient = True
+        work = progress.add_task("fitting", total=2 * len(encoded))
+
+        def tell(what: str) -> None:
+            progress.update(work, description=what)
+            progress.advance(work)
+
+        measured = transfers.measure(target, encoded, progress=tell)
+    for file in transfers.write(into, measured):
         out.print(str(file), soft_wrap=True, highlight=False, markup=False)
 
 

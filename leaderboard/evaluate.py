@@ -107,6 +107,30 @@ def evaluate(
     return score_all(candidates, tier=tier, status=status, progress=progress)
 
 
+def by_result(folders: Iterable[str | os.PathLike[str]]) -> dict[tuple[str, str], list[Path]]:
+    """Group run folders by the result that they belong to.
+
+    Args:
+        folders: run folders.
+
+    Returns:
+        (dataset, method) -> folders, by seed.
+
+    Raises:
+        DamagedFile: a folder's ``run.json`` cannot be read.
+    """
+    found: dict[tuple[str, str], list[tuple[int, Path]]] = {}
+    for folder in map(Path, folders):
+        run = _read_record(folder)
+        found.setdefault((protocol.task(run.dataset).dataset, run.method), []).append((run.seed, folder))
+    return {key: [folder for _, folder in sorted(of)] for key, of in found.items()}
+
+
+def _read_record(folder: Path) -> RunFile:
+    file = folder / "run.json"
+    return results.validated(RunFile, results.content(file), str(file))
+
+
 class Candidate(NamedTuple):
     """One run to score.
 
@@ -221,10 +245,9 @@ def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Codes]:
         UnknownName: see ``evaluate``.
     """
     folder = Path(folder)
-    file = folder / "run.json"
-    run = results.validated(RunFile, results.content(file), str(file))
+    run = _read_record(folder)
     task = protocol.task(run.dataset)
-    check_dataset(task, run.dataset_version, run.dataset_digest, str(file))
+    check_dataset(task, run.dataset_version, run.dataset_digest, str(folder / "run.json"))
     return run, read_codes(folder / "codes.npz", task)
 
 

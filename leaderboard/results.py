@@ -16,11 +16,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-import benchmark_data
-from benchmark_data import discovery, sheets
-from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, Unavailable, UnknownName
-from benchmark_data.files import unwritable, write_json, written_atomically
-from leaderboard import aggregate, protocol
+from benchmark_data import discovery
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
+from benchmark_data.files import unwritable, write_json
+from leaderboard import aggregate, pictures, protocol
 
 try:
     import filelock
@@ -441,12 +440,12 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
     """
     root = Path(root)
     written = []
-    with _locked(root):
+    with locked(root):
         for new in results:
             file = path(root, new.task, new.method)
             merged = merge(read(file), new, replace=replace) if file.exists() else new
             write_json(file, merged.model_dump(mode="json", by_alias=True))
-            _draw(new.dataset, file.parent)
+            pictures.of_dataset(new.dataset, file.parent)
             written.append(file)
     return written
 
@@ -467,7 +466,7 @@ def quarantine(file: str | os.PathLike[str], reason: str) -> Result:
     """
     file = Path(file)
     root = file.absolute().parents[len(path(".", read(file).task, "x").parts) - 1]
-    with _locked(root):
+    with locked(root):
         found = read(file)
         found = result(found.task, found.method, found.runs, about=found.about, quarantine=reason)
         write_json(file, found.model_dump(mode="json", by_alias=True))
@@ -475,8 +474,18 @@ def quarantine(file: str | os.PathLike[str], reason: str) -> Result:
 
 
 @contextlib.contextmanager
-def _locked(root: Path) -> Iterator[None]:
-    """Keep other writers out of a tree."""
+def locked(root: Path) -> Iterator[None]:
+    """Keep other writers out of a tree while a ``with`` block runs.
+
+    Args:
+        root: the results tree. It is made where it is missing.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        InvalidInput: the folder cannot be written.
+    """
     try:
         root.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(root / ".lock")
@@ -487,19 +496,6 @@ def _locked(root: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def _draw(name: str, folder: Path) -> None:
-    """Put pictures of a dataset beside its results, once, where its images are on this machine."""
-    try:
-        dataset = benchmark_data.load(name)
-        for picture, draw in (("sheet.png", sheets.contact_sheet), ("factors.png", sheets.traversals)):
-            if not (folder / picture).exists():
-                drawn = draw(dataset)
-                with written_atomically(folder / picture) as temporary:
-                    drawn.save(temporary, "PNG", optimize=True)
-    except (UnknownName, Unavailable):
-        return
 
 
 def merge(old: Result, new: Result, *, replace: bool = False) -> Result:

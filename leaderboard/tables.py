@@ -21,7 +21,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.files import read_json, write_json, written_atomically
 from leaderboard import aggregate, protocol, results
 from leaderboard.protocol import Column
-from leaderboard.results import Result, Run, Summary
+from leaderboard.results import Budget, Result, Run, Summary
 
 if TYPE_CHECKING:
     import rich.console
@@ -162,12 +162,24 @@ def budget(runs: Sequence[Run], *, full: bool = True) -> str:
     Returns:
         Such as ``3,000 steps, 192,000 images, 61 to 64 s on 2 cores``; ``none`` where nothing was trained.
     """
+    return spent([run.budget for run in runs], full=full)
+
+
+def spent(budgets: Sequence[Budget], *, full: bool = True) -> str:
+    """Say what training cost, with ranges where budgets differ.
+
+    Args:
+        budgets: those of the runs.
+        full: as in ``budget``.
+
+    Returns:
+        As ``budget``.
+    """
 
     def span(values: Sequence[float]) -> str:
         low, high = f"{min(values):,.0f}", f"{max(values):,.0f}"
         return low if low == high else f"{low} to {high}"
 
-    budgets = [run.budget for run in runs]
     if not any(b.steps or b.images for b in budgets):
         return "none"
     devices = ", ".join(sorted({b.device for b in budgets if b.device}))
@@ -263,9 +275,26 @@ def _place(name: str, order: Sequence[str]) -> tuple[int, str]:
     return (order.index(name) if name in order else len(order)), name
 
 
-def slug(name: str) -> str:
-    """Give the file name of a dataset's page: ``xysquares.spacing_4``."""
-    return name.replace("/", ".")
+def slug(task: str) -> str:
+    """Give the file name of a task's page, without its suffix.
+
+    Args:
+        task: the task's name.
+
+    Returns:
+        The dataset's name; with the version where another one has replaced it.
+
+    Example:
+        >>> slug("xysquares/spacing_4@v1")
+        'xysquares.spacing_4'
+    """
+    name, _, version = task.partition("@")
+    return name.replace("/", ".") + (f".{version}" if superseded(task) else "")
+
+
+def superseded(task: str) -> bool:
+    """Say whether another version has replaced a task."""
+    return task in protocol.SUPERSEDED
 
 
 @dataclasses.dataclass(frozen=True)
@@ -493,8 +522,8 @@ _TEX_LATIN = frozenset(map(chr, range(0xA1, 0x180))) - set("\u00adĦħĸĿŀŉŦ
 """Letters beyond ASCII that pdfLaTeX prints as they are, in the encoding T1."""
 
 _TEX_CAPITALS = frozenset(["GAMMA", "DELTA", "THETA", "XI", "PI", "SIGMA", "UPSILON", "PHI", "PSI", "OMEGA"])
-_TEX_GREEK = _TEX_CAPITALS | frozenset(
-    ["ALPHA", "BETA", "EPSILON", "ZETA", "ETA", "IOTA", "KAPPA", "MU", "NU", "RHO", "TAU", "CHI"]
+_TEX_GREEK = _TEX_CAPITALS.union(
+    ("ALPHA", "BETA", "EPSILON", "ZETA", "ETA", "IOTA", "KAPPA", "MU", "NU", "RHO", "TAU", "CHI")
 )
 
 
@@ -652,7 +681,7 @@ def files(root: str | os.PathLike[str]) -> dict[str, bytes]:
         DamagedFile: the tree is missing or empty, or a file of it is damaged.
         MissingExtra: Jinja is not installed.
     """
-    from leaderboard import pages, reported
+    from leaderboard import directions, pages, reported, transfers
 
     root = Path(root)
     found = results.read_all(root)
@@ -661,19 +690,23 @@ def files(root: str | os.PathLike[str]) -> dict[str, bytes]:
             str(root), expected="at least one result", received="none", remedy="Add some: `offaxis-board evaluate`."
         )
     boards = tables(found)
-    papers = reported.read_all(root)
+    papers, transferred = reported.read_all(root), transfers.read_all(root)
+    current = [board for board in boards if not superseded(board.task)]
     made = {
         "tables/all.csv": comma_separated(boards),
         "tables/all.md": "\n".join(markdown(board) for board in boards),
         "tables/all.tex": "\n".join(latex(board) for board in boards),
         "tables/methods.bib": bibtex(found),
         "tables/reported.csv": reported.comma_separated(papers),
-        **pages.render(root, found, papers),
+        "tables/transfer.csv": transfers.comma_separated(transferred),
+        "tables/directions.csv": directions.comma_separated(directions.find(current)),
     }
     for board in boards:
-        name = f"tables/{slug(board.dataset)}.{board.tier}"
+        name = f"tables/{slug(board.task)}.{board.tier}"
         made |= {f"{name}.md": markdown(board), f"{name}.csv": comma_separated([board]), f"{name}.tex": latex(board)}
-    return {name: made[name].encode() for name in sorted(made)}
+    rendered = pages.render(root, found, papers, transferred)
+    everything = {name: text.encode() for name, text in made.items()} | rendered
+    return {name: everything[name] for name in sorted(everything)}
 
 
 def build(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> Path:
@@ -723,7 +756,9 @@ def built(site: Path) -> dict[str, str]:
     manifest = site / MANIFEST
     if manifest.is_file():
         listed = read_json(manifest)
-        if isinstance(listed, dict) and all(re.fullmatch(r"((tables|tasks|methods)/)?[\w.]+", name) for name in listed):
+        if isinstance(listed, dict) and all(
+            re.fullmatch(r"((tables|tasks|methods|pictures)/)?[\w.-]+", name) for name in listed
+        ):
             return listed
     elif not site.exists() or (site.is_dir() and not any(site.iterdir())):
         return {}

@@ -12,7 +12,7 @@ from PIL import Image
 
 from benchmark_data.errors import DamagedFile
 from benchmark_data.sources import Derived
-from leaderboard import cli, evaluate, pages, results, tables
+from leaderboard import audit, cli, evaluate, pages, plots, protocol, results, tables
 
 pytestmark = pytest.mark.usefixtures("only_mig")
 
@@ -73,7 +73,7 @@ def test_every_link_leads_somewhere_and_nothing_is_fetched(site):
     for page, links in found.items():
         for tag, attribute, target in links.found:
             if tag != "a":
-                assert target.startswith("data:"), (page, tag, attribute)
+                assert target == "data:," or (page.parent / target).is_file(), (page, tag, attribute)
             elif not target.startswith("https://"):
                 name, _, fragment = target.partition("#")
                 other = (page.parent / name).resolve() if name else page
@@ -89,11 +89,11 @@ def test_tables_have_captions_and_scopes(site):
         assert 'lang="en"' in text
 
 
-def test_pictures_are_inside_the_page_with_words_for_those_who_do_not_see_them(site):
+def test_pictures_are_part_of_the_site_with_words_for_those_who_do_not_see_them(site):
     text = (site / "index.html").read_text("utf-8")
     assert 'alt="Latent traversals: each row moves one latent and holds the others: β-VAE on toy/spacing_1."' in text
-    assert "data:image/gif;base64," in text
-    assert '<source media="(prefers-reduced-motion: reduce)" srcset="data:image/png;base64,' in text
+    assert re.search(r'<img class="pixels" src="pictures/\w+\.gif"', text)
+    assert re.search(r'<source media="\(prefers-reduced-motion: reduce\)" srcset="pictures/\w+\.png"', text)
     assert "Contact sheet of toy/spacing_1" in text
 
 
@@ -130,7 +130,7 @@ def test_a_dataset_that_is_unknown_here_still_has_its_page(site, tmp_path):
     root = tmp_path / "results"
     old = results.read(results.path(root, "toy/spacing_1@v1", "beta_vae"))
     results.write(root, [results.result("gone/small@v1", "beta_vae", old.runs, about=old.about)])
-    text = pages.render(root, results.read_all(root))["tasks/gone.small.html"]
+    text = pages.render(root, results.read_all(root))["tasks/gone.small.html"].decode()
     assert "β-VAE" in text
 
 
@@ -138,7 +138,9 @@ def test_in_the_browser_nothing_complains_and_nothing_is_asked_for(site, browser
     for page in site.rglob("*.html"):
         browser.open(page)
         assert browser.complaints == []
-        assert browser.requests == [page.as_uri()]
+        assert all(url == page.as_uri() or url.startswith(f"{site.as_uri()}/pictures/") for url in browser.requests)
+        broken = "[...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)"
+        assert browser.run(broken) == []
         assert browser.run("window.stolen === undefined")
 
 
@@ -266,18 +268,38 @@ def test_the_ladder_is_drawn_where_one_number_tells_tasks_apart(site, toys, tmp_
     for spacing in (1, 8):
         name = f"toy/spacing_{spacing}"
         toys[name] = dataclasses.replace(toys[name], parameters={"spacing": spacing})
-    text = pages.render(tmp_path / "results", results.read_all(tmp_path / "results"))["index.html"]
+    text = overview(tmp_path)
     assert "toy: score against spacing" in text
-    beyond = re.search(r"Beyond the axis: ([^.]*)\\.", text)
+    beyond = re.search(r"Beyond the axis: ([^.]*)\.", text)
     assert text.count("<polyline") + (len(beyond[1].split(", ")) if beyond else 0) == 4
     assert text.count('class="error"') >= 4
 
 
-def test_a_changed_dataset_is_drawn_against_what_it_was_made_of(site, toys, tmp_path):
+def overview(tmp_path):
+    return pages.render(tmp_path / "results", results.read_all(tmp_path / "results"))["index.html"].decode()
+
+
+def test_a_changed_dataset_is_drawn_beside_what_it_was_made_of(site, toys, tmp_path):
     base, name = toys["toy/spacing_1"], "toy/spacing_8"
     changed = Derived(base, lambda images, indices, labels: images)
-    toys[name] = dataclasses.replace(toys[name], source=changed, parameters={"kind": "noise", "epsilon": 0.1})
-    text = pages.render(tmp_path / "results", results.read_all(tmp_path / "results"))["index.html"]
+    toys[name] = dataclasses.replace(
+        toys[name], source=changed, name="toy_noisy", config="eps10", parameters={"epsilon": 0.1}
+    )
+    text = overview(tmp_path)
+    assert "score against epsilon" not in text
+    assert "toy/spacing_1: the original against what was made of it" in text
+    assert ">original</text>" in text
+
+
+def test_two_changes_of_other_size_make_a_ladder_with_the_original_at_0(site, toys, run_folder, tmp_path):
+    base = toys["toy/spacing_1"]
+    source = Derived(base, lambda images, indices, labels: images)
+    for number, epsilon in (("small", 0.1), ("spacing_8", 0.2)):
+        toys[f"toy/{number}"] = dataclasses.replace(
+            toys[f"toy/{number}"], source=source, parameters={"kind": "noise", "epsilon": epsilon}
+        )
+    results.write(tmp_path / "results", evaluate.evaluate([run_folder(dataset="toy/small")]))
+    text = overview(tmp_path)
     assert "toy noise: score against epsilon" in text
     assert "At 0: toy/spacing_1, unchanged." in text
 
@@ -285,9 +307,22 @@ def test_a_changed_dataset_is_drawn_against_what_it_was_made_of(site, toys, tmp_
 def test_what_is_no_number_makes_no_ladder(site, toys, tmp_path):
     for name, shaded in (("toy/spacing_1", False), ("toy/spacing_8", True)):
         toys[name] = dataclasses.replace(toys[name], parameters={"shaded": shaded})
-    assert (
-        "score against" not in pages.render(tmp_path / "results", results.read_all(tmp_path / "results"))["index.html"]
-    )
+    assert "score against" not in overview(tmp_path)
+
+
+def test_a_replaced_task_keeps_its_page_and_is_compared_with_nothing(site, toys, tmp_path, monkeypatch):
+    monkeypatch.setattr(protocol, "SUPERSEDED", {"toy/spacing_1@v1": "toy/spacing_1@v2"})
+    protocol.task.cache_clear()
+    root = tmp_path / "results"
+    tables.build(root, site)
+    assert (site / "tasks" / "toy.spacing_1.v1.html").is_file()
+    assert not (site / "tasks" / "toy.spacing_1.html").exists()
+    page = (site / "tasks" / "toy.spacing_1.v1.html").read_text("utf-8")
+    assert "replaced by toy/spacing_1@v2" in page
+    text = (site / "index.html").read_text("utf-8")
+    assert "toy/spacing_1@v1</a>, replaced by toy/spacing_1@v2" in text
+    assert 'id="t-toy.spacing_1' not in text
+    assert audit.check(root) == []
 
 
 def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_numbers(
@@ -324,4 +359,4 @@ def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_n
 
 
 def test_an_axis_ends_at_a_round_number():
-    assert [pages._ceiling(v) for v in (0.03, 0.11, 0.5, 0.97, 1.0)] == pytest.approx([0.032, 0.12, 0.6, 1.0, 1.0])
+    assert [plots.ceiling(v) for v in (0.03, 0.11, 0.5, 0.97, 1.0)] == pytest.approx([0.032, 0.12, 0.6, 1.0, 1.0])
