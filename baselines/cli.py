@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -45,10 +46,21 @@ def run(
         Path | None,
         typer.Option(help="Run folder. Default: runs/DATASET/OBJECTIVE/seed_SEED.", show_default=False),
     ] = None,
+    tensorboard: Annotated[
+        bool, typer.Option(help="Write TensorBoard's event files too, into the run folder.")
+    ] = False,
+    wandb: Annotated[
+        str,
+        typer.Option(
+            metavar="PROJECT", help="Send the history to this project of Weights & Biases.", show_default=False
+        ),
+    ] = "",
     encode: Annotated[bool, typer.Option(help="Afterwards write the codes that offaxis-board scores.")] = True,
 ) -> None:
     """Train one run. A folder that holds the same run already is gone on with, or left alone if it is finished."""
+    from baselines import observers
     from baselines.config import RunConfig
+    from baselines.run import default_folder
     from baselines.train import train
     from benchmark_data import files
 
@@ -61,8 +73,14 @@ def run(
         if key not in values:
             raise InvalidInput(f"--{key}", expected="a name", received="none", remedy=f"Add --{key} NAME.")
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
-    folder = into or Path("runs") / settled.dataset / settled.objective / f"seed_{settled.seed}"
-    finished = train(settled, folder)
+    folder = into or default_folder(settled)
+    with contextlib.ExitStack() as stack:
+        watching = []
+        if tensorboard:
+            watching.append(stack.enter_context(observers.tensorboard(folder)))
+        if wandb:
+            watching.append(stack.enter_context(observers.wandb(settled, folder, project=wandb)))
+        finished = train(settled, folder, observers=watching)
     if encode:
         finished.encode_task()
     console.out.print(str(folder), soft_wrap=True, markup=False, highlight=False)

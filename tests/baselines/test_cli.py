@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -41,6 +42,14 @@ def test_run_encode_traverse_resume(tmp_path, monkeypatch):
     assert call(f"resume {folder} --no-encode").exit_code == 0
     drawn = call(f"traverse {folder}").stdout.split()
     assert [path.rsplit("/")[-1] for path in drawn][:2] == ["traversals.png", "traversals.gif"]
+
+
+def test_run_with_event_files_and_weights_and_biases(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    fails(f"{TINY} --wandb squares --into {tmp_path}/run", "Weights & Biases: expected the package wandb")
+    assert not (tmp_path / "run").exists()
+    assert call(f"{TINY} --tensorboard --no-encode --into {tmp_path}/run").exit_code == 0
+    assert list((tmp_path / "run" / "tensorboard").glob("events.out.tfevents.*"))
 
 
 def test_a_config_file_with_changes(tmp_path):
