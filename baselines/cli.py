@@ -157,7 +157,7 @@ def traverse(
     run: Folder,
     row: Annotated[int, typer.Option(help="The row of the dataset to start from.")] = 0,
 ) -> None:
-    """Draw a run: latent traversals (PNG and GIF), reconstructions and loss curves, into its folder."""
+    """Draw a run: latent traversals (PNG and GIF), reconstructions, loss curves and units in use, into its folder."""
     from baselines import pictures
     from baselines.run import Run
 

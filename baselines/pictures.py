@@ -1,4 +1,4 @@
-"""Pictures of a run, written into its folder: latent traversals, reconstructions, loss curves."""
+"""Pictures of a run, written into its folder: latent traversals, reconstructions, loss curves, units in use."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from baselines.objective import kl_to_prior
 from baselines.run import Run
 from benchmark_data import files
-from benchmark_data.errors import InvalidInput, MissingExtra
+from benchmark_data.errors import InvalidInput
 from benchmark_data.sources import Images
+from leaderboard import figures
+from leaderboard.analyses import latents
 
 GAP = 2
 """Pixels between tiles."""
@@ -33,7 +35,9 @@ def draw_all(run: Run, *, row: int = 0) -> list[Path]:
         The paths of the pictures.
     """
     paths = [*traversals(run, row=row), reconstructions(run)]
-    return [*paths, losses(run)] if run.history else paths
+    if run.history:
+        paths.append(losses(run))
+    return [*paths, units(run)] if run.model.objective.stochastic else paths
 
 
 def traversals(run: Run, *, row: int = 0, values: int = 9, extent: float = 2.5) -> list[Path]:
@@ -112,22 +116,57 @@ def losses(run: Run) -> Path:
     history = run.history
     if not history:
         raise InvalidInput(str(run.folder), expected="a run with a history", received="no steps")
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise MissingExtra("loss curves", "matplotlib", "train") from error
     names = [name for name in history[0] if name != "step"]
-    figure = Figure(figsize=(3.2 * len(names), 2.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+    figure, grid = figures.panels(1, len(names))
+    for axes, name in zip(grid[0], names, strict=True):
         values = [row[name] for row in history]
         axes.plot([row["step"] for row in history], values, linewidth=1)
         axes.set(title=name.replace("_", " "), xlabel="step", yscale="log" if min(values) > 0 else "linear")
         axes.spines[["top", "right"]].set_visible(False)
     path = run.folder / "losses.png"
-    with files.written_atomically(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=120)
+    figures.save(figure, path)
+    return path
+
+
+def units(run: Run, *, images: int = 256) -> Path:
+    """Draw how many latents are active, mixed and passive at each snapshot, and the KL divergence of each latent.
+
+    The kinds are those of `leaderboard.analyses.latents`. Mind that a few hundred images are an estimate.
+
+    Args:
+        run: the run. Its config says which snapshots it keeps.
+        images: how many images of the dataset to look at, always the same.
+
+    Returns:
+        ``units.png``.
+
+    Raises:
+        InvalidInput: the objective has no posterior variance, or a picture that cannot be written.
+        MissingExtra: matplotlib is not installed.
+    """
+    if not run.model.objective.stochastic:
+        raise InvalidInput(
+            str(run.folder),
+            expected="an objective with a posterior",
+            received=f"{run.config.objective}, which has none",
+        )
+    seen = run.dataset.images(run.dataset.quick_rows()[:images])
+    tables = {
+        step: latents.measure(posterior.mean, np.exp(posterior.log_variance.astype(float)))
+        for step, posterior in run.encode_over_time(seen)
+    }
+    figure, ((counts, divergences),) = figures.panels(1, 2)
+    for kind, colour in zip(latents.KINDS, (*figures.COLOURS[:2], "0.6"), strict=True):
+        number = [(table["kind"] == kind).sum() for table in tables.values()]
+        counts.plot(list(tables), number, color=colour, marker="o", markersize=3, label=kind)
+    counts.set(title="latents", xlabel="step", ylim=(-0.3, run.config.latents * 1.25))
+    counts.legend(frameon=False, ncols=3, fontsize=7, loc="upper center")
+    divergences.plot(list(tables), [table["kl"] for table in tables.values()], marker="o", markersize=3, linewidth=1)
+    divergences.set(title="KL of each latent, nats", xlabel="step")
+    for axes in (counts, divergences):
+        axes.spines[["top", "right"]].set_visible(False)
+    path = run.folder / "units.png"
+    figures.save(figure, path)
     return path
 
 

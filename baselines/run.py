@@ -21,7 +21,7 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -364,9 +364,30 @@ class Run:
     def model(self) -> Model:
         """The networks with the snapshot's weights."""
         model = Model(self.config, self.image_shape, self._recorded("factor_sizes"))
-        path = Snapshots(self.folder).path(self.step) / "weights.npz"
-        model.load(read_arrays(path), str(path))
+        self._load(model, self.step)
         return model
+
+    def _load(self, model: Model, step: int) -> None:
+        path = Snapshots(self.folder).path(step) / "weights.npz"
+        model.load(read_arrays(path), str(path))
+
+    def encode_over_time(self, images: Images) -> Iterator[tuple[int, Posterior]]:
+        """Encode the same images at every snapshot.
+
+        Args:
+            images: uint8, shape (n, H, W, C).
+
+        Yields:
+            A snapshot's step, and the posterior as `encode` gives it, first step first.
+
+        Raises:
+            InvalidInput: not uint8 images of the right shape.
+        """
+        images = self._checked(images)
+        model = Model(self.config, self.image_shape, self._recorded("factor_sizes"))
+        for step in self.steps:
+            self._load(model, step)
+            yield step, model.encode(images)
 
     def encode(self, images: Images) -> Posterior:
         """Encode images.
