@@ -20,6 +20,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.files import written_atomically
+from benchmark_data.perturbation import Hidden
 from benchmark_data.sources import Archive, Cached
 
 if TYPE_CHECKING:
@@ -65,7 +66,14 @@ def info(name: Name) -> None:
     for extra, known in dataset.extras.items():
         facts.add_row("beside them", f"{extra}: {known.meaning}, {known.dtype} of shape {known.shape}")
     facts.add_row("configs", ", ".join(configs) if len(configs) > 1 else "this one only")
-    facts.add_row("source", {"download": "archive, to be downloaded"}.get(source_kind(dataset), source_kind(dataset)))
+    kind = source_kind(dataset)
+    facts.add_row(
+        "source",
+        {
+            "download": "archive, to be downloaded",
+            "derive": "values of a latent, which `offaxis-train derive-perturbation` makes",
+        }.get(kind, kind),
+    )
     for archive in (cached for cached in stores(dataset) if isinstance(cached, Archive)):
         for download in (download for form in archive.forms for download in form.files):
             hosts = dict.fromkeys(urllib.parse.urlsplit(url).netloc for url in download.urls)
@@ -107,7 +115,7 @@ Ray = Annotated[
 
 @app.command()
 def distances(
-    name: Name,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Datasets or configs, one or more.")],
     config: Configs = None,
     every: Every = False,
     pairs: Annotated[int, typer.Option(min=2, help="Random pairs for each factor.")] = 10_000,
@@ -130,9 +138,10 @@ def distances(
     factor's values in order. "-" stands where they are all equally far apart.
 
     --matrices writes matrices.csv, correlations.csv and a picture of each
-    config, and one of them side by side if several have the same factors.
+    config, and one of them side by side if several of a dataset have the same
+    factors. A dataset that is no full grid has no traversals.
     """
-    datasets = chosen(name, config, every)
+    datasets = [dataset for name in names for dataset in chosen(name, config, every)]
     from benchmark_data import distances as measured
 
     rows: list[dict[str, object]] = []
@@ -140,7 +149,7 @@ def distances(
     for dataset in datasets:
         gridded = isinstance(dataset.space, FactorSpace)
         varying = [each.name for each in dataset.space.factors if each.size > 1]
-        traversed = varying if gridded or folder else []
+        traversed = varying if gridded or (folder and len(datasets) == 1) else []
         if factor:
             traversed = [each for each in factor if dataset.space.sizes[dataset.space.column(each)] > 1]
         matrices[dataset.id] = {}
@@ -230,9 +239,11 @@ def write_matrices(datasets: Sequence[Dataset], matrices: Mapping[str, Mapping[s
             )
     write_table(entries, folder / "matrices.csv")
     write_table(correlations, folder / "correlations.csv")
-    pictures = {full_name.replace("/", "_"): sheets.distance_matrices(m) for full_name, m in matrices.items()}
-    if len(datasets) > 1 and len({tuple(of_one) for of_one in matrices.values()}) == 1:
-        pictures[datasets[0].name] = sheets.perceived_side_by_side(matrices)
+    pictures = {full_name.replace("/", "_"): sheets.distance_matrices(m) for full_name, m in matrices.items() if m}
+    for name in dict.fromkeys(dataset.name for dataset in datasets):
+        configs = {dataset.id: matrices[dataset.id] for dataset in datasets if dataset.name == name}
+        if len(configs) > 1 and len({tuple(of_one) for of_one in configs.values()}) == 1:
+            pictures[name] = sheets.perceived_side_by_side(configs)
     for stem, picture in pictures.items():
         with written_atomically(folder / f"{stem}.png") as temporary:
             picture.save(temporary, format="PNG", optimize=True)
@@ -398,7 +409,10 @@ def value_range(factor: Factor) -> str:
 
 
 def source_kind(dataset: Dataset) -> str:
-    """Say in a word where images come from: computed, on this machine's disk, or still to be downloaded."""
+    """Say in a word where images come from: computed, on this machine's disk, still to be downloaded or derived."""
+    hidden = getattr(dataset.source, "hidden", None)
+    if isinstance(hidden, Hidden) and hidden.kind == "vae" and not hidden.ready:
+        return "derive"
     if not dataset.prepared:
         return "download"
     return "on disk" if stores(dataset) else "rendered"

@@ -170,6 +170,27 @@ def test_matrices_of_configs_with_different_factors_stand_alone(command, tmp_pat
     assert sorted(path.name for path in tmp_path.glob("*.png")) == ["xyobject_plain.png", "xyobject_shaded.png"]
 
 
+def test_what_a_latent_is_missing_for_is_said(command):
+    _, out, _ = command("list")
+    (line,) = (line for line in out.splitlines() if line.startswith("shapes3d_perturbed/vae_eps10"))
+    assert line.split()[4] == "derive"
+    _, out, _ = command("info", "shapes3d_perturbed/vae_eps10")
+    assert "values of a latent, which `offaxis-train derive-perturbation` makes" in out
+
+
+def test_distances_of_several_datasets(command, tmp_path):
+    code, _, _ = command(
+        *("distances", "solids", "xysquares/spacing_1", "xysquares/spacing_8", "sprites2d", "--pairs", 2),
+        *("--traversals", 1, "--matrices", tmp_path / "m", "--csv", tmp_path / "d.csv"),
+    )
+    assert code == 0
+    pictures = {path.stem for path in (tmp_path / "m").glob("*.png")}
+    assert pictures == {"xysquares_spacing_1", "xysquares_spacing_8", "xysquares", "sprites2d"}
+    rows = table(tmp_path / "d.csv")
+    assert {row["dataset"] for row in rows} == {"solids", "xysquares/spacing_1", "xysquares/spacing_8", "sprites2d"}
+    assert [row["factor"] for row in rows if row["dataset"] == "solids"] == ["random pair"]
+
+
 def test_no_matrices_of_a_table_of_labels(command, tmp_path):
     for options in (("--matrices", tmp_path / "new"), ("--factor", "shape")):
         code, out, err = command("distances", "solids", "--pairs", 2, *options)
