@@ -15,6 +15,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files instead of comparing")
+    parser.addoption("--kills", type=int, default=4, help="how often the run of test_resume.py is killed")
 
 
 @pytest.fixture
