@@ -33,6 +33,8 @@ class _Lazy:
 def _load(name: str) -> Any:
     # TensorFlow's native code logs to standard error; what matters of it comes as an exception as well.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    if name.startswith("keras"):  # before Keras looks for a backend that may not even be installed
+        _checked(os.environ.get("KERAS_BACKEND", "tensorflow"))
     try:
         with _quiet():
             return importlib.import_module(name)
@@ -77,7 +79,11 @@ def name() -> str:
         InvalidInput: Keras runs on another backend.
         MissingExtra: Keras or its backend is not installed.
     """
-    backend: str = keras.backend.backend()
+    return _checked(keras.backend.backend())
+
+
+def _checked(backend: str) -> str:
+    """Check that there is an engine for a backend: Keras has others."""
     if backend not in ("tensorflow", "jax"):
         raise InvalidInput(
             "KERAS_BACKEND",

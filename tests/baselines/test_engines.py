@@ -111,11 +111,12 @@ def test_jax_trains_the_same_and_never_loads_tensorflow(tiny, trained, tmp_path,
     assert set(record["versions"]) == {"python", "offaxis", "numpy", "keras", "jax"}
 
 
-def test_another_backend_is_refused_in_one_line(tiny, tmp_path, monkeypatch):
-    monkeypatch.setenv("KERAS_BACKEND", "numpy")
+@pytest.mark.parametrize("name", ["torch", "numpy"])
+def test_another_backend_is_refused_in_one_line(tiny, tmp_path, monkeypatch, name):
+    monkeypatch.setenv("KERAS_BACKEND", name)
     program = "import sys; from baselines import RunConfig, train; train(RunConfig.read(sys.argv[1]), sys.argv[2])"
     (tmp_path / "c.json").write_text(json.dumps(tiny().as_json()))
     command = [sys.executable, "-c", program, str(tmp_path / "c.json"), str(tmp_path / "run")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "InvalidInput: KERAS_BACKEND: expected tensorflow or jax, received numpy." in done.stderr
+    assert f"InvalidInput: KERAS_BACKEND: expected tensorflow or jax, received {name}." in done.stderr
     assert not (tmp_path / "run").exists()
