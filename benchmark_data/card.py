@@ -44,6 +44,9 @@ HUB_LICENCES = frozenset(
 )
 """Licences that the Hub knows by these names; any other is ``other`` there, with its own name beside it."""
 
+EVALUATIONS = ("v1_smoke", "v1_study")
+"""What ``offaxis-board`` scores a config for: its protocol's versions and tiers, whose scores are never mixed."""
+
 Record: TypeAlias = dict[str, Any]
 
 
@@ -211,7 +214,7 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def evaluation(records: Sequence[Record]) -> str:
-    """Write ``eval.yaml``, which declares a dataset as a benchmark on the Hub: one task for each config.
+    """Write ``eval.yaml``, which declares a dataset as a benchmark on the Hub: a task for each config and evaluation.
 
     Args:
         records: the records of the folder's configs.
@@ -226,9 +229,26 @@ def evaluation(records: Sequence[Record]) -> str:
         "name": records[0]["name"],
         "description": "Disentanglement of representations: how well single code dimensions match single factors.",
         "evaluation_framework": "offaxis",
-        "tasks": [{"id": r["config"], "config": r["config"], "split": r["splits"][0]["name"]} for r in records],
+        "tasks": [
+            {"id": task_id(r["config"], name), "config": r["config"], "split": r["splits"][0]["name"]}
+            for r in records
+            for name in EVALUATIONS
+        ],
     }
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1_000))
+
+
+def task_id(config: str, evaluation: str) -> str:
+    """Name a task of ``eval.yaml``.
+
+    Args:
+        config: the config.
+        evaluation: one of `EVALUATIONS`.
+
+    Returns:
+        Such as ``spacing_4_v1_smoke``.
+    """
+    return f"{config}_{evaluation}"
 
 
 def natural(name: str) -> list[tuple[int, str]]:

@@ -23,7 +23,10 @@ PUBLISHED = Path(__file__).parent / "results"
 app = console.command_line("The leaderboard: score codes, look at results, build the board, check it.")
 app.add_typer(cli_analyses.analyse, name="analyse")
 app.add_typer(cli_analyses.transfer, name="transfer")
+app.add_typer(cli_analyses.compare, name="compare")
 app.command()(cli_analyses.metrics)
+app.command()(cli_analyses.udr)
+app.command()(cli_analyses.heatmap)
 
 Results = Annotated[
     Path, typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results")
@@ -276,6 +279,69 @@ def build(
 
 
 @app.command()
+def export(
+    to: Annotated[Path, typer.Option(help="The folder to make.")],
+    owner: Annotated[str, typer.Option(help="Who publishes the datasets on the Hub, as OWNER/<dataset>.")],
+    root: Results = PUBLISHED,
+    source: Annotated[str, typer.Option(metavar="URL", help="The board's address, to be named as the source.")] = "",
+) -> None:
+    """Export for Hugging Face: a dataset of all results, and evaluation results and a card for each method's model."""
+    from leaderboard import export
+
+    with err.status("exporting"):
+        folder = export.write(root, to, owner=owner, source=source)
+    out.print(f"{folder / 'dataset'}\n{folder / 'models'}", soft_wrap=True, highlight=False, markup=False)
+
+
+@app.command("import-dlib")
+def import_dlib(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What dlib_aggregate_results wrote, or one evaluation.")],
+    key: Annotated[str, typer.Option(help="A short name for the source, lower case, such as locatello2019.")],
+    authors: Annotated[str, typer.Option(help="Whose numbers these are.")],
+    title: Annotated[str, typer.Option(help="Of the paper or the collection.")],
+    year: Annotated[int, typer.Option(help="Of publication.")],
+    link: Annotated[str, typer.Option(help="To the paper or the file.")] = "",
+    root: Annotated[
+        Path, typer.Option("--into", metavar="RESULTS", help="The results tree.", show_default="the published results")
+    ] = PUBLISHED,
+) -> None:
+    """Add scores of disentanglement_lib's aggregated JSON to the reported numbers: dated, cited and never ranked."""
+    from leaderboard import legacy, reported
+
+    paper = legacy.read(file, key=key, authors=authors, title=title, year=year, link=link)
+    written = reported.write(root, paper)
+    out.print(f"{written}: {len(paper.rows):,} numbers", soft_wrap=True, highlight=False, markup=False)
+
+
+@app.command()
+def review(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A submission, or a folder of submissions.")],
+    beside: Annotated[
+        Path, typer.Option(metavar="RESULTS", help="The board to compare with.", show_default="the published results")
+    ] = PUBLISHED,
+    to: Annotated[Path | None, typer.Option(help="Write the report to this file, too.")] = None,
+) -> None:
+    """Check and score submissions; print the report that pull requests get. Exit status 1 if any is invalid."""
+    from leaderboard import results, review
+
+    published = results.read_all(beside) if beside.is_dir() else []
+    with console.progress() as progress:
+        progress.live.transient = True
+        work = progress.add_task("checking", total=None)
+        text, valid = review.report(
+            folder,
+            published,
+            progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
+        )
+    if to is not None:
+        with written_atomically(to) as temporary:
+            temporary.write_text(text, "utf-8")
+    out.print(text, soft_wrap=True, highlight=False, markup=False)
+    if not valid:
+        raise typer.Exit(1)
+
+
+@app.command()
 def validate(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Submissions, run folders and results trees.")],
 ) -> None:
@@ -366,26 +432,6 @@ def serve(
     with server:
         out.print(f"http://127.0.0.1:{server.server_address[1]}/ (Ctrl+C ends it)", highlight=False)
         server.serve_forever()
-
-
-@app.command()
-def heatmap(
-    x: Annotated[Path, typer.Argument(metavar="X", help="A run folder with activations.npz, or a file of arrays.")],
-    y: Annotated[Path, typer.Argument(metavar="Y", help="Another, of the same images.")],
-    to: Annotated[Path, typer.Option(help="The picture to write, .png; the numbers go beside it as .csv.")],
-    title: Annotated[str, typer.Option(help="What stands above the picture.")] = "",
-) -> None:
-    """Compare every layer of one run with every layer of another by linear CKA: a picture and its numbers."""
-    from leaderboard import inputs
-    from leaderboard.comparisons import heatmap
-
-    if to.suffix != ".png":
-        raise InvalidInput("--to", expected="a file name that ends in .png", received=to.name)
-    frame = heatmap.compare_layers(inputs.activations(x), inputs.activations(y))
-    heatmap.draw(frame, to, x_name=x.parent.name, y_name=y.parent.name, title=title)
-    with written_atomically(to.with_suffix(".csv")) as temporary:
-        frame.to_csv(temporary)
-    out.print(f"{to}\n{to.with_suffix('.csv')}", soft_wrap=True, highlight=False, markup=False)
 
 
 def main() -> None:

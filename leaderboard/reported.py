@@ -13,7 +13,8 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-from benchmark_data.errors import DamagedFile
+from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.files import write_json
 from leaderboard import results
 from leaderboard.results import Field, Line, Link, Model, Name, Text
 
@@ -94,6 +95,32 @@ def read_all(root: str | os.PathLike[str]) -> list[Paper]:
             raise DamagedFile(str(file), expected=f"the name {paper.key}.json, as its key says", received=file.name)
         papers.append(paper)
     return sorted(papers, key=lambda paper: (paper.year, paper.key))
+
+
+def write(root: str | os.PathLike[str], paper: Paper) -> Path:
+    """Add what a paper reports to a results tree.
+
+    Args:
+        root: the results tree. It is made where it is missing.
+        paper: the paper.
+
+    Returns:
+        The file.
+
+    Raises:
+        InvalidInput: there is a paper of that key, or the folder cannot be written.
+    """
+    file = Path(root, "reported", f"{paper.key}.json")
+    with results.locked(Path(root)):
+        if file.exists():
+            raise InvalidInput(
+                str(file),
+                expected="a key that is free",
+                received=paper.key,
+                remedy="Choose another key, or remove the file.",
+            )
+        write_json(file, paper.model_dump(mode="json", by_alias=True))
+    return file
 
 
 def comma_separated(papers: list[Paper]) -> str:

@@ -382,14 +382,23 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.{DIGITS}f}"
 
 
-def _cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
-    """Print a score with its interval; a single seed has none."""
-    cell = row.cells.get(key)
-    if cell is None:
+def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
+    """Print a score with its interval; a single seed has none.
+
+    Args:
+        row: the method.
+        key: the score.
+        form: how to print the three numbers.
+
+    Returns:
+        Such as ``0.123 [0.110, 0.140]``; a dash where there is no score.
+    """
+    found = row.cells.get(key)
+    if found is None:
         return "–"
-    if cell.low is None:
-        return number(cell.mean)
-    return form.format(mean=number(cell.mean), low=number(cell.low), high=number(cell.high))
+    if found.low is None:
+        return number(found.mean)
+    return form.format(mean=number(found.mean), low=number(found.low), high=number(found.high))
 
 
 def _rank(row: Row) -> str:
@@ -408,6 +417,24 @@ NOTE = (
 )
 
 
+def escaped(text: str) -> str:
+    r"""Escape text for Markdown, so that it is text on one line that mentions nobody, whoever wrote it.
+
+    Args:
+        text: any text.
+
+    Returns:
+        The same as Markdown source.
+
+    Example:
+        >>> print(escaped("a|b <i> @you sprites2d@v1"))
+        a\|b &lt;i&gt; &#64;you sprites2d@v1
+    """
+    safe = re.sub(r"([\\`*_{}\[\]()#+!|~$-])", r"\\\1", " ".join(text.split()))
+    safe = safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"(?<!\w)@", "&#64;", safe)
+
+
 def markdown(board: Table) -> str:
     """Render a table as Markdown.
 
@@ -417,14 +444,9 @@ def markdown(board: Table) -> str:
     Returns:
         A heading, the table, and what must be known to read it.
     """
-
-    def escape(text: str) -> str:
-        safe = re.sub(r"([\\`*_{}\[\]()#+!|~$-])", r"\\\1", text)
-        return safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
     header = _header(board)
     lines = [
-        f"## {escape(board.task)}",
+        f"## {escaped(board.task)}",
         "",
         "| " + " | ".join(header) + " |",
         "| ---: | :--- | :--- |" + " ---: |" * (len(board.columns) + 1) + " :--- |",
@@ -432,14 +454,14 @@ def markdown(board: Table) -> str:
     for row in board.rows:
         cells = [
             _rank(row),
-            escape(row.result.title),
+            escaped(row.result.title),
             CATEGORIES[row.category],
-            *(_cell(row, column.key) for column in board.columns),
+            *(cell(row, column.key) for column in board.columns),
             str(row.seeds),
-            escape(row.budget),
+            escaped(row.budget),
         ]
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join([*lines, "", escape(board.caption), "", NOTE, ""])
+    return "\n".join([*lines, "", escaped(board.caption), "", NOTE, ""])
 
 
 def latex(board: Table) -> str:
@@ -461,7 +483,7 @@ def latex(board: Table) -> str:
                 _rank(row).replace("–", "--").replace(LEVEL, r"$\approx$"),
                 tex(row.result.title),
                 *(
-                    _cell(row, column.key, r"{mean} {{\scriptsize [{low}, {high}]}}").replace("–", "--")
+                    cell(row, column.key, r"{mean} {{\scriptsize [{low}, {high}]}}").replace("–", "--")
                     for column in board.columns
                 ),
                 str(row.seeds),
@@ -654,7 +676,7 @@ def terminal(found: Iterable[Result]) -> rich.console.Group:
             shown.add_section()
             for row in rows:
                 cells = [
-                    rich.text.Text.from_ansi(_cell(row, column.key, "{mean}\n\x1b[2m{low}–{high}\x1b[0m"))
+                    rich.text.Text.from_ansi(cell(row, column.key, "{mean}\n\x1b[2m{low}–{high}\x1b[0m"))
                     for column in board.columns
                 ]
                 shown.add_row(

@@ -188,8 +188,9 @@ def test_card(published, tiny_family):
 def test_evaluation_file(published):
     content = yaml.safe_load((published / "eval.yaml").read_text())
     assert content["tasks"] == [
-        {"id": "plus_1", "config": "plus_1", "split": "train"},
-        {"id": "plus_2", "config": "plus_2", "split": "train"},
+        {"id": f"{config}_v1_{tier}", "config": config, "split": "train"}
+        for config in ("plus_1", "plus_2")
+        for tier in ("smoke", "study")
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import UnknownName
 from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.sources import Rendered
-from leaderboard import evaluate, protocol
+from leaderboard import evaluate, protocol, results
 
 
 def toy(config: str = "small", sizes: tuple[int, ...] = (4, 3, 5)) -> Dataset:
@@ -108,6 +109,36 @@ def run_folder(toys, tmp_path):
         run |= fields
         (folder / "run.json").write_text(json.dumps({k: v for k, v in run.items() if v is not None}), "utf-8")
         return folder
+
+    return make
+
+
+@pytest.fixture
+def made_result():
+    """Make a result of made-up scores: (task, method, MIG of each seed) -> Result."""
+
+    def make(task, method, *migs, about=None, quarantine="", **fields):
+        given = {
+            "tier": "smoke",
+            "status": "recomputed",
+            "date": datetime.date(2026, 1, 2),
+            "dataset_version": "1.0.0",
+            "dataset_digest": results.Digests(pixels="0" * 64, factors="0" * 64),
+            "rows_digest": "0" * 64,
+            "latents": 10,
+            "samples": {"mig": results.Sample(train=10_000, test=0, arguments={"bins": 20})},
+            "supervision": "reference" if method in ("pca", "ground_truth", "random_encoder") else "unsupervised",
+            "selection": "none",
+            "hyperparameters": {},
+            "budget": results.Budget(steps=1_000, images=64_000, seconds=12.0, device="2 cores"),
+            "trained_with": {},
+            "scored_with": {},
+        } | fields
+        runs = [
+            results.Run(**given, seed=seed, scores={"mig": mig}, codes_digest=f"{seed:064x}")
+            for seed, mig in enumerate(migs)
+        ]
+        return results.result(f"{task}@v1", method, runs, about=about, quarantine=quarantine)
 
     return make
 
