@@ -66,6 +66,27 @@ def test_aggregation_by_hand():
     np.testing.assert_allclose(np.exp(found.log_variance), [[1.0, 1.0, 2.0], [1.0, 1.0, 2.0]], rtol=1e-6)
 
 
+def test_aggregation_against_numpy_on_random_posteriors(posterior):
+    mean, log_variance, _ = posterior
+    m1, m2, v1, v2 = mean[:6], mean[6:], np.exp(log_variance[:6]), np.exp(log_variance[6:])
+    distance = v1 / v2 + (m2 - m1) ** 2 / v2 - 1 + np.log(v2) - np.log(v1)
+    shared = distance < (distance.min(1, keepdims=True) + distance.max(1, keepdims=True)) / 2
+    assert 0 < shared.mean() < 1
+    found = OBJECTIVE().aggregate(Posterior(mean, log_variance))
+    for got, (one, two) in ((found.mean, (m1, m2)), (np.exp(found.log_variance), (v1, v2))):
+        expected = np.concatenate([np.where(shared, (one + two) / 2, own) for own in (one, two)])
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_the_loss_is_the_mean_over_both_images(make_batch, posterior):
+    # of pairs as of single images: half of the first images' KL divergence plus half of the second ones'
+    mean, log_variance, _ = posterior
+    kl = 0.5 * (mean**2 + np.exp(log_variance) - log_variance - 1).sum(1)
+    term = OBJECTIVE(beta=3.0).terms(make_batch(*posterior))["kl"]
+    assert term.weight == 3.0
+    assert float(term.value) == pytest.approx(0.5 * kl[:6].mean() + 0.5 * kl[6:].mean(), rel=1e-5)
+
+
 def test_equal_posteriors_share_nothing():
     # as with one latent, the range of the divergences is empty and nothing lies below its middle
     same = Posterior(np.ones((4, 3), np.float32), np.zeros((4, 3), np.float32))

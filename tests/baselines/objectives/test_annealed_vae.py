@@ -17,6 +17,14 @@ def test_the_capacity_grows_linearly_and_stops(make_batch, step, capacity):
     assert (terms["kl"].weight, float(terms["kl"].value)) == (0.0, 9.0)
 
 
+def test_against_numpy_on_random_posteriors(make_batch, posterior):
+    mean, log_variance, _ = posterior
+    kl = 0.5 * (mean**2 + np.exp(log_variance) - log_variance - 1).sum(1).mean()
+    terms = OBJECTIVE(gamma=1000.0, c_max=25.0, iteration_threshold=100_000).terms(make_batch(*posterior, step=30_000))
+    loss = sum(term.weight * float(term.value) for term in terms.values())
+    assert loss == pytest.approx(1000 * abs(kl - 7.5), rel=1e-5)
+
+
 def test_a_threshold_of_no_steps_is_refused():
     with pytest.raises(InvalidInput, match="'iteration_threshold': expected at least 1, received 0"):
         OBJECTIVE(iteration_threshold=0)

@@ -45,6 +45,20 @@ def test_terms_against_numpy(make_batch, posterior):
     assert sorted(frozen) == [False, False, True]
 
 
+def test_two_images_by_hand(make_batch):
+    # Logits (z1 z2, 0) tell codes (2, 2), (-2, -2) from the shuffled (2, -2), (-2, 2): 4 and -4.
+    # TC = mean(4 - 0) = 4; each half of the discriminator's loss is -log sigmoid(4) = log(1 + e^-4).
+    def call(network, inputs, *, frozen=False):
+        z = np.asarray(inputs)
+        return np.stack([z[:, 0] * z[:, 1], 0 * z[:, 0]], axis=1).astype(np.float32)
+
+    codes, swap = [[2.0, 2.0], [-2.0, -2.0]], {"permutation": np.array([[0, 1], [1, 0]])}
+    terms = OBJECTIVE().terms(make_batch(codes, np.zeros((2, 2)), draws=swap, call=call))
+    assert float(terms["kl"].value) == 4.0
+    assert float(terms["total_correlation"].value) == 4.0
+    assert float(terms["discriminator"].value) == pytest.approx(np.log(1 + np.exp(-4)), rel=1e-5)
+
+
 def test_the_discriminator_is_the_papers():
     network = OBJECTIVE().networks(10, (), generator(0, 1))["discriminator"]
     dense = [layer for layer in network.model.layers if hasattr(layer, "units")]
