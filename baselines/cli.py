@@ -144,6 +144,48 @@ def transfer(
 
 
 @app.command()
+def sweep(
+    name: Annotated[
+        str, typer.Argument(help="Sweep, such as smoke; offaxis-train list shows them.", show_default=False)
+    ],
+    into: Annotated[Path | None, typer.Option(help="Folder. Default: runs/NAME.", show_default=False)] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Only runs with this setting, such as dataset=sprites2d or beta=4. Of several on one key any will do.",
+        ),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Optimiser steps of each run. Default: the sweep's.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes. Default: one per core. On a GPU: 1.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads of each. Default: the cores shared out.")] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Train on this Ray cluster; local starts one on this machine."),
+    ] = None,
+    encode: Annotated[bool, typer.Option(help="Afterwards write the codes that offaxis-board scores.")] = True,
+) -> None:
+    """Train the runs of a sweep: what is done is skipped, what was stopped goes on. Exit status 1 if any run failed."""
+    from baselines import sweep
+
+    configs = sweep.select(sweep.find(name), only or [])
+    if steps is not None:
+        configs = tuple(config.with_steps(steps) for config in configs)
+    folder = into or Path("runs") / name
+    states = sweep.run(configs, folder, jobs=jobs, threads=threads, ray=ray, encode=encode)
+    failed = [state for state in states if state.state == "failed"]
+    for state in failed:
+        console.err.print(f"{state.run}: {state.error}", style="red", soft_wrap=True, markup=False, highlight=False)
+    done = sum(state.state == "done" for state in states)
+    console.out.print(f"{done} of {len(states)} runs are done, {len(failed)} failed", highlight=False)
+    console.out.print(str(folder / "index.csv"), soft_wrap=True, markup=False, highlight=False)
+    if done < len(states):
+        raise typer.Exit(1)
+
+
+@app.command()
 def encode(runs: Annotated[list[Path], typer.Argument(help="Run folders.", show_default=False)]) -> None:
     """Write codes.npz: the codes of the rows that offaxis-board scores."""
     from baselines.run import Run
@@ -224,10 +266,10 @@ def derive_perturbation(
 
 @app.command("list")
 def list_() -> None:
-    """List objectives, architectures, reconstruction losses and references, with their parameters."""
+    """List objectives, architectures, reconstruction losses and references, with their parameters, and sweeps."""
     import dataclasses
 
-    from baselines import architectures, reconstruction
+    from baselines import architectures, reconstruction, sweep
     from baselines import objective as objectives
     from baselines import reference as references
 
@@ -244,6 +286,8 @@ def list_() -> None:
         add("reconstruction", name, {})
     for name in references.names():
         add("reference", name, dataclasses.asdict(references.find(name)))
+    for name in sweep.names():
+        add("sweep", name, {})
     console.out.print(table)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -129,7 +130,7 @@ class RunConfig:
         if (self.reset or self.frozen or self.start_weights) and not self.start_from:
             raise InvalidInput("start_from", expected="the run whose layers are reset or frozen", received="none")
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of names and of what is not a default: the same when settings are added later.
 
@@ -138,7 +139,7 @@ class RunConfig:
             >>> len(a.digest), a.digest == dataclasses.replace(b, seed=0).digest, a.digest == b.digest
             (64, True, False)
         """
-        defaults = RunConfig(dataset=self.dataset, objective=self.objective, architecture=self.architecture).as_json()
+        defaults = _defaults(self.objective, self.architecture)
         own: dict[str, Any] = {}
         for key, value in self.as_json().items():
             if isinstance(value, dict):
@@ -210,3 +211,8 @@ class RunConfig:
             InvalidInput: a value of the wrong type or out of range.
         """
         return cls.from_json(files.read_json(path))
+
+
+@functools.cache
+def _defaults(objective: str, architecture: str) -> dict[str, Any]:
+    return RunConfig(dataset="", objective=objective, architecture=architecture).as_json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import typing
 from collections.abc import Mapping
@@ -47,8 +48,13 @@ def build(cls: type[T], values: Mapping[str, Any], *, kind: str) -> T:
     for name, field in fields.items():
         if name not in values and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise InvalidInput(kind, expected=f"a value for {name!r}", received="none")
-    types = typing.get_type_hints(cls)
+    types = _types(cls)  # type: ignore[arg-type]
     return cls(**{name: typed(f"{kind} {name!r}", value, types[name]) for name, value in values.items()})
+
+
+@functools.cache
+def _types(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
 
 
 def typed(what: str, value: Any, wanted: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from types import ModuleType
 
 from benchmark_data.errors import UnknownName
@@ -46,6 +47,9 @@ def find(package: str, name: str, *, kind: str) -> ModuleType:
         ...
         benchmark_data.errors.UnknownName: dataset: expected one of ..., received 'xysquare'. Did you mean 'xysquares'?
     """
+    known = sys.modules.get(f"{package}.{name}")
+    if known is not None and not name.startswith("_"):  # a thousand configs need not list the folder a thousand times
+        return known
     if name not in names(package):
         raise UnknownName(kind, name, names(package))
     return importlib.import_module(f"{package}.{name}")

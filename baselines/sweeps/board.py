@@ -1,0 +1,54 @@
+"""The runs of the board that needs no download: nine objectives on twelve rendered tasks with five seeds.
+
+    offaxis-train sweep board --into runs/board
+    offaxis-board evaluate runs/board/*/*/*/* runs/board/sprites2d/*/* runs/board/room3d/*/* --into results
+
+A small fully connected model and 1,000 steps, well under a minute for each of the 540 runs: enough to see datasets
+differ, not to rank objectives. These are no settings of the papers. One seed: ``--only seed=0``.
+
+Expected: the better scores of each objective on XYSquares at spacing 1 rather than 8, where places overlap (Michlo et
+al. 2023, figure 9), and on sprites2d rather than its perturbed form, with its noisy form between them (Zietlow et al.
+2021, tables 1 and 2).
+"""
+
+from __future__ import annotations
+
+from baselines.config import RunConfig
+
+DATASETS = (
+    *(f"xysquares/spacing_{spacing}" for spacing in (1, 2, 4, 8)),
+    *(f"{base}{form}" for base in ("sprites2d", "room3d") for form in ("", "_noisy/eps10")),
+    *(f"{base}_perturbed/{hidden}_eps10" for base in ("sprites2d", "room3d") for hidden in ("pca", "vae")),
+)
+
+STEPS = 1_000
+
+OBJECTIVES: dict[str, dict[str, float]] = {
+    "ae": {},
+    "beta_vae": {"beta": 2.0},
+    "beta_tc_vae": {"beta": 2.0},
+    "factor_vae": {"gamma": 10.0, "units": 128},
+    "dip_vae_i": {},
+    "dip_vae_ii": {},
+    "annealed_vae": {"gamma": 10.0, "c_max": 25.0, "iteration_threshold": STEPS},
+    "ada_gvae": {},
+    "ada_ml_vae": {},
+}
+
+SWEEP = tuple(
+    RunConfig(
+        dataset=dataset,
+        objective=objective,
+        hyperparameters=hyperparameters,
+        architecture="fc",
+        architecture_parameters={"width": 128},
+        learning_rate=2e-3,
+        beta_2=0.99,
+        steps=STEPS,
+        seed=seed,
+        snapshots=[],
+    )
+    for seed in range(5)
+    for objective, hyperparameters in OBJECTIVES.items()
+    for dataset in DATASETS
+)

@@ -1,0 +1,40 @@
+"""Bonheme and Grzes, "How do Variational Autoencoders Learn?" (2022, arXiv 2205.08399), appendix C, tables 1 to 3.
+
+    offaxis-train sweep bonheme2022 --into runs/bonheme2022
+
+300 runs of 300,000 steps: 4 objectives at 5 strengths on 3 datasets with 5 seeds. They took the authors about 6,000
+hours of an A100. Needs dSprites, Cars3D and SmallNORB: ``offaxis-data prepare``.
+
+Expected, from `offaxis-board analyse`: CKA of the encoder's layers before the heads stays near 1 between strengths and
+between objectives, and is near its final value early in training (figures 3, 4 and 7); that of mean and sampled codes
+on dSprites falls as beta grows, as more latents become passive (figure 5).
+
+The paper's numbers are pictures; the authors' scores are at https://data.kent.ac.uk/444/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from baselines.config import RunConfig
+
+SNAPSHOTS = {"cars3d/64_lanczos": 6_000, "dsprites": 11_520, "smallnorb/merged_64_lanczos": 1_000}
+"""Dataset -> steps between two snapshots (appendix C, text)."""
+
+OBJECTIVES: list[tuple[str, Mapping[str, float]]] = [
+    *(("beta_vae", {"beta": beta}) for beta in (1, 2, 4, 6, 8)),
+    *(("beta_tc_vae", {"beta": beta}) for beta in (1, 2, 4, 6, 8)),
+    *(("dip_vae_ii", {"lambda_od": weight, "lambda_d": weight}) for weight in (1, 2, 5, 10, 20)),
+    *(
+        ("annealed_vae", {"c_max": capacity, "gamma": 1_000, "iteration_threshold": 100_000})
+        for capacity in (5, 10, 25, 50, 75)
+    ),
+]
+"""Table 2."""
+
+SWEEP = tuple(
+    RunConfig(dataset=dataset, objective=objective, hyperparameters=hyperparameters, seed=seed, snapshots=every)
+    for dataset, every in SNAPSHOTS.items()
+    for objective, hyperparameters in OBJECTIVES
+    for seed in range(5)
+)
