@@ -69,19 +69,39 @@ def progress(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
     Returns:
         A display to use in a ``with`` block. It writes to standard error.
     """
+    return _display(
+        rich.progress.MofNCompleteColumn(table_column=_whole()),
+        *columns,
+        rich.progress.TimeElapsedColumn(table_column=_whole()),
+        rich.progress.TimeRemainingColumn(table_column=_whole()),
+    )
 
-    def whole() -> rich.table.Column:
-        return rich.table.Column(no_wrap=True)
 
+def transfers() -> rich.progress.Progress:
+    """Make a display of transfers: description, bar, bytes, rate and time left.
+
+    Returns:
+        A display to use in a ``with`` block. It writes to standard error.
+    """
+    return _display(
+        rich.progress.DownloadColumn(table_column=_whole()),
+        rich.progress.TransferSpeedColumn(table_column=_whole()),
+        rich.progress.TimeRemainingColumn(table_column=_whole()),
+    )
+
+
+def _display(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
     return rich.progress.Progress(
         _Description("{task.description}", table_column=rich.table.Column()),
-        rich.progress.BarColumn(max(4, min(40, err.width // 8)), table_column=whole()),
-        rich.progress.MofNCompleteColumn(table_column=whole()),
+        rich.progress.BarColumn(max(4, min(40, err.width // 8)), table_column=_whole()),
         *columns,
-        rich.progress.TimeElapsedColumn(table_column=whole()),
-        rich.progress.TimeRemainingColumn(table_column=whole()),
         console=err,
     )
+
+
+def _whole() -> rich.table.Column:
+    """Give a column that is never cut while another one can be."""
+    return rich.table.Column(no_wrap=True)
 
 
 class _Description(rich.progress.TextColumn):

@@ -13,7 +13,7 @@ import dataclasses
 import functools
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -28,8 +28,6 @@ from benchmark_data.files import write_json, written_atomically
 from benchmark_data.oracles import Oracle
 
 if TYPE_CHECKING:
-    import rich.progress
-
     from benchmark_data.dataset import Dataset
 
 Images: TypeAlias = NDArray[np.uint8]
@@ -381,6 +379,8 @@ class Archive(Cached):
                     path.unlink()
 
     def _fetch(self, manual_dir: Path | None, timeout: float) -> tuple[Form, dict[str, downloads.Fetched]]:
+        from benchmark_data import console
+
         failures = []
         for form in sorted(self.forms, key=lambda form: self._missing(form, manual_dir)):
             missing = self._missing(form, manual_dir)
@@ -388,7 +388,7 @@ class Archive(Cached):
             pixels = len(self.space) * math.prod(self.image_shape) // (1 if self.encoding == "raw" else 8)
             cache.require_space(self.folder, sum(sizes) + pixels)
             try:
-                with _transfers() as progress:
+                with console.transfers() as progress:
                     return form, {
                         d.name: downloads.fetch(
                             d, self.download_folder, progress=progress, manual_dir=manual_dir, timeout=timeout
@@ -451,24 +451,6 @@ class Kept(Cached):
 
         cache.require_space(self.folder, len(self.space) * math.prod(self.image_shape))
         self._write(fill, [{"dataset": self.base.id, "version": self.base.version}])
-
-
-@contextlib.contextmanager
-def _transfers() -> Iterator[rich.progress.Progress]:
-    """Show transfers: name and host, bar, bytes, rate, time left."""
-    import rich.progress
-
-    from benchmark_data import console
-
-    columns = (
-        rich.progress.TextColumn("{task.description}"),
-        rich.progress.BarColumn(),
-        rich.progress.DownloadColumn(),
-        rich.progress.TransferSpeedColumn(),
-        rich.progress.TimeRemainingColumn(),
-    )
-    with rich.progress.Progress(*columns, console=console.err) as progress:
-        yield progress
 
 
 def resized(images: Images, indices: Indices, labels: Indices, *, size: int, method: str) -> Images:

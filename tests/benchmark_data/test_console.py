@@ -137,6 +137,18 @@ def test_progress_fits_80_columns(name, monkeypatch):
     assert re.search(r"━ +123456/300000 12,345 img/s loss 1.234e\+04 0:00:00 -:--:--\s*$", line)
 
 
+def test_transfers_fit_80_columns(monkeypatch):
+    monkeypatch.setattr(console, "err", rich.console.Console(width=80, force_terminal=True, color_system=None))
+    bars = console.transfers()
+    name = "smallnorb-5x46789x9x18x6x2x96x96-training-dat.mat.gz from cs.nyu.edu"
+    bars.add_task(name, total=131_896_188, completed=65_000_000)
+    with console.err.capture() as shown:
+        console.err.print(bars.get_renderable())
+    (line,) = shown.get().splitlines()
+    assert len(line) <= 80
+    assert re.match(r"smallnorb-5x46789x9x.*… ━+.* 65\.0/131\.9 MB \? -:--:--\s*$", line)
+
+
 def test_as_a_real_process():
     """The installed way in, with real streams and a real exit status."""
     program = "from benchmark_data.cli import main; main()"

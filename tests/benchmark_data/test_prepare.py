@@ -86,7 +86,8 @@ def test_a_dead_mirror_is_one_line_and_exit_2(command, small, server):
     code, out, err = command("prepare", "mpi3d")
     assert (code, out) == (2, "")
     last = err.strip().splitlines()[-1]
-    assert last.startswith("error: mpi3d_toy.npz: expected a file, received from 127.0.0.1")
+    md5 = "55889cb7c7dfc655d6e0277beee88868"
+    assert last.startswith(f"error: mpi3d_toy.npz: expected a file, as published with MD5 {md5}, received from 127.0")
     assert "HTTP 404" in last
     assert "--manual-dir or OFFAXIS_MANUAL_DIR" in last
 
