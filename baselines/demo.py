@@ -23,7 +23,7 @@ from baselines.config import RunConfig
 from baselines.run import Run
 from baselines.train import columns, train
 from benchmark_data import console
-from leaderboard import evaluate, protocol, results, tables
+from leaderboard import evaluate, inputs, protocol, results, tables
 from leaderboard.comparisons import heatmap
 
 DATASETS = ("xysquares/spacing_1", "xysquares/spacing_8")
@@ -128,7 +128,7 @@ def draw(runs: Sequence[Run], result: Path) -> None:
     for what in ("traversals.gif", "traversals.png", "reconstructions.png"):
         shutil.copy(runs[0].folder / what, result.with_name(f"{result.stem}.{what}"))
     rows = protocol.task(runs[0].dataset.id).test[:COMPARED]
-    layers = [heatmap.read_activations(run.write_activations(rows)) for run in runs]
+    layers = [inputs.activations(run.write_activations(rows)) for run in runs]
     table = heatmap.compare_layers(*layers)
     table.to_csv(result.with_name(f"{result.stem}.cka.csv"))
     x, y = (f"seed {run.config.seed}" for run in runs)

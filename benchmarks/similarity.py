@@ -2,11 +2,16 @@
 
 Two sets of 16 layers with the widths of the papers' convolutional model (table 3 of Bonheme and Grzes, 2022: the input
 and 15 layers), random activations, 5,000 samples. Computing a pair by itself costs what its two Gram matrices cost, so
-that the 16 pairs of a layer with itself, timed one by one, stand for all 256: their sum times 16. ``--all-pairs`` times
-them all.
+that the 16 pairs of a layer with its counterpart, timed one by one, stand for all 256: their sum times 16. What
+Procrustes costs depends on both widths, so that one pair of each two widths stands for all of them. ``--all-pairs``
+times every pair. The singular values of a 32,768 x 32,768 product take hours; ``--shrink 8`` divides samples and widths
+by 8, which leaves all proportions what they are.
 
     python benchmarks/similarity.py --samples 5000
-    python benchmarks/similarity.py --procrustes --samples 1000
+    python benchmarks/similarity.py --samples 5000 --backend jax
+    python benchmarks/similarity.py --procrustes --samples 5000 --shrink 8
+
+With jax on a GPU the last line says what the papers' study would cost there.
 """
 
 from __future__ import annotations
@@ -81,53 +86,82 @@ def main() -> None:
     parser.add_argument("--channels", type=int, default=1, help="1 as dSprites and SmallNORB, 3 as Cars3D")
     parser.add_argument("--memory", type=float, default=1.0, help="GiB of scratch space")
     parser.add_argument("--all-pairs", action="store_true", help="time each of the 256 pairs directly")
-    parser.add_argument("--procrustes", action="store_true", help="Procrustes on layers of up to 4,096 columns instead")
+    parser.add_argument("--procrustes", action="store_true", help="Procrustes instead of CKA")
+    parser.add_argument("--shrink", type=int, default=1, help="divide samples and widths by this")
+    parser.add_argument("--backend", choices=["numpy", "jax"], default="numpy", help="what makes CKA's products")
     options = parser.parse_args()
     out = rich.console.Console(width=120, highlight=False)
     out.print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
-    sizes = widths(options.channels)
-    if options.procrustes:
-        sizes = [size for size in sizes if size <= 4096]
-    x, y = (activations(sizes, options.samples, seed) for seed in (1, 2))
+    samples = options.samples // options.shrink
+    sizes = [max(1, size // options.shrink) for size in widths(options.channels)]
+    x, y = (activations(sizes, samples, seed) for seed in (1, 2))
     own = sum(a.nbytes for a in (*x.values(), *y.values())) / 2**30
-    out.print(f"{len(sizes)} x {len(sizes)} layers, {options.samples:,} samples, activations {own:.2f} GiB")
-    similarity = "procrustes" if options.procrustes else "cka"
-    frame, wall, processor = timed(lambda: heatmap.compare_layers(x, y, similarity=similarity, memory=options.memory))
+    out.print(f"{len(sizes)} x {len(sizes)} layers, {samples:,} samples, activations {own:.2f} GiB")
+    compare = functools.partial(
+        heatmap.compare_layers,
+        x,
+        y,
+        similarity="procrustes" if options.procrustes else "cka",
+        memory=options.memory,
+        backend=options.backend,
+    )
+    if options.backend == "jax":
+        compare()  # compile
+    frame, wall, processor = timed(compare)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     out.print(f"all pairs at once: {wall:.1f} s, processor {processor:.1f} s, peak memory {peak:.2f} GiB")
 
     direct = direct_procrustes if options.procrustes else direct_cka
-    all_pairs = options.all_pairs or options.procrustes  # the cost of a pair of Procrustes is no sum of two layers'
-    pairs = [(i, j) for i in range(len(sizes)) for j in range(len(sizes)) if all_pairs or i == j]
-    share = len(sizes) ** 2 / len(pairs)
+    pairs = timed_pairs(sizes, every=options.all_pairs, by_shape=options.procrustes)
     for dtype in (np.float64,) if options.procrustes else (np.float64, np.float32):
         direct_wall = direct_processor = greatest = 0.0
-        for i, j in pairs:
+        for (i, j), stands_for in pairs.items():
             a, b = list(x.values())[i], list(y.values())[j]
             value, w, p = timed(functools.partial(direct, a, b, dtype))
-            direct_wall, direct_processor = direct_wall + w, direct_processor + p
+            direct_wall, direct_processor = direct_wall + w * stands_for, direct_processor + p * stands_for
             greatest = max(greatest, abs(value - frame.iloc[i, j]))
         out.print(
-            f"each pair by itself in {dtype.__name__}: {direct_wall * share:.0f} s, processor"
-            f" {direct_processor * share:.0f} s ({len(pairs)} pairs timed, times {share:g}); greatest difference"
-            f" {greatest:.1e}; ratio {direct_wall * share / wall:.1f} in wall-clock time,"
-            f" {direct_processor * share / processor:.1f} in processor time; load {os.getloadavg()[0]:.1f}"
+            f"each pair by itself in {dtype.__name__}: {direct_wall:.0f} s, processor {direct_processor:.0f} s"
+            f" ({len(pairs)} pairs timed, standing for {len(sizes) ** 2}); greatest difference {greatest:.1e}; ratio"
+            f" {direct_wall / wall:.1f} in wall-clock time, {direct_processor / processor:.1f} in processor time; load"
+            f" {os.getloadavg()[0]:.1f}"
         )
     if not options.procrustes:
-        project(out, options.samples, processor)
+        project(out, samples, wall if options.backend == "jax" else processor, options.backend)
 
 
-def project(out: rich.console.Console, n: int, processor: float) -> None:
+def timed_pairs(sizes: list[int], *, every: bool, by_shape: bool) -> dict[tuple[int, int], float]:
+    """Choose the pairs of layers that are timed, and say for how many pairs each stands."""
+    everything = [(i, j) for i in range(len(sizes)) for j in range(len(sizes))]
+    if every:
+        return dict.fromkeys(everything, 1)
+    if not by_shape:
+        return {(i, i): len(sizes) for i in range(len(sizes))}
+    shapes: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for i, j in everything:
+        shapes.setdefault(tuple(sorted((sizes[i], sizes[j]))), []).append((i, j))
+    return {pairs[0]: len(pairs) for pairs in shapes.values()}
+
+
+def project(out: rich.console.Console, n: int, seconds: float, backend: str) -> None:
     """Print what the papers' scores would cost here: Gram matrices once per snapshot, inner products block by block."""
     k = n * (n + 1) // 2
     strip = np.random.default_rng(0).normal(size=(study.BLOCK * 16, 2**14)).astype(np.float32)
+    device, multiply = "processor", lambda a, b: a @ b.T
+    if backend == "jax":
+        import jax
+        import jax.numpy as jnp
+
+        strip, device = jnp.asarray(strip), jax.devices()[0].device_kind
+        multiply = jax.jit(lambda a, b: jnp.matmul(a, b.T, precision="highest"))
     other = strip[:, ::-1].copy()
-    strip @ other.T
-    _, _, block = timed(lambda: [strip @ other.T for _ in range(20)])
-    rate = 20 * (study.BLOCK * 16) ** 2 * strip.shape[1] / block  # multiplications per processor second
-    grams, scores = processor / 2 * SNAPSHOTS / 3600, SCORES * k / rate / 3600
+    np.asarray(multiply(strip, other))
+    _, wall, processor = timed(lambda: [np.asarray(multiply(strip, other)) for _ in range(20)])
+    block = wall if backend == "jax" else processor
+    rate = 20 * (study.BLOCK * 16) ** 2 * strip.shape[1] / block  # multiplications per second
+    grams, scores = seconds / 2 * SNAPSHOTS / 3600, SCORES * k / rate / 3600
     out.print(
-        f"the papers' {SCORES / 1e6:.0f} million scores of {SNAPSHOTS} snapshots at these rates: {grams:.0f} processor"
+        f"the papers' {SCORES / 1e6:.0f} million scores of {SNAPSHOTS} snapshots at these rates: {grams:.0f} {device}"
         f" hours for the Gram matrices and {scores:.0f} for their inner products, without reading"
         f" {SNAPSHOTS * 16 * k * 4 / 2**40:.1f} TiB of them; the paper reports {HOURS:,} hours of a processor"
     )

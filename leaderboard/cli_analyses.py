@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,6 +18,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import ArrayLike
 
 analyse = console.command_line(
     "Analyse representations as the papers do. Each command writes a picture (.png) and its numbers (.csv).\n\n"
@@ -27,6 +31,11 @@ transfer = console.command_line(
     "read from the codes."
 )
 
+compare = console.command_line(
+    "Compare all layers of many snapshots with each other: scores once, then any heatmap from them.\n\n"
+    "A snapshot is a run folder with activations.npz, or a file of named arrays, and is called by its path."
+)
+
 To = Annotated[Path, typer.Option(help="The picture to write, .png; the numbers go beside it as .csv.")]
 Runs = Annotated[
     list[Path], typer.Argument(metavar="RUN...", help="Run folders with activations.npz, or files of named arrays.")
@@ -35,6 +44,14 @@ By = Annotated[
     str, typer.Option(metavar="KEY", help="The hyperparameter that tells the runs apart, such as beta. Default: none.")
 ]
 Debiased = Annotated[bool, typer.Option("--debiased", help="Show debiased CKA as well.")]
+Memory = Annotated[float, typer.Option(min=0.01, help="GiB of scratch space beside the activations.")]
+BackendName = Annotated[
+    Literal["numpy", "jax"], typer.Option(help="What multiplies matrices. jax uses a GPU where it finds one.")
+]
+SimilarityName = Annotated[
+    Literal["cka", "cka_debiased", "procrustes", "smaller"],
+    typer.Option(help="smaller: of cka and procrustes, for each pair, as the papers interpret them."),
+]
 
 
 @analyse.command("sample-size")
@@ -357,20 +374,196 @@ def encoders(
         list[Path], typer.Option(metavar="RUN", help="The same of a target-trained model, in the same order of seeds.")
     ],
     to: To,
+    similarity: SimilarityName = "cka",
+    memory: Memory = 1.0,
+    backend: BackendName = "numpy",
 ) -> None:
     """Compare source-trained with target-trained models, layer by layer, by CKA. Figure 5 of arXiv:2304.10767."""
-    from leaderboard import inputs
-    from leaderboard.comparisons import heatmap
-
-    _png(to)
     if len(source) != len(target):
         raise InvalidInput(
             "runs", expected="as many of --source as of --target", received=f"{len(source)} and {len(target)}"
         )
-    pairs = ((inputs.activations(x), inputs.activations(y)) for x, y in zip(source, target, strict=True))
-    table = heatmap.compare_runs(pairs)
-    heatmap.draw(table, to, x_name="trained on the source", y_name="trained on the target")
-    _write(table.rename_axis("layer").reset_index(), to)
+    _heatmap(source, target, to, similarity, memory, backend, ("trained on the source", "trained on the target"))
+
+
+def heatmap(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="X... Y...",
+            help="Run folders with activations.npz, or files of named arrays, of the same images: those of one model, "
+            "a seed each, then those of the other in the same order of seeds.",
+        ),
+    ],
+    to: Annotated[Path, typer.Option(help="The picture to write, .png; numbers go beside it as .csv and .parquet.")],
+    title: Annotated[str, typer.Option(help="What stands above the picture.")] = "",
+    similarity: SimilarityName = "cka",
+    memory: Memory = 1.0,
+    backend: BackendName = "numpy",
+) -> None:
+    """Compare every layer of one model with every layer of another, averaged over seeds: a picture and its numbers."""
+    if len(runs) % 2:
+        raise InvalidInput("runs", expected="as many of one model as of the other", received=f"{len(runs)} in all")
+    half = len(runs) // 2
+    sides = runs[:half], runs[half:]
+    names = tuple(side[0].stem if half == 1 else f"{side[0].parent.name}, mean of {half} runs" for side in sides)
+    _heatmap(*sides, to, similarity, memory, backend, (names[0], names[1]), title)
+
+
+def _heatmap(
+    x: list[Path],
+    y: list[Path],
+    to: Path,
+    similarity: Literal["cka", "cka_debiased", "procrustes", "smaller"],
+    memory: float,
+    backend: Literal["numpy", "jax"],
+    names: tuple[str, str],
+    title: str = "",
+) -> None:
+    from leaderboard import inputs
+    from leaderboard.comparisons import heatmap
+
+    _png(to)
+    pairs = ((inputs.activations(a), inputs.activations(b)) for a, b in zip(x, y, strict=True))
+    with console.err.status("comparing"):
+        table = heatmap.compare_runs(pairs, similarity=similarity, memory=memory, backend=backend)
+    heatmap.draw(table, to, x_name=names[0], y_name=names[1], title=title)
+    for suffix in (".csv", ".parquet"):
+        heatmap.write(table, to.with_suffix(suffix))
+    for suffix in (".png", ".csv", ".parquet"):
+        out.print(str(to.with_suffix(suffix)), soft_wrap=True, highlight=False, markup=False)
+
+
+Study = Annotated[str, typer.Option(help="Its name. Several studies can share a folder.")]
+
+
+@compare.command("run")
+def compare_run(
+    snapshots: Annotated[list[Path], typer.Argument(metavar="SNAPSHOT...", help="All of the same images.")],
+    into: Annotated[Path, typer.Option(help="The folder for Gram matrices and scores. Started again, it goes on.")],
+    study: Study = "study",
+    debiased: Annotated[
+        bool, typer.Option("--debiased", help="Debiased CKA instead of the papers' biased one.")
+    ] = False,
+    memory: Annotated[float, typer.Option(min=0.001, help="GiB of scratch space for each job.")] = 1.0,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,
+    backend: BackendName = "numpy",
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Work on this Ray cluster; local starts one on this machine."),
+    ] = None,
+) -> None:
+    """Compute CKA between all layers of all snapshots: Parquet, partitioned by study, for pandas or DuckDB."""
+    from benchmark_data import encoding
+    from leaderboard.comparisons import study as comparison
+
+    with encoding.on_ray(ray):
+        scores = comparison.run(
+            {str(path): path for path in snapshots},
+            into,
+            study=study,
+            debiased=debiased,
+            memory=memory,
+            jobs=jobs,
+            backend=backend,
+        )
+    out.print(str(scores), soft_wrap=True, highlight=False, markup=False)
+
+
+@compare.command("heatmap")
+def compare_heatmap(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a study.")],
+    x: Annotated[str, typer.Option(metavar="PATTERN", help="Snapshots, such as 'runs/a/seed_*/last.npz'.")],
+    y: Annotated[
+        list[str],
+        typer.Option(
+            metavar="PATTERN", help="What they are compared with, where * stands for the same. Repeat: a panel each."
+        ),
+    ],
+    to: Annotated[Path, typer.Option(help="The picture to write, .png; numbers go beside it as .csv and .parquet.")],
+    study: Study = "study",
+    title: Annotated[str, typer.Option(help="What stands above the picture.")] = "",
+) -> None:
+    """Average scores of a study over seeds and draw them, a panel for each epoch or model compared with.
+
+    A * in the patterns stands for the seed: snapshots for which it stands for the same are paired.
+    """
+    import pandas as pd
+
+    from leaderboard.comparisons import heatmap
+    from leaderboard.comparisons import study as comparison
+
+    _png(to)
+    known = comparison.snapshots(folder, study)
+    sides = {pattern: _matching(pattern, known) for pattern in (x, *y)}
+    frames = {}
+    for pattern in y:
+        if sides[pattern].keys() != sides[x].keys():
+            raise InvalidInput(
+                f"snapshots {pattern}",
+                expected=f"one for each of the {len(sides[x])} that {x} stands for",
+                received=f"{len(sides[pattern])}: {', '.join(sides[pattern].values())}",
+            )
+        pairs = [(name, sides[pattern][key]) for key, name in sides[x].items()]
+        frames[pattern] = comparison.heatmap(comparison.read(folder, study, pairs), pairs)
+    heatmap.draw(frames if len(y) > 1 else frames[y[0]], to, x_name=x, y_name=y[0] if len(y) == 1 else "", title=title)
+    tables = [frame.rename_axis("layer").reset_index().assign(x=x, y=pattern) for pattern, frame in frames.items()]
+    table = pd.concat(tables, ignore_index=True)
+    with files.written_atomically(to.with_suffix(".parquet")) as temporary:
+        table.to_parquet(temporary, index=False)
+    _write(table, to)
+    out.print(str(to.with_suffix(".parquet")), soft_wrap=True, highlight=False, markup=False)
+
+
+def _matching(pattern: str, names: Iterable[str]) -> dict[tuple[str, ...], str]:
+    """What the asterisks of a pattern stand for -> the name."""
+    expression = "(.*)".join(re.escape(part) for part in pattern.split("*"))
+    found = {match.groups(): name for name in names if (match := re.fullmatch(expression, name))}
+    if not found:
+        raise UnknownName("snapshot", pattern, names)
+    return found
+
+
+def udr(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Run folders, or files of codes, of the same images.")
+    ],
+    similarity: Annotated[
+        Literal["lasso", "spearman"], typer.Option(help="How latents of two runs are matched.")
+    ] = "lasso",
+    array: Annotated[str, typer.Option(help="The array that holds the codes. Default: codes or mean.")] = "",
+    to: Annotated[Path | None, typer.Option(help="Write the scores here, .csv.")] = None,
+) -> None:
+    """Rank several runs of a method without labels, by what each has in common with the others (UDR).
+
+    Where a run has activations.npz with a posterior, latents that are shut down are left out.
+    """
+    import pandas as pd
+
+    from leaderboard import inputs
+    from leaderboard.analyses import latents
+    from leaderboard.comparisons import udr as comparison
+
+    if to is not None and to.suffix != ".csv":
+        raise InvalidInput("--to", expected="a file name that ends in .csv", received=to.name)
+    found = [inputs.bare_codes(run, array=array or None) for run in runs]
+    for run, (_, rows) in zip(runs, found, strict=True):
+        if (rows is None) != (found[0][1] is None) or not np.array_equal(rows, found[0][1]):  # type: ignore[arg-type]
+            raise InvalidInput(
+                f"indices of {run}", expected=f"the rows that {runs[0]} holds, in that order", received="others"
+            )
+    divergences: list[ArrayLike] = []
+    for run in runs:
+        if (run / "activations.npz").is_file():
+            posterior = inputs.posterior(run)
+            divergences.append(latents.measure(posterior.mean, posterior.variance)["kl"].to_numpy())
+    kl = divergences if len(divergences) == len(runs) else None
+    scores = comparison.score([codes for codes, _ in found], kl=kl, similarity=similarity)
+    table = pd.DataFrame({"run": [str(run) for run in runs], "udr": scores}).sort_values("udr", ascending=False)
+    if to is None:
+        _show(table)
+    else:
+        _write(table, to, shown=table)
 
 
 @transfer.command()
@@ -408,6 +601,13 @@ def metrics(
     ] = "auto",
     mean: Annotated[list[float] | None, typer.Option(help="ONNX: subtracted from pixels in [0, 1]; repeat it.")] = None,
     std: Annotated[list[float] | None, typer.Option(help="ONNX: what they are divided by; repeat it.")] = None,
+    intervals: Annotated[
+        int, typer.Option(metavar="RESAMPLES", min=0, help="Bootstrap intervals from so many resamples, such as 100.")
+    ] = 0,
+    check: Annotated[
+        bool, typer.Option(help="Say which scores still move with the number of samples; costs less than the scores.")
+    ] = True,
+    bins: Annotated[bool, typer.Option("--bins", help="MIG with other numbers of bins and another estimator.")] = False,
     to: Annotated[Path | None, typer.Option(help="Write the scores here, .csv.")] = None,
 ) -> None:
     """Compute any metric on anyone's codes: a run folder, plain arrays of any framework, or an encoder in ONNX.
@@ -420,7 +620,7 @@ def metrics(
     import pandas as pd
 
     from benchmark_data import discovery
-    from leaderboard import inputs
+    from leaderboard import inputs, sensitivity
 
     if to is not None and to.suffix != ".csv":
         raise InvalidInput("--to", expected="a file name that ends in .csv", received=to.name)
@@ -441,7 +641,8 @@ def metrics(
         )
     train = len(found.codes) * 2 // 3
     held_out = {"codes_test": found.codes[train:], "factors_test": found.factors[train:]}
-    rows = []
+    sample = found.codes[:train], found.factors[:train]
+    tables, doubts = [], []
     with console.progress() as progress:
         work = progress.add_task("scoring", total=len(modules))
         for name, module in zip(chosen, modules, strict=True):
@@ -450,14 +651,45 @@ def metrics(
             options: dict[str, Any] = dict(held_out) if "codes_test" in takes else {}
             if "constant_factors" in takes:
                 options["constant_factors"] = "drop"
-            scores = module.score(found.codes[:train], found.factors[:train], **options)
-            rows += [(name, score, value) for score, value in scores.items()]
+            scores = module.score(*sample, **options)
+            scored = pd.DataFrame({"score": list(scores), "value": list(scores.values())})
+            if intervals:
+                progress.update(work, description=f"interval of {name}")
+                around = sensitivity.intervals(name, *sample, resamples=max(2, intervals), **options)
+                scored = scored.assign(low=around["low"].to_numpy(), high=around["high"].to_numpy())
+            tables.append(scored.assign(metric=name))
+            if check:
+                progress.update(work, description=f"sample size of {name}")
+                doubts += _doubts(name, *sample, whole=scores, **options)
             progress.advance(work)
-    table = pd.DataFrame(rows, columns=["metric", "score", "value"])
+    table = pd.concat(tables, ignore_index=True)
+    table.insert(0, "metric", table.pop("metric"))
     if to is None:
         _show(table)
     else:
         _write(table, to, shown=table)
+    for sentence in doubts:
+        out.print(f"look twice: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
+    if bins:
+        variants = sensitivity.mig_variants(*sample, constant_factors="drop")
+        variants = variants.rename_axis("estimator").reset_index().rename(columns=str)
+        if to is None:
+            _show(variants, "MIG by number of bins")
+        else:
+            _write(variants, to.with_suffix(".bins.csv"), shown=variants)
+
+
+def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
+    """Say whether a metric's first score still moves with the number of samples."""
+    from leaderboard import sensitivity
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", sensitivity.SmallSample)
+        try:
+            sensitivity.warn_if_small(metric, codes, factors, repeats=1, **options)
+        except InvalidInput:
+            return [f"{metric}: parts of so small a sample cannot be scored."]
+    return [str(w.message) for w in caught if issubclass(w.category, sensitivity.SmallSample)]
 
 
 def _png(path: Path) -> None:

@@ -110,7 +110,7 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
         InvalidInput: as ``arrays``; or layers of different samples, or none.
         MissingExtra: as ``arrays``.
     """
-    path = _inside(path, "activations.npz", "Write them first, for instance with `Run.write_activations`.")
+    path = activations_file(path)
     if layers is None:
         layers = _order(path)
     found = arrays(path, layers)
@@ -121,6 +121,21 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
     if len(counts := {name: len(array) for name, array in found.items()}) and len(set(counts.values())) > 1:
         raise InvalidInput(f"layers of {path}", expected="the same samples in each", received=str(counts))
     return {name: array.reshape(len(array), -1) for name, array in found.items()}
+
+
+def activations_file(path: FilePath) -> Path:
+    """Give the file that ``activations`` reads.
+
+    Args:
+        path: a run folder, or a file.
+
+    Returns:
+        ``activations.npz`` in the run folder, or the path itself.
+
+    Raises:
+        DamagedFile: a run folder without activations.
+    """
+    return _inside(path, "activations.npz", "Write them first, for instance with `Run.write_activations`.")
 
 
 class Posterior(NamedTuple):
@@ -222,6 +237,29 @@ def codes(path: FilePath, *, dataset: str | None = None, array: str | None = Non
         )
     names = found_arrays.get("factor_names", np.array([f"factor_{i}" for i in range(factors.shape[1])]))
     return Codes(checked, None, factors, tuple(str(name) for name in names))
+
+
+def bare_codes(path: FilePath, *, array: str | None = None) -> tuple[Array, Indices | None]:
+    """Read codes without asking what they are codes of.
+
+    Args:
+        path: a run folder, or a file as for ``arrays``.
+        array: as in ``codes``.
+
+    Returns:
+        The codes, checked, float32 or float64 (n, L); and the rows of the dataset that they are of, int64 (n,), if the
+        file says so.
+
+    Raises:
+        DamagedFile: as ``arrays``.
+        UnknownName: as ``codes``.
+        InvalidInput: as ``codes``.
+        MissingExtra: as ``arrays``.
+    """
+    path = _inside(path, "codes.npz", "Encode the task's rows first.")
+    found = arrays(path)
+    name = _codes_name(path, found, array)
+    return check_codes(found[name], f"{path}: {name}"), found.get("indices")
 
 
 def encode(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,10 @@ from leaderboard.metrics import mig
 
 LEAST = 20
 """The smallest sample that a curve shows."""
+
+
+COLUMNS = ["samples", "repeat", "score", "value"]
+"""Of a curve's table."""
 
 
 class SmallSample(UserWarning):
@@ -99,7 +103,7 @@ def curve(
     """
     codes, factors = check_codes_factors(codes, factors, constant_factors="drop")
     n = len(codes)
-    chosen = [size for size in (n // 8, n // 4, n // 2, n) if size >= min(LEAST, n)] if sizes is None else list(sizes)
+    chosen = _parts(n) if sizes is None else list(sizes)
     if not chosen or min(chosen) < 2 or max(chosen) > n:
         raise InvalidInput("sizes", expected=f"numbers from 2 to {n}", received=str(chosen))
     scored = _metric(metric, codes_test, factors_test, arguments)
@@ -110,11 +114,21 @@ def curve(
             if size < n or repeat == 0:
                 part = order[:size]
                 rows += [(size, repeat, *item) for item in scored(codes[part], factors[part]).items()]
-    return pd.DataFrame(rows, columns=["samples", "repeat", "score", "value"])
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _parts(n: int) -> list[int]:
+    return [size for size in (n // 8, n // 4, n // 2, n) if size >= min(LEAST, n)]
 
 
 def warn_if_small(
-    metric: str, codes: ArrayLike, factors: ArrayLike, *, tolerance: float = 0.02, **arguments: Any
+    metric: str,
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    tolerance: float = 0.02,
+    whole: Mapping[str, float] | None = None,
+    **arguments: Any,
 ) -> pd.DataFrame:
     """Warn if a score still moves with the number of samples, and show how.
 
@@ -125,6 +139,7 @@ def warn_if_small(
         codes: as in ``curve``.
         factors: as in ``curve``.
         tolerance: by how much the score may move.
+        whole: the scores on all samples, where they are known already.
         **arguments: as in ``curve``, such as ``codes_test=``, ``repeats=`` and the metric's own.
 
     Returns:
@@ -137,7 +152,13 @@ def warn_if_small(
     Warns:
         SmallSample: the score moves by more than ``tolerance``. The message holds the curve.
     """
-    table = curve(metric, codes, factors, **arguments)
+    n = len(np.asarray(codes))
+    if whole is None:
+        table = curve(metric, codes, factors, **arguments)
+    else:
+        known = pd.DataFrame([(n, 0, *item) for item in whole.items()], columns=COLUMNS)
+        parts = [size for size in arguments.pop("sizes", None) or _parts(n) if size < n]
+        table = pd.concat([curve(metric, codes, factors, sizes=parts, **arguments), known]) if parts else known
     main = table[table["score"] == table["score"].iloc[0]]
     means = main.groupby("samples")["value"].mean()
     if len(means) < 2 or abs(means.iloc[-1] - means.iloc[-2]) > tolerance:

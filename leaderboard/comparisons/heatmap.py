@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
+from benchmark_data.errors import InvalidInput, MissingExtra
 from benchmark_data.files import written_atomically
+from leaderboard import figures
 from leaderboard.arrays import Codes, check_codes
 from leaderboard.comparisons._pair import centred
 from leaderboard.comparisons._products import Backend, inner_products
 from leaderboard.comparisons.procrustes import narrowed
 from leaderboard.comparisons.procrustes import similarity as procrustes
 
-Similarity = Literal["cka", "cka_debiased", "procrustes"]
+Similarity = Literal["cka", "cka_debiased", "procrustes", "smaller"]
 Layers = Mapping[str, ArrayLike]
 """Layer name to activations, shape (n, p), in order from input to output."""
 
@@ -35,7 +36,8 @@ def compare_layers(
     Args:
         x: layer name to activations, shape (n, p), in order from input to output.
         y: the same for the other model; it may be the same model.
-        similarity: ``"cka"``, ``"cka_debiased"`` or ``"procrustes"``; see those modules.
+        similarity: ``"cka"``, ``"cka_debiased"`` or ``"procrustes"``, see those modules; or ``"smaller"``, the smaller
+            of CKA and Procrustes for each pair, which is what the papers interpret.
         memory: GiB of scratch space that CKA may use beside the activations. Procrustes needs 8 n² bytes per layer.
         backend: what makes CKA's products: ``"numpy"``, or ``"jax"`` on a GPU where it finds one.
 
@@ -54,21 +56,34 @@ def compare_layers(
     """
     if not x or not y:
         raise InvalidInput("activations", expected="at least one layer on each side", received=f"{len(x)} and {len(y)}")
-    if similarity not in ("cka", "cka_debiased", "procrustes"):
-        raise InvalidInput("similarity", expected="'cka', 'cka_debiased' or 'procrustes'", received=repr(similarity))
+    if similarity not in get_args(Similarity):
+        expected = f"one of {', '.join(get_args(Similarity))}"
+        raise InvalidInput("similarity", expected=expected, received=repr(similarity))
     distinct: list[Codes] = []
     rows = [_place(array, name, distinct) for name, array in x.items()]
     columns = [_place(array, name, distinct) for name, array in y.items()]
     n, least = len(distinct[0]), 4 if similarity == "cka_debiased" else 2
     if n < least:
         raise InvalidInput("activations", expected=f"at least {least} samples", received=str(n))
-    if similarity == "procrustes":
-        narrow = [narrowed(centred(array)) for array in distinct]
-        values = np.array([[procrustes(narrow[i], narrow[j]) for j in columns] for i in rows])
-    else:
+    values = np.full((len(rows), len(columns)), np.inf)
+    if similarity != "procrustes":
         products = inner_products(distinct, debiased=similarity == "cka_debiased", memory=memory, backend=backend)
         values = normalised(products)[np.ix_(rows, columns)]
+    if similarity in ("procrustes", "smaller"):
+        values = np.minimum(values, _procrustes(distinct, rows, columns))
     return pd.DataFrame(values, index=list(x), columns=list(y))
+
+
+def _procrustes(distinct: list[Codes], rows: list[int], columns: list[int]) -> NDArray[np.float64]:
+    """Compare layers by Procrustes; a pair of layers that occurs twice, either way round, is compared once."""
+    narrow = [narrowed(centred(array)) for array in distinct]
+    known: dict[tuple[int, int], float] = {}
+    for i in rows:
+        for j in columns:
+            key = (min(i, j), max(i, j))
+            if key not in known:
+                known[key] = procrustes(narrow[i], narrow[j])
+    return np.array([[known[min(i, j), max(i, j)] for j in columns] for i in rows])
 
 
 def normalised(products: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -144,29 +159,6 @@ def _place(array: ArrayLike, name: str, distinct: list[Codes]) -> int:
     return len(distinct) - 1
 
 
-def read_activations(path: str | os.PathLike[str]) -> dict[str, NDArray[np.float32]]:
-    """Read a run's ``activations.npz``.
-
-    Args:
-        path: an npz file: ``layers``, the names in order from input to output, and one array (n, p) per name. A file
-            without ``layers`` gives its 2-d arrays in the order in which they were written.
-
-    Returns:
-        Layer name to activations, in order.
-
-    Raises:
-        DamagedFile: the file is missing, is not an npz file, holds pickled objects, or lacks a layer that it names.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            names = file["layers"].tolist() if "layers" in file else [k for k in file if file[k].ndim == 2]
-            return {name: file[name] for name in names}
-    except OSError as error:
-        raise DamagedFile(str(path), expected="an npz file", received=error.strerror or str(error)) from error
-    except Exception as error:  # zip, zlib and header errors come in many types
-        raise DamagedFile(str(path), expected="an npz file of activations", received=str(error)) from error
-
-
 def write(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Write a table of similarities: one line per layer of the first model, one column per layer of the second.
 
@@ -195,35 +187,45 @@ def write(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 
 def draw(
-    frame: pd.DataFrame, path: str | os.PathLike[str], *, x_name: str = "", y_name: str = "", title: str = ""
+    frame: pd.DataFrame | Mapping[str, pd.DataFrame],
+    path: str | os.PathLike[str],
+    *,
+    x_name: str = "",
+    y_name: str = "",
+    title: str = "",
 ) -> None:
-    """Draw a table of similarities as the papers do: input in the top left corner, bright for similar, scale 0 to 1.
+    """Draw tables of similarities as the papers do: input in the top left corner, bright for similar, scale 0 to 1.
 
     Args:
-        frame: similarities, as from ``compare_layers``; rows run downwards, columns to the right.
+        frame: similarities, as from ``compare_layers``; rows run downwards, columns to the right. Several tables, by
+            what stands above each, such as ``"epoch 25"``, are drawn beside each other.
         path: the PNG file to write.
         x_name: what the rows belong to, such as a model and its epoch.
         y_name: what the columns belong to.
-        title: a title above.
+        title: a title above all.
 
     Raises:
-        InvalidInput: the file cannot be written.
+        InvalidInput: no table, or the file cannot be written.
         MissingExtra: matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("drawing a heatmap", "matplotlib", "board") from error
-    rows, columns = frame.shape
-    figure = Figure(figsize=(2.4 + 0.3 * columns, 1.8 + 0.3 * rows), layout="constrained")
-    axes = figure.add_subplot()
-    picture = axes.imshow(frame.to_numpy(), vmin=0.0, vmax=1.0, cmap="magma", interpolation="nearest")
-    axes.set_xticks(range(columns), list(frame.columns), rotation=90)
-    axes.set_yticks(range(rows), list(frame.index))
-    axes.tick_params(length=0)
-    axes.set_ylabel(x_name)
-    axes.set_xlabel(y_name)
-    axes.set_title(title)
+    frames = {"": frame} if isinstance(frame, pd.DataFrame) else dict(frame)
+    if not frames:
+        raise InvalidInput("frames", expected="at least one table", received="none")
+    rows, columns = (max(f.shape[axis] for f in frames.values()) for axis in (0, 1))
+    figure, axes = figures.panels(1, len(frames), width=1.8 + 0.3 * columns, height=1.6 + 0.3 * rows)
+    for panel, (name, table) in zip(axes[0], frames.items(), strict=True):
+        picture = _panel(panel, table)
+        panel.set_title(name)
+        panel.set_xlabel(y_name)
+    axes[0, 0].set_ylabel(x_name)
+    figure.suptitle(title)
     figure.colorbar(picture, ax=axes, shrink=0.8)
-    with written_atomically(Path(path)) as temporary:
-        figure.savefig(temporary, format="png", dpi=120)
+    figures.save(figure, path)
+
+
+def _panel(axes: Any, frame: pd.DataFrame) -> Any:
+    picture = axes.imshow(frame.to_numpy(), vmin=0.0, vmax=1.0, cmap="magma", interpolation="nearest")
+    axes.set_xticks(range(frame.shape[1]), list(frame.columns), rotation=90)
+    axes.set_yticks(range(frame.shape[0]), list(frame.index))
+    axes.tick_params(length=0)
+    return picture

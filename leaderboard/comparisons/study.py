@@ -26,9 +26,9 @@ from benchmark_data import console
 from benchmark_data.encoding import in_parallel
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
 from benchmark_data.files import read_json, write_json, written_atomically
+from leaderboard import inputs
 from leaderboard.arrays import check_codes
 from leaderboard.comparisons._products import Backend, tiles
-from leaderboard.comparisons.heatmap import read_activations
 
 BLOCK = 32
 """Snapshots on either side of a block of scores."""
@@ -51,8 +51,8 @@ def run(
     """Compare all layers of all snapshots with each other.
 
     Args:
-        snapshots: name to the npz file of its activations (see ``leaderboard.comparisons.heatmap.read_activations``),
-            all of the same samples in the same order. Names say what is to be told apart later, such as
+        snapshots: name to the run folder or file of its activations (see ``leaderboard.inputs.activations``), all of
+            the same samples in the same order. Names say what is to be told apart later, such as
             ``"beta_vae/beta=4/seed=0/step=11520"``.
         folder: where to keep everything. Several studies can share a folder, and then the Gram matrices too. These take
             about 2 n² bytes per layer and may be removed when all is done.
@@ -85,10 +85,11 @@ def run(
     folder, names = Path(folder), list(snapshots)
     _claim(folder / f"{study}.json", {"schema": 1, "snapshots": names, "debiased": debiased, "block": BLOCK})
     paths = [folder / "grams" / _slug(name, debiased) for name in names]
+    sources = [inputs.activations_file(snapshots[name]) for name in names]
     todo = [
-        (str(snapshots[name]), str(path), debiased, backend)
-        for name, path in zip(names, paths, strict=True)
-        if not _made(path, Path(snapshots[name]))
+        (str(source), str(path), debiased, backend)
+        for source, path in zip(sources, paths, strict=True)
+        if not _made(path, source)
     ]
     target = folder / "scores" / f"study={study}"
     groups = [slice(start, start + BLOCK) for start in range(0, len(names), BLOCK)]
@@ -107,6 +108,48 @@ def run(
                 )
         list(bars.track(in_parallel(score_block, work, jobs), len(work), description="blocks of scores"))
     return folder / "scores"
+
+
+def snapshots(folder: str | os.PathLike[str], study: str = "study") -> list[str]:
+    """List the snapshots of a study.
+
+    Args:
+        folder: as in ``run``.
+        study: its name.
+
+    Returns:
+        Their names, in order.
+
+    Raises:
+        DamagedFile: there is no such study, or what describes it is damaged.
+    """
+    path = Path(folder) / f"{study}.json"
+    content: Any = read_json(path)
+    names = content.get("snapshots") if isinstance(content, dict) else None
+    if not isinstance(names, list):
+        raise DamagedFile(str(path), expected="the description of a study", received=str(content)[:60])
+    return [str(name) for name in names]
+
+
+def read(folder: str | os.PathLike[str], study: str, pairs: list[tuple[str, str]]) -> pd.DataFrame:
+    """Read the scores of some pairs of snapshots, without reading all.
+
+    Args:
+        folder: as in ``run``.
+        study: its name.
+        pairs: names of snapshots.
+
+    Returns:
+        The columns of the table that ``run`` describes, of these snapshots.
+
+    Raises:
+        DamagedFile: there are no scores.
+    """
+    path = Path(folder) / "scores" / f"study={study}"
+    if not path.is_dir():
+        raise DamagedFile(str(path), expected="the scores of a study", received="none", remedy="Run the study first.")
+    names = sorted({name for pair in pairs for name in pair})
+    return pd.read_parquet(path, filters=[("x", "in", names), ("y", "in", names)])
 
 
 class Grams(NamedTuple):
@@ -129,7 +172,7 @@ def make_grams(activations: str, path: str, debiased: bool, backend: Backend) ->
     """Make one snapshot's file of Gram matrices, and beside it one that describes them, which is written last.
 
     Args:
-        activations: an npz file.
+        activations: a file of them.
         path: where to write, without suffix.
         debiased: as in ``run``.
         backend: as in ``run``.
@@ -137,14 +180,13 @@ def make_grams(activations: str, path: str, debiased: bool, backend: Backend) ->
     Raises:
         InvalidInput: layers that do not match, or a file that cannot be written.
         DamagedFile: not a file of activations.
+        UnknownName: the file lacks a layer that it names.
     """
-    layers = {
-        name: check_codes(array, f"{activations}: {name}") for name, array in read_activations(activations).items()
-    }
-    lengths = {len(array) for array in layers.values()}
-    if len(lengths) != 1 or min(lengths) < 4:
-        raise InvalidInput(activations, expected="layers of the same samples, at least four", received=str(lengths))
-    n = lengths.pop()
+    found = inputs.activations(activations)
+    layers = {name: check_codes(array, f"{activations}: {name}") for name, array in found.items()}
+    n = len(next(iter(layers.values())))
+    if n < 4:
+        raise InvalidInput(activations, expected="at least four samples", received=str(n))
     sizes = [min(_TILE, n - start) for start in range(0, n, _TILE)]
     columns = sum(a * b for i, a in enumerate(sizes) for b in sizes[: i + 1])
     squares, at = np.zeros(len(layers)), 0

@@ -24,6 +24,12 @@ QUICK = {
 TOLERANCE = {"dci": 0.02, "downstream": 0.05, "beta_vae": 0.02, "modularity_explicitness": 0.005}
 """Where trees break ties at random or a solver stops early; exact to rounding elsewhere."""
 
+SCALE_MATTERS = {"sap", "beta_vae"}
+"""Metrics with a penalty that does not scale with the codes, as their docstrings say."""
+
+AXES_MATTER = {"mig", "dci", "sap", "modularity_explicitness", "irs"}
+"""Metrics that a rotation of two latents lowers. Classifiers of all latents do not see it, and votes may agree."""
+
 SIZES = (3, 4)
 few = settings(max_examples=5, deadline=None, derandomize=True)
 
@@ -144,6 +150,78 @@ def test_order_of_factors_and_names_of_classes_do_not_matter(name, seed, order, 
     if name in ("beta_vae", "factor_vae"):
         order = [0, 1]  # which factor a batch fixes is drawn by its place
     assert call(name, codes, factors[:, order] + shift) == close(name, call(name, codes, factors))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@few
+@given(seed=st.integers(0, 99), power=st.integers(1, 6))
+def test_scale_does_not_matter_where_the_docstring_does_not_say_so(name, seed, power):
+    assert (name in SCALE_MATTERS) == ("their scale matters" in " ".join(module(name).__doc__.split()))
+    if name in SCALE_MATTERS:
+        return
+    codes, factors = sample(seed)
+    expected = call(name, codes, factors)
+    expected.pop("gaussian_wasserstein", None)  # in squared units of the codes
+    scaled = call(name, codes * np.float32(2**power), factors)
+    assert {key: scaled[key] for key in expected} == close(name, expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@few
+@given(seed=st.integers(0, 99), order=st.permutations(range(4)))
+def test_perfect_codes_score_one(name, seed, order):
+    if "ideal 1" not in module(name).__doc__:
+        pytest.skip("the metric does not look at factors")
+    factors = sample(seed)[1]
+    if name == "sap":
+        factors = np.minimum(factors, 1)  # thresholds tell values apart one from the rest if there are two
+        factors = np.random.default_rng(seed).permutation(np.stack(np.divmod(np.arange(240) % 4, 2), 1))
+    codes = np.hstack([4.0 * factors - 2, np.zeros_like(factors)])[:, order]
+    expected = {"sap": 0.5, "modularity_explicitness": 0.5}.get(name, 1.0)  # gap to a guess of two; two idle latents
+    assert main_score(name, codes, factors) == pytest.approx(expected, abs=TOLERANCE.get(name, 1e-6))
+
+
+@pytest.mark.parametrize("name", sorted(AXES_MATTER))
+@few
+@given(seed=st.integers(0, 99), angle=st.floats(0.6, 0.95))
+def test_turned_codes_score_lower(name, seed, angle):
+    _, factors = sample(seed)
+    codes = perfect(factors, seed) / np.float32(factors.std(axis=0))
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    assert main_score(name, codes @ turn, factors) < main_score(name, codes, factors) - 0.05
+
+
+@pytest.mark.parametrize("name", NAMES)
+@few
+@given(seed=st.integers(0, 99))
+def test_a_copy_of_every_latent(name, seed):
+    codes, factors = sample(seed)
+    once, twice = call(name, codes, factors), call(name, np.hstack([codes, codes]), factors)
+    if name in ("mig", "sap"):
+        assert twice[name] == 0.0
+    elif name == "unsupervised":
+        assert twice["gaussian_total_correlation"] == math.inf
+    elif name == "dci":
+        assert twice["disentanglement"] == pytest.approx(once["disentanglement"], abs=0.03)
+        assert twice["completeness"] <= once["completeness"] + 0.02
+    else:
+        once.pop("active_latents", None)
+        assert {key: twice[key] for key in once} == {
+            key: pytest.approx(value, abs=TOLERANCE.get(name, 1e-6)) for key, value in once.items()
+        }
+
+
+@pytest.mark.parametrize("name", NAMES)
+@few
+@given(seed=st.integers(0, 99))
+def test_a_latent_that_collapses_takes_its_factor_along(name, seed):
+    if "ideal 1" not in module(name).__doc__:
+        pytest.skip("the metric does not look at factors")
+    _, factors = sample(seed)
+    codes = perfect(factors, seed)
+    collapsed = codes.copy()
+    collapsed[:, 1] = 1e-3 * noise(factors, seed)[:, 1]
+    assert main_score(name, collapsed, factors) <= main_score(name, codes, factors) + TOLERANCE.get(name, 1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -241,11 +241,112 @@ def test_metrics_of_a_run_and_of_an_encoder(board, toys, run_folder, tmp_path):
     assert (code, "mean and std: expected one number each" in err) == (2, True)
 
 
+def test_metrics_say_how_far_they_can_be_trusted(board, tmp_path):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, [3, 6], (240, 2))
+    np.savez(tmp_path / "a.npz", codes=factors + 0.5 * rng.normal(size=(240, 2)), factors=factors)
+    arguments = ["--metric", "mig", "--metric", "sap", "--intervals", 20, "--bins", "--to", tmp_path / "s.csv"]
+    code, out, err = board("metrics", tmp_path / "a.npz", *arguments)
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "s.csv").set_index("score")
+    assert list(table.columns) == ["metric", "value", "low", "high"]
+    assert (table.low < table.value).all()
+    assert (table.value < table.high).all()
+    bins = pd.read_csv(tmp_path / "s.bins.csv", index_col="estimator")
+    assert bins.loc["plugin", "20"] == pytest.approx(table.value["mig"])
+    assert re.search(r"look twice: mig: 0\.\d+ with 20, .* with 160 samples; a score .* needs more", out)
+    _, out, _ = board("metrics", tmp_path / "a.npz", "--metric", "mig", "--no-check")
+    assert "look twice" not in out
+    np.savez(tmp_path / "b.npz", codes=rng.normal(size=(30, 2)), factors=np.stack([np.arange(30) == 0] * 2, 1))
+    _, out, _ = board("metrics", tmp_path / "b.npz", "--metric", "mig")
+    assert "look twice: mig" in out
+
+
+def test_udr_ranks_runs_without_labels(board, tmp_path):
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(300, 3))
+    turned = z @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    for name, codes in {"a": z, "b": -z[:, ::-1], "c": turned}.items():
+        np.savez(tmp_path / f"{name}.npz", codes=codes, indices=np.arange(300))
+    files = [tmp_path / f"{name}.npz" for name in "cab"]
+    code, _, err = board("udr", *files, "--to", tmp_path / "u.csv")
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "u.csv")
+    assert table.run.iloc[-1] == str(files[0])
+    assert table.udr.is_monotonic_decreasing
+    np.savez(tmp_path / "d.npz", codes=z, indices=np.arange(300)[::-1])
+    code, _, err = board("udr", files[0], tmp_path / "d.npz")
+    assert (code, "expected the rows that" in err) == (2, True)
+    code, _, err = board("udr", files[0])
+    assert (code, "runs: expected at least two, received 1" in err) == (2, True)
+    code, _, err = board("udr", *files, "--to", tmp_path / "u.txt")
+    assert (code, "--to: expected a file name that ends in .csv" in err) == (2, True)
+
+
+def test_udr_leaves_out_latents_that_a_posterior_says_are_shut_down(board, tmp_path):
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(300, 3)) * [1, 1, 1e-3]
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        noisy = z + 1e-3 * rng.normal(size=z.shape)
+        np.savez(tmp_path / name / "codes.npz", codes=noisy, indices=np.arange(300))
+        variance = np.broadcast_to([0.01, 0.01, 1.0], z.shape)
+        np.savez(tmp_path / name / "activations.npz", mean=noisy, variance=variance)
+    board("udr", tmp_path / "a", tmp_path / "b", "--to", tmp_path / "kl.csv")
+    (tmp_path / "b" / "activations.npz").unlink()
+    board("udr", tmp_path / "a", tmp_path / "b", "--to", tmp_path / "all.csv")
+    used, every = (pd.read_csv(tmp_path / name).udr.min() for name in ("kl.csv", "all.csv"))
+    assert used > every + 0.1
+
+
 def test_heatmap_of_plain_arrays(board, tmp_path, runs):
     layers = {name: np.ascontiguousarray(array, np.float32) for name, array in activations(2).items()}
     save_file(layers, tmp_path / "mine.safetensors", metadata={"layers": json.dumps(list(layers))})
     assert board("heatmap", runs[0], tmp_path / "mine.safetensors", "--to", tmp_path / "a.png")[0] == 0
     assert list(pd.read_csv(tmp_path / "a.csv", index_col=0).columns) == list(layers)
+    assert list(pd.read_parquet(tmp_path / "a.parquet").layer) == list(layers)
+
+
+def test_heatmap_averages_seeds_by_any_similarity(board, tmp_path, runs):
+    tables = {}
+    for similarity in ("cka", "procrustes", "smaller"):
+        code, _, err = board("heatmap", *runs, "--similarity", similarity, "--to", tmp_path / f"{similarity}.png")
+        assert code == 0, err
+        tables[similarity] = pd.read_csv(tmp_path / f"{similarity}.csv", index_col="layer")
+    singles = []
+    for seed in range(2):
+        board("heatmap", runs[seed], runs[2 + seed], "--to", tmp_path / "one.png")
+        singles.append(pd.read_csv(tmp_path / "one.csv", index_col="layer"))
+    pd.testing.assert_frame_equal(tables["cka"], (singles[0] + singles[1]) / 2)
+    assert (tables["smaller"] <= np.minimum(tables["cka"], tables["procrustes"]) + 1e-12).all(axis=None)
+    code, _, err = board("heatmap", *runs[:3], "--to", tmp_path / "b.png")
+    assert (code, "runs: expected as many of one model as of the other, received 3 in all" in err) == (2, True)
+
+
+def test_compare_many_snapshots_and_draw_some(board, tmp_path, runs):
+    folder = tmp_path / "study"
+    code, _, err = board("compare", "run", *runs, "--into", folder, "--jobs", 1)
+    assert code == 0, err
+    assert len(pd.read_parquet(folder / "scores")) == 10 * 16
+    patterns = ["--x", f"{tmp_path}/beta_1_seed_*", "--y", f"{tmp_path}/beta_8_seed_*"]
+    code, _, err = board("compare", "heatmap", folder, *patterns, "--to", tmp_path / "a.png")
+    assert code == 0, err
+    board("heatmap", *runs, "--to", tmp_path / "b.png")
+    found, expected = (
+        pd.read_csv(tmp_path / name).set_index("layer")[["input", "mean"]] for name in ("a.csv", "b.csv")
+    )
+    pd.testing.assert_frame_equal(found, expected, atol=1e-5)
+    code, _, err = board(
+        "compare", "heatmap", folder, *patterns, *patterns[2:3], patterns[1], "--to", tmp_path / "c.png"
+    )
+    assert code == 0, err
+    assert pd.read_parquet(tmp_path / "c.parquet").y.unique().tolist() == [patterns[3], patterns[1]]
+    for wrong, message in (
+        (["--x", patterns[1], "--y", str(runs[2])], "expected one for each of the 2 that"),
+        (["--x", "none", "--y", patterns[3]], "snapshot: expected one of"),
+    ):
+        code, _, err = board("compare", "heatmap", folder, *wrong, "--to", tmp_path / "d.png")
+        assert (code, message in err) == (2, True)
 
 
 def test_transfer_accuracy(board, toys, run_folder, tmp_path):

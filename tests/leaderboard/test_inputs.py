@@ -351,6 +351,18 @@ def test_onnx_models_that_do_not_fit(toys, tmp_path):
         inputs.encode(tmp_path / "junk.onnx", dataset, [0])
 
 
+def test_codes_are_read_without_knowing_their_dataset(tmp_path):
+    np.savez(tmp_path / "codes.npz", codes=np.eye(4, dtype=np.float32), indices=np.arange(4))
+    for path in (tmp_path, tmp_path / "codes.npz"):
+        codes, rows = inputs.bare_codes(path)
+        np.testing.assert_array_equal(codes, np.eye(4))
+        assert rows.tolist() == [0, 1, 2, 3]
+    np.save(tmp_path / "mine.npy", np.eye(3))
+    assert inputs.bare_codes(tmp_path / "mine.npy")[1] is None
+    with pytest.raises(DamagedFile, match=r"a run folder with activations\.npz, received none"):
+        inputs.activations_file(tmp_path)
+
+
 def test_encoding_needs_no_keras(tmp_path):
     write_model(tmp_path / "a.onnx", ["n", 64, 64, 3])
     program = f"""

@@ -66,6 +66,19 @@ def test_a_small_sample_warns_with_its_curve_and_a_large_one_does_not():
     assert max(table["samples"]) == 4000
 
 
+def test_scores_that_are_known_are_not_computed_again(monkeypatch):
+    codes, factors = sample(0, 160)
+    seen = []
+    real = mig.score
+    monkeypatch.setattr(mig, "score", lambda z, v, **more: seen.append(len(z)) or real(z, v, **more))
+    with pytest.warns(sensitivity.SmallSample, match=r"0\.500 with 160 samples"):
+        table = sensitivity.warn_if_small("mig", codes, factors, whole={"mig": 0.5}, repeats=1)
+    assert seen == [20, 40, 80]
+    assert table["samples"].tolist() == [20, 40, 80, 160]
+    with pytest.warns(sensitivity.SmallSample, match=r"mig: 0\.500 with 12 samples"):
+        sensitivity.warn_if_small("mig", codes[:12], factors[:12], whole={"mig": 0.5})
+
+
 def test_an_interval_is_as_wide_as_fresh_samples_spread():
     """The plug-in's bias on resampled rows must neither widen nor move it."""
     values = np.array([mig.score(*sample(seed, 500))["mig"] for seed in range(200)])

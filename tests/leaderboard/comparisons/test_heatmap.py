@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from benchmark_data import DamagedFile, InvalidInput, MissingExtra
+from benchmark_data import InvalidInput, MissingExtra
 from leaderboard.comparisons import cka, heatmap, procrustes
 
 
@@ -24,6 +24,7 @@ def layers(seed, n=40):
         ("cka", cka.compare),
         ("cka_debiased", lambda x, y: cka.compare(x, y, debiased=True)),
         ("procrustes", procrustes.compare),
+        ("smaller", lambda x, y: min(cka.compare(x, y), procrustes.compare(x, y))),
     ],
 )
 def test_every_cell_is_the_comparison_of_its_pair(similarity, compare):
@@ -39,7 +40,7 @@ def test_every_cell_is_the_comparison_of_its_pair(similarity, compare):
 def test_layers_that_cannot_be_compared():
     with pytest.raises(InvalidInput, match="expected at least one layer on each side, received 4 and 0"):
         heatmap.compare_layers(layers(0), {})
-    with pytest.raises(InvalidInput, match=r"similarity: expected 'cka', .*received 'svcca'"):
+    with pytest.raises(InvalidInput, match=r"similarity: expected one of cka, .*smaller, received 'svcca'"):
         heatmap.compare_layers(layers(0), layers(1), similarity="svcca")
 
 
@@ -123,27 +124,6 @@ def test_tables_come_back_from_csv_and_parquet(tmp_path):
         heatmap.write(frame, tmp_path / "h.xlsx")
 
 
-def test_activations_come_back_in_order(tmp_path):
-    given = {"z": np.eye(3, dtype=np.float32), "a": np.ones((3, 2), np.float32)}
-    np.savez(tmp_path / "a.npz", layers=np.array(list(given)), indices=np.arange(3), **given)
-    read = heatmap.read_activations(tmp_path / "a.npz")
-    assert list(read) == ["z", "a"]
-    np.testing.assert_array_equal(read["z"], np.eye(3))
-    np.savez(tmp_path / "plain.npz", indices=np.arange(3), **given)
-    assert list(heatmap.read_activations(tmp_path / "plain.npz")) == ["z", "a"]
-
-
-def test_files_that_hold_no_activations(tmp_path):
-    with pytest.raises(DamagedFile, match="expected an npz file, received No such file"):
-        heatmap.read_activations(tmp_path / "none.npz")
-    (tmp_path / "text.npz").write_text("no")
-    with pytest.raises(DamagedFile, match="expected an npz file of activations"):
-        heatmap.read_activations(tmp_path / "text.npz")
-    np.savez(tmp_path / "lacking.npz", layers=np.array(["input"]))
-    with pytest.raises(DamagedFile, match=r"expected an npz file of activations, received .*input"):
-        heatmap.read_activations(tmp_path / "lacking.npz")
-
-
 def test_a_heatmap_is_a_png_with_the_input_at_the_top_left(tmp_path):
     frame = heatmap.compare_layers(layers(0), layers(0))
     heatmap.draw(frame, tmp_path / "h.png", x_name="epoch 2", y_name="epoch 26", title="CKA")
@@ -154,7 +134,18 @@ def test_a_heatmap_is_a_png_with_the_input_at_the_top_left(tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "h.png"]
 
 
+def test_several_tables_stand_beside_each_other(tmp_path):
+    frame = heatmap.compare_layers(layers(0), layers(1))
+    heatmap.draw(frame, tmp_path / "one.png")
+    heatmap.draw({"epoch 2": frame, "epoch 26": frame, "epoch 100": frame}, tmp_path / "three.png", title="VAE")
+    with Image.open(tmp_path / "one.png") as one, Image.open(tmp_path / "three.png") as three:
+        assert 2 * one.width < three.width < 4 * one.width
+        assert three.height < 1.3 * one.height
+    with pytest.raises(InvalidInput, match="frames: expected at least one table, received none"):
+        heatmap.draw({}, tmp_path / "none.png")
+
+
 def test_drawing_without_matplotlib_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtra, match=r"drawing a heatmap: expected the package matplotlib.*offaxis\[board\]"):
+    with pytest.raises(MissingExtra, match=r"drawing: expected the package matplotlib.*offaxis\[board\]"):
         heatmap.draw(heatmap.compare_layers(layers(0), layers(0)), tmp_path / "h.png")

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from benchmark_data import DamagedFile, InvalidInput
+from benchmark_data import DamagedFile, InvalidInput, encoding
 from leaderboard.comparisons import cka, heatmap, study
 
 
@@ -87,6 +89,42 @@ def test_pairs_of_a_study_average_to_a_heatmap(snapshots, tmp_path):
         study.heatmap(scores, [])
 
 
+def test_some_scores_of_a_study_are_read_without_the_others(snapshots, tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "BLOCK", 2)
+    study.run(snapshots, tmp_path / "out", study="one", jobs=1)
+    assert study.snapshots(tmp_path / "out", "one") == list(snapshots)
+    pair = ("vae/seed=4", "vae/seed=0")
+    scores = study.read(tmp_path / "out", "one", [pair])
+    assert set(scores["x"]) == set(scores["y"]) == set(pair)
+    everything = pd.read_parquet(tmp_path / "out" / "scores")
+    pd.testing.assert_frame_equal(study.heatmap(scores, [pair]), study.heatmap(everything, [pair]))
+    with pytest.raises(DamagedFile, match=r"two\.json: expected a JSON file"):
+        study.snapshots(tmp_path / "out", "two")
+    with pytest.raises(DamagedFile, match=r"expected the scores of a study, received none\. Run the study first"):
+        study.read(tmp_path / "out", "two", [pair])
+
+
+def test_tasks_travel_to_a_cluster_and_give_the_same_table(snapshots, tmp_path, monkeypatch):
+    """Ray itself has tests of its own; here its place is taken by what it does to a task."""
+    sent = []
+
+    def in_ray(function, tasks):
+        for task in tasks:
+            sent.append(function.__name__)
+            call, arguments = pickle.loads(pickle.dumps((function, task)))  # noqa: S301
+            yield call(*arguments)
+
+    here = pd.read_parquet(study.run(snapshots, tmp_path / "here", jobs=1))
+    monkeypatch.setattr(encoding, "_in_ray", in_ray)
+    token = encoding._ray.set(True)
+    try:
+        there = pd.read_parquet(study.run(snapshots, tmp_path / "there"))
+    finally:
+        encoding._ray.reset(token)
+    assert sent == ["make_grams"] * 5 + ["score_block"]
+    pd.testing.assert_frame_equal(here, there)
+
+
 def test_what_a_study_refuses(snapshots, tmp_path):
     with pytest.raises(InvalidInput, match="snapshots: expected at least one, received none"):
         study.run({}, tmp_path / "out")
@@ -102,8 +140,11 @@ def test_what_a_study_refuses(snapshots, tmp_path):
     with pytest.raises(InvalidInput, match=r"other\.npz: expected 60 samples, as in .*0\.npz, received 50"):
         study.run({"a": snapshots["vae/seed=0"], "b": tmp_path / "other.npz"}, tmp_path / "more", jobs=1)
     np.savez(tmp_path / "uneven.npz", a=np.ones((9, 2), np.float32), b=np.ones((8, 2), np.float32))
-    with pytest.raises(InvalidInput, match=r"uneven\.npz: expected layers of the same samples, at least four"):
+    with pytest.raises(InvalidInput, match=r"layers of .*uneven\.npz: expected the same samples in each"):
         study.run({"a": tmp_path / "uneven.npz"}, tmp_path / "uneven", jobs=1)
+    np.savez(tmp_path / "few.npz", a=np.ones((3, 2), np.float32))
+    with pytest.raises(InvalidInput, match=r"few\.npz: expected at least four samples, received 3"):
+        study.run({"a": tmp_path / "few.npz"}, tmp_path / "few", jobs=1)
 
 
 def test_a_damaged_file_of_gram_matrices_is_named(snapshots, tmp_path):
