@@ -1,0 +1,37 @@
+"""The loss of a batch, worked out again with numpy from what the networks give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from baselines.model import Model
+from baselines.train import draw_batch
+
+DATA = benchmark_data.load("xysquares/spacing_8")
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize("objective", ["beta_vae", "ae"])
+def test_the_loss_of_a_batch_against_numpy(tiny, objective, reduction):
+    hyperparameters = {"beta": 3.0} if objective == "beta_vae" else {}
+    config = tiny(objective=objective, hyperparameters=hyperparameters, reconstruction="mse", reduction=reduction)
+    model = Model(config, DATA.image_shape)
+    batch = draw_batch(config, config.build_objective(), DATA, np.arange(500), 1)
+    found, history = model.loss([v.value for v in model.variables()], batch)
+
+    pixels = batch["images"] / 255
+    mean, log_variance = (x.astype(float) for x in model.encode(batch["images"]))
+    codes = mean + np.exp(log_variance / 2) * batch["noise"] if objective == "beta_vae" else mean
+    output = np.asarray(model.decoder(codes.astype(np.float32)), float)
+    distance = ((pixels - output) ** 2).reshape(4, -1)
+    kl = (mean**2 + np.exp(log_variance) - log_variance - 1) / 2
+    reduce = {"sum": np.sum, "mean": np.mean}[reduction]
+    expected = {"reconstruction": reduce(distance, axis=1).mean()}
+    if objective == "beta_vae":
+        expected["kl"] = reduce(kl, axis=1).mean()
+    assert {name: float(value) for name, value in history.items() if name != "loss"} == pytest.approx(
+        expected, rel=1e-4
+    )
+    assert float(found) == pytest.approx(expected["reconstruction"] + 3 * expected.get("kl", 0), rel=1e-4)
