@@ -214,6 +214,7 @@ def test_an_unknown_name_gives_the_near_match(command, name):
         (("info", "xysquares/spacing_9"), "config of xysquares: expected one of spacing_1"),
         (("sheet", "dsprites", "--out", "sheet.png"), "dsprites: expected a prepared dataset"),
         (("distances", "dsprites"), "dsprites: expected a prepared dataset"),
+        (("distances", "room3d", "sprites2d", "dsprites", "--pairs", "99999999"), "dsprites: expected a prepared"),
         (("distances", "xysquares", "--pairs", "1"), "Invalid value for '--pairs'"),
         (("distances", "xysquares", "--factor", "x_red"), "Did you mean 'x_R'"),
         (("sheet", "xysquares"), "Missing option '--out'"),
