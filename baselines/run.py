@@ -530,10 +530,22 @@ def read_config(folder: Path) -> RunConfig:
 
 
 def task_rows(dataset: Dataset) -> Indices:
-    """Give the rows that the leaderboard scores: those that ``codes.npz`` must hold, in its order."""
+    """Give the rows that the leaderboard scores: those that ``codes.npz`` must hold, in its order.
+
+    Raises:
+        InvalidInput: the leaderboard has no task on the dataset, as on one's own images.
+    """
     from leaderboard import protocol
 
-    rows: Indices = np.asarray(protocol.task(dataset.id).indices, np.int64)
+    try:
+        rows: Indices = np.asarray(protocol.task(dataset.id).indices, np.int64)
+    except UnknownName as error:
+        raise InvalidInput(
+            "codes for the leaderboard",
+            expected="a dataset that it has a task on",
+            received=repr(dataset.id),
+            remedy="Encode other images with Run.encode or Run.encode_rows.",
+        ) from error
     return rows
 
 

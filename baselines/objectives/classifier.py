@@ -1,4 +1,4 @@
-"""Classifier: a supervised encoder, for comparison (Bonheme and Grzes 2022, appendix H)."""
+"""Classifier: Bonheme and Grzes, "How do Variational Autoencoders Learn?", 2022, appendix H."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ def test_every_baseline_has_a_title_that_the_leaderboard_takes(method):
 def test_authors_and_year():
     assert about("beta_vae")["authors"] == "Higgins et al., 2017"
     assert about("factor_vae")["authors"] == "Kim and Mnih, 2018"
+    assert about("classifier")["authors"] == "Bonheme and Grzes, 2022"
     assert about("ae")["authors"] == ""
 
 
