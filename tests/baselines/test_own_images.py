@@ -90,7 +90,7 @@ def test_pairs_need_a_grid(tmp_path):
 def test_pictures_need_the_images_and_codes_a_task(run, tmp_path):
     folder = shutil.copytree(run.folder, tmp_path / "run")
     assert pictures.draw_all(Run.open(folder, dataset=MINE))
-    with pytest.raises(InvalidInput, match=r"codes for the leaderboard: expected a dataset .*, received 'mine'. Encode"):
+    with pytest.raises(InvalidInput, match=r"codes for the leaderboard: expected .*, received 'mine'. Encode other"):
         Run.open(folder, dataset=MINE).encode_task()
     with pytest.raises(InvalidInput, match="expected the images called 'mine', received none"):
         pictures.draw_all(Run.open(folder))
