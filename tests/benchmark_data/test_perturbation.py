@@ -7,6 +7,7 @@ from sklearn.decomposition import PCA
 
 import benchmark_data
 from benchmark_data import DamagedFile, FactorSpace, InvalidInput, Unavailable, UnknownName, draws, perturbation
+from benchmark_data.cli import source_kind
 from benchmark_data.datasets import xysquares
 from benchmark_data.perturbation import Hidden, mixed, noise, pattern, principal_component, write_hidden
 
@@ -249,7 +250,23 @@ def test_shipped_values_belong_to_today_s_pixels(path):
     assert abs(s.std() - 1) < 0.2
 
 
-def test_both_stand_ins_ship_a_component():
-    for base in ("sprites2d", "room3d"):
-        assert benchmark_data.load(f"{base}_perturbed").prepared
-        assert benchmark_data.load(f"{base}_noisy").prepared
+@pytest.mark.parametrize("base", ["sprites2d", "room3d"])
+def test_both_stand_ins_ship_both_hidden_variables(base):
+    assert benchmark_data.load(f"{base}_noisy").prepared
+    for name in benchmark_data.configs(f"{base}_perturbed"):
+        assert benchmark_data.load(name).prepared
+        assert source_kind(benchmark_data.load(name)) == "rendered"
+
+
+@pytest.mark.parametrize("base", ["sprites2d", "room3d"])
+def test_the_shipped_latent_moves_the_pattern(base):
+    dataset = benchmark_data.load(f"{base}_perturbed/vae_eps10")
+    hidden, rows = dataset.source.hidden, np.array([3, 50_000, 479_999])
+    images = hidden.base.images(rows)
+    s = hidden.values(images, rows)
+    assert len(np.unique(s)) == 3
+    assert np.array_equal(dataset.images(rows), mixed(images, pattern(s, 64, 64), epsilon=0.1))
+    chosen = hidden.provenance
+    assert chosen["migs"][str(chosen["config"]["seed"])] == min(chosen["migs"].values())
+    assert chosen["noise"][chosen["latent"]] == min(chosen["noise"])
+    assert len(chosen["migs"]) >= 3
