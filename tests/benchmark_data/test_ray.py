@@ -17,29 +17,6 @@ from benchmark_data.verify import verify
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'offaxis[cluster]'")
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """A cluster on this machine, of one node with one core.
-
-    A node that dies is missed after some ten seconds, one that is slow to answer because others need the processor
-    after minutes. Workers get their share of it: Ray would give them the lowest priority but four.
-    """
-    from ray.cluster_utils import Cluster
-
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    missed = {
-        "health_check_initial_delay_ms": 1000,
-        "health_check_period_ms": 1000,
-        "health_check_failure_threshold": 10,
-        "health_check_timeout_ms": 60_000,
-        "worker_niceness": 0,
-    }
-    node = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 10**8, "_system_config": missed}
-    made = Cluster(initialize_head=True, head_node_args=node)
-    yield made
-    made.shutdown()
-
-
 @pytest.fixture
 def small_shards(monkeypatch):
     """Cut datasets into shards of one image, and let local runs use one process."""

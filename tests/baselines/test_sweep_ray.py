@@ -1,0 +1,79 @@
+"""A sweep on two Ray nodes, of which one dies half-way: nothing is lost, and the weights are those of a local run."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from baselines import sweep, train, worker
+from baselines.run import Snapshots, read_history
+from benchmark_data import encoding
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'offaxis[cluster]'")
+
+
+def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny, tmp_path, monkeypatch):
+    second = cluster.add_node(num_cpus=1, object_store_memory=10**8)
+    doomed, begun, into = second.node_id, tmp_path / "begun", tmp_path / "sweep"
+    configs = [tiny(seed=seed, steps=40, snapshots=[10], history_every=1) for seed in (1, 2, 3)]
+    last = time.time() + 600  # not to wait for ever
+    real = worker.work
+
+    def watched(config, into, place, *options):
+        import itertools
+        import time
+
+        import ray
+
+        from benchmark_data.dataset import Dataset
+
+        if ray.get_runtime_context().get_node_id() == doomed:
+            images, calls = Dataset.images, itertools.count()
+
+            def slow(dataset, rows):
+                if len(rows) == 4 and next(calls) == 30:  # a batch that is far from the first and from the last
+                    begun.write_text(place)
+                    time.sleep(600)  # until the node is killed
+                return images(dataset, rows)
+
+            Dataset.images = slow
+        while not begun.exists() and time.time() < last and ray.get_runtime_context().get_node_id() != doomed:
+            time.sleep(0.01)
+        real(config, into, place, *options)
+
+    watched.__module__ = "__main__"  # travels by value: the nodes cannot import this module
+    monkeypatch.setattr(worker, "work", watched)
+    over = threading.Event()
+    steps = []
+
+    def kill():
+        while not (begun.exists() or over.wait(0.01)):
+            pass
+        if begun.exists():
+            history = into / begun.read_text() / "history.jsonl"
+            while len(read_history(history, until=40)) < 20 and time.time() < last:
+                time.sleep(0.01)
+            steps.append(len(read_history(history, until=40)))
+        cluster.remove_node(second, allow_graceful=False)
+
+    killer = threading.Thread(target=kill)
+    with encoding.on_ray(cluster.address):
+        assert len([node for node in ray.nodes() if node["Alive"]]) == 2
+        killer.start()
+        try:
+            states = sweep.run(configs, into, ray=cluster.address, encode=False)
+        finally:
+            over.set()
+            killer.join()
+    assert begun.read_text() in {state.run for state in states}
+    assert 20 <= steps[0] < 40, "the node died in the middle of this run"
+    assert [(state.state, state.step, state.error) for state in states] == [("done", 40, "")] * 3
+    for config, state in zip(configs, states, strict=True):
+        whole = train(config, tmp_path / "whole" / str(config.seed)).folder
+        for step in (10, 40):
+            for file in ("weights.npz", "optimiser.npz"):
+                one, other = (Snapshots(folder).path(step) / file for folder in (into / state.run, whole))
+                assert one.read_bytes() == other.read_bytes()
+        assert (into / state.run / "history.jsonl").read_bytes() == (whole / "history.jsonl").read_bytes()
