@@ -12,7 +12,7 @@ from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.sources import Derived, Rendered, Source
-from leaderboard import evaluate, protocol, results, tables
+from leaderboard import evaluate, protocol, reported, results, tables, transfers
 from leaderboard.results import Result, Run, Sample
 
 BESIDE = re.compile(r"(sheet\.png|factors\.png|distances\.csv|[a-z0-9_]+\.[a-z0-9_]+\.(png|gif|webp|csv))")
@@ -40,7 +40,7 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
             found += _against_protocol(file, result)
         except OffaxisError as error:
             found.append(error)
-    return found + list(_collisions(sound)) + list(_strays(Path(root)))
+    return found + list(_collisions(sound)) + list(_strays(Path(root))) + list(_other(Path(root)))
 
 
 def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
@@ -100,6 +100,29 @@ def needs_no_download(dataset: Dataset) -> bool:
     while isinstance(source, Derived):
         source = source.base.source
     return isinstance(source, Rendered)
+
+
+def _other(root: Path) -> Iterator[OffaxisError]:
+    """Read what is beside the scores: the transfer matrix and what papers report."""
+    try:
+        reported.read_all(root)
+    except OffaxisError as error:
+        yield error
+    try:
+        found = transfers.read_all(root)
+    except OffaxisError as error:
+        yield error
+        return
+    for one in found:
+        what = f"{transfers.path(root, one)}"
+        try:
+            dataset = protocol.task(f"{one.target}@{one.protocol}").load()
+        except UnknownName as error:
+            yield error
+            continue
+        here = evaluate.dataset_digest(one.target)[1] if needs_no_download(dataset) else one.dataset_digest
+        if one.dataset_digest != here:
+            yield InvalidInput(f"{what}: dataset_digest", expected=str(here), received=str(one.dataset_digest))
 
 
 def _collisions(found: list[Result]) -> Iterator[OffaxisError]:

@@ -105,6 +105,8 @@ def evaluate(
         for file, result in zip(written, scored, strict=True):
             pictures.of_runs(grouped[result.dataset, result.method], file)
     out.print(tables.terminal([results.read(file) for file in written]))
+    for sentence in cli_analyses.small_samples(runs):
+        out.print(f"look twice: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
     for file in written:
         out.print(str(file), soft_wrap=True, highlight=False, markup=False)
 
@@ -171,7 +173,7 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A submission's fold
 def submit_init(
     method: Annotated[str, typer.Argument(metavar="METHOD", help="Lower-case name, such as my_vae.")],
     tasks: Annotated[
-        list[str], typer.Option("--task", help="A task, such as xysquares/spacing_4. Give it several times.")
+        list[str], typer.Option("--task", "--tasks", help="A task, such as xysquares/spacing_4. Give it several times.")
     ],
     to: Annotated[Path, typer.Option(help="The folder to make.")],
     tier: Tier = "study",

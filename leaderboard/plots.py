@@ -350,7 +350,9 @@ def perceived(file: Path) -> Plot | None:
         ) from error
     if not along:
         return None
-    plot = Plot("Perceived distance along each factor", "steps, as a share of the factor's range", "", "", (), (), ())
+    plot = Plot(
+        "Perceived distance along each factor", "steps, as a share of the factor's range", "", "", (), (), (), 400
+    )
     top = ceiling(max(value for of in along.values() for _, value in of))
     up = _vertical(plot, top)
     width = plot.right - plot.left - 2 * INSET

@@ -9,6 +9,7 @@ import threading
 import urllib.request
 
 import numpy as np
+import PIL.Image
 import pytest
 import typer.testing
 
@@ -46,7 +47,7 @@ def tree(run_folder, tmp_path):
 
 def test_help_names_every_command():
     shown = typer.testing.CliRunner().invoke(cli.app, ["--help"]).output
-    for command in ("tasks", "rows", "evaluate", "show", "build", "validate", "check", "serve", "heatmap"):
+    for command in ("tasks", "rows", "evaluate", "show", "build", "validate", "check", "serve", "export", "review"):
         assert re.search(rf"\b{command}\b", shown), command
 
 
@@ -229,3 +230,56 @@ def test_the_schema_is_json(board):
     code, out, _ = board("submit", "schema")
     assert code == 0
     assert json.loads(out)["title"] == "Submission"
+
+
+def test_pictures_are_shown_when_asked_for(board, run_folder, tmp_path):
+    folder = run_folder()
+    PIL.Image.new("RGB", (30, 20)).save(folder / "traversals.png")
+    assert board("evaluate", folder, "--into", tmp_path / "r")[0] == 0
+    assert not list((tmp_path / "r").rglob("*.webp"))
+    assert board("evaluate", folder, "--into", tmp_path / "r", "--pictures")[0] == 0
+    assert [file.name for file in (tmp_path / "r").rglob("*.webp")] == ["beta_vae.traversals.webp"]
+
+
+def test_export(board, tree, tmp_path):
+    code, out, err = board("export", tree, "--to", tmp_path / "e", "--owner", "someone")
+    assert code == 0, err
+    assert (tmp_path / "e" / "dataset" / "summaries.parquet").is_file()
+    assert (tmp_path / "e" / "models" / "beta_vae" / ".eval_results" / "toy.smoke.yaml").is_file()
+    assert "models" in out
+
+
+def test_import_of_old_evaluations(board, tmp_path):
+    file = tmp_path / "evaluation.json"
+    names = {"train_config.dataset.name": "'cars3d'", "train_config.model.name": "'vae'"}
+    file.write_text(json.dumps(names | {"evaluation_results.discrete_mig": 0.1}))
+    said = ("--key", "old", "--authors", "A", "--title", "T", "--year", "2019", "--into", tmp_path / "r")
+    code, out, err = board("import-dlib", file, *said)
+    assert code == 0, err
+    assert "old.json: 1 numbers" in out
+    code, _, err = board("import-dlib", file, *said)
+    assert (code, len(err.strip().splitlines())) == (2, 1)
+
+
+def test_review_of_what_is_no_submission(board, tmp_path):
+    (tmp_path / "s" / "mine").mkdir(parents=True)
+    code, out, _ = board("review", tmp_path / "s", "--beside", tmp_path / "none", "--to", tmp_path / "report.md")
+    assert code == 1
+    assert "Not valid: 1 problem" in out
+    assert (tmp_path / "report.md").read_text("utf-8").strip() in out
+
+
+def test_transfer_matrix(board, run_folder, toys, tmp_path):
+    folder = run_folder("random_encoder")
+    codes = f"beta_vae:toy/spacing_8={folder / 'codes.npz'}"
+    code, out, err = board("transfer", "evaluate", "toy/small", "--codes", codes, "--codes", folder, "--into", tmp_path)
+    assert code == 0, err
+    assert "beta_vae.toy-spacing_8.json" in out
+    assert "random_encoder.none.json" in out
+    for given, message in (
+        ("x.npz", "expected METHOD:SOURCE=FILE or a run folder"),
+        (folder, "expected a run on toy/sp"),
+    ):
+        code, _, err = board("transfer", "evaluate", "toy/spacing_1", "--codes", given, "--into", tmp_path)
+        assert code == 2
+        assert message in err

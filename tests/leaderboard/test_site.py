@@ -40,6 +40,7 @@ def site(run_folder, tmp_path):
                 },
                 "hyperparameters": {"</dt>" + HOSTILE: HOSTILE},
                 "selection": HOSTILE,
+                "claimed": {"mig": 0.987},
                 "budget": {"steps": 1, "images": 1, "seconds": 1.0, "device": HOSTILE},
             },
         }.items()
@@ -95,6 +96,11 @@ def test_pictures_are_part_of_the_site_with_words_for_those_who_do_not_see_them(
     assert re.search(r'<img class="pixels" src="pictures/\w+\.gif"', text)
     assert re.search(r'<source media="\(prefers-reduced-motion: reduce\)" srcset="pictures/\w+\.png"', text)
     assert "Contact sheet of toy/spacing_1" in text
+
+
+def test_a_claim_stands_beside_what_was_found_and_is_not_ranked(site):
+    assert "claimed 0.987" in (site / "methods" / "hostile.html").read_text("utf-8")
+    assert "0.987" not in (site / "index.html").read_text("utf-8")
 
 
 def test_a_damaged_picture_is_named(site, tmp_path):
