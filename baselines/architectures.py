@@ -91,6 +91,8 @@ def conv_dlib(image_shape: ImageShape, latents: int, rng: np.random.Generator) -
 def _convolutional(
     image_shape: ImageShape, latents: int, rng: np.random.Generator, kernels: tuple[int, int, int, int]
 ) -> Networks:
+    from baselines import convolutions  # it needs Keras
+
     height, width, channels = image_shape
     if height % 16 or width % 16:
         raise InvalidInput(
@@ -102,10 +104,12 @@ def _convolutional(
     layers, initial = keras.layers, glorot(rng)
 
     def half(x: Any, name: str, filters: int, kernel: int) -> Any:
-        return layers.Conv2D(filters, kernel, 2, "same", activation="relu", kernel_initializer=initial, name=name)(x)
+        return convolutions.Conv2D(
+            filters, kernel, 2, "same", activation="relu", kernel_initializer=initial, name=name
+        )(x)
 
     def double(x: Any, name: str, filters: int, activation: str | None) -> Any:
-        return layers.Conv2DTranspose(
+        return convolutions.Conv2DTranspose(
             filters, 4, 2, "same", activation=activation, kernel_initializer=initial, name=name
         )(x)
 

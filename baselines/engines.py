@@ -1,12 +1,13 @@
 """One optimiser step on each backend: gradients of the model's loss, then Adam on every weight.
 
 TensorFlow keeps weights and moments in variables that a graph updates in place; jax passes them through a compiled
-function. Both hold all the state a run has beside the number of its last step.
+function, which may be mapped over many models. Both hold all the state a run has beside the number of its last step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from baselines import backend
 from baselines.backend import jax, ops, tensorflow
-from baselines.model import Model, check_shapes
+from baselines.model import Model, check_shapes, varied
 from baselines.objective import Adam
+from baselines.pixels import Pixels
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -35,25 +37,26 @@ class State(NamedTuple):
 
 
 class Engine(Protocol):
-    """Takes optimiser steps and holds the state between them."""
+    """Takes optimiser steps of one or more models and holds their states between them."""
 
-    def step(self, batch: Arrays) -> dict[str, Any]:
-        """Take one step.
+    def step(self, *batches: Arrays) -> dict[str, Any]:
+        """Take one step of every model.
 
         Args:
-            batch: what `Model.loss` wants, as numpy arrays.
+            *batches: for each model what `Model.loss` wants, as numpy arrays; ``rows`` int32 (n,) instead of ``images``
+                where the engine has the pixels.
 
         Returns:
-            The history's scalars before the update, on the device; ``float`` waits for them.
+            The history's scalars before the update, each of shape (models,), on the device; ``np.asarray`` waits.
         """
         ...
 
-    def state(self) -> State:
-        """Copy the state to numpy arrays."""
+    def state(self, model: int = 0) -> State:
+        """Copy a model's state to numpy arrays."""
         ...
 
-    def load(self, state: State, source: str) -> None:
-        """Set the state.
+    def load(self, state: State, source: str, model: int = 0) -> None:
+        """Set a model's state.
 
         Raises:
             DamagedFile: names or shapes are not those of the model; ``source`` says where they came from.
@@ -61,11 +64,13 @@ class Engine(Protocol):
         ...
 
 
-def start(model: Model) -> Engine:
-    """Give the engine of Keras' backend, at the model's weights and zero moments.
+def start(*models: Model, pixels: Pixels | None = None) -> Engine:
+    """Give the engine of Keras' backend, at the models' weights and zero moments.
 
     Args:
-        model: the model to train.
+        *models: the models to train. Several, on jax alone, differ in nothing but seeds, weights, optimisers and
+            strengths; see `baselines.train.SHARED`.
+        pixels: the dataset on the device, on jax alone.
 
     Returns:
         The engine.
@@ -73,7 +78,7 @@ def start(model: Model) -> Engine:
     Raises:
         InvalidInput: the backend is neither TensorFlow nor jax.
     """
-    return JaxEngine(model) if backend.name() == "jax" else TensorFlowEngine(model)
+    return JaxEngine(*models, pixels=pixels) if backend.name() == "jax" else TensorFlowEngine(*models)
 
 
 class TensorFlowEngine:
@@ -113,21 +118,22 @@ class TensorFlowEngine:
                     epsilon=adam.epsilon,
                     grad=gradient,
                 )
-            return history
+            return {name: tensorflow.reshape(value, (1,)) for name, value in history.items()}
 
         self._step = step
 
-    def step(self, batch: Arrays) -> dict[str, Any]:
-        """Take one step."""
+    def step(self, *batches: Arrays) -> dict[str, Any]:
+        """Take one step of the one model."""
+        (batch,) = batches
         history: dict[str, Any] = self._step({name: tensorflow.constant(array) for name, array in batch.items()})
         return history
 
-    def state(self) -> State:
+    def state(self, model: int = 0) -> State:
         """Copy the state to numpy arrays."""
         parts = (self._weights, self._first, self._second)
         return State(*({n: v.numpy().copy() for n, v in zip(self._names, part, strict=True)} for part in parts))
 
-    def load(self, state: State, source: str) -> None:
+    def load(self, state: State, source: str, model: int = 0) -> None:
         """Set the state."""
         for part, arrays in zip((self._weights, self._first, self._second), state, strict=True):
             check_shapes({n: tuple(v.shape) for n, v in zip(self._names, part, strict=True)}, arrays, source)
@@ -136,39 +142,74 @@ class TensorFlowEngine:
 
 
 class JaxEngine:
-    """A pure function of (state, batch), compiled, which may reuse the old state's memory."""
+    """Models side by side: one pure function of (states, batches), mapped over the models (``jax.vmap``) and compiled.
 
-    def __init__(self, model: Model) -> None:
-        self._names = model.names()
-        weights = [ops.convert_to_tensor(w) for w in model.weights().values()]
+    Every array of the state has a leading axis for the models, so that the products of all of them are one batched
+    product. What happens in one model, NaN for example, touches no other. The function may reuse the old state's
+    memory.
+    """
+
+    def __init__(self, *models: Model, pixels: Pixels | None = None) -> None:
+        self._names = models[0].names()
+        weights = [
+            ops.convert_to_tensor(np.stack(w)) for w in zip(*(m.weights().values() for m in models), strict=True)
+        ]
         self._state = (weights, [ops.zeros_like(w) for w in weights], [ops.zeros_like(w) for w in weights])
-        optimisers = model.optimisers()
+        self._copy: tuple[list[NDArray[np.float32]], ...] | None = None
+        self._pixels = pixels
+        strengths = _varying([m.objective for m in models])
+        optimisers = [_varying(adams) for adams in zip(*(m.optimisers() for m in models), strict=True)]
 
-        def step(state: tuple[list[Any], ...], batch: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        def one(state: tuple[list[Any], ...], batch: Arrays, varying: tuple[Any, Any]) -> tuple[Any, dict[str, Any]]:
+            model = models[0].varied(varying[0])
             gradients, history = jax.grad(model.loss, has_aux=True)(state[0], batch)
             updated = [
-                adam_step(w, m, v, g, adam, batch["step"])
-                for w, m, v, g, adam in zip(*state, gradients, optimisers, strict=True)
+                adam_step(w, m, v, g, varied(adam, own), batch["step"])
+                for w, m, v, g, adam, own in zip(*state, gradients, model.optimisers(), varying[1], strict=True)
             ]
             return tuple(list(part) for part in zip(*updated, strict=True)), history
 
+        def step(state: tuple[list[Any], ...], batch: dict[str, Any], held: Any) -> tuple[Any, dict[str, Any]]:
+            if pixels is not None:
+                rows = batch.pop("rows")
+                batch["images"] = pixels.gather(held, rows)
+            stepped: tuple[Any, dict[str, Any]] = jax.vmap(one)(state, batch, (strengths, optimisers))
+            return stepped
+
         self._step = jax.jit(step, donate_argnums=0)
 
-    def step(self, batch: Arrays) -> dict[str, Any]:
-        """Take one step."""
-        self._state, history = self._step(self._state, dict(batch))
+    def step(self, *batches: Arrays) -> dict[str, Any]:
+        """Take one step of every model."""
+        stacked = {name: np.stack([batch[name] for batch in batches]) for name in batches[0]}
+        self._state, history = self._step(self._state, stacked, self._pixels.held if self._pixels else None)
+        self._copy = None
         return dict(history)
 
-    def state(self) -> State:
-        """Copy the state to numpy arrays."""
-        return State(*({n: np.array(a) for n, a in zip(self._names, part, strict=True)} for part in self._state))
+    def state(self, model: int = 0) -> State:
+        """Copy a model's state to numpy arrays. The states of all models come from the device at once."""
+        if self._copy is None:
+            self._copy = tuple([np.array(a) for a in part] for part in self._state)
+        return State(*({n: a[model] for n, a in zip(self._names, part, strict=True)} for part in self._copy))
 
-    def load(self, state: State, source: str) -> None:
-        """Set the state."""
+    def load(self, state: State, source: str, model: int = 0) -> None:
+        """Set a model's state."""
         for part, arrays in zip(self._state, state, strict=True):
-            check_shapes({n: tuple(a.shape) for n, a in zip(self._names, part, strict=True)}, arrays, source)
-        weights, first, second = ([ops.convert_to_tensor(part[n]) for n in self._names] for part in state)
-        self._state = (weights, first, second)
+            check_shapes({n: tuple(a.shape[1:]) for n, a in zip(self._names, part, strict=True)}, arrays, source)
+        weights, first, second = (
+            [a.at[model].set(arrays[n]) for n, a in zip(self._names, part, strict=True)]
+            for part, arrays in zip(self._state, state, strict=True)
+        )
+        self._state, self._copy = (weights, first, second), None
+
+
+def _varying(settings: Sequence[Any]) -> dict[str, NDArray[np.float32]]:
+    """Find the floats in which dataclasses of one kind differ: float32 arrays (models,) by name."""
+    columns = {f.name: [getattr(each, f.name) for each in settings] for f in dataclasses.fields(settings[0])}
+    return {
+        name: np.array(values, np.float32)
+        for name, values in columns.items()
+        if isinstance(values[0], float) and len(set(values)) > 1
+    }
 
 
 def adam_step(weight: Any, first: Any, second: Any, gradient: Any, adam: Adam, step: Any) -> tuple[Any, Any, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from benchmark_data.sources import Images
 
 Weights: TypeAlias = Mapping[str, list[Any]]
 """Network name -> its weights, in the order of Keras' ``trainable_variables``."""
+
+T = TypeVar("T")
 
 INITIAL = 2**64 - 1
 """The step whose random numbers are the initial weights."""
@@ -83,6 +86,19 @@ class Model:
     def frozen(self) -> list[bool]:
         """Say of each weight whether it stays as it starts, in the order of `variables`."""
         return [name.split("/")[1] in self.config.frozen for name in self.names()]
+
+    def varied(self, strengths: Mapping[str, Tensor]) -> Model:
+        """Give the same networks under an objective some of whose floats are tensors.
+
+        Args:
+            strengths: scalars by the hyperparameter's name.
+
+        Returns:
+            A shallow copy.
+        """
+        model = copy.copy(self)
+        model.objective = varied(self.objective, strengths)
+        return model
 
     def weights(self) -> dict[str, NDArray[np.float32]]:
         """Copy the weights, by name."""
@@ -183,6 +199,22 @@ class Model:
             codes = found["sampled"] = codes + np.exp(0.5 * log_variance) * noise
         found |= _layers(self.decoder, codes)
         return {name: np.ascontiguousarray(a.reshape(len(a), -1), np.float32) for name, a in found.items()}
+
+
+def varied(settings: T, values: Mapping[str, Any]) -> T:
+    """Copy a frozen dataclass with tensors in place of some numbers, which nothing can check any more.
+
+    Args:
+        settings: an objective or an optimiser.
+        values: tensors by the field's name.
+
+    Returns:
+        The copy.
+    """
+    copied = copy.copy(settings)
+    for name, value in values.items():
+        object.__setattr__(copied, name, value)
+    return copied
 
 
 def scaled(images: Images) -> NDArray[np.float32]:

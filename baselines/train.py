@@ -1,50 +1,48 @@
-"""Training: one loop for every objective, architecture, loss and backend, that can stop anywhere and go on exactly."""
+"""Training: one loop for every objective, architecture, loss and backend, that can stop anywhere and go on exactly.
+
+The loop trains one run, or on jax many at once: the seeds and strengths of a sweep, as one program.
+"""
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import json
-import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import rich.progress
 from numpy.typing import NDArray
 
 import benchmark_data
-from baselines import backend, engines, transfer
+from baselines import backend, engines, pixels, transfer
+from baselines.ahead import ahead
 from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.objective import Objective
-from baselines.run import Run, Snapshots, clear_leftovers, default_folder, read_config, read_history, write_record
-from benchmark_data import console, draws, files
-from benchmark_data.dataset import Dataset, Digest
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
+from baselines.recorder import Diverged, Observer, Recorder, alone, claim
+from baselines.run import Run, Snapshots, default_folder
+from benchmark_data import console, draws
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
 
-try:
-    import fcntl
-except ModuleNotFoundError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
-Observer: TypeAlias = Callable[[int, Mapping[str, float]], None]
-"""Is told a step and the history's scalars of it: loss, reconstruction and the objective's terms."""
+__all__ = ["Diverged", "Observer", "train", "train_together"]
 
 AHEAD = 4
-"""Batches that are prepared while the device works."""
+"""Steps whose batches are prepared while the device works."""
 
-EXPLODED = 1e3
-"""A loss this many times the first one is taken to have exploded."""
+SHARED = (
+    *("dataset", "objective", "architecture", "architecture_parameters"),
+    *("latents", "reconstruction", "reduction", "batch_size", "frozen"),
+)
+"""What runs that are trained together have in common, beside the hyperparameters that are no floats."""
 
-
-class Diverged(OffaxisError):
-    """The loss or a weight is no longer a finite number, or has exploded."""
+SHOWN = 0.1
+"""Seconds between two changes of the display."""
 
 
 def train(
@@ -55,6 +53,7 @@ def train(
     observers: Sequence[Observer] = (),
     progress: rich.progress.Progress | None = None,
     checkpoint_seconds: float = 60.0,
+    device_bytes: int | None = None,
 ) -> Run:
     """Train a run into a folder; go on where it stopped if the folder holds it already.
 
@@ -70,6 +69,7 @@ def train(
         progress: a display to show the run in; by default one of its own, on standard error.
         checkpoint_seconds: write a snapshot at least this often. Those that the config does not ask to keep are removed
             when a later one is there.
+        device_bytes: as of `train_together`.
 
     Returns:
         The finished run.
@@ -82,106 +82,218 @@ def train(
         Diverged: the loss is NaN or has exploded. The last good snapshot stays.
         MissingExtra: Keras or its backend is not installed.
     """
+    (outcome,) = train_together(
+        [config],
+        None if folder is None else [folder],
+        dataset=dataset,
+        observers=[observers],
+        progress=progress,
+        checkpoint_seconds=checkpoint_seconds,
+        device_bytes=device_bytes,
+    )
+    if isinstance(outcome, Diverged):
+        raise outcome
+    return outcome
+
+
+def train_together(
+    configs: Sequence[RunConfig],
+    folders: Sequence[str | os.PathLike[str]] | None = None,
+    *,
+    dataset: Dataset | None = None,
+    observers: Sequence[Sequence[Observer]] | None = None,
+    progress: rich.progress.Progress | None = None,
+    checkpoint_seconds: float = 60.0,
+    device_bytes: int | None = None,
+) -> list[Run | Diverged]:
+    """Train runs that differ in seeds, strengths and step sizes in one program on the jax backend.
+
+    Each gets the folder that `train` would have given it, with its own history and snapshots, and each goes on from its
+    own last step, so that a program that was killed goes on, and runs that were trained alone may go on together. On a
+    CPU its weights are those of `train` within rounding: a few 1e-6 after the first steps (a product of many matrices
+    sums in another order than a product of one), growing as any rounding does in training. Runs that are finished
+    or have diverged keep their place in the program and change nothing for the others.
+
+    On TensorFlow the runs are trained one after another, with the results of `train`.
+
+    Args:
+        configs: what to train: the same `SHARED` keys, and the same hyperparameters except floats. `groups` sorts them.
+        folders: where to, one for each. `default_folder` of each config if None.
+        dataset: as of `train`.
+        observers: for each run the functions that are told its history.
+        progress: a display to show the runs in; by default one of its own, on standard error.
+        checkpoint_seconds: as of `train`.
+        device_bytes: on jax, keep the dataset on the device if it takes no more than these bytes: as bits where all
+            pixels have one of two values, else as bytes. If None, half of the device's free memory, but nothing for a
+            training that draws fewer images than the dataset has, and nothing on a CPU. Results do not depend on it.
+
+    Returns:
+        For each config the finished run, or why it stopped; its last good snapshot stays, and the others go on.
+
+    Raises:
+        UnknownName: there is no such dataset.
+        InvalidInput: as `train`; or the runs cannot be trained together, or two have one folder.
+        DamagedFile: a file of a folder does not hold what it should.
+        MissingExtra: Keras or its backend is not installed.
+    """
     own = dataset
-    if own is not None and own.id != config.dataset:
-        raise InvalidInput("dataset", expected=f"the config's, {config.dataset!r}", received=repr(own.id))
-    dataset = benchmark_data.load(config.dataset) if own is None else own
+    paths = [default_folder(config) for config in configs] if folders is None else [Path(f) for f in folders]
+    _check_group(configs, paths)
+    if own is not None and own.id != configs[0].dataset:
+        raise InvalidInput("dataset", expected=f"the config's, {configs[0].dataset!r}", received=repr(own.id))
+    dataset = benchmark_data.load(configs[0].dataset) if own is None else own
     dataset.prepare()
-    backend.name()
-    folder = default_folder(config) if folder is None else Path(folder)
-    config = transfer.resolved(config, folder, dataset)
-    _claim(folder, config)
-    done = Snapshots(folder).steps()
-    if done and done[-1] == config.steps and (folder / "run.json").exists():
-        return Run.open(folder, dataset=own)
+    together = backend.name() == "jax"
+    configs = [transfer.resolved(c, folder, dataset) for c, folder in zip(configs, paths, strict=True)]
+    for config, folder in zip(configs, paths, strict=True):
+        claim(folder, config)
+    left = [
+        i
+        for i, (config, folder) in enumerate(zip(configs, paths, strict=True))
+        if Snapshots(folder).steps()[-1:] != [config.steps] or not (folder / "run.json").exists()
+    ]
+    if not left:
+        return [Run.open(folder, dataset=own) for folder in paths]
+    recorders: dict[int, Recorder] = {}
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_alone(folder))
+        for i in left:
+            stack.enter_context(alone(paths[i]))
         if progress is None:
             progress = stack.enter_context(console.progress(*columns()))
-        _train(config, folder, dataset, observers, progress, checkpoint_seconds)
-    return Run.open(folder, dataset=own)
+        digest = dataset.digest()
+        for i in left:
+            told = observers[i] if observers else ()
+            recorders[i] = Recorder(configs[i], paths[i], dataset, digest, told)
+        waiting = list(recorders.values())
+        for group in [waiting] if together else [[recorder] for recorder in waiting]:
+            _train(group, dataset, progress, checkpoint_seconds, device_bytes)
+    stops = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
+    return [stop or Run.open(folder, dataset=own) for stop, folder in zip(stops, paths, strict=True)]
+
+
+def groups(configs: Sequence[RunConfig]) -> list[list[int]]:
+    """Sort runs by whether `train_together` takes them.
+
+    Args:
+        configs: any runs.
+
+    Returns:
+        Positions, each in one group, in order.
+
+    Example:
+        >>> runs = [
+        ...     RunConfig(dataset="sprites2d", objective=objective, seed=seed)
+        ...     for seed in (0, 1)
+        ...     for objective in ("beta_vae", "ae")
+        ... ]
+        >>> groups(runs)
+        [[0, 2], [1, 3]]
+    """
+    found: dict[str, list[int]] = {}
+    for i, config in enumerate(configs):
+        found.setdefault(json.dumps(_shared(config)), []).append(i)
+    return list(found.values())
+
+
+def _shared(config: RunConfig) -> dict[str, Any]:
+    """Collect what must be the same for all runs of a group."""
+    values = config.as_json()
+    fixed = {name: v for name, v in config.hyperparameters.items() if not isinstance(v, float)}
+    return {name: values[name] for name in SHARED} | fixed
+
+
+def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
+    if len(folders) != len(configs) or len(set(folders)) != len(folders) or not configs:
+        raise InvalidInput(
+            "folders",
+            expected=f"another one for each of {len(configs)} runs, and a run at least",
+            received=str(list(map(str, folders))),
+        )
+    first = _shared(configs[0])
+    for config in configs:
+        for name, value in _shared(config).items():
+            if value != first.get(name):
+                raise InvalidInput(
+                    f"{name} of runs that are trained together",
+                    expected=f"the same for all, {first.get(name)!r}",
+                    received=repr(value),
+                    remedy="baselines.train.groups says which runs go together.",
+                )
 
 
 def _train(
-    config: RunConfig,
-    folder: Path,
+    recorders: Sequence[Recorder],
     dataset: Dataset,
-    observers: Sequence[Observer],
     progress: rich.progress.Progress,
     checkpoint_seconds: float,
+    device_bytes: int | None,
 ) -> None:
-    clear_leftovers(folder)
-    digest = dataset.digest()
-    _same_pixels(folder, digest)
-    model = Model(config, dataset.image_shape, dataset.space.sizes)
-    transfer.start(model, folder)
-    engine = engines.start(model)
-    snapshots, last, before = Snapshots(folder), 0, 0.0
-    done = snapshots.steps()
-    if done:
-        last = done[-1]
-        state, before = snapshots.read(last)
-        engine.load(state, str(snapshots.path(last)))
-    history = folder / "history.jsonl"
-    rows = read_history(history, until=last)
-    with files.written_atomically(history) as temporary:
-        temporary.write_text("".join(_line(row) for row in rows), encoding="utf-8")
-    limit = EXPLODED * max(1.0, abs(rows[0]["loss"])) if rows else math.inf
-
-    def keep(step: int, seconds: float) -> None:
-        state = engine.state()
-        if not all(np.isfinite(a).all() for a in state.weights.values()):
-            raise _diverged(folder, step, "a weight that is not finite", snapshots)
-        write_record(  # before the snapshot, so that a run with its last snapshot always has its record
-            folder,
-            method=config.objective,
-            dataset=dataset,
-            digest=digest,
-            seed=config.seed,
-            supervision=model.objective.supervision,
-            hyperparameters=_hyperparameters(config),
-            device=backend.device(),
-            versions=backend.versions("numpy", "keras", backend.name()),
-            steps=step,
-            images=step * config.batch_size * model.objective.views,
-            seconds=seconds,
+    """Train runs in one program until each is finished or has diverged."""
+    models = []
+    for recorder in recorders:
+        models.append(Model(recorder.config, dataset.image_shape, dataset.space.sizes))
+        transfer.start(models[-1], recorder.folder)
+    held = None
+    if backend.name() == "jax":
+        drawn = sum((r.config.steps - r.step) * r.images for r in recorders)
+        held = pixels.place(dataset, limit=device_bytes, drawn=drawn)
+    engine = engines.start(*models, pixels=held)
+    before = [0.0] * len(recorders)
+    for i, recorder in enumerate(recorders):
+        if recorder.step:
+            state, before[i] = recorder.snapshots.read(recorder.step)
+            engine.load(state, str(recorder.snapshots.path(recorder.step)), i)
+    first = [recorder.step for recorder in recorders]
+    bars = [
+        progress.add_task(
+            f"{r.config.objective}/{r.config.seed} {r.config.dataset}",
+            total=r.config.steps,
+            completed=r.step,
+            rate="",
+            loss=f"loss {r.loss}" if r.loss else "",
         )
-        snapshots.write(step, state, seconds)
-        for other in snapshots.steps():
-            if other != step and not config.keeps(other):
-                snapshots.remove(other)
+        for r in recorders
+    ]
+    start = saved = shown = time.perf_counter()
 
-    if not done and config.keeps(0):
-        keep(0, 0.0)
-    bar = progress.add_task(
-        f"{config.objective}/{config.seed} {config.dataset}",
-        total=config.steps,
-        completed=last,
-        rate="",
-        loss=f"loss {rows[-1]['loss']:.4g}" if rows else "",
-    )
-    start = saved = time.perf_counter()
-    chosen = training_rows(dataset, config.train_share, config.split)
-    with batches(config, model.objective, dataset, chosen, last + 1) as feed:
-        for step, batch in feed:
-            scalars = engine.step(batch)
-            if step == 1 or step % config.history_every == 0 or step == config.steps:
-                row = {"step": step, "loss": 0.0, "reconstruction": 0.0}  # the order of the columns
-                row |= {name: float(value) for name, value in scalars.items()}
-                if not all(math.isfinite(value) for value in row.values()) or row["loss"] > limit:
-                    raise _diverged(folder, step, f"{row['loss']:.4g}", snapshots)
-                if step == 1:
-                    limit = EXPLODED * max(1.0, abs(row["loss"]))
-                _append(history, row)
-                for observe in observers:
-                    observe(step, {name: value for name, value in row.items() if name != "step"})
-                progress.update(bar, loss=f"loss {row['loss']:.4g}")
+    def keep(i: int) -> None:
+        share = (time.perf_counter() - start) / len(recorders)
+        recorders[i].keep(engine.state(i), before[i] + share)
+
+    def show(i: int) -> None:
+        r = recorders[i]
+        rate = (r.step - first[i]) * r.images / (time.perf_counter() - start)
+        loss = f"stopped: {r.loss}" if r.stopped else f"loss {r.loss}" if r.loss else ""
+        progress.update(bars[i], completed=r.step, rate=f"{rate:,.0f} img/s", loss=loss)
+
+    for i, recorder in enumerate(recorders):
+        if recorder.step == 0 and recorder.keeps and not recorder.snapshots.steps():
+            keep(i)
+    with batches([r.config for r in recorders], dataset, first, images=held is None) as feed:
+        for batch in feed:
+            scalars, running = engine.step(*batch), [r for r in recorders if r.running]
+            for recorder in running:
+                recorder.step += 1
+            if any(r.records for r in running):
+                values = {name: np.asarray(value) for name, value in scalars.items()}
             now = time.perf_counter()
-            if config.keeps(step) or now - saved > checkpoint_seconds:
-                keep(step, before + now - start)
-                saved = now
-            rate = (step - last) * config.batch_size * model.objective.views / (now - start)
-            progress.update(bar, completed=step, rate=f"{rate:,.0f} img/s")
+            due = now - saved > checkpoint_seconds
+            for i, recorder in enumerate(recorders):
+                if recorder not in running:
+                    continue
+                try:
+                    if recorder.records:
+                        recorder.record({name: float(value[i]) for name, value in values.items()})
+                    if recorder.keeps or due:
+                        keep(i)
+                except Diverged as error:
+                    recorder.stopped = error
+                if not recorder.running or now - shown > SHOWN:
+                    show(i)
+            saved = now if due else saved
+            shown = now if now - shown > SHOWN else shown
+            if not any(recorder.running for recorder in recorders):
+                break
 
 
 def columns() -> tuple[rich.progress.ProgressColumn, ...]:
@@ -217,7 +329,7 @@ def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:
 
 
 def draw_batch(
-    config: RunConfig, objective: Objective, dataset: Dataset, rows: Indices, step: int
+    config: RunConfig, objective: Objective, dataset: Dataset, rows: Indices, step: int, *, images: bool = True
 ) -> dict[str, NDArray[Any]]:
     """Draw a step's batch: a function of the config and the step alone.
 
@@ -227,9 +339,11 @@ def draw_batch(
         dataset: its dataset.
         rows: the rows to train on.
         step: from 1.
+        images: give the images; otherwise their rows.
 
     Returns:
-        ``images`` uint8 (n, H, W, C), ``noise`` float32 (n, latents), ``step`` float32 () and the objective's draws.
+        ``images`` uint8 (n, H, W, C), or ``rows`` int32 (n,); ``noise`` float32 (n, latents), ``step`` float32 () and
+        the objective's draws.
     """
     rng = generator(config.seed, step)
     chosen = objective.rows(rows, dataset.space, config.batch_size, rng).ravel()
@@ -237,125 +351,35 @@ def draw_batch(
         "noise": rng.standard_normal((len(chosen), config.latents), np.float32),
         "step": np.array(step, np.float32),
         **objective.draws(chosen, dataset.space, config.latents, rng),
-        "images": dataset.images(chosen),
+        **({"images": dataset.images(chosen)} if images else {"rows": chosen.astype(np.int32)}),
     }
 
 
 @contextlib.contextmanager
 def batches(
-    config: RunConfig, objective: Objective, dataset: Dataset, rows: Indices, first: int
-) -> Iterator[Iterator[tuple[int, Mapping[str, NDArray[Any]]]]]:
-    """Prepare batches ahead, in a thread.
+    configs: Sequence[RunConfig], dataset: Dataset, done: Sequence[int], *, images: bool = True
+) -> Iterator[Iterator[list[dict[str, NDArray[Any]]]]]:
+    """Prepare the batches of runs that are trained together, ahead, in a thread.
 
     Args:
-        config: the run's config.
-        objective: its objective.
-        dataset: its dataset.
-        rows: the rows to train on.
-        first: the first step; the last one is the config's.
+        configs: the runs' configs.
+        dataset: their dataset.
+        done: the last step that each run has done.
+        images: as of `draw_batch`.
 
     Yields:
-        An iterator over (step, what `draw_batch` gives for it).
+        An iterator over what `draw_batch` gives for each run's next step, until all are finished; those that are
+        earlier get the batch of their last step again.
     """
-    pool = ThreadPoolExecutor(1, thread_name_prefix="batches")
+    objectives = [config.build_objective() for config in configs]
+    chosen = [training_rows(dataset, config.train_share, config.split) for config in configs]
 
-    def feed() -> Iterator[tuple[int, Mapping[str, NDArray[Any]]]]:
-        pending: collections.deque[Future[dict[str, NDArray[Any]]]] = collections.deque()
-        for step in range(first, config.steps + 1):
-            while len(pending) < min(AHEAD, config.steps + 1 - step):
-                pending.append(pool.submit(draw_batch, config, objective, dataset, rows, step + len(pending)))
-            yield step, pending.popleft().result()
+    def draw(taken: int) -> list[dict[str, NDArray[Any]]]:
+        return [
+            draw_batch(config, objective, dataset, rows, min(last + taken, config.steps), images=images)
+            for config, objective, rows, last in zip(configs, objectives, chosen, done, strict=True)
+        ]
 
-    try:
-        yield feed()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _claim(folder: Path, config: RunConfig) -> None:
-    """Make the folder this run's, or make sure that it is."""
-    if (folder / "config.json").exists():
-        held = read_config(folder)
-        if held != config:
-            ours, theirs = config.as_json(), held.as_json()
-            key = next(k for k in ours if ours[k] != theirs[k])
-            raise InvalidInput(
-                str(folder),
-                expected=f"the run with {key} {ours[key]!r}",
-                received=f"a run with {key} {theirs[key]!r}",
-                remedy="Choose another folder, or resume that run.",
-            )
-    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidInput(
-            str(folder),
-            expected="a run's folder or an empty one",
-            received="something else",
-            remedy="Choose another folder.",
-        )
-    else:
-        files.write_json(folder / "config.json", config.as_json())
-
-
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep other processes from training the same folder, where the platform has file locks."""
-    with (folder / "config.json").open("rb") as stream:
-        if fcntl is not None:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise InvalidInput(
-                    str(folder),
-                    expected="a run that nobody else is training",
-                    received="one that another process is training",
-                    remedy="Wait for it, or stop it.",
-                ) from error
-        yield
-
-
-def _same_pixels(folder: Path, digest: Digest) -> None:
-    path = folder / "run.json"
-    if not path.exists():
-        return
-    held = files.read_json(path)
-    if not isinstance(held, dict) or "dataset_digest" not in held:
-        raise DamagedFile(str(path), expected="a run's record", received="something else")
-    if held["dataset_digest"] != digest._asdict():
-        raise InvalidInput(
-            f"dataset of {folder}",
-            expected="the pixels and factors that the run began with",
-            received="others",
-            remedy="Use the version of the dataset that run.json names, or train again in another folder.",
-        )
-
-
-def _hyperparameters(config: RunConfig) -> dict[str, Any]:
-    """Collect what tells this run from others of its method, for run.json."""
-    own = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "start_from")
-    nested = ("hyperparameters", "architecture_parameters")
-    unused = [name for name in ("split", "start_weights", "reset", "frozen") if not getattr(config, name)]
-    shared = {name: value for name, value in config.as_json().items() if name not in (*own, *nested, *unused)}
-    return {**config.hyperparameters, **config.architecture_parameters, **shared}
-
-
-def _line(row: Mapping[str, float]) -> str:
-    return json.dumps(row, allow_nan=False) + "\n"
-
-
-def _append(path: Path, row: Mapping[str, float]) -> None:
-    try:
-        with path.open("a", encoding="utf-8") as stream:
-            stream.write(_line(row))
-    except OSError as error:
-        raise files.unwritable(path, error) from error
-
-
-def _diverged(folder: Path, step: int, received: str, snapshots: Snapshots) -> Diverged:
-    kept = snapshots.steps()
-    return Diverged(
-        f"loss of {folder} at step {step}",
-        expected="a finite number that does not explode",
-        received=received,
-        remedy=f"The last good snapshot is {f'that of step {kept[-1]}' if kept else 'none'}. "
-        "Try a smaller learning rate or weaker terms.",
-    )
+    most = max(config.steps - last for config, last in zip(configs, done, strict=True))
+    with ahead(draw, range(1, most + 1), count=AHEAD) as drawn:
+        yield drawn

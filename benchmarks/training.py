@@ -41,7 +41,7 @@ def offaxis() -> Callable[[int], None]:
     def steps(n: int) -> None:
         for _ in range(n):
             history = engine.step(batch)
-        float(history["loss"])
+        np.asarray(history["loss"])
 
     return steps
 
@@ -50,21 +50,22 @@ def offaxis_loop() -> Callable[[int], None]:
     """The step fed by the loop of baselines.train: rows drawn, images rendered, prefetched by its thread."""
     import dataclasses
 
+    import numpy as np
+
     import benchmark_data
     from baselines import RunConfig, engines
     from baselines.model import Model
-    from baselines.train import batches, training_rows
+    from baselines.train import batches
 
     config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", batch_size=BATCH)
     data = benchmark_data.load(config.dataset)
     engine = engines.start(Model(config, data.image_shape))
-    rows = training_rows(data, config.train_share)
 
     def steps(n: int) -> None:
-        with batches(dataclasses.replace(config, steps=n), config.build_objective(), data, rows, 1) as feed:
-            for _, batch in feed:
-                history = engine.step(batch)
-        float(history["loss"])
+        with batches([dataclasses.replace(config, steps=n)], data, [0]) as feed:
+            for batch in feed:
+                history = engine.step(*batch)
+        np.asarray(history["loss"])
 
     return steps
 
@@ -119,7 +120,12 @@ def torch_batch() -> Any:
 
 
 def torch_step() -> Callable[[int], None]:
-    """The same layers, loss and Adam in plain PyTorch, with the batch already on the device."""
+    """The same layers, loss and Adam in plain PyTorch, with the batch already there."""
+    return torch_model("cpu")
+
+
+def torch_model(device: str) -> Callable[[int], None]:
+    """The plain PyTorch step on a device that PyTorch names."""
     import torch
     from torch import nn
     from torch.nn import functional
@@ -138,15 +144,15 @@ def torch_step() -> Callable[[int], None]:
             layers += [nn.ConvTranspose2d(a, b, 4, 2, 1), nn.ReLU()]
         return [*layers, nn.ConvTranspose2d(32, 3, 4, 2, 1)]
 
-    encode, decode = nn.Sequential(*encoder()), nn.Sequential(*decoder())
+    encode, decode = nn.Sequential(*encoder()).to(device), nn.Sequential(*decoder()).to(device)
     adam = torch.optim.Adam([*encode.parameters(), *decode.parameters()], RATE)
-    batch = torch_batch()
+    batch = torch_batch().to(device)
 
     def steps(n: int) -> None:
         for _ in range(n):
             images = batch.float() / 255
             mean, log_variance = encode(images).chunk(2, dim=1)
-            logits = decode(mean + torch.exp(0.5 * log_variance) * torch.randn(BATCH, LATENTS))
+            logits = decode(mean + torch.exp(0.5 * log_variance) * torch.randn(BATCH, LATENTS, device=device))
             loss = functional.binary_cross_entropy_with_logits(logits, images, reduction="sum") / BATCH
             kl = 0.5 * (mean**2 + log_variance.exp() - log_variance - 1)
             loss = loss + BETA * kl.sum(1).mean()

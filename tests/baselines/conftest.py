@@ -19,7 +19,7 @@ TINY = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tiny():
     """Make a config that differs from the smallest one in the given fields."""
     return lambda **changes: RunConfig(**TINY | changes)

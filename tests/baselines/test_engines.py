@@ -55,8 +55,9 @@ def test_the_engine_takes_adams_step_on_the_losss_gradient(tiny):
         engine.step(batch(config, step))
     found = engine.state()
     for i, part in enumerate(found):
+        slack = 2e-5 if i == 0 else 1e-6  # where a gradient is near 0, rounding moves the step by some of its 1e-3
         for expected, (name, value) in zip(state, part.items(), strict=True):
-            np.testing.assert_allclose(value, np.asarray(expected[i]), rtol=2e-4, atol=1e-6, err_msg=name)
+            np.testing.assert_allclose(value, np.asarray(expected[i]), rtol=2e-4, atol=slack, err_msg=name)
 
 
 def test_state_of_another_model_is_refused(tiny):

@@ -108,8 +108,8 @@ def test_weights_that_are_not_finite_are_never_kept(tiny, tmp_path, monkeypatch)
 
     state = engines.TensorFlowEngine.state
 
-    def broken(self):
-        found = state(self)
+    def broken(self, model=0):
+        found = state(self, model)
         found.weights["encoder/mean/bias"][0] = np.nan
         return found
 
