@@ -84,7 +84,7 @@ def main() -> None:
             reported = []
             if rng.random() < 0.75:  # otherwise it may not even have begun
                 reported.append(reports.readline())
-            time.sleep(rng.random() * 0.3)
+            time.sleep(rng.random() * 0.15)
             os.kill(child, signal.SIGKILL)
             killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
             reported += reports.readlines()

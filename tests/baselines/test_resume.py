@@ -25,7 +25,7 @@ CONFIG = RunConfig(
     architecture="fc",
     architecture_parameters={"width": 8},
     latents=4,
-    steps=600,
+    steps=800,
     batch_size=8,
     learning_rate=0.01,
     snapshots=[20, 300],
@@ -63,10 +63,10 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(tmp_path: Path, re
     assert "expected a place that can be written, received OSError: File too large" in full["message"]
     assert full["steps"] == lives[-1]["steps"]
 
-    assert ended == whole == {"status": 0, "steps": [20, 300, 600]}
+    assert ended == whole == {"status": 0, "steps": [20, 300, 800]}
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
     budgets = [json.loads((tmp_path / name / "run.json").read_text())["budget"] for name in ("killed", "whole")]
-    assert budgets[0]["images"] == budgets[1]["images"] == 4800
+    assert budgets[0]["images"] == budgets[1]["images"] == 6400
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e9])
