@@ -186,12 +186,62 @@ def sweep(
 
 
 @app.command()
-def encode(runs: Annotated[list[Path], typer.Argument(help="Run folders.", show_default=False)]) -> None:
-    """Write codes.npz: the codes of the rows that offaxis-board scores."""
+def encode(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.", show_default=False)],
+    dataset: Annotated[
+        str, typer.Option(help="Encode this dataset with the run's encoder. Needs --into FILE.npz.")
+    ] = "",
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            help="A submission's folder to fill, as offaxis-board submit init makes it; with --dataset, a file. "
+            "Default: codes.npz in each run folder.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Write codes of the rows that offaxis-board scores: for a run, for a submission, or of another dataset.
+
+    offaxis-train encode runs/a --dataset sprites2d --into a.npz
+
+    offaxis-train encode runs/a runs/b --into my_submission
+    """
+    from baselines import codes
     from baselines.run import Run
 
-    for folder in runs:
-        console.out.print(str(Run.open(folder).encode_task()), soft_wrap=True, markup=False, highlight=False)
+    opened = [Run.open(folder) for folder in runs]
+    if dataset and (into is None or len(opened) != 1):
+        received = f"{len(opened)} runs{'' if into else ' and no --into'}"
+        raise InvalidInput("--dataset", expected="one run and --into FILE.npz", received=received)
+    if dataset and into:
+        written = [codes.encode_target(opened[0], dataset, into)]
+    else:
+        written = codes.fill(into, opened) if into else [run.encode_task() for run in opened]
+    for path in written:
+        console.out.print(str(path), soft_wrap=True, markup=False, highlight=False)
+
+
+@app.command()
+def activations(
+    run: Folder,
+    into: Annotated[
+        Path | None, typer.Option(help="File, .npz. Default: activations.npz in the run folder.", show_default=False)
+    ] = None,
+    dataset: Annotated[str, typer.Option(help="Of this dataset's images. Default: the run's own.")] = "",
+    images: Annotated[int, typer.Option(min=1, help="How many, of the task's test rows.")] = 1000,
+    step: Annotated[int | None, typer.Option(help="At this snapshot. Default: the last.")] = None,
+) -> None:
+    """Write the activations of every layer, for offaxis-board heatmap, analyse and transfer heatmap."""
+    import benchmark_data
+    from baselines.run import Run
+    from leaderboard import protocol
+
+    if into is not None and into.suffix != ".npz":
+        raise InvalidInput("--into", expected="a file name that ends in .npz", received=into.name)
+    opened = Run.open(run, step=step)
+    target = benchmark_data.load(dataset) if dataset else opened.dataset
+    path = opened.write_activations(protocol.task(target.id).test[:images], into, target)
+    console.out.print(str(path), soft_wrap=True, markup=False, highlight=False)
 
 
 @app.command()

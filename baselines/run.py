@@ -436,16 +436,21 @@ class Run:
         noise = generator(self.config.seed, 0).standard_normal((len(images), self.config.latents), np.float32)
         return self.model.activations(images, noise)
 
-    def encode_rows(self, rows: Sequence[int] | Indices) -> NDArray[np.float32]:
-        """Encode rows of the run's dataset.
+    def encode_rows(self, rows: Sequence[int] | Indices, dataset: Dataset | None = None) -> NDArray[np.float32]:
+        """Encode rows of a dataset.
 
         Args:
             rows: rows, int (n,).
+            dataset: one whose images have the shape of the run's own; the run's own if None.
 
         Returns:
             Posterior means, float32 (n, latents).
+
+        Raises:
+            InvalidInput: rows that do not exist, or images of another shape.
         """
-        return np.concatenate([self.encode(images).mean for _, images in self.dataset.batches(rows, size=ENCODED)])
+        chosen = self._fitting(dataset)
+        return np.concatenate([self.encode(images).mean for _, images in chosen.batches(rows, size=ENCODED)])
 
     def encode_task(self) -> Path:
         """Encode the leaderboard's rows of the run's dataset into ``codes.npz``.
@@ -462,21 +467,28 @@ class Run:
         write_arrays(path, {"indices": indices, "codes": self.encode_rows(indices)})
         return path
 
-    def write_activations(self, rows: Sequence[int] | Indices, path: str | os.PathLike[str] | None = None) -> Path:
-        """Write the activations of every layer for some rows of the dataset.
+    def write_activations(
+        self,
+        rows: Sequence[int] | Indices,
+        path: str | os.PathLike[str] | None = None,
+        dataset: Dataset | None = None,
+    ) -> Path:
+        """Write the activations of every layer for some rows of a dataset.
 
         Args:
             rows: rows, int (n,). The convolutional architecture takes about 0.4 MB per image.
             path: where to; ``activations.npz`` in the run folder if None.
+            dataset: as for `encode_rows`.
 
         Returns:
             The file's path.
 
         Raises:
-            InvalidInput: rows that do not exist, or a file that cannot be written.
+            InvalidInput: rows that do not exist, images of another shape, or a file that cannot be written.
         """
-        indices = self.dataset.rows(rows)
-        found = self.activations(self.dataset.images(indices))
+        chosen = self._fitting(dataset)
+        indices = chosen.rows(rows)
+        found = self.activations(chosen.images(indices))
         path = self.folder / "activations.npz" if path is None else Path(path)
         write_arrays(path, {"layers": np.array(list(found)), "indices": indices, **found})
         return path
@@ -494,6 +506,16 @@ class Run:
                 received=f"step {self.step}",
                 remedy="Resume the run first.",
             )
+
+    def _fitting(self, dataset: Dataset | None) -> Dataset:
+        if dataset is None or dataset.image_shape == self.image_shape:
+            return dataset or self.dataset
+        raise InvalidInput(
+            f"images of {dataset.id}",
+            expected=f"shape {self.image_shape}, as {self.config.dataset} has it",
+            received=f"shape {dataset.image_shape}",
+            remedy="A transfer pair brings both to one format: offaxis-data list.",
+        )
 
     def _checked(self, images: Images) -> Images:
         array = np.asarray(images)
