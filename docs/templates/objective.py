@@ -30,5 +30,5 @@ class OBJECTIVE(Objective):
         return {"kl": Term(self.strength * share, ops.mean(batch.kl))}
 
     # Pairs of images: `views = 2` and `rows`. A change of the posteriors: `aggregate`. A second network with its own
-    # optimiser: `networks`, called through `batch.call`. Further random numbers, or the labels: `draws`. An encoder that
+    # optimiser: `networks`, called through `batch.call`. Further random numbers, or labels: `draws`. An encoder that
     # the reconstruction does not move: `reconstructs = False`. See baselines/objective.py.
