@@ -35,8 +35,11 @@ OF_RUNS = ("traversals.png", "reconstructions.png")
 LARGEST = 16 * 2**20
 """Bytes of a picture that is read."""
 
-QUALITY = 82
+QUALITY = 70
 """Of WebP, where its lossless form is larger."""
+
+WIDEST = 500
+"""Pixels across; wider pictures are made smaller, since a board shows hundreds of them."""
 
 
 def of_dataset(name: str, folder: Path) -> None:
@@ -139,6 +142,7 @@ def _webp(file: Path) -> bytes:
             raise DamagedFile(str(file), expected=f"a file of at most {LARGEST >> 20} MiB", received="another")
         with Image.open(file, formats=["PNG"]) as image:
             pixels = image.convert("RGB")
+            pixels.thumbnail((WIDEST, 100 * WIDEST), Image.Resampling.LANCZOS)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise DamagedFile(str(file), expected="a PNG picture", received=str(error)) from error
     forms = []

@@ -18,14 +18,14 @@ def layers(folder, seed):
 
 def test_pictures_and_layers_of_runs(run_folder, tmp_path):
     folders = [run_folder(seed=seed) for seed in (0, 1)]
-    Image.fromarray(np.zeros((40, 90, 3), np.uint8)).save(folders[1] / "traversals.png")
+    Image.fromarray(np.zeros((400, 900, 3), np.uint8)).save(folders[1] / "traversals.png")
     for seed, folder in enumerate(folders):
         layers(folder, seed)
     (file,) = results.write(tmp_path / "r", evaluate.evaluate(folders))
     written = pictures.of_runs(folders, file)
     assert [path.name for path in written] == ["beta_vae.traversals.webp", "beta_vae.cka.csv"]
     with Image.open(written[0]) as image:
-        assert image.size == (90, 40)
+        assert image.size == (500, 222)
     assert written[1].read_text().splitlines()[0].endswith("input,mean")
     assert pictures.of_runs([run_folder(seed=5)], file) == []
 
