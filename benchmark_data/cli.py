@@ -243,7 +243,7 @@ def write_matrices(datasets: Sequence[Dataset], matrices: Mapping[str, Mapping[s
     write_table(correlations, folder / "correlations.csv")
     pictures = {full_name.replace("/", "_"): sheets.distance_matrices(m) for full_name, m in matrices.items() if m}
     for name in dict.fromkeys(dataset.name for dataset in datasets):
-        configs = {dataset.id: matrices[dataset.id] for dataset in datasets if dataset.name == name}
+        configs = {one.id: matrices[one.id] for one in datasets if one.name == name and matrices[one.id]}
         if len(configs) > 1 and len({tuple(of_one) for of_one in configs.values()}) == 1:
             pictures[name] = sheets.perceived_side_by_side(configs)
     for stem, picture in pictures.items():
