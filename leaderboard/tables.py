@@ -482,10 +482,7 @@ def latex(board: Table) -> str:
             cells = [
                 _rank(row).replace("–", "--").replace(LEVEL, r"$\approx$"),
                 tex(row.result.title),
-                *(
-                    cell(row, column.key, r"{mean} {{\scriptsize [{low}, {high}]}}").replace("–", "--")
-                    for column in board.columns
-                ),
+                *(_tex_cell(row, column.key) for column in board.columns),
                 str(row.seeds),
             ]
             rows.append(" & ".join(cells) + r" \\")
@@ -494,6 +491,8 @@ def latex(board: Table) -> str:
     return rf"""% Needs \usepackage{{booktabs}} and \usepackage[T1]{{fontenc}}
 \begin{{table}}
 \centering
+\footnotesize
+\setlength{{\tabcolsep}}{{2.5pt}}
 \begin{{tabular}}{{rl{"r" * (len(board.columns) + 1)}}}
 \toprule
 {heads} \\
@@ -504,6 +503,15 @@ def latex(board: Table) -> str:
 \caption{{{tex(board.task)}. {tex(board.caption)} {tex(NOTE)}}}
 \end{{table}}
 """
+
+
+def _tex_cell(row: Row, key: str) -> str:
+    """Print a score with its interval in small print and without the zeros before its points."""
+    found = row.cells.get(key)
+    if found is None or found.low is None:
+        return cell(row, key).replace("–", "--")
+    low, high = (number(end).removeprefix("0") for end in (found.low, found.high))
+    return rf"{number(found.mean)}\,{{\tiny {low}--{high}}}"
 
 
 def tex(text: str) -> str:
