@@ -2,10 +2,10 @@
 
 Two sets of 16 layers with the widths of the papers' convolutional model (table 3 of Bonheme and Grzes, 2022: the input
 and 15 layers), random activations, 5,000 samples. Computing a pair by itself costs what its two Gram matrices cost, so
-that the 16 pairs of a layer with its counterpart, timed one by one, stand for all 256: their sum times 16. What
-Procrustes costs depends on both widths, so that one pair of each two widths stands for all of them. ``--all-pairs``
-times every pair. The singular values of a 32,768 x 32,768 product take hours; ``--shrink 8`` divides samples and widths
-by 8, which leaves all proportions what they are.
+that pairs of a layer with its counterpart, one for each width, stand for all 256. What Procrustes costs depends on both
+widths, so that one pair of each two widths stands for all of them. ``--all-pairs`` times every pair. The singular
+values of a 32,768 x 32,768 product take hours; ``--shrink 8`` divides samples and widths by 8, which leaves all
+proportions what they are.
 
     python benchmarks/similarity.py --samples 5000
     python benchmarks/similarity.py --samples 5000 --backend jax
@@ -135,9 +135,11 @@ def timed_pairs(sizes: list[int], *, every: bool, by_shape: bool) -> dict[tuple[
     everything = [(i, j) for i in range(len(sizes)) for j in range(len(sizes))]
     if every:
         return dict.fromkeys(everything, 1)
-    if not by_shape:
-        return {(i, i): len(sizes) for i in range(len(sizes))}
     shapes: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    if not by_shape:  # half the sum over both layers, over all pairs, is the sum over layers times their number
+        for i, size in enumerate(sizes):
+            shapes.setdefault((size,), []).append((i, i))
+        return {pairs[0]: len(pairs) * len(sizes) for pairs in shapes.values()}
     for i, j in everything:
         shapes.setdefault(tuple(sorted((sizes[i], sizes[j]))), []).append((i, j))
     return {pairs[0]: len(pairs) for pairs in shapes.values()}

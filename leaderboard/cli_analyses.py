@@ -679,6 +679,26 @@ def metrics(
             _write(variants, to.with_suffix(".bins.csv"), shown=variants)
 
 
+def small_samples(runs: Iterable[Path]) -> list[str]:
+    """Say of which runs MIG still moves with the number of samples, as it may on small datasets.
+
+    Args:
+        runs: run folders that were scored.
+
+    Returns:
+        A sentence for each, with the curve.
+    """
+    from leaderboard import evaluate, protocol
+
+    sentences = []
+    for folder in runs:
+        run, codes = evaluate.read_run(folder)
+        task = protocol.task(run.dataset)
+        train = slice(0, len(task.train))
+        sentences += [f"{folder}: {doubt}" for doubt in _doubts("mig", codes[train], task.labels()[train])]
+    return sentences
+
+
 def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
     """Say whether a metric's first score still moves with the number of samples."""
     from leaderboard import sensitivity

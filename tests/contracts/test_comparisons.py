@@ -145,6 +145,12 @@ def test_other_samples_are_refused(name):
         COMPARISONS[name](x, y[:-2] if name != "minibatch cka" else y)
 
 
+def test_many_samples_come_in_batches_and_give_what_fewer_do():
+    x, y = (z.astype(np.float32) for z in sample(n=200_000))
+    many = cka.compare_batches((x[i : i + 500], y[i : i + 500]) for i in range(0, len(x), 500))
+    assert many == pytest.approx(cka.compare(x[:2000], y[:2000], debiased=True), abs=0.02)
+
+
 @pytest.mark.parametrize("name", ["cka", "debiased cka", "procrustes"])
 def test_a_transposed_representation_is_named(name):
     x, y = sample()

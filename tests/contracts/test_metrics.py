@@ -297,6 +297,19 @@ def test_a_constant_factor_is_refused_or_dropped(name):
     assert call(name, codes, with_constant, constant_factors="drop") == call(name, codes, factors)
 
 
+@pytest.mark.parametrize("name", ["mig", "sap", "modularity_explicitness", "irs", "unsupervised"])
+def test_many_rows_give_what_fewer_do(name):
+    """200,000 here; benchmarks/many_rows.py runs a million and says what time and memory that takes."""
+    codes, factors = sample(0, n=200_004)
+    score = module(name).modularity if name == "modularity_explicitness" else module(name).score
+    held_out = {"codes_test": codes[:5000], "factors_test": factors[:5000]} if name == "sap" else {}
+    many, fewer = score(codes, factors, **held_out), score(codes[:20_000], factors[:20_000], **held_out)
+    if isinstance(many, float):
+        many, fewer = {name: many}, {name: fewer}
+    tolerance = 0.05 if name == "sap" else 0.02  # its machines' penalty weighs less among more samples
+    assert many == {key: pytest.approx(value, abs=tolerance, rel=0.02) for key, value in fewer.items()}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_factor_with_many_classes(name):
     if name == "modularity_explicitness":
