@@ -1,8 +1,8 @@
 """One model, many models together, and a plain PyTorch loop, on one device: images/s, FLOP/s, memory, hours of a study.
 
-    KERAS_BACKEND=jax python benchmarks/gpu_training.py                           # on a GPU, about five minutes
-    KERAS_BACKEND=jax python benchmarks/gpu_training.py --torch /path/to/python   # where another Python has torch
-    JAX_PLATFORMS=cpu python benchmarks/gpu_training.py --quick                   # to see that it runs
+    python benchmarks/gpu_training.py                           # on a GPU, about five minutes
+    python benchmarks/gpu_training.py --torch /path/to/python   # where another Python has torch
+    JAX_PLATFORMS=cpu python benchmarks/gpu_training.py --quick # to see that it runs
 
 It needs jax, Keras and this package; TensorFlow is never imported. Every contender trains the papers' convolutional
 β-VAE on XYSquares, batch 64, in a process of its own, one after another, so that each has the whole memory. ``one`` and
@@ -25,8 +25,6 @@ import subprocess
 import sys
 import time
 from typing import Any
-
-os.environ.setdefault("KERAS_BACKEND", "jax")
 
 BATCH = 64
 STUDY = 300 * 300_000 * BATCH
@@ -165,6 +163,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="tiny networks and a second for each, to see that it runs")
     parser.add_argument("--contender", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    os.environ.setdefault("KERAS_BACKEND", "jax")
     settings: dict[str, Any] = {}
     if options.quick:
         options.seconds = min(options.seconds, 1.0)

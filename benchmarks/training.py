@@ -6,13 +6,15 @@
 Every contender is a process of its own that holds the papers' convolutional VAE and one batch of 64 images of
 XYSquares, and waits. In each round every contender in turn takes the same number of steps while the others wait, so
 that a noisy machine is noisy for all. What is reported is the median over the rounds, and the median over the rounds of
-the ratio to Offaxis' own figure of the same round. ``offaxis`` gets the same finished batch in every step, as the
-others do; ``offaxis loop`` is fed by ``baselines.train``, which draws and renders a new batch for every step.
+the ratio to the first one's figure of the same round. ``offaxis`` gets the same finished batch in every step, as the
+others do; ``jax`` and ``jax x5``, which ``--only`` must name, are the same on the jax backend, one model and five
+together; ``offaxis loop`` is fed by ``baselines.train``, which draws and renders a new batch for every step.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import statistics
 import subprocess
@@ -23,9 +25,12 @@ from typing import Any
 
 BATCH, LATENTS, RATE, BETA = 64, 10, 1e-4, 4.0
 
+TOGETHER = 5
+"""Models of the contender that trains many in one program, on the jax backend."""
 
-def offaxis() -> Callable[[int], None]:
-    """The step of baselines.train on a batch that is there already."""
+
+def offaxis(models: int = 1) -> Callable[[int], None]:
+    """The step of baselines.train on a batch that is there already; models together take that part of the steps."""
     import numpy as np
 
     import benchmark_data
@@ -33,14 +38,18 @@ def offaxis() -> Callable[[int], None]:
     from baselines.model import Model
     from baselines.train import draw_batch
 
-    config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", batch_size=BATCH)
-    data = benchmark_data.load(config.dataset)
-    engine = engines.start(Model(config, data.image_shape))
-    batch = draw_batch(config, config.build_objective(), data, np.arange(len(data)), 1)
+    configs = [
+        RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", batch_size=BATCH, seed=seed)
+        for seed in range(models)
+    ]
+    data = benchmark_data.load(configs[0].dataset)
+    engine = engines.start(*(Model(config, data.image_shape) for config in configs))
+    rows = np.arange(len(data))
+    batches = [draw_batch(config, config.build_objective(), data, rows, 1) for config in configs]
 
     def steps(n: int) -> None:
-        for _ in range(n):
-            history = engine.step(batch)
+        for _ in range(max(1, n // models)):
+            history = engine.step(*batches)
         np.asarray(history["loss"])
 
     return steps
@@ -206,6 +215,8 @@ CONTENDERS = {
     "keras fit": keras_fit,
     "pytorch": torch_step,
     "disent": disent_step,
+    "jax": offaxis,
+    f"jax x{TOGETHER}": functools.partial(offaxis, TOGETHER),
 }
 
 
@@ -224,9 +235,11 @@ def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--torch", metavar="PYTHON", help="a Python with torch, and disent if it is to be measured")
-    parser.add_argument("--only", nargs="*", default=list(CONTENDERS), choices=list(CONTENDERS))
+    parser.add_argument("--only", nargs="*", default=list(CONTENDERS)[:5], choices=list(CONTENDERS))
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--steps", type=int, default=20, help="steps per round and contender")
+    parser.add_argument(
+        "--steps", type=int, default=20, help=f"steps per round and contender, a multiple of {TOGETHER}"
+    )
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads that each contender may use")
     parser.add_argument("--serve", metavar="NAME", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -235,6 +248,7 @@ def main() -> None:
         return
     threads = {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"}
     environment = {**os.environ, **dict.fromkeys(threads, str(options.threads))}
+    alone = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"} if options.threads == 1 else {}
     running = {}
     for name in options.only:
         python = options.torch if name in ("pytorch", "disent") else sys.executable
@@ -245,7 +259,7 @@ def main() -> None:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=environment,
+            env=environment | ({"KERAS_BACKEND": "jax", **alone} if name.startswith("jax") else {}),
         )
         if process.stdout is None or process.stdout.readline().strip() != "ready":
             print(f"{name}: left out, it did not start")
@@ -264,13 +278,13 @@ def main() -> None:
             work[name].append(BATCH * options.steps / processor)
     for process in running.values():
         process.communicate()
-    load = os.getloadavg()[0]
+    load, first = os.getloadavg()[0], next(iter(running))
     print(f"{os.cpu_count()} cores, {options.threads} threads each, load {load:.1f}", end="; ")
     print(f"batch {BATCH}, {options.rounds} rounds of {options.steps} steps")
-    print(f"{'':14}{'images/s':>10}{'range':>16}{'offaxis is':>14}{'images/CPU s':>14}{'offaxis is':>14}")
+    print(f"{'':14}{'images/s':>10}{'range':>16}{f'{first} is':>14}{'images/CPU s':>14}{f'{first} is':>14}")
     for name in running:
         wall, processor = (
-            statistics.median(ours / theirs for ours, theirs in zip(rate["offaxis"], rate[name], strict=True))
+            statistics.median(ours / theirs for ours, theirs in zip(rate[first], rate[name], strict=True))
             for rate in (rates, work)
         )
         span = f"{min(rates[name]):.0f} to {max(rates[name]):.0f}"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from baselines import RunConfig, train_together
 from baselines import objective as objectives
-from baselines import train_together
 from baselines.train import groups
 from benchmark_data import InvalidInput
 
@@ -86,6 +86,33 @@ def test_convolutions_are_those_of_keras(found):
     assert len(found["layers"]) == 6
     for name, differences in found["layers"].items():
         assert max(differences) < 1e-5, name
+
+
+def test_the_benchmark_for_a_gpu_runs_without_one():
+    script = Path(__file__).parents[2] / "benchmarks" / "gpu_training.py"
+    command = [sys.executable, script, "--quick", "--seconds", "0.1", "--models", "2", "--torch", sys.executable]
+    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (row,) = [line.split() for line in done.stdout.splitlines() if line.startswith("2 together")]
+    rate, per_model = (float(field.replace(",", "")) for field in row[2:4])
+    assert rate > 0
+    assert per_model == pytest.approx(rate / 2, rel=0.1, abs=1)
+    assert "--quick: tiny networks" in done.stdout
+
+
+def test_operations_of_the_papers_network_counted_by_hand():
+    sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+    from gpu_training import flop
+
+    from baselines.model import Model
+
+    sys.path.pop(0)
+    model = Model(RunConfig(dataset="xysquares/spacing_8", objective="beta_vae"), (64, 64, 3))
+    halves = 16 * (32**2 * 3 * 32 + 16**2 * 32 * 32 + 8**2 * 32 * 64 + 4**2 * 64 * 64)  # the decoder's mirror these
+    dense = 2 * 1024 * 256 + 3 * 256 * 10
+    first = 16 * 32**2 * 3 * 32
+    assert flop(model) == 2 * (3 * (2 * halves + dense) - first)
 
 
 def test_on_tensorflow_they_are_trained_one_after_another(tiny, trained, tmp_path):
