@@ -74,24 +74,14 @@ def test_the_pytorch_example_makes_a_valid_submission(toys, only_mig, torch, tmp
 
 @pytest.mark.parametrize("page", ["submitting.md", "publishing.md"])
 def test_every_command_on_the_pages_exists(page):
+    from baselines import cli as training
     from leaderboard import cli
 
     text = (DOCS / page).read_text("utf-8")
-    known = {command.name or command.callback.__name__ for command in cli.app.registered_commands}
-    known |= {group.name for group in cli.app.registered_groups}
-    named = set(re.findall(r"offaxis-board ([\w-]+)", text))
-    assert named
-    assert named <= known
-
-
-def test_the_python_on_the_publishing_page_names_what_exists():
-    from baselines import pictures
-    from baselines.run import Run
-
-    text = (DOCS / "publishing.md").read_text("utf-8")
-    for example in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        compile(example, "publishing.md", "exec")
-    for method in set(re.findall(r"\brun\.(\w+)", text)) - {"dataset"}:
-        assert hasattr(Run, method), method
-    for function in re.findall(r"pictures\.(\w+)\(", text):
-        assert hasattr(pictures, function), function
+    for program, app in (("offaxis-board", cli.app), ("offaxis-train", training.app)):
+        known = {command.name or command.callback.__name__ for command in app.registered_commands}
+        known |= {group.name for group in app.registered_groups}
+        named = set(re.findall(rf"^(?:\w+=\S+ )?{program} ([\w-]+)", text, re.MULTILINE))
+        named |= set(re.findall(rf"`{program} ([\w-]+)", text))
+        assert named
+        assert named <= known, named - known
