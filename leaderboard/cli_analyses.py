@@ -658,7 +658,7 @@ def metrics(
                 around = sensitivity.intervals(name, *sample, resamples=max(2, intervals), **options)
                 scored = scored.assign(low=around["low"].to_numpy(), high=around["high"].to_numpy())
             tables.append(scored.assign(metric=name))
-            if check:
+            if check and name != "downstream":  # which is a curve over sample sizes by itself
                 progress.update(work, description=f"sample size of {name}")
                 doubts += _doubts(name, *sample, whole=scores, **options)
             progress.advance(work)

@@ -199,7 +199,8 @@ def intervals(
         **arguments: passed on to the metric.
 
     Returns:
-        One row per score: ``value``, ``low``, ``high``.
+        One row per score: ``value``, ``low``, ``high``. No score is below 0, and the bounds are cut there; at 1 too,
+        unless a score exceeds it. Where a score is infinite on a resample, ``high`` is infinite.
 
     Raises:
         UnknownName: there is no such metric.
@@ -225,8 +226,19 @@ def intervals(
             held_out = np.asarray(codes_test)[rows_test], np.asarray(factors_test)[rows_test]
         resampled.append(_metric(metric, *held_out, arguments)(codes[rows], factors[rows]))
     table = pd.DataFrame(resampled)
-    away = (table - table.mean()).quantile([(1 - confidence) / 2, (1 + confidence) / 2])
-    return pd.DataFrame({"value": value, "low": value + away.iloc[0], "high": value + away.iloc[1]})
+    masked = table.replace(np.inf, 0.0)  # what was infinite gets its bounds below
+    away = (masked - masked.mean()).quantile([(1 - confidence) / 2, (1 + confidence) / 2])
+    most = table.max().combine(value, max)
+    low = (value + away.iloc[0]).clip(lower=0.0)
+    high = (value + away.iloc[1]).clip(upper=(most > 1).map({True: np.inf, False: 1.0}))
+    finite = np.isfinite(most)
+    return pd.DataFrame(
+        {
+            "value": value,
+            "low": low.where(finite, value.where(value == np.inf, 0.0)),
+            "high": high.where(finite, np.inf),
+        }
+    )
 
 
 def _resample(n: int, seed: int, index: int) -> NDArray[np.int64]:

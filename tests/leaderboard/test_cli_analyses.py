@@ -262,6 +262,13 @@ def test_metrics_say_how_far_they_can_be_trusted(board, tmp_path):
     assert "look twice: mig" in out
 
 
+def test_runs_on_small_datasets_are_looked_at_twice(toys, run_folder):
+    noisy = run_folder(noise=0.2)
+    (sentence,) = cli_analyses.small_samples([noisy])
+    assert sentence.startswith(f"{noisy}: mig: ")
+    assert "with 40 samples" in sentence
+
+
 def test_udr_ranks_runs_without_labels(board, tmp_path):
     rng = np.random.default_rng(0)
     z = rng.normal(size=(300, 3))

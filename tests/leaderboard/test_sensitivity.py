@@ -101,6 +101,27 @@ def test_intervals_resample_both_parts():
     assert table.equals(sensitivity.intervals("sap", codes, factors, resamples=20, **held_out))
 
 
+def test_bounds_stay_where_scores_can_be():
+    codes, factors = sample(0, 120)
+    table = sensitivity.intervals("mig", factors + 0.1 * codes, factors, resamples=20)
+    assert 0 < table.loc["mig", "low"] <= table.loc["mig", "high"] <= 1
+    independent = np.random.default_rng(0).normal(size=(120, 2))
+    table = sensitivity.intervals("unsupervised", independent, factors, resamples=20)
+    assert (table["low"] >= 0).all()
+    assert (table["low"] <= table["value"]).all()
+    copied = np.hstack([codes, codes])
+    row = sensitivity.intervals("unsupervised", copied, factors, resamples=3).loc["gaussian_total_correlation"]
+    assert row.tolist() == [np.inf, np.inf, np.inf]
+
+
+def test_where_only_resamples_are_infinite_the_interval_has_no_upper_bound():
+    codes = np.random.default_rng(0).normal(size=(8, 5))
+    factors = np.arange(8)[:, None] % 2
+    row = sensitivity.intervals("unsupervised", codes, factors, resamples=20).loc["gaussian_total_correlation"]
+    assert np.isfinite(row["value"])
+    assert (row["low"], row["high"]) == (0.0, np.inf)
+
+
 def test_what_an_interval_cannot_be_made_of():
     codes, factors = sample(0, 100)
     with pytest.raises(
