@@ -312,14 +312,15 @@ def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]
         published: results that are on the board.
 
     Returns:
-        One sentence for each score above that of the ground-truth factors or below that of the random encoder, each
-        claim that is off by more than ``results.DRIFT``, and each mark.
+        One sentence for each score of a table above that of the ground-truth factors or below that of the random
+        encoder, each claim that is off by more than ``results.DRIFT``, and each mark.
     """
     sentences = []
     there = {(result.task, result.method): result for result in published}
     for result in scored:
         for tier, summaries in result.summary.items():
-            for key, found in summaries.items():
+            for key in [key for key in protocol.COLUMNS if key in summaries]:
+                found = summaries[key]
                 for reference, sign, word in (("ground_truth", 1, "above"), ("random_encoder", -1, "below")):
                     other = there.get((result.task, reference))
                     level = other.summary.get(tier, {}).get(key) if other else None
