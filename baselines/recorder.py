@@ -122,11 +122,12 @@ class Recorder:
             seconds: seconds of training so far.
 
         Raises:
-            Diverged: a weight is not finite.
+            Diverged: a weight, or a moment of Adam, which would keep its weight where it is, is not finite.
             InvalidInput: the folder cannot be written, or the disk is full.
         """
-        if not all(np.isfinite(a).all() for a in state.weights.values()):
-            raise self._diverged("a weight that is not finite")
+        for name, part in zip(("weight", "moment", "moment"), state, strict=True):
+            if not all(np.isfinite(array).all() for array in part.values()):
+                raise self._diverged(f"a {name} that is not finite")
         write_record(  # before the snapshot, so that a run with its last snapshot always has its record
             self.folder,
             method=self.config.objective,

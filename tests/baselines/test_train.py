@@ -103,18 +103,19 @@ def test_a_loss_that_explodes_stops_the_run_and_leaves_the_last_good_snapshot(ti
     assert all(np.isfinite(row["loss"]) for row in run.history)
 
 
-def test_weights_that_are_not_finite_are_never_kept(tiny, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("part", "name"), [("weights", "weight"), ("second", "moment")])
+def test_a_state_that_is_not_finite_is_never_kept(tiny, tmp_path, monkeypatch, part, name):
     from baselines import engines
 
     state = engines.TensorFlowEngine.state
 
     def broken(self, model=0):
         found = state(self, model)
-        found.weights["encoder/mean/bias"][0] = np.nan
+        getattr(found, part)["encoder/mean/bias"][0] = np.inf
         return found
 
     monkeypatch.setattr(engines.TensorFlowEngine, "state", broken)
-    with pytest.raises(Diverged, match=r"received a weight that is not finite. The last good snapshot is none"):
+    with pytest.raises(Diverged, match=rf"received a {name} that is not finite. The last good snapshot is none"):
         train(tiny(snapshots=[]), tmp_path / "run")
     with pytest.raises(DamagedFile, match="expected a run with a snapshot, received none"):
         Run.open(tmp_path / "run")
