@@ -61,6 +61,7 @@ def test_every_example_runs(photos, capsys):
     assert sorted(str(path.parent) for path in Path("runs").rglob("run.json")) == [
         "runs/my_photos/beta_vae/seed_0",
         "runs/my_photos/beta_vae/seed_1",
+        *(f"runs/together/beta_{beta}/seed_{seed}" for beta in (1, 16, 4) for seed in (0, 1)),
         "runs/watched",
         "runs/xysquares/spacing_8/factor_vae/seed_1",
     ]
@@ -71,7 +72,7 @@ def test_every_example_runs(photos, capsys):
     np.testing.assert_array_equal(grey, np.repeat(50 * np.arange(5)[:, None], 3, axis=1))
     run = Run.open("runs/my_photos/beta_vae/seed_0")
     assert run.encode(names["mine"].images([0])).mean.shape == (1, 10)
-    assert len(BLOCKS) == 5
+    assert len(BLOCKS) == 6
 
 
 def test_the_examples_of_ones_own_images_are_short():
