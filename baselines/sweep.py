@@ -7,8 +7,8 @@ is skipped, what was stopped goes on exactly, and ``index.csv`` follows from the
     <dataset>/<objective>/seed_<seed>_<digest>  the run folders
     failed/<digest>.json                        why a run failed; it is tried again, unless it diverged
 
-Runs are trained in worker processes of this machine, or as tasks of a Ray cluster. Neither shares anything but the
-folder. A worker that dies is replaced and its run goes on from its last snapshot.
+Runs are trained in worker processes of this machine, or as tasks of a Ray cluster, one by one or many together in one
+program. Workers share nothing but the folder. One that dies is replaced and its runs go on from their last snapshots.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import filelock
 import joblib
@@ -36,7 +36,7 @@ import benchmark_data
 from baselines import worker
 from baselines.config import RunConfig
 from baselines.run import Snapshots
-from baselines.train import columns
+from baselines.train import columns, groups
 from benchmark_data import console, discovery, encoding, files
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 
@@ -243,6 +243,7 @@ def run(
     *,
     jobs: int | None = None,
     threads: int | None = None,
+    together: int = 1,
     ray: str | None = None,
     encode: bool = True,
     progress: rich.progress.Progress | None = None,
@@ -254,6 +255,8 @@ def run(
         into: the folder; made if it is not there. It may hold runs of other calls.
         jobs: worker processes on this machine; one per core if None. On a GPU give 1.
         threads: of each worker; the cores shared out if None. On Ray one for each task, which is what Ray counts.
+            TensorFlow's last bits depend on their number, and on nothing else here.
+        together: how many runs a worker trains in one program, on the jax backend; see `baselines.train_together`.
         ray: the address of a Ray cluster to train on, ``"local"``, or None; see `benchmark_data.encoding.on_ray`. The
             nodes must see the folder under the same path.
         encode: write the codes that the leaderboard scores, too.
@@ -264,12 +267,12 @@ def run(
 
     Raises:
         InvalidInput: the folder cannot be written or another call is at work in it, two runs are the same, a number of
-            jobs or threads below 1, or no cluster answers at the address.
+            jobs, threads or runs below 1, or no cluster answers at the address.
         UnknownName: there is no such dataset.
         MissingExtra: Ray is not installed.
     """
     into = Path(into).absolute()
-    for name, value in (("jobs", jobs), ("threads", threads)):
+    for name, value in (("jobs", jobs), ("threads", threads), ("together", together)):
         if value is not None and value < 1:
             raise InvalidInput(name, expected="at least 1", received=str(value))
     if (most := collections.Counter(map(place, configs)).most_common(1)) and most[0][1] > 1:
@@ -283,7 +286,10 @@ def run(
         board = _Board(configs, into, encode, progress)
         board.write()
         todo = [config for config in configs if not board.settled(config)]
-        tasks = [(config.as_json(), str(into), place(config), config.digest, encode) for config in todo]
+        tasks: list[Task] = [
+            ([(config.as_json(), place(config), config.digest) for config in part], str(into), encode)
+            for part in _parts(todo, together)
+        ]
         stack.enter_context(encoding.on_ray(ray))
         stack.enter_context(board)
         if ray is None:
@@ -420,8 +426,15 @@ class _Board:
         self._progress.update(bar, completed=now.step, rate=f"{rate:,.0f} img/s", loss=loss)
 
 
-Task = tuple[dict[str, Any], str, str, str, bool]
+Task: TypeAlias = tuple[list[worker.Run], str, bool]
 """What `worker.work` takes, but for the threads."""
+
+
+def _parts(configs: Sequence[RunConfig], together: int) -> Iterator[list[RunConfig]]:
+    """Divide runs among workers: so many that can be trained in one program, or one by one."""
+    for positions in groups(configs) if together > 1 else [[i] for i in range(len(configs))]:
+        for i in range(0, len(positions), together):
+            yield [configs[position] for position in positions[i : i + together]]
 
 
 def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None) -> None:
@@ -452,8 +465,9 @@ def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None) -> None:
                 if stopping.is_set():
                     return
             else:
-                _, into, _, digest, _ = task
-                worker.record_failure(Path(into), digest, f"its worker died {ATTEMPTS} times, last with {status}")
+                runs, into, _ = task
+                for _, _, digest in runs:
+                    worker.record_failure(Path(into), digest, f"its worker died {ATTEMPTS} times, last with {status}")
 
     try:
         with concurrent.futures.ThreadPoolExecutor(jobs, thread_name_prefix="sweep") as pool:

@@ -1,4 +1,4 @@
-"""What trains one run of a sweep: a task of Ray, or a process that takes tasks from its standard input.
+"""What trains runs of a sweep: a task of Ray, or a process that takes tasks from its standard input.
 
 ``python -m baselines.worker`` reads a line for each task, a JSON list of `work`'s arguments, and answers each with a
 line once it is over. It ends with its standard input, so that none outlives the sweep.
@@ -12,9 +12,9 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import rich.console
 import rich.progress
@@ -22,33 +22,49 @@ import rich.progress
 from benchmark_data import files
 from benchmark_data.errors import OffaxisError
 
+Run: TypeAlias = tuple[Mapping[str, Any], str, str]
+"""A run of a sweep: its config as JSON's types, its folder within the sweep's, and the config's digest."""
 
-def work(config: Mapping[str, Any], into: str, place: str, digest: str, encode: bool, threads: int) -> None:
-    """Train a run, or go on with it. What goes wrong is recorded, not raised: the sweep's other runs go on.
+
+def work(runs: Sequence[Run], into: str, encode: bool, threads: int) -> None:
+    """Train runs together, or go on with them. What goes wrong is recorded, not raised: the sweep's other runs go on.
 
     Args:
-        config: the run's config, as JSON's types.
+        runs: one, or several that go together. If training them together fails, they are trained one by one.
         into: the sweep's folder.
-        place: the run's folder within it.
-        digest: of the config.
-        encode: write its codes, too.
+        encode: write their codes, too.
         threads: to compute with, where this process has not begun to.
     """
     for name, value in thread_limits(threads).items():
         os.environ.setdefault(name, value)
     from baselines.config import RunConfig
-    from baselines.train import Diverged, train
+    from baselines.train import Diverged, train_together
 
-    failure(Path(into), digest).unlink(missing_ok=True)
     quiet = rich.progress.Progress(console=rich.console.Console(quiet=True), disable=True)
+    configs = [RunConfig.from_json(dict(config)) for config, _, _ in runs]
+    for _, _, digest in runs:
+        failure(Path(into), digest).unlink(missing_ok=True)
     try:
-        run = train(RunConfig.from_json(dict(config)), Path(into) / place, progress=quiet)
-        if encode and not (run.folder / "codes.npz").exists():
-            run.encode_task()
-    except OffaxisError as error:
-        record_failure(Path(into), digest, str(error), diverged=isinstance(error, Diverged))
-    except Exception as error:  # a backend's own, such as memory that ran out
-        record_failure(Path(into), digest, f"{type(error).__name__}: {error}"[:2_000])
+        outcomes = train_together(configs, [Path(into) / place for _, place, _ in runs], progress=quiet)
+    except Exception as error:
+        for run in runs if len(runs) > 1 else ():  # one of them is to blame, or the memory is too small
+            work([run], into, encode, threads)
+        if len(runs) == 1:
+            record_failure(Path(into), runs[0][2], _told(error))
+        return
+    for (_, _, digest), outcome in zip(runs, outcomes, strict=True):
+        if isinstance(outcome, Diverged):
+            record_failure(Path(into), digest, str(outcome), diverged=True)
+        elif encode and not (outcome.folder / "codes.npz").exists():
+            try:
+                outcome.encode_task()
+            except Exception as error:
+                record_failure(Path(into), digest, _told(error))
+
+
+def _told(error: Exception) -> str:
+    """Give the message of an error of ours, or of a backend's own, such as memory that ran out."""
+    return str(error) if isinstance(error, OffaxisError) else f"{type(error).__name__}: {error}"[:2_000]
 
 
 def failure(into: Path, digest: str) -> Path:

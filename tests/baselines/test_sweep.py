@@ -13,12 +13,13 @@ import threading
 import time
 
 import filelock
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import benchmark_data
 from baselines import RunConfig, cli, sweep, train, worker
-from baselines.run import Snapshots
+from baselines.run import Snapshots, read_arrays
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, discovery
 
 every = pytest.mark.parametrize("name", sweep.names())
@@ -147,9 +148,10 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
         assert (tmp_path / row["run"] / "config.json").exists()
     assert float(found[1]["loss"]) > 0
     assert float(found[2]["seconds"]) > 0
-    for config in runs[:2]:
-        whole = train(config, tmp_path / "whole" / str(config.seed))
-        assert weights(tmp_path / sweep.place(config), config) == weights(whole.folder, config)
+    monkeypatch.setattr(sweep, "_start", start)
+    whole = sweep.run(runs[:2], tmp_path / "whole", jobs=1, threads=1, encode=False)
+    for config, state in zip(runs, whole, strict=False):
+        assert weights(tmp_path / state.run, config) == weights(tmp_path / "whole" / state.run, config)
 
     # Once more: nothing is trained, not even what would diverge again, and rows of other runs stay.
     monkeypatch.setattr(sweep, "_start", lambda threads: pytest.fail("there is nothing to do"))
@@ -171,10 +173,11 @@ def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypat
     assert len(started) == 2 * sweep.ATTEMPTS
     # It is tried again, and what was wrong is forgotten once it is done.
     monkeypatch.setattr(sweep, "_train_here", lambda tasks, *_: [worker.work(*task, 1) for task in tasks])
-    states = sweep.run([tiny(seed=1), tiny(seed=2)], tmp_path)
-    assert [(state.state, state.error, state.step) for state in states] == [("done", "", 6)] * 2
-    assert (tmp_path / states[0].run / "codes.npz").exists()
-    assert not any((tmp_path / "failed").iterdir())
+    (state,) = sweep.run([tiny(seed=1)], tmp_path)
+    assert (state.state, state.error, state.step) == ("done", "", 6)
+    assert (tmp_path / state.run / "codes.npz").exists()
+    assert [path.stem for path in (tmp_path / "failed").iterdir()] == [tiny(seed=2).digest]
+    assert {seed: row["state"] for seed, row in index(tmp_path).items()} == {1: "done", 2: "failed"}
 
 
 def test_a_worker_ends_with_whoever_started_it():
@@ -185,14 +188,43 @@ def test_a_worker_ends_with_whoever_started_it():
 
 
 def test_what_is_no_error_of_ours_is_recorded_too(tiny, tmp_path, monkeypatch):
-    def broken(*_, **__):
-        raise MemoryError("no more")
+    def broken(configs, folders, **options):
+        if len(configs) > 1 or configs[0].seed == 1:
+            raise MemoryError("no more")
+        return real(configs, folders, **options)
 
-    monkeypatch.setattr(sys.modules["baselines.train"], "train", broken)
-    config = tiny()
-    worker.work(config.as_json(), str(tmp_path), sweep.place(config), config.digest, True, 1)
-    state = sweep.look(config, tmp_path)
-    assert (state.state, state.error) == ("failed", "MemoryError: no more")
+    real = sys.modules["baselines.train"].train_together
+    monkeypatch.setattr(sys.modules["baselines.train"], "train_together", broken)
+    configs = [tiny(seed=1), tiny(seed=2)]
+    task = [(config.as_json(), sweep.place(config), config.digest) for config in configs]
+    worker.work(task, str(tmp_path), False, 1)
+    states = [sweep.look(config, tmp_path, encode=False) for config in configs]
+    assert [(state.state, state.error) for state in states] == [("failed", "MemoryError: no more"), ("done", "")]
+
+
+def test_runs_trained_together_on_jax(tiny, tmp_path, monkeypatch):
+    """Within rounding what TensorFlow makes of each alone."""
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    configs = [tiny(seed=seed, hyperparameters={"beta": 1.0 + seed}) for seed in (1, 2, 3)]
+    states = sweep.run(configs, tmp_path / "jax", jobs=1, together=2, encode=False)
+    assert [state.state for state in states] == ["done"] * 3
+    for config, state in zip(configs, states, strict=True):
+        record = json.loads((tmp_path / "jax" / state.run / "run.json").read_text())
+        assert "jax" in record["versions"]
+        alone = train(config, tmp_path / "alone" / str(config.seed))
+        found, expected = (
+            read_arrays(Snapshots(folder).path(6) / "weights.npz")
+            for folder in (tmp_path / "jax" / state.run, alone.folder)
+        )
+        for name, array in expected.items():
+            np.testing.assert_allclose(found[name], array, atol=1e-4)
+
+
+def test_runs_are_divided_into_programs(tiny):
+    configs = [tiny(seed=seed, latents=latents) for latents in (2, 3) for seed in range(3)]
+    parts = [[(c.latents, c.seed) for c in part] for part in sweep._parts(configs, 2)]
+    assert parts == [[(2, 0), (2, 1)], [(2, 2)], [(3, 0), (3, 1)], [(3, 2)]]
+    assert [len(part) for part in sweep._parts(configs, 1)] == [1] * 6
 
 
 def test_what_cannot_be_run(tiny, tmp_path):
