@@ -79,7 +79,8 @@ def _nuclear_norm(a: NDArray[np.float64]) -> float:
     """Sum the singular values of a matrix.
 
     Those of a large matrix come from the eigenvalues of its product with its transpose, several times faster. Squaring
-    loses the values below 1e-8 of the largest, whose sum is below 1e-8 of it times their number.
+    loses the smallest values in rounding. That matters most where nearly all of them are 0, in matrices of rank one:
+    there the sum was too large by 8e-7 of itself at 600 rows, 2e-6 at 2,048, about as the root of their number.
     """
     if min(a.shape) <= _SMALL:
         return float(np.linalg.svd(a, compute_uv=False).sum())

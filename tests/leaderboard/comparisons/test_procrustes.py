@@ -26,6 +26,16 @@ def test_procrustes_equals_the_formula(n, p, q, dtype):
     assert procrustes.compare(x, y) == pytest.approx(direct(x, y), abs=1e-6)
 
 
+def test_layers_of_low_rank_stay_exact():
+    """Nearly all singular values are 0, which is where squaring them loses most."""
+    rng = np.random.default_rng(0)
+    hidden = rng.normal(size=(700, 1))
+    x = (hidden @ rng.normal(size=(1, 600))).astype(np.float32)
+    y = ((hidden + 0.5 * rng.normal(size=(700, 1))) @ rng.normal(size=(1, 600))).astype(np.float32)
+    assert min(x.shape[1], y.shape[1]) > procrustes._SMALL
+    assert procrustes.compare(x, y) == pytest.approx(direct(x, y), abs=5e-6)
+
+
 def test_procrustes_is_the_best_rotation():
     """The distance left after the best of many rotations is no smaller than the one that the similarity stands for."""
     rng = np.random.default_rng(1)
