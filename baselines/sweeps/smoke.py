@@ -1,8 +1,8 @@
-"""Eight runs of a few seconds: to see that a machine, or a cluster, trains.
+"""Eight small runs of 200 steps: to see that a machine, or a cluster, trains.
 
     offaxis-train sweep smoke
 
-Expected: eight runs, all finished, after about a minute on two cores. Their scores mean nothing.
+Expected: eight runs, all done, in a minute or two on two cores. Their scores mean nothing.
 """
 
 from __future__ import annotations
