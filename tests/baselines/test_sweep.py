@@ -202,10 +202,12 @@ def test_what_is_no_error_of_ours_is_recorded_too(tiny, tmp_path, monkeypatch):
     assert [(state.state, state.error) for state in states] == [("failed", "MemoryError: no more"), ("done", "")]
 
 
-def test_runs_trained_together_on_jax(tiny, tmp_path, monkeypatch):
-    """Within rounding what TensorFlow makes of each alone."""
+def test_runs_trained_together_on_jax(tiny, trained, tmp_path, monkeypatch):
+    """Within rounding what TensorFlow makes of each alone; frozen layers stay to the last bit."""
     monkeypatch.setenv("KERAS_BACKEND", "jax")
-    configs = [tiny(seed=seed, hyperparameters={"beta": 1.0 + seed}) for seed in (1, 2, 3)]
+    shared = {"start_from": str(trained.folder), "frozen": ["encoder_2"], "reset": ["mean"]}
+    configs = [tiny(seed=seed, hyperparameters={"beta": 1.0 + seed}, **shared) for seed in (1, 2, 3)]
+    source = read_arrays(Snapshots(trained.folder).path(6) / "weights.npz")
     states = sweep.run(configs, tmp_path / "jax", jobs=1, together=2, encode=False)
     assert [state.state for state in states] == ["done"] * 3
     for config, state in zip(configs, states, strict=True):
@@ -218,6 +220,7 @@ def test_runs_trained_together_on_jax(tiny, tmp_path, monkeypatch):
         )
         for name, array in expected.items():
             np.testing.assert_allclose(found[name], array, atol=1e-4)
+            assert (found[name] == source[name]).all() == ("encoder_2" in name), name
 
 
 def test_runs_are_divided_into_programs(tiny):
