@@ -51,7 +51,7 @@ def bernoulli(images: Tensor, logits: Tensor) -> Tensor:
     Returns:
         Nats, shape (n,).
     """
-    return _sum(ops.relu(logits) - logits * images + ops.log1p(ops.exp(-ops.abs(logits))))
+    return _sum(ops.softplus(logits) - logits * images)
 
 
 def mse(images: Tensor, output: Tensor) -> Tensor:

@@ -112,7 +112,8 @@ def train_together(
     own last step, so that a program that was killed goes on, and runs that were trained alone may go on together. On a
     CPU its weights are those of `train` within rounding: a few 1e-6 after the first steps (a product of many matrices
     sums in another order than a product of one), growing as any rounding does in training. Runs that are finished
-    or have diverged keep their place in the program and change nothing for the others.
+    or have diverged keep their place in the program and change nothing for the others. A run's record counts its share
+    of the program's seconds.
 
     On TensorFlow the runs are trained one after another, with the results of `train`.
 
