@@ -1,0 +1,117 @@
+"""``offaxis-study``: the papers' figures and tables, from one command each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import rich.table
+import typer
+
+from benchmark_data import console, files
+from benchmark_data.errors import OffaxisError
+
+app = console.command_line(
+    "Make the figures and tables of the four papers, and see whether their claims hold.\n\n"
+    "A first one, a few seconds: offaxis-study run 2202.13341/fig8"
+)
+
+Tier = Annotated[str, typer.Option(help="smoke: rendered data and small models. study: the papers' own.")]
+Into = Annotated[Path | None, typer.Option(help="Where entries go. Default: studies/TIER.", show_default=False)]
+RunsRoot = Annotated[Path, typer.Option("--runs", help="Where training runs go, shared by all entries.")]
+_RUNS = Path("runs/studies")
+
+
+@app.command("list")
+def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS) -> None:
+    """List every figure and table: what it needs, how long it takes at either tier, and how far it is."""
+    from baselines import study
+
+    known, titles = study.entries(), study.titles()
+    columns = ("id", "what it shows", "datasets", "runs", *(f"hours, {each}" for each in study.TIERS), "state")
+    table = rich.table.Table(*columns, box=None, pad_edge=False)
+    table.columns[0].no_wrap = True
+    for id_, title in titles.items():
+        if id_ not in known:
+            table.add_row(id_, title, "", "", "", "", "not yet", style="dim")
+            continue
+        plan = known[id_].plan(tier)
+        where = study.state(known[id_], tier, into or Path("studies") / tier, runs)
+        datasets = ", ".join(dict.fromkeys(name.partition("/")[0] for name in plan.all_datasets))
+        spent = (f"{study.hours([known[id_].plan(each)]):,.2f}" for each in study.TIERS)
+        table.add_row(id_, title, datasets, str(len(plan.runs)), *spent, where)
+    console.out.print(table, highlight=False)
+    for each in study.TIERS:
+        plans = [entry.plan(each) for entry in known.values()]
+        count = len({run.digest for plan in plans for run in plan.runs})
+        device = "on 2 cores" if each == "smoke" else "of an A100, at the rate that arXiv 2205.08399 states"
+        console.out.print(
+            f"All that can be run, tier {each}: {count} runs, {study.hours(plans):,.1f} hours {device}.",
+            soft_wrap=True,
+            highlight=False,
+        )
+    console.out.print(f"{len(known)} of {len(titles)} figures and tables can be run.", highlight=False)
+
+
+@app.command()
+def run(
+    ids: Annotated[
+        list[str],
+        typer.Argument(metavar="ID...", help="Such as 2205.08399/fig3, or 2205.08399, or all.", show_default=False),
+    ],
+    tier: Tier = "smoke",
+    into: Into = None,
+    runs: RunsRoot = _RUNS,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Train on this Ray cluster; local starts one here.")
+    ] = None,
+) -> None:
+    """Train or reuse the runs, compute, draw and judge. What is finished is left alone; what was stopped goes on.
+
+    Exit status 1 if one of several could not be made. That a claim does not hold is no error.
+    """
+    from baselines import study
+
+    chosen = study.find(ids)
+    folder = into or Path("studies") / tier
+    failed = False
+    for entry in chosen:
+        try:
+            record = study.run(entry, tier, folder, runs, jobs=jobs, ray=ray)
+        except OffaxisError as error:
+            if len(chosen) == 1:
+                raise
+            failed = True
+            console.err.print(f"error: {entry.id}: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            continue
+        console.out.print(str(folder / entry.id), soft_wrap=True, markup=False, highlight=False)
+        console.out.print(study.line(record), soft_wrap=True, markup=False, highlight=False)
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="The folder of all entries.")] = Path("docs/reproduction"),
+    into: Annotated[
+        Path | None, typer.Option(help="The page. Default: the folder's name with .md, beside it.", show_default=False)
+    ] = None,
+) -> None:
+    """Write the page of all figures and tables from the entries' folders."""
+    from baselines import study
+
+    page = into or folder.with_suffix(".md")
+    text = study.report(folder)
+    with files.written_atomically(page) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    console.out.print(str(page), soft_wrap=True, markup=False, highlight=False)
+
+
+def main() -> None:
+    """Run the command."""
+    console.run(app)
+
+
+if __name__ == "__main__":
+    main()

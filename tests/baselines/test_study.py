@@ -1,0 +1,252 @@
+"""Studies: a figure with training from nothing, what is kept when it stops, what is refused, and the commands."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from baselines import cli_study, study, sweep, worker
+from baselines.studies import _heatmaps
+from baselines.studies._heatmaps import Panel, Side
+from baselines.study import Entry, Found, Plan, Verdict
+from benchmark_data import DamagedFile, InvalidInput, Unavailable, UnknownName
+
+ROOT = Path(__file__).parents[2]
+FIRST, SCORES = "2205.08399/fig3", "2202.13341/fig9"
+
+
+@pytest.fixture(scope="module")
+def configs(tiny):
+    return tuple(
+        tiny(dataset=f"xysquares/spacing_{spacing}", architecture_parameters={"width": 32}) for spacing in (1, 8)
+    )
+
+
+@pytest.fixture(scope="module")
+def heatmaps(configs):
+    """The entry of figure 3 with two runs of six steps."""
+    panels = tuple(Panel(c.dataset, Side((c,), 0.7), Side((c,))) for c in configs)
+    plan = Plan(runs=configs, settings={"panels": panels, "samples": 20})
+    return dataclasses.replace(study.entries()[FIRST], smoke=plan)
+
+
+@pytest.fixture(scope="module")
+def made(heatmaps, tmp_path_factory):
+    """Its results, made once. The first attempt is broken off between the table and the picture."""
+    folder = tmp_path_factory.mktemp("study")
+
+    def broken(found, path):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        study.run(dataclasses.replace(heatmaps, draw=broken), "smoke", folder, folder / "runs", jobs=1)
+    assert (folder / FIRST / "table.csv").exists()
+    assert not (folder / FIRST / "verdict.json").exists()
+    assert study.state(heatmaps, "smoke", folder, folder / "runs") == "ready"
+    trained = stamps(folder)
+    record = study.run(heatmaps, "smoke", folder, folder / "runs", jobs=1)
+    assert stamps(folder) == trained, "finished runs are not trained again"
+    return folder, record
+
+
+def stamps(folder):
+    return {path: path.stat().st_mtime_ns for path in sorted((folder / "runs").rglob("weights.npz"))}
+
+
+def constant(holds=True, **changes):
+    """An entry that trains nothing."""
+    values = {
+        "id": "2205.08399/fig1",
+        "title": "t",
+        "paper": "p",
+        "claim": "C.",
+        "smoke": Plan(settings={"a": 1}),
+        "study": Plan(),
+        "compute": lambda settings, runs, tier: Found(pd.DataFrame({"a": [1.0]})),
+        "draw": lambda found, path: path.write_bytes(b"PNG") and None,
+        "judge": lambda table: Verdict(holds, {"a": float(table["a"].iloc[0])}),
+    }
+    return Entry(**values | changes)
+
+
+def test_a_figure_with_training_from_nothing(made):
+    folder, record = made
+    assert set(record) == {"schema", *study.RECORDED}
+    assert record == json.loads((folder / FIRST / "verdict.json").read_text("utf-8"))
+    assert record["budget"]["runs"] == 2
+    assert record["budget"]["steps"] == [6]
+    table = pd.read_csv(folder / FIRST / "table.csv")
+    assert table["panel"].unique().tolist() == ["xysquares/spacing_1", "xysquares/spacing_8"]
+    same = table[(table.layer_x == "input") & (table.layer_y == "input")]
+    assert same.similarity.tolist() == pytest.approx([1, 1])
+    verdict = _heatmaps.encoder_above_decoder(table)
+    assert record["holds"] == verdict.holds
+    assert record["numbers"] == pytest.approx(verdict.numbers, abs=1e-5)
+    assert (folder / FIRST / "figure.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_what_is_finished_is_left_alone_until_it_changes(made, heatmaps):
+    folder, record = made
+
+    def never(*_):
+        raise AssertionError
+
+    again = dataclasses.replace(heatmaps, compute=never)
+    assert study.run(again, "smoke", folder, folder / "runs") == record
+    assert study.state(again, "smoke", folder, folder / "runs") == "done"
+    changed = dataclasses.replace(again, claim="Another one.")
+    assert study.state(changed, "smoke", folder, folder / "runs") == "ready"
+    with pytest.raises(AssertionError):
+        study.run(changed, "smoke", folder, folder / "runs")
+
+
+def test_another_figure_takes_the_same_runs(made, configs):
+    folder, _ = made
+    trained = stamps(folder)
+    entry = study.entries()[SCORES]
+    entry = dataclasses.replace(entry, smoke=Plan(runs=configs, settings={"runs": configs}, codes=True))
+    assert study.state(entry, "smoke", folder, folder / "runs") == "2 of 2 runs missing"  # their codes
+    study.run(entry, "smoke", folder, folder / "runs", jobs=1)
+    assert stamps(folder) == trained
+    table = pd.read_csv(folder / SCORES / "table.csv")
+    assert table["spacing"].tolist() == [1, 8]
+    assert table[["mig", "dci_disentanglement"]].stack().between(0, 1).all()
+    scores = list((folder / "runs" / "scores").iterdir())
+    assert len(scores) == 2
+
+
+def test_a_run_that_diverges_is_named(tiny, tmp_path):
+    config = tiny()
+    worker.record_failure(tmp_path / "runs", config.digest, "the loss is NaN", diverged=True)
+    with pytest.raises(InvalidInput, match=r"1 of 1 runs: expected all to finish, received xysq.*: the loss is NaN"):
+        study.run(constant(smoke=Plan(runs=(config,))), "smoke", tmp_path, tmp_path / "runs", jobs=1)
+    assert not (tmp_path / "2205.08399").exists()
+
+
+def test_a_dataset_that_is_not_there_is_named_before_anything_is_trained(tmp_path, monkeypatch):
+    monkeypatch.setenv("OFFAXIS_DATA", str(tmp_path / "none"))
+    entry = constant(smoke=Plan(datasets=("cars3d/native",)))
+    with pytest.raises(Unavailable, match=r"Run `offaxis-data prepare cars3d/native`"):
+        study.run(entry, "smoke", tmp_path, tmp_path / "runs")
+
+
+def test_tiers_do_not_share_a_folder(tmp_path):
+    study.run(constant(), "smoke", tmp_path, tmp_path)
+    with pytest.raises(InvalidInput, match=r"expected results of tier study, received smoke\. Choose another folder"):
+        study.run(constant(), "study", tmp_path, tmp_path)
+    with pytest.raises(UnknownName, match=r"tier: expected one of smoke, study, received 'smok'"):
+        study.run(constant(), "smok", tmp_path, tmp_path)
+
+
+def test_inputs_decide(tmp_path):
+    base = study.inputs(constant(), "smoke")
+    assert base == study.inputs(constant(title="another", paper="another"), "smoke")
+    for changed in (
+        constant(claim="D."),
+        constant(smoke=Plan(settings={"a": 2})),
+        constant(smoke=Plan(settings={"a": 1}, datasets=("xysquares/spacing_1",))),
+    ):
+        assert study.inputs(changed, "smoke") != base
+    record = study.run(constant(), "smoke", tmp_path, tmp_path)
+    assert study.run(constant(smoke=Plan(settings={"a": 2})), "smoke", tmp_path, tmp_path)["inputs"] != record["inputs"]
+
+
+def test_a_file_that_was_changed_by_hand_is_noticed(tmp_path):
+    study.run(constant(), "smoke", tmp_path, tmp_path)
+    folder = tmp_path / constant().id
+    (folder / "table.csv").write_text("a\n2.0\n")
+    with pytest.raises(DamagedFile, match=r"table\.csv: expected the file with SHA-256 .* Remove the folder's verdict"):
+        study.run(constant(), "smoke", tmp_path, tmp_path)
+    (folder / "verdict.json").write_text("{}")
+    with pytest.raises(DamagedFile, match=r"verdict\.json: expected a record with id, tier"):
+        study.report(tmp_path)
+
+
+def test_hours_count_a_shared_run_once(tiny):
+    config = tiny(steps=3_600, batch_size=64, snapshots=[])
+    slow = Plan(runs=(config,), seconds=0, training={config.dataset: 1.0})
+    assert study.hours([slow, slow]) == pytest.approx(1.0)
+    stated = Plan(runs=(dataclasses.replace(config, steps=300_000),), seconds=0)
+    assert study.hours([stated]) == pytest.approx(20)  # 6,000 hours for 300 runs
+
+
+def test_choosing():
+    assert [entry.id for entry in study.find([FIRST, FIRST])] == [FIRST]
+    assert {entry.id for entry in study.find(["all"])} == set(study.entries())
+    assert all(entry.id.startswith("2102.06822/") for entry in study.find(["2102.06822"]))
+    with pytest.raises(UnknownName, match=r"Did you mean '2205\.08399/fig3'\?"):
+        study.find(["2205.08399/fig_3"])
+    waiting = next(id_ for id_ in study.titles() if id_ not in study.entries())
+    with pytest.raises(Unavailable, match="received one that is not written yet"):
+        study.find([waiting])
+
+
+def test_the_page_is_made_of_the_folders(tmp_path):
+    study.run(constant(holds=False), "smoke", tmp_path, tmp_path)
+    page = study.report(tmp_path)
+    assert "\n1 of " in page
+    assert "and 0 of these claims hold" in page
+    assert "| C. **does not hold** |" in page
+    rows = [line for line in page.splitlines() if re.match(r"\| \[?\d{4}\.", line)]
+    assert len(rows) == len(study.titles())
+    assert sum("| not yet |" in row for row in rows) == len(study.titles()) - len(study.entries())
+
+
+def test_the_committed_page_is_that_of_the_committed_folders():
+    assert (ROOT / "docs" / "reproduction.md").read_text("utf-8") == study.report(ROOT / "docs" / "reproduction")
+
+
+def test_the_commands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    runner = CliRunner()
+    done = runner.invoke(cli_study.app, ["run", "2202.13341/fig8", "2202.13341/fig5", "--into", "r"])
+    assert done.exit_code == 0, done.output
+    assert "2202.13341/fig8 (smoke): HOLDS. " in done.output
+    listed = runner.invoke(cli_study.app, ["list", "--into", "r"]).output
+    assert re.search(r"2202\.13341/fig8 .* done\s*\n", listed)
+    assert re.search(r"2202\.13341/fig9 .* 16 of 16 runs missing", listed)
+    assert re.search(r"2102\.06822/fig5 .* not yet", listed)
+    assert re.search(r"tier smoke: \d+ runs, [\d.]+ hours on 2 cores", listed)
+    assert runner.invoke(cli_study.app, ["report", "r"]).output == "r.md\n"
+    assert (tmp_path / "r.md").read_text("utf-8") == study.report(tmp_path / "r")
+
+
+def test_one_of_several_that_fails_does_not_stop_the_others(tmp_path):
+    blocked = tmp_path / "2202.13341" / "fig5"
+    blocked.parent.mkdir()
+    blocked.write_text("a file where a folder goes")
+    arguments = ["run", "2202.13341/fig5", "2202.13341/fig8", "--into", str(tmp_path)]
+    result = CliRunner().invoke(cli_study.app, arguments)
+    assert result.exit_code == 1
+    assert "2202.13341/fig8 (smoke): HOLDS" in result.output
+
+
+def test_the_command_is_installed():
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    assert scripts["offaxis-study"] == "baselines.cli_study:main"
+
+
+def test_a_wrong_name_is_one_line(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["offaxis-study", "run", "2205.08399/figg3"])
+    with pytest.raises(SystemExit) as stopped:
+        cli_study.main()
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: figure or table: expected one of ")
+    assert "Did you mean '2205.08399/fig3'?" in error
+    assert error.count("\n") == 1
+
+
+def test_a_paper_is_a_file():
+    for name in study.papers():
+        module = sweep.discovery.find("baselines.studies", name, kind="paper")
+        assert all(id_.startswith(f"{module.PAPER}/") for id_ in [*(e.id for e in module.ENTRIES), *module.NOT_YET])
+        assert not {entry.id for entry in module.ENTRIES} & set(module.NOT_YET)

@@ -1,0 +1,235 @@
+"""Every figure and table of the papers: its plans can be run, its claim can fail, and its picture is drawn."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import PIL.Image
+import pytest
+
+import benchmark_data
+from baselines import study, sweep
+from baselines.studies import _heatmaps, _smoke, bonheme2022, michlo2023, zietlow2021
+from baselines.study import Found
+
+ENTRIES = study.entries()
+every = pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+tiers = pytest.mark.parametrize("tier", study.TIERS)
+
+
+def heat(*panels):
+    """Similarities of panels (encoder, decoder, their sampled with our encoder, our sampled with their encoder)."""
+    names = ["encoder_1", "sampled", "decoder_1"]
+    rows = []
+    for number, (encoder, decoder, *sampled) in enumerate(panels):
+        values = np.full((3, 3), 0.5)
+        values[0, 0], values[2, 2] = encoder, decoder
+        if sampled:
+            values[0, 1], values[1, 0] = sampled
+        rows += [(f"p{number}", x, y, values[i, j]) for i, x in enumerate(names) for j, y in enumerate(names)]
+    return pd.DataFrame(rows, columns=["panel", "layer_x", "layer_y", "similarity"])
+
+
+def shared(zero):
+    rows = [
+        (n, 0, metric, share or (zero if metric == "Procrustes" else 0.05), share)
+        for n in (50, 5_000)
+        for metric in ("CKA", "Procrustes")
+        for share in (0.8, 0.5, 0.0)
+    ]
+    return pd.DataFrame(rows, columns=["samples", "repeat", "metric", "similarity", "share"])
+
+
+def distances(near, far, dataset="d"):
+    pairs = [(0, 0, 0, 0), (0, 1, 1, near), (0, 2, 2, far), (1, 0, 1, near), (1, 1, 0, 0), (1, 2, 1, near)]
+    pairs += [(2, 0, 2, far), (2, 1, 1, near), (2, 2, 0, 0)]
+    table = pd.DataFrame(pairs, columns=["first", "second", "ground_truth", "perceived"]).astype(float)
+    return table.assign(dataset=dataset, factor="f")
+
+
+def both(*tables):
+    return pd.concat(tables, ignore_index=True)
+
+
+def spaced(near, far):
+    rows = [("beta_vae", s, score, score) for s, score in ((1, near), (8, far)) for _ in range(2)]
+    return pd.DataFrame(rows, columns=["objective", "spacing", "mig", "dci_disentanglement"])
+
+
+def losses(plain, blurred):
+    rows = [("beta_vae", "mse", plain, plain), ("beta_vae", "box_blur", blurred, blurred)]
+    return pd.DataFrame(rows, columns=["objective", "reconstruction", "mig", "dci_disentanglement"])
+
+
+def latent(mig):
+    return pd.DataFrame({"latent": [0, 1], "change": [0.1, 0.0], "path": 0.1, "kl": [1.0, 0.0], "mig": mig})
+
+
+def migs(original, changed):
+    rows = [("b", "beta_vae", "original", original), ("b", "beta_vae", "changed", changed)]
+    return pd.DataFrame(rows, columns=["base", "objective", "variant", "mig"])
+
+
+def changes(largest):
+    return pd.DataFrame({"dataset": ["d"], "row": [0], "epsilon": [0.1], "mean_change": 0.1, "largest_change": largest})
+
+
+def hidden(overall):
+    rows = [
+        (factor, quantity, value, epsilon)
+        for epsilon in (0.0, 0.1, 0.2)
+        for quantity, slope in (("expansiveness", 20), ("global_variance", overall))
+        for factor, value in (("posX", 1.0), ("s", slope * epsilon))
+    ]
+    return pd.DataFrame(rows, columns=["factor", "quantity", "value", "epsilon"])
+
+
+def drift(high):
+    rows = [
+        (strength, 0, step, other, 0.9 if strength == 1 else high)
+        for strength in (1, 8)
+        for step in (10, 20)
+        for other in ("mean", "input")
+    ]
+    return pd.DataFrame(rows, columns=["strength", "seed", "step", "with", "similarity"])
+
+
+def against(high):
+    rows = [
+        ("encoder_1", "CKA", 0.9 if group == "low" else high, group, seed, step)
+        for group in ("low", "high")
+        for seed in (0, 1)
+        for step in (10, 20)
+    ]
+    return pd.DataFrame(rows, columns=["layer", "metric", "similarity", "group", "seed", "step"])
+
+
+CASES = {
+    _heatmaps.encoder_above_decoder: (heat((0.9, 0.5)), heat((0.9, 0.5), (0.5, 0.9))),
+    _heatmaps.encoders_alike: (heat((0.8, 0.1)), heat((0.9, 0.1), (0.7, 0.1))),
+    _heatmaps.decoder_falls: (heat((0.5, 0.9), (0.5, 0.4)), heat((0.5, 0.4), (0.5, 0.9))),
+    _heatmaps.decoder_rises: (heat((0.9, 0.2), (0.9, 0.8)), heat((0.9, 0.8), (0.9, 0.2))),
+    _heatmaps.metrics_agree: (heat((0.9, 0.5), (0.8, 0.7)), heat((0.9, 0.5), (0.6, 0.7))),
+    bonheme2022.judge_collapse: (heat((0.9, 0.5, 0.1, 0.6)), heat((0.9, 0.5, 0.6, 0.1))),
+    bonheme2022.judge_samples: (shared(0.2), shared(0.01)),
+    bonheme2022.judge_sampled: (drift(0.2), drift(0.95)),
+    bonheme2022.judge_against_input: (against(0.88), against(0.5)),
+    michlo2023.judge_natural: (distances(0.1, 0.2), both(distances(0.1, 0.2), distances(0.2, 0.1, "e"))),
+    michlo2023.judge_constant: (distances(0.1, 0.1).query("ground_truth > 0"), distances(0.1, 0.2)),
+    michlo2023.judge_varying: (distances(0.1, 0.2), distances(0.2, 0.1)),
+    michlo2023.judge_spacing: (
+        both(distances(0.1, 0.1, "8"), distances(0.1, 0.2, "1")),
+        both(distances(0.1, 0.2, "8"), distances(0.1, 0.1, "1")),
+    ),
+    michlo2023.judge_scores_by_spacing: (spaced(0.5, 0.1), spaced(0.1, 0.5)),
+    michlo2023.judge_blur: (losses(0.1, 0.5), losses(0.5, 0.1)),
+    michlo2023.judge_latents: (latent(0.02), latent(0.4)),
+    zietlow2021.judge_falls: (migs(0.5, 0.1), migs(0.1, 0.5)),
+    zietlow2021.judge_stays: (migs(0.5, 0.48), migs(0.5, 0.1)),
+    zietlow2021.judge_small: (changes(0.2), changes(0.5)),
+    zietlow2021.judge_hidden: (hidden(6), hidden(40)),
+}
+"""Judge -> a table for which the claim holds and one for which it does not, both made up."""
+
+IMAGES = {"a": np.zeros((3, 8, 8, 3)), "b": np.ones((3, 8, 8, 3))}
+
+
+def test_all_figures_and_tables_are_listed():
+    wanted = {
+        "2205.08399": [f"fig{n}" for n in (1, *range(3, 8), *range(9, 21))],
+        "2304.10767": [*(f"fig{n}" for n in range(1, 10)), *(f"table{n}" for n in range(1, 5))],
+        "2202.13341": [f"fig{n}" for n in range(2, 12)],
+        "2102.06822": ["fig3", "fig4", "fig5", "table1", "table2"],
+    }
+    assert set(study.titles()) == {f"{paper}/{what}" for paper, items in wanted.items() for what in items}
+
+
+@every
+def test_ids_and_sentences(entry):
+    assert re.fullmatch(r"\d{4}\.\d{5}/(fig|table)\d+", entry.id)
+    assert entry.claim.endswith(".")
+    assert entry.title
+    assert entry.paper
+    assert "|" not in entry.title + entry.paper + entry.claim
+
+
+@every
+@tiers
+def test_plans_name_runs_and_datasets_that_exist(entry, tier):
+    plan = entry.plan(tier)
+    assert len({sweep.place(run) for run in plan.runs}) == len(plan.runs)
+    for name in plan.all_datasets:
+        dataset = benchmark_data.load(name)
+        assert dataset.id == name
+        if tier == "smoke":
+            assert dataset.prepared, "the smoke tier downloads nothing"
+    assert 0 < study.hours([plan]) < math.inf
+    assert len(study.inputs(entry, tier)) == 64
+    assert plan.runs or plan.datasets or entry.id.endswith("/fig1")
+
+
+@every
+def test_smoke_runs_are_small(entry):
+    for run in entry.smoke.runs:
+        assert (run.architecture, run.architecture_parameters["width"]) == ("fc", 128)
+        assert run.steps <= 2_000
+        assert run.dataset in entry.smoke.training
+
+
+@every
+def test_tiers_differ_unless_nothing_is_trained(entry):
+    if entry.study.runs:
+        assert study.inputs(entry, "smoke") != study.inputs(entry, "study")
+        assert len(entry.study.runs) >= len(entry.smoke.runs)
+
+
+@every
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_claim_can_hold_and_can_fail(entry, holds):
+    verdict = entry.judge(CASES[entry.judge][0 if holds else 1])
+    assert verdict.holds is holds
+    assert verdict.numbers
+    assert all(math.isfinite(number) for number in verdict.numbers.values())
+
+
+@every
+def test_the_picture_is_drawn(entry, tmp_path):
+    entry.draw(Found(CASES[entry.judge][0], IMAGES), tmp_path / "figure.png")
+    with PIL.Image.open(tmp_path / "figure.png") as picture:
+        assert picture.format == "PNG"
+        assert min(picture.size) > 50
+
+
+def test_everything_at_smoke_tier_stays_under_three_hours():
+    assert study.hours([entry.smoke for entry in ENTRIES.values()]) < 3
+
+
+def test_runs_are_shared():
+    """Two figures that need the same run name the same folder, and the first paper's are those of its sweeps."""
+    plans = [entry.smoke for entry in ENTRIES.values()]
+    separate = sum(study.hours([plan]) for plan in plans)
+    assert study.hours(plans) < 0.7 * separate
+    published = {run.digest for name in ("bonheme2022", "bonheme2022_fc") for run in sweep.find(name)}
+    for what in ("fig3", "fig4", "fig5", "fig6", "fig7", "fig17", "fig18", "fig19"):
+        assert {run.digest for run in ENTRIES[f"2205.08399/{what}"].study.runs} <= published
+
+
+def test_a_smoke_run_keeps_objective_strength_and_seed():
+    config = ENTRIES["2205.08399/fig19"].study.runs[3]
+    small = _smoke.run(config)
+    assert (small.dataset, small.objective, small.seed, small.latents) == ("solids", "annealed_vae", 3, 10)
+    assert small.hyperparameters["c_max"] == config.hyperparameters["c_max"]
+    part = config.hyperparameters["iteration_threshold"] / config.steps
+    assert small.hyperparameters["iteration_threshold"] / small.steps == pytest.approx(part, abs=0.001)
+
+
+@pytest.mark.parametrize("id_", ["2202.13341/fig5", "2202.13341/fig8"])
+def test_what_needs_no_training_holds(id_, tmp_path):
+    """Facts of the datasets and of the similarities, not of trained models."""
+    record = study.run(ENTRIES[id_], "smoke", tmp_path, tmp_path / "runs")
+    assert record["holds"]
+    assert (tmp_path / id_ / "figure.png").stat().st_size > 1_000
+    assert record["budget"]["runs"] == 0
