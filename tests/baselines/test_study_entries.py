@@ -205,6 +205,8 @@ def test_the_picture_is_drawn(entry, tmp_path):
 
 def test_everything_at_smoke_tier_stays_under_three_hours():
     assert study.hours([entry.smoke for entry in ENTRIES.values()]) < 3
+    count = len({run.digest for entry in ENTRIES.values() for run in entry.smoke.runs})
+    assert f"{count} runs in all" in _smoke.__doc__
 
 
 def test_runs_are_shared():

@@ -11,6 +11,7 @@ import pytest
 import typer.main
 
 import baselines.cli
+import baselines.cli_study
 import benchmark_data.cli
 import leaderboard.cli
 
@@ -20,6 +21,7 @@ COMMANDS = {
     "offaxis-data": benchmark_data.cli.app,
     "offaxis-train": baselines.cli.app,
     "offaxis-board": leaderboard.cli.app,
+    "offaxis-study": baselines.cli_study.app,
 }
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
