@@ -87,7 +87,9 @@ def from_images(
     return Dataset(
         name=name,
         version="1.0.0",
-        space=FactorTable(*(factor for factor, _ in columns), rows=len(pixels), read=functools.partial(np.asarray, table)),
+        space=FactorTable(
+            *(factor for factor, _ in columns), rows=len(pixels), read=functools.partial(np.asarray, table)
+        ),
         source=InMemory(pixels),
         image_shape=pixels.shape[1:],
         description="The user's own images.",
