@@ -2,7 +2,7 @@
 
 Datasets are rendered stand-ins, nothing is downloaded. Models are those of `baselines.demo`, fully connected and 128
 wide, which learn in a minute on a laptop; two seeds instead of five or ten. So a figure's *direction* may be seen, and
-no number of a paper. 108 runs in all: 40 for both papers of Bonheme and Grzes, 24 for Michlo et al. and 44 for Zietlow et
+no number of a paper. 108 runs in all: 40 for Bonheme and Grzes, both papers, 24 for Michlo and 44 for Zietlow et
 al. ``offaxis-study list`` adds up the hours of all that can be run: under 3 on 2 cores, at rates measured under load.
 """
 
