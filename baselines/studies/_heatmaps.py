@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,11 +51,18 @@ class Panel(NamedTuple):
 
 def plans(panels: Sequence[Panel]) -> dict[str, Plan]:
     """Give the plans of both tiers, as arguments of `baselines.study.Entry`."""
-    small = [panel._replace(x=_small(panel.x), y=_small(panel.y)) for panel in panels]
+    small = [panel._replace(title=_named(panel.title), x=_small(panel.x), y=_small(panel.y)) for panel in panels]
     return {
         "smoke": _plan(small, samples=500, seconds=10.0 * len(panels)),
         "study": _plan(panels, samples=5_000, seconds=3_600.0 * len(panels)),
     }
+
+
+def _named(title: str) -> str:
+    """Name the stand-ins in place of the datasets."""
+    for published, rendered in _smoke.STAND_INS.items():
+        title = re.sub(published, rendered, title, flags=re.IGNORECASE)
+    return title
 
 
 def _small(side: Side) -> Side:
@@ -123,12 +131,16 @@ def diagonal(table: pd.DataFrame, network: str) -> pd.Series[float]:
 
     Args:
         table: as from `compute`.
-        network: ``"encoder"`` or ``"decoder"``. Heads, samples and the output count for neither.
+        network: ``"encoder"`` or ``"decoder"``. Heads, samples and the output count for neither, and a layer that is the
+            input itself, such as the first of a fully connected encoder, which only flattens it, does not count.
 
     Returns:
         Panel -> mean similarity, in the order of the panels.
     """
     same = table[(table["layer_x"] == table["layer_y"]) & table["layer_x"].str.startswith(f"{network}_")]
+    inputs = table[(table["layer_y"] == "input") & table["layer_x"].str.startswith(f"{network}_")]
+    least = inputs.groupby("layer_x")["similarity"].min()
+    same = same[~same["layer_x"].isin(least.index[least > 1 - 1e-6])]
     means: pd.Series[float] = same.groupby("panel", sort=False)["similarity"].mean()
     return means
 

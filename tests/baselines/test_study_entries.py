@@ -203,6 +203,13 @@ def test_the_picture_is_drawn(entry, tmp_path):
         assert min(picture.size) > 50
 
 
+def test_a_layer_that_is_the_input_does_not_count():
+    rows = [("p", "encoder_1", "encoder_1", 1.0), ("p", "encoder_1", "input", 1.0)]
+    rows += [("p", "encoder_2", "encoder_2", 0.4), ("p", "encoder_2", "input", 0.3)]
+    table = pd.DataFrame(rows, columns=["panel", "layer_x", "layer_y", "similarity"])
+    assert _heatmaps.diagonal(table, "encoder")["p"] == 0.4
+
+
 def test_everything_at_smoke_tier_stays_under_three_hours():
     assert study.hours([entry.smoke for entry in ENTRIES.values()]) < 3
     count = len({run.digest for entry in ENTRIES.values() for run in entry.smoke.runs})
