@@ -131,7 +131,7 @@ def diagonal(table: pd.DataFrame, network: str) -> pd.Series[float]:
 
     Args:
         table: as from `compute`.
-        network: ``"encoder"`` or ``"decoder"``. Heads, samples and the output count for neither, and a layer that is the
+        network: ``"encoder"`` or ``"decoder"``. Heads, samples and the output count for neither. A layer that is the
             input itself, such as the first of a fully connected encoder, which only flattens it, does not count.
 
     Returns:
