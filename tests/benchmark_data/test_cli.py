@@ -175,7 +175,7 @@ def test_what_a_latent_is_missing_for_is_said(command):
     (line,) = (line for line in out.splitlines() if line.startswith("shapes3d_perturbed/vae_eps10"))
     assert line.split()[4] == "derive"
     _, out, _ = command("info", "shapes3d_perturbed/vae_eps10")
-    assert "values of a latent, which `offaxis-train derive-perturbation` makes" in out
+    assert "values of a latent, which `offaxis-train derive-perturbation` makes" in " ".join(out.split())
 
 
 def test_distances_of_several_datasets(command, tmp_path):
