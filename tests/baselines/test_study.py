@@ -16,7 +16,7 @@ from baselines import cli_study, study, sweep, worker
 from baselines.studies import _heatmaps
 from baselines.studies._heatmaps import Panel, Side
 from baselines.study import Entry, Found, Plan, Verdict
-from benchmark_data import DamagedFile, InvalidInput, Unavailable, UnknownName
+from benchmark_data import DamagedFile, InvalidInput, Unavailable, UnknownName, console
 
 ROOT = Path(__file__).parents[2]
 FIRST, SCORES = "2205.08399/fig3", "2202.13341/fig9"
@@ -205,7 +205,7 @@ def test_the_committed_page_is_that_of_the_committed_folders():
 
 def test_the_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(console.out, "_width", 200)
     runner = CliRunner()
     done = runner.invoke(cli_study.app, ["run", "2202.13341/fig8", "2202.13341/fig5", "--into", "r"])
     assert done.exit_code == 0, done.output

@@ -98,7 +98,6 @@ def _add(root, result):
         results.write(root, [result])
 
 
-@pytest.mark.filterwarnings("ignore:os.fork")  # another test may have loaded jax; the children do not use it
 def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
     scored = [evaluate.evaluate([run_folder(seed=seed)])[0] for seed in range(8)]
     writers = [multiprocessing.get_context("fork").Process(target=_add, args=(tmp_path / "r", s)) for s in scored]
