@@ -83,7 +83,7 @@ def run(
         finished = train(settled, folder, observers=watching)
     if encode:
         finished.encode_task()
-    console.out.print(str(folder), soft_wrap=True, markup=False, highlight=False)
+    console.say(folder)
 
 
 @app.command()
@@ -95,7 +95,7 @@ def resume(run: Folder, encode: Annotated[bool, typer.Option(help="Afterwards wr
     finished = train(read_config(run), run)
     if encode:
         finished.encode_task()
-    console.out.print(str(run), soft_wrap=True, markup=False, highlight=False)
+    console.say(run)
 
 
 @app.command()
@@ -140,7 +140,7 @@ def transfer(
     finished = train(settled, folder)
     if encode:
         finished.encode_task()
-    console.out.print(str(folder), soft_wrap=True, markup=False, highlight=False)
+    console.say(folder)
 
 
 @app.command()
@@ -183,7 +183,7 @@ def sweep(
         console.err.print(f"{state.run}: {state.error}", style="red", soft_wrap=True, markup=False, highlight=False)
     done = sum(state.state == "done" for state in states)
     console.out.print(f"{done} of {len(states)} runs are done, {len(failed)} failed", highlight=False)
-    console.out.print(str(folder / "index.csv"), soft_wrap=True, markup=False, highlight=False)
+    console.say(folder / "index.csv")
     if done < len(states):
         raise typer.Exit(1)
 
@@ -221,7 +221,7 @@ def encode(
     else:
         written = codes.fill(into, opened) if into else [run.encode_task() for run in opened]
     for path in written:
-        console.out.print(str(path), soft_wrap=True, markup=False, highlight=False)
+        console.say(path)
 
 
 @app.command()
@@ -244,7 +244,7 @@ def activations(
     opened = Run.open(run, step=step)
     target = benchmark_data.load(dataset) if dataset else opened.dataset
     path = opened.write_activations(protocol.task(target.id).test[:images], into, target)
-    console.out.print(str(path), soft_wrap=True, markup=False, highlight=False)
+    console.say(path)
 
 
 @app.command()
@@ -257,7 +257,7 @@ def traverse(
     from baselines.run import Run
 
     for path in pictures.draw_all(Run.open(run), row=row):
-        console.out.print(str(path), soft_wrap=True, markup=False, highlight=False)
+        console.say(path)
 
 
 @app.command()
@@ -281,7 +281,7 @@ def reference(
     folder = into or Path("runs") / data.id / name / f"seed_{seed}"
     parameters = dict(_setting(text) for text in set_ or [])
     references.write(name, data, folder, seed=seed, parameters=parameters)
-    console.out.print(str(folder), soft_wrap=True, markup=False, highlight=False)
+    console.say(folder)
 
 
 @app.command("derive-perturbation")
@@ -314,7 +314,7 @@ def derive_perturbation(
         chosen = f"chosen: latent {found.latent}, noise {found.noise[found.latent]:.4f}" if seed == found.seed else ""
         table.add_row(str(seed), f"{score:.4f}", chosen)
     console.out.print(table, highlight=False)
-    console.out.print(str(found.path), soft_wrap=True, markup=False, highlight=False)
+    console.say(found.path)
 
 
 @app.command("list")

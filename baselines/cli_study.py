@@ -85,8 +85,8 @@ def run(
             failed = True
             console.err.print(f"error: {entry.id}: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
             continue
-        console.out.print(str(folder / entry.id), soft_wrap=True, markup=False, highlight=False)
-        console.out.print(study.line(record), soft_wrap=True, markup=False, highlight=False)
+        console.say(folder / entry.id)
+        console.say(study.line(record))
     if failed:
         raise typer.Exit(1)
 
@@ -105,7 +105,7 @@ def report(
     text = study.report(folder)
     with files.written_atomically(page) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    console.out.print(str(page), soft_wrap=True, markup=False, highlight=False)
+    console.say(page)
 
 
 def main() -> None:

@@ -23,6 +23,19 @@ err = rich.console.Console(stderr=True)
 """Errors and progress go here: standard error."""
 
 
+def say(what: object) -> None:
+    """Print one line to standard output as it is, for people and scripts: not wrapped, coloured or read as markup.
+
+    Args:
+        what: a text, or a path.
+
+    Example:
+        >>> say("runs/[0]")
+        runs/[0]
+    """
+    out.print(str(what), soft_wrap=True, markup=False, highlight=False)
+
+
 def run(app: typer.Typer) -> None:
     """Run a command-line application; report the user's errors in one line, without a traceback.
 
