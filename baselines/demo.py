@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import benchmark_data
-from baselines import pictures, reference
+from baselines import pictures, reference, small
 from baselines.config import RunConfig
 from baselines.run import Run
 from baselines.train import columns, train
@@ -30,16 +30,8 @@ DATASETS = ("xysquares/spacing_1", "xysquares/spacing_8")
 SEEDS = (0, 1)
 REFERENCES = ("ground_truth", "pca", "random_encoder")
 
-SETTINGS = {
-    "objective": "beta_vae",
-    "hyperparameters": {"beta": 2.0},
-    "architecture": "fc",
-    "architecture_parameters": {"width": 128},
-    "learning_rate": 2e-3,
-    "beta_2": 0.99,
-    "snapshots": (),
-}
-"""A small fully connected model that learns in a minute on a laptop. It is no setting of the papers."""
+SETTINGS = {**small.SETTINGS, "objective": "beta_vae", "hyperparameters": {"beta": small.BETA}, "snapshots": ()}
+"""Of all runs."""
 
 STEPS = 2_500
 
@@ -79,7 +71,7 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
         runs = {
             dataset: [
                 train(
-                    RunConfig(dataset=dataset, seed=seed, steps=steps, **SETTINGS),  # type: ignore[arg-type]
+                    RunConfig(dataset=dataset, seed=seed, steps=steps, **SETTINGS),
                     folder / "runs" / dataset / f"beta_vae_{seed}",
                     progress=progress,
                 )

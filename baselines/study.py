@@ -339,11 +339,11 @@ def hours(plans: Sequence[Plan]) -> float:
     runs: dict[str, float] = {}
     for plan in plans:
         for run in plan.runs:
-            images = run.steps * run.batch_size * run.build_objective().views
+            steps = run.steps * run.build_objective().views
             if run.dataset in plan.training:
-                runs[run.digest] = plan.training[run.dataset] * images / 64 / 3_600
+                runs[run.digest] = plan.training[run.dataset] * steps / 3_600
             else:
-                runs[run.digest] = images * HOURS_PER_IMAGE
+                runs[run.digest] = steps * run.batch_size * HOURS_PER_IMAGE
     return sum(runs.values()) + sum(plan.seconds for plan in plans) / 3_600
 
 

