@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import rich.table
 import typer
 
 from benchmark_data import console
 from benchmark_data.errors import InvalidInput, UnknownName
+
+if TYPE_CHECKING:
+    from baselines.config import RunConfig
 
 app = console.command_line(
     "Train the papers' autoencoders on any dataset and leave run folders that offaxis-board can score.\n\n"
@@ -20,6 +23,12 @@ app = console.command_line(
 )
 
 Folder = Annotated[Path, typer.Argument(help="A run folder.", show_default=False)]
+TensorBoard = Annotated[bool, typer.Option(help="Write TensorBoard's event files too, into the run folder.")]
+Wandb = Annotated[
+    str,
+    typer.Option(metavar="PROJECT", help="Send the history to this project of Weights & Biases.", show_default=False),
+]
+Encode = Annotated[bool, typer.Option(help="Afterwards write the codes that offaxis-board scores.")]
 
 
 @app.command()
@@ -46,22 +55,13 @@ def run(
         Path | None,
         typer.Option(help="Run folder. Default: runs/DATASET/OBJECTIVE/seed_SEED.", show_default=False),
     ] = None,
-    tensorboard: Annotated[
-        bool, typer.Option(help="Write TensorBoard's event files too, into the run folder.")
-    ] = False,
-    wandb: Annotated[
-        str,
-        typer.Option(
-            metavar="PROJECT", help="Send the history to this project of Weights & Biases.", show_default=False
-        ),
-    ] = "",
-    encode: Annotated[bool, typer.Option(help="Afterwards write the codes that offaxis-board scores.")] = True,
+    tensorboard: TensorBoard = False,
+    wandb: Wandb = "",
+    encode: Encode = True,
 ) -> None:
     """Train one run. A folder that holds the same run already is gone on with, or left alone if it is finished."""
-    from baselines import observers
     from baselines.config import RunConfig
     from baselines.run import default_folder
-    from baselines.train import train
     from benchmark_data import files
 
     values: dict[str, Any] = files.read_json(config) if config else {}
@@ -74,28 +74,15 @@ def run(
             raise InvalidInput(f"--{key}", expected="a name", received="none", remedy=f"Add --{key} NAME.")
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
     folder = into or default_folder(settled)
-    with contextlib.ExitStack() as stack:
-        watching = []
-        if tensorboard:
-            watching.append(stack.enter_context(observers.tensorboard(folder)))
-        if wandb:
-            watching.append(stack.enter_context(observers.wandb(settled, folder, project=wandb)))
-        finished = train(settled, folder, observers=watching)
-    if encode:
-        finished.encode_task()
-    console.say(folder)
+    _train(settled, folder, tensorboard=tensorboard, wandb=wandb, encode=encode)
 
 
 @app.command()
-def resume(run: Folder, encode: Annotated[bool, typer.Option(help="Afterwards write the codes.")] = True) -> None:
+def resume(run: Folder, tensorboard: TensorBoard = False, wandb: Wandb = "", encode: Encode = True) -> None:
     """Go on with a run that was stopped, exactly where it was."""
     from baselines.run import read_config
-    from baselines.train import train
 
-    finished = train(read_config(run), run)
-    if encode:
-        finished.encode_task()
-    console.say(run)
+    _train(read_config(run), run, tensorboard=tensorboard, wandb=wandb, encode=encode)
 
 
 @app.command()
@@ -121,7 +108,9 @@ def transfer(
             help="Run folder. Default: runs/DATASET/transfer/..., named after the options.", show_default=False
         ),
     ] = None,
-    encode: Annotated[bool, typer.Option(help="Afterwards write the codes that offaxis-board scores.")] = True,
+    tensorboard: TensorBoard = False,
+    wandb: Wandb = "",
+    encode: Encode = True,
 ) -> None:
     """Train parts of a run on another dataset and freeze the rest. Figures 6 and 9 of arXiv:2304.10767.
 
@@ -130,14 +119,27 @@ def transfer(
     """
     from baselines import transfer
     from baselines.config import RunConfig
-    from baselines.train import train
 
     changes = {"split": split} | {k: v for k, v in (("steps", steps), ("seed", seed)) if v is not None}
     values = transfer.config(source, dataset, heads=heads, decoder=decoder, side=side, **changes).as_json()
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
     parts = f"{'heads_' if heads else ''}{decoder}_{side}"
     folder = into or Path("runs") / settled.dataset / "transfer" / f"{parts}_{source.name}_seed_{settled.seed}"
-    finished = train(settled, folder)
+    _train(settled, folder, tensorboard=tensorboard, wandb=wandb, encode=encode)
+
+
+def _train(config: RunConfig, folder: Path, *, tensorboard: bool, wandb: str, encode: bool) -> None:
+    """Train a run, or go on with it, with what watches it; write its codes; say where it is."""
+    from baselines import observers
+    from baselines.train import train
+
+    with contextlib.ExitStack() as stack:
+        watching = []
+        if tensorboard:
+            watching.append(stack.enter_context(observers.tensorboard(folder)))
+        if wandb:
+            watching.append(stack.enter_context(observers.wandb(config, folder, project=wandb)))
+        finished = train(config, folder, observers=watching)
     if encode:
         finished.encode_task()
     console.say(folder)
@@ -168,7 +170,10 @@ def sweep(
         str | None,
         typer.Option(metavar="ADDRESS", help="Train on this Ray cluster; local starts one on this machine."),
     ] = None,
-    encode: Annotated[bool, typer.Option(help="Afterwards write the codes that offaxis-board scores.")] = True,
+    gpus: Annotated[
+        float, typer.Option(help="GPUs that each task asks of Ray; 0.25 puts four on one. Default: none.")
+    ] = 0.0,
+    encode: Encode = True,
 ) -> None:
     """Train the runs of a sweep: what is done is skipped, what was stopped goes on. Exit status 1 if any run failed."""
     from baselines import sweep
@@ -177,7 +182,9 @@ def sweep(
     if steps is not None:
         configs = tuple(config.with_steps(steps) for config in configs)
     folder = into or Path("runs") / name
-    states = sweep.run(configs, folder, jobs=jobs, threads=threads, together=together, ray=ray, encode=encode)
+    states = sweep.run(
+        configs, folder, jobs=jobs, threads=threads, together=together, ray=ray, gpus=gpus, encode=encode
+    )
     failed = [state for state in states if state.state == "failed"]
     for state in failed:
         console.err.print(f"{state.run}: {state.error}", style="red", soft_wrap=True, markup=False, highlight=False)

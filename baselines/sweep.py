@@ -245,6 +245,7 @@ def run(
     threads: int | None = None,
     together: int = 1,
     ray: str | None = None,
+    gpus: float = 0.0,
     encode: bool = True,
     progress: rich.progress.Progress | None = None,
 ) -> list[State]:
@@ -259,6 +260,7 @@ def run(
         together: how many runs a worker trains in one program, on the jax backend; see `baselines.train_together`.
         ray: the address of a Ray cluster to train on, ``"local"``, or None; see `benchmark_data.encoding.on_ray`. The
             nodes must see the folder under the same path.
+        gpus: what each task of Ray asks for; see there.
         encode: write the codes that the leaderboard scores, too.
         progress: a display to show the runs in; by default one of its own, on standard error.
 
@@ -267,7 +269,7 @@ def run(
 
     Raises:
         InvalidInput: the folder cannot be written or another call is at work in it, two runs are the same, a number of
-            jobs, threads or runs below 1, or no cluster answers at the address.
+            jobs, threads or runs below 1, no cluster answers at the address, or none of its nodes has the GPUs.
         UnknownName: there is no such dataset.
         MissingExtra: Ray is not installed.
     """
@@ -290,7 +292,7 @@ def run(
             ([(config.as_json(), place(config), config.digest) for config in part], str(into), encode)
             for part in _parts(todo, together)
         ]
-        stack.enter_context(encoding.on_ray(ray))
+        stack.enter_context(encoding.on_ray(ray, gpus=gpus))
         stack.enter_context(board)
         if ray is None:
             _train_here(tasks, jobs or joblib.cpu_count(), threads)

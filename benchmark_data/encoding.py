@@ -257,11 +257,12 @@ def opened(handle: Handle) -> Dataset:
     return benchmark_data.load(handle) if isinstance(handle, str) else handle
 
 
-_ray: contextvars.ContextVar[bool] = contextvars.ContextVar("ray", default=False)
+_ray: contextvars.ContextVar[float | None] = contextvars.ContextVar("ray", default=None)
+"""What each task asks of Ray: a share of a GPU, from 0; None where tasks do not go to Ray."""
 
 
 @contextlib.contextmanager
-def on_ray(address: str | None) -> Iterator[None]:
+def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
     """Let `in_parallel` run its tasks on Ray instead of this process's own workers.
 
     Each task depends on its arguments alone, so the bytes that come out are those of a local run, given the same
@@ -274,11 +275,16 @@ def on_ray(address: str | None) -> Iterator[None]:
         address: ``"local"`` for a Ray of one's own on this machine, the address of a running cluster, such as
             ``"auto"`` or ``"10.0.0.5:6379"``, or None for no Ray. Where this process is connected to Ray already,
             that connection is used.
+        gpus: what each task asks for beside a core: a share of a GPU, such as 0.25 for four tasks on each, or whole
+            GPUs.
 
     Raises:
         MissingExtra: Ray is not installed.
-        InvalidInput: no cluster answers at the address.
+        InvalidInput: no cluster answers at the address, or none of its nodes has as many GPUs.
     """
+    if not 0 <= gpus < math.inf or (gpus and address is None):
+        expected = "at least 0" if address else "0 where tasks do not go to Ray"
+        raise InvalidInput("--gpus", expected=expected, received=f"{gpus:g}", remedy="GPUs are what --ray shares out.")
     if address is None:
         yield
         return
@@ -310,8 +316,11 @@ def on_ray(address: str | None) -> Iterator[None]:
                 received=address,
                 remedy="Start one with: ray start --head",
             ) from error
-    token = _ray.set(True)
+    token = _ray.set(gpus)
     try:
+        most = max((node["Resources"].get("GPU", 0.0) for node in ray.nodes() if node["Alive"]), default=0.0)
+        if gpus > most:  # Ray would wait for such a node for ever
+            raise InvalidInput("--gpus", expected=f"at most {most:g}, which a node has", received=f"{gpus:g}")
         yield
     finally:
         _ray.reset(token)
@@ -336,8 +345,9 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
         The results, in the order of the tasks.
     """
     tasks = list(tasks)
-    if _ray.get():
-        yield from _in_ray(function, tasks)
+    gpus = _ray.get()
+    if gpus is not None:
+        yield from _in_ray(function, tasks, gpus)
         return
     jobs = min(jobs or joblib.cpu_count(), len(tasks))
     if jobs <= 1:
@@ -348,11 +358,11 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
     )
 
 
-def _in_ray(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+def _in_ray(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], gpus: float) -> Iterator[Any]:
     import ray
 
     # Spread over nodes, since each has its own cores, disk and network. Retried as often as nodes die.
-    remote = ray.remote(max_retries=-1, scheduling_strategy="SPREAD")(function)
+    remote = ray.remote(num_gpus=gpus, max_retries=-1, scheduling_strategy="SPREAD")(function)
     waiting = collections.deque(remote.remote(*task) for task in tasks)
     # What is left after an error ends with the connection. To cancel it first would be a race that Ray 2.60 loses: its
     # core aborts this process when the answer to a cancelled task comes in during the shutdown.

@@ -51,6 +51,8 @@ def test_run_with_event_files_and_weights_and_biases(tmp_path, monkeypatch):
     assert not (tmp_path / "run").exists()
     assert call(f"{TINY} --tensorboard --no-encode --into {tmp_path}/run").exit_code == 0
     assert list((tmp_path / "run" / "tensorboard").glob("events.out.tfevents.*"))
+    fails(f"resume {tmp_path}/run --wandb squares", "Weights & Biases: expected the package wandb")
+    assert call(f"resume {tmp_path}/run --tensorboard --no-encode").exit_code == 0
 
 
 def test_a_config_file_with_changes(tmp_path):

@@ -36,7 +36,7 @@ def found(tiny, tmp_path_factory):
     return {name: value for line in done.stdout.splitlines() for name, value in json.loads(line).items()}
 
 
-@pytest.mark.parametrize("name", ["beta_vae", "factor_vae", "ada_gvae"])
+@pytest.mark.parametrize("name", objectives.names())
 def test_together_they_end_as_alone(found, name):
     steps, weights, history = found["same_as_alone"][name]
     assert steps == [[0, 4, 6]] * 3

@@ -18,6 +18,19 @@ from baselines.model import Model
 from baselines.run import Snapshots, read_history
 from baselines.train import draw_batch
 
+STRENGTHS = {
+    "ae": None,
+    "beta_vae": "beta",
+    "beta_tc_vae": "beta",
+    "factor_vae": "gamma",
+    "dip_vae_i": "lambda_od",
+    "dip_vae_ii": "lambda_d",
+    "annealed_vae": "c_max",
+    "ada_gvae": "beta",
+    "ada_ml_vae": "beta",
+    "classifier": None,
+}
+
 
 def config(**changes):
     return RunConfig(**SETTINGS | changes)
@@ -34,11 +47,11 @@ def difference(one, other, step=6):
 def same_as_alone():
     """Train three runs of an objective together, the last of them alone too."""
     found = {}
-    for name, strength in (("beta_vae", "beta"), ("factor_vae", "gamma"), ("ada_gvae", "beta")):
+    for name, strength in STRENGTHS.items():
         fixed = {"units": 8} if name == "factor_vae" else {}
+        strengths = [fixed | ({strength: 2.0 * i} if strength else {}) for i in range(4)]
         configs = [
-            config(objective=name, hyperparameters={**fixed, strength: 2.0 * i}, seed=i, learning_rate=1e-3 * i)
-            for i in (1, 2, 3)
+            config(objective=name, hyperparameters=strengths[i], seed=i, learning_rate=1e-3 * i) for i in (1, 2, 3)
         ]
         folders = [ROOT / name / str(i) for i in range(3)]
         runs = train_together(configs, folders)

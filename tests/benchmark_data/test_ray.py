@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import sys
 import threading
@@ -174,6 +175,30 @@ def test_an_address_that_does_not_answer(address):
         pytest.raises(InvalidInput, match=f"--ray: expected local, or .*, received {address}"),
         encoding.on_ray(address),
     ):
+        pass
+
+
+def test_tasks_ask_for_gpus(cluster):
+    cluster.add_node(num_cpus=1, num_gpus=1, object_store_memory=10**8)
+
+    @local
+    def seen(_):
+        import ray
+
+        return ray.get_gpu_ids()
+
+    with encoding.on_ray(cluster.address, gpus=0.5):
+        assert [len(gpus) for gpus in encoding.in_parallel(seen, [(1,), (2,)], None)] == [1, 1]
+    with (
+        pytest.raises(InvalidInput, match="--gpus: expected at most 1, which a node has, received 2"),
+        encoding.on_ray(cluster.address, gpus=2),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(("address", "gpus"), [(None, 1.0), ("local", -1.0), ("local", math.nan)])
+def test_gpus_that_none_can_ask_for(address, gpus):
+    with pytest.raises(InvalidInput, match=r"--gpus: expected .*0.*, received"), encoding.on_ray(address, gpus=gpus):
         pass
 
 
