@@ -19,7 +19,7 @@ from scipy.spatial import distance
 
 from benchmark_data import distances, draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import FactorSpace, Indices
 from leaderboard import figures
 from leaderboard.analyses._pixels import unit
@@ -194,19 +194,21 @@ def measure_rows(
     return pd.concat(tables, ignore_index=True)
 
 
-def agreement(table: pd.DataFrame) -> pd.DataFrame:
-    """Say how far the distances at each level follow those between the values of the factor.
+def agreement(table: pd.DataFrame, *, against: str = "ground truth") -> pd.DataFrame:
+    """Say how far the distances at each level follow those at another: by default, between the values of the factor.
 
     Args:
         table: as from ``measure``, with a column ``factor`` if there are several.
+        against: the level that the others are compared with, one of `LEVELS`.
 
     Returns:
-        A row per factor and level other than ground truth: ``pearson`` and ``spearman``, the correlations over pairs of
+        A row per factor and level other than ``against``: ``pearson`` and ``spearman``, the correlations over pairs of
         different values, with KL made symmetric. Both are NaN where nothing can be ordered: for a factor of two values,
         and where all distances are equal.
 
     Raises:
         InvalidInput: a column is missing.
+        UnknownName: the table has no such level.
 
     Example:
         >>> agreement(measure(inputs=np.array([[[0.0], [0.5], [1.0]]]))).round(3).values.tolist()
@@ -216,11 +218,16 @@ def agreement(table: pd.DataFrame) -> pd.DataFrame:
     table = table if "factor" in table else table.assign(factor="")
     rows = []
     for factor, levels in table.groupby("factor", sort=False):
-        matrices = {level: _matrix(part) for level, part in levels.groupby("level", sort=False)}
-        truth = matrices.pop("ground truth", None)
+        matrices = {str(level): _matrix(part) for level, part in levels.groupby("level", sort=False)}
+        if "ground truth" not in matrices:
+            values = len(next(iter(matrices.values())))
+            matrices["ground truth"] = _manhattan(np.arange(values, dtype=np.float64)[:, None])
+        if against not in matrices:
+            raise UnknownName("level", against, matrices)
+        matrices = {level: (matrix + matrix.T) / 2 for level, matrix in matrices.items()}
+        reference = matrices.pop(against)
         for level, matrix in matrices.items():
-            steps = _manhattan(np.arange(len(matrix), dtype=np.float64)[:, None]) if truth is None else truth
-            found = distances.correlation(distances.Matrices(steps, (matrix + matrix.T) / 2))
+            found = distances.correlation(distances.Matrices(reference, matrix))
             rows.append((factor, level, found.pearson, found.spearman))
     return pd.DataFrame(rows, columns=["factor", "level", "pearson", "spearman"])
 

@@ -11,7 +11,7 @@ import PIL.Image
 import pytest
 
 import benchmark_data
-from baselines import study, sweep
+from baselines import reconstruction, study, sweep, train
 from baselines.studies import _heatmaps, _smoke, bonheme2022, michlo2023, zietlow2021
 from baselines.study import Found
 
@@ -57,6 +57,28 @@ def both(*tables):
 def spaced(near, far):
     rows = [("beta_vae", s, score, score) for s, score in ((1, near), (8, far)) for _ in range(2)]
     return pd.DataFrame(rows, columns=["objective", "spacing", "mig", "dci_disentanglement"])
+
+
+def apart(others, squares):
+    rows = [(name, "beta_vae", score, score) for name, score in (("d", others), ("xysquares/spacing_8", squares))]
+    rows += [(name, "ada_gvae", score / 2, score / 2) for name, _, score, _ in rows]
+    return pd.DataFrame(rows, columns=["dataset", "objective", "mig", "dci_disentanglement"])
+
+
+def at_levels(near, *, losses=("mse",)):
+    """Distances that grow with the factor; those of the means do so from ``near`` on, and with the first loss alone."""
+    place = np.arange(4.0)
+    steps = np.abs(place[:, None] - place)
+    first, second = np.indices(steps.shape).reshape(2, -1)
+    tables = []
+    for loss in losses:
+        for level in ("ground truth", "input", "mean", "KL", "reconstruction"):
+            found = steps if loss == losses[0] or level == "ground truth" else np.ones_like(steps)
+            if level == "mean":
+                found = np.where(steps == 1, near, found)
+            values = {"level": level, "first": first, "second": second, "distance": found.ravel()}
+            tables.append(pd.DataFrame(values).assign(factor="f", reconstruction=loss, seed=0))
+    return pd.concat(tables, ignore_index=True)
 
 
 def losses(plain, blurred):
@@ -124,6 +146,12 @@ CASES = {
         both(distances(0.1, 0.1, "8"), distances(0.1, 0.2, "1")),
         both(distances(0.1, 0.2, "8"), distances(0.1, 0.1, "1")),
     ),
+    michlo2023.judge_levels: (at_levels(0.5), at_levels(9.0)),
+    michlo2023.judge_levels_blurred: (
+        at_levels(1.0, losses=("box_blur", "mse")),
+        at_levels(1.0, losses=("mse", "box_blur")),
+    ),
+    michlo2023.judge_densities: (apart(0.5, 0.1), apart(0.1, 0.5)),
     michlo2023.judge_scores_by_spacing: (spaced(0.5, 0.1), spaced(0.1, 0.5)),
     michlo2023.judge_blur: (losses(0.1, 0.5), losses(0.5, 0.1)),
     michlo2023.judge_latents: (latent(0.02), latent(0.4)),
@@ -201,6 +229,24 @@ def test_the_picture_is_drawn(entry, tmp_path):
     with PIL.Image.open(tmp_path / "figure.png") as picture:
         assert picture.format == "PNG"
         assert min(picture.size) > 50
+
+
+def test_distances_after_the_blur_are_the_loss_that_was_trained_with():
+    images, others = np.random.default_rng(0).random((2, 1, 64, 64, 3), np.float32)
+    for loss in ("mse", "box_blur"):
+        seen, decoded = (michlo2023.compared(array, loss).astype(float) for array in (images, others))
+        wanted = reconstruction.find(loss).loss(images, others)
+        assert ((seen - decoded) ** 2).mean() * images.size == pytest.approx(float(wanted[0]), rel=1e-4)
+
+
+def test_levels_of_a_model(tiny, tmp_path):
+    config = tiny(dataset="xysquares/spacing_4", reconstruction="box_blur")
+    train(config, tmp_path / sweep.place(config))
+    settings = {"runs": (config,), "factors": {"all": ("x_R", "y_G")}, "traversals": 2}
+    table = michlo2023.levels(settings, study.Runs(tmp_path), "smoke").table
+    assert list(table["level"].unique()) == ["ground truth", "input", "mean", "KL", "reconstruction"]
+    found = michlo2023.follows(table, "ground truth")
+    assert found["box_blur", "all", "input"] > 0.9, "the blur is what makes the distances follow the places"
 
 
 def test_a_layer_that_is_the_input_does_not_count():

@@ -4,7 +4,7 @@ import pytest
 
 import benchmark_data
 from benchmark_data import distances, draws
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard.analyses import perceived
 
 
@@ -63,6 +63,20 @@ def test_averaged_over_traversals():
     table = perceived.measure(mean=np.array([[[0.0], [1.0]], [[0.0], [3.0]]]))
     row = table[(table.level == "mean") & (table["first"] == 0) & (table.second == 1)]
     assert (row.distance.item(), row.deviation.item()) == (2.0, 1.0)
+
+
+def test_agreement_with_another_level():
+    """Inverted images are as far apart as the images are."""
+    images = np.array([[[0.0], [0.1], [0.4], [0.9]]])
+    table = perceived.measure(inputs=images, mean=images**2, reconstructions=1 - images)
+    found = perceived.agreement(table, against="input").set_index("level")
+    assert found.index.tolist() == ["ground truth", "mean", "reconstruction"]
+    assert found.loc["reconstruction"][["pearson", "spearman"]].tolist() == pytest.approx([1.0, 1.0])
+    assert found.pearson["ground truth"] == pytest.approx(
+        perceived.agreement(table).set_index("level").pearson["input"]
+    )
+    with pytest.raises(UnknownName, match="level: expected one of ground truth, input, mean, rec"):
+        perceived.agreement(table, against="KL")
 
 
 def test_hard_input():
