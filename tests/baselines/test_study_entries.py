@@ -12,8 +12,9 @@ import pytest
 
 import benchmark_data
 from baselines import reconstruction, study, sweep, train
-from baselines.studies import _heatmaps, _smoke, bonheme2022, michlo2023, zietlow2021
+from baselines.studies import _heatmaps, _smoke, bonheme2022, bonheme2023, michlo2023, zietlow2021
 from baselines.study import Found
+from leaderboard import transfer
 
 ENTRIES = study.entries()
 every = pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
@@ -90,22 +91,30 @@ def latent(mig):
     return pd.DataFrame({"latent": [0, 1], "change": [0.1, 0.0], "path": 0.1, "kl": [1.0, 0.0], "mig": mig})
 
 
-def migs(original, changed):
-    rows = [("b", "beta_vae", "original", original), ("b", "beta_vae", "changed", changed)]
-    return pd.DataFrame(rows, columns=["base", "objective", "variant", "mig"])
+def migs(original, changed, tuned=0.0):
+    """MIG on original and changed data, and with twice the strength on changed data."""
+    rows = [("original", 1.0, original), ("changed", 1.0, changed), ("changed", 2.0, tuned)]
+    return pd.DataFrame(rows, columns=["variant", "scale", "mig"]).assign(base="b", objective="beta_vae")
+
+
+def pruned(active):
+    """MIG that recovers with twice the strength, where so many of five units are active."""
+    return migs(0.5, 0.1, 0.6).assign(active=[5, 5, active], factors=5)
 
 
 def changes(largest):
     return pd.DataFrame({"dataset": ["d"], "row": [0], "epsilon": [0.1], "mean_change": 0.1, "largest_change": largest})
 
 
-def hidden(overall):
+def hidden(overall, noise=0.1):
+    """s leads locally from 0.1 on; ``overall`` says from when on globally, ``noise`` what its latent has."""
     rows = [
         (factor, quantity, value, epsilon)
         for epsilon in (0.0, 0.1, 0.2)
         for quantity, slope in (("expansiveness", 20), ("global_variance", overall))
         for factor, value in (("posX", 1.0), ("s", slope * epsilon))
     ]
+    rows += [("posX", "noise", 0.05, 0.0), ("posX", "noise", 0.2, 0.1), ("s", "noise", noise, 0.1)]
     return pd.DataFrame(rows, columns=["factor", "quantity", "value", "epsilon"])
 
 
@@ -129,6 +138,34 @@ def against(high):
     return pd.DataFrame(rows, columns=["layer", "metric", "similarity", "group", "seed", "step"])
 
 
+def correlations(**values):
+    rows = [(seed, name, value) for name, value in values.items() for seed in (0, 1)]
+    return pd.DataFrame(rows, columns=["seed", "property", "correlation"])
+
+
+def retrained(frozen, heads):
+    rows = [
+        (with_heads, layers, 0, loss)
+        for with_heads, values in ((False, frozen), (True, heads))
+        for layers, loss in zip((1, 2, 4), values, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["heads", "layers", "seed", "loss"])
+
+
+def accuracies(own, other, largest=0.1, labels=("shape", "posX", "posY")):
+    rows = [
+        ("d", source, seed, classifier, label, 1.0, test, 0.0)
+        for source, values in (("d", own), ("e", other), (transfer.MAJORITY, [largest] * 3))
+        for seed in (0, 1)
+        for classifier in (("constant",) if source == transfer.MAJORITY else ("gbt", "logistic"))
+        for label, test in zip(labels, values, strict=True)
+    ]
+    columns = ["target", "source", "seed", "classifier", "label", "train", "test", "unseen"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+GENERIC = ((0.9, 0.8), (0.85, 0.3), (0.95, 0.7), (0.5, 0.6), (0.45, 0.2))
+
 CASES = {
     _heatmaps.encoder_above_decoder: (heat((0.9, 0.5)), heat((0.9, 0.5), (0.5, 0.9))),
     _heatmaps.encoders_alike: (heat((0.8, 0.1)), heat((0.9, 0.1), (0.7, 0.1))),
@@ -139,6 +176,13 @@ CASES = {
     bonheme2022.judge_samples: (shared(0.2), shared(0.01)),
     bonheme2022.judge_sampled: (drift(0.2), drift(0.95)),
     bonheme2022.judge_against_input: (against(0.88), against(0.5)),
+    bonheme2023.judge_generic: (heat(*GENERIC), heat(*GENERIC[:2], (0.95, 0.9), *GENERIC[3:])),
+    bonheme2023.judge_brightness: (correlations(brightness=0.6), correlations(brightness=0.4)),
+    bonheme2023.judge_places: (correlations(x=0.9, y=0.8, size=0.3), correlations(x=0.9, y=0.6, size=0.7)),
+    bonheme2023.judge_retrained: (retrained((9, 6, 2), (8, 6, 1)), retrained((9, 6, 2), (1, 0.5, 0.2))),
+    bonheme2023.judge_averages: (accuracies((0.5, 0.4, 0.4), (0.6, 0.3, 0.3)), accuracies([0.5] * 3, [0.6] * 3)),
+    bonheme2023.judge_every_label: (accuracies([0.5] * 3, [0.4] * 3), accuracies([0.5] * 3, (0.4, 0.4, 0.6))),
+    bonheme2023.judge_positions: (accuracies([0.5] * 3, (0.1, 0.6, 0.6)), accuracies([0.5] * 3, (0.1, 0.6, 0.4))),
     michlo2023.judge_natural: (distances(0.1, 0.2), both(distances(0.1, 0.2), distances(0.2, 0.1, "e"))),
     michlo2023.judge_constant: (distances(0.1, 0.1).query("ground_truth > 0"), distances(0.1, 0.2)),
     michlo2023.judge_varying: (distances(0.1, 0.2), distances(0.2, 0.1)),
@@ -156,7 +200,8 @@ CASES = {
     michlo2023.judge_blur: (losses(0.1, 0.5), losses(0.5, 0.1)),
     michlo2023.judge_latents: (latent(0.02), latent(0.4)),
     zietlow2021.judge_falls: (migs(0.5, 0.1), migs(0.1, 0.5)),
-    zietlow2021.judge_stays: (migs(0.5, 0.48), migs(0.5, 0.1)),
+    zietlow2021.judge_stays: (migs(0.5, 0.48), migs(0.5, 0.1, 0.48)),
+    zietlow2021.judge_robust: (pruned(4), pruned(5)),
     zietlow2021.judge_small: (changes(0.2), changes(0.5)),
     zietlow2021.judge_hidden: (hidden(6), hidden(40)),
 }
@@ -189,6 +234,11 @@ def test_ids_and_sentences(entry):
 def test_plans_name_runs_and_datasets_that_exist(entry, tier):
     plan = entry.plan(tier)
     assert len({sweep.place(run) for run in plan.runs}) == len(plan.runs)
+    assert len(plan.configs) == len(plan.runs) + len(plan.transfers)
+    assert {each.source.digest for each in plan.transfers} <= {run.digest for run in plan.runs}
+    for each in plan.transfers:
+        shapes = [benchmark_data.load(name).image_shape for name in (each.source.dataset, each.dataset)]
+        assert shapes[0] == shapes[1]
     for name in plan.all_datasets:
         dataset = benchmark_data.load(name)
         assert dataset.id == name
@@ -201,7 +251,7 @@ def test_plans_name_runs_and_datasets_that_exist(entry, tier):
 
 @every
 def test_smoke_runs_are_small(entry):
-    for run in entry.smoke.runs:
+    for run in entry.smoke.configs.values():
         assert (run.architecture, run.architecture_parameters["width"]) == ("fc", 128)
         assert run.steps <= 2_500
         assert run.dataset in entry.smoke.training
@@ -211,7 +261,7 @@ def test_smoke_runs_are_small(entry):
 def test_tiers_differ_unless_nothing_is_trained(entry):
     if entry.study.runs:
         assert study.inputs(entry, "smoke") != study.inputs(entry, "study")
-        assert len(entry.study.runs) >= len(entry.smoke.runs)
+        assert len(entry.study.configs) >= len(entry.smoke.configs)
 
 
 @every
@@ -249,6 +299,20 @@ def test_levels_of_a_model(tiny, tmp_path):
     assert found["box_blur", "all", "input"] > 0.9, "the blur is what makes the distances follow the places"
 
 
+@pytest.mark.parametrize(
+    ("judge", "table"),
+    [
+        (zietlow2021.judge_hidden, hidden(6, noise=0.3)),
+        (zietlow2021.judge_robust, pruned(4).assign(active=4)),
+        (zietlow2021.judge_stays, both(migs(0.5, 0.1, 0.2), migs(0.1, 0.6).assign(objective="factor_vae"))),
+        (michlo2023.judge_densities, both(apart(0.5, 0.1), apart(0.05, 0.1).assign(dataset="e"))),
+    ],
+)
+def test_what_else_does_not_hold(judge, table):
+    """Noise where s leads; nothing left unpruned; no β that helps; one dataset of several as hard as XYSquares."""
+    assert not judge(table).holds
+
+
 def test_a_layer_that_is_the_input_does_not_count():
     rows = [("p", "encoder_1", "encoder_1", 1.0), ("p", "encoder_1", "input", 1.0)]
     rows += [("p", "encoder_2", "encoder_2", 0.4), ("p", "encoder_2", "input", 0.3)]
@@ -277,6 +341,26 @@ def test_a_smoke_run_keeps_objective_strength_and_seed():
     assert small.hyperparameters["c_max"] == config.hyperparameters["c_max"]
     part = config.hyperparameters["iteration_threshold"] / config.steps
     assert small.hyperparameters["iteration_threshold"] / small.steps == pytest.approx(part, abs=0.001)
+
+
+def test_transfers_are_shared_and_the_whole_decoder_has_no_side():
+    inside, outside, heatmaps = (set(ENTRIES[f"2304.10767/fig{n}"].smoke.configs) for n in (6, 9, 5))
+    assert len(inside & outside) == 2 + 4  # the sources, and all layers with and without heads
+    assert len(inside & heatmaps) == 2 + 2
+    both_tiers = [ENTRIES["2304.10767/fig6"].plan(tier).transfers for tier in study.TIERS]
+    assert [max(each.decoder for each in transfers) for transfers in both_tiers] == [4, 6]
+
+
+def test_properties_of_images():
+    images = np.zeros((2, 8, 8, 3), np.float32)
+    images[0, 1:3, 5:7] = 1
+    images[1] = 0.5
+    found = bonheme2023._properties(images)
+    np.testing.assert_allclose(found["brightness"], [4 / 64, 0.5])
+    np.testing.assert_allclose(found["x"], [5.5, 3.5])
+    np.testing.assert_allclose(found["y"], [1.5, 3.5])
+    assert found["size"].tolist() == [4, 0]
+    assert bonheme2023._correlation(found["x"], np.ones(2)) == 0
 
 
 @pytest.mark.parametrize("id_", ["2202.13341/fig5", "2202.13341/fig8"])
