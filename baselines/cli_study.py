@@ -39,11 +39,11 @@ def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS) -> No
         where = study.state(known[id_], tier, into or Path("studies") / tier, runs)
         datasets = ", ".join(dict.fromkeys(name.partition("/")[0] for name in plan.all_datasets))
         spent = (f"{study.hours([known[id_].plan(each)]):,.2f}" for each in study.TIERS)
-        table.add_row(id_, title, datasets, str(len(plan.runs)), *spent, where)
+        table.add_row(id_, title, datasets, str(len(plan.configs)), *spent, where)
     console.out.print(table, highlight=False)
     for each in study.TIERS:
         plans = [entry.plan(each) for entry in known.values()]
-        count = len({run.digest for plan in plans for run in plan.runs})
+        count = len({digest for plan in plans for digest in plan.configs})
         device = "on 2 cores" if each == "smoke" else "of an A100, at the rate that arXiv 2205.08399 states"
         console.out.print(
             f"All that can be run, tier {each}: {count} runs, {study.hours(plans):,.1f} hours {device}.",

@@ -134,6 +134,8 @@ class RunConfig:
     def digest(self) -> str:
         """SHA-256 of names and of what is not a default: the same when settings are added later.
 
+        Of a run that starts from another's weights it is their hash that counts, not where they lie.
+
         Example:
             >>> a, b = (RunConfig(dataset="sprites2d", objective="ae", seed=seed) for seed in (0, 1))
             >>> len(a.digest), a.digest == dataclasses.replace(b, seed=0).digest, a.digest == b.digest
@@ -146,6 +148,8 @@ class RunConfig:
                 own[key] = {name: each for name, each in value.items() if each != defaults[key][name]}
             elif value != defaults[key] or key in ("dataset", "objective", "architecture"):
                 own[key] = value
+        if self.start_weights:
+            del own["start_from"]
         text = json.dumps(own, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 

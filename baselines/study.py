@@ -3,7 +3,8 @@
 A file in ``baselines/studies`` is a paper and ends in ``PAPER``, `ENTRIES` and ``NOT_YET``. An entry is a figure or a
 table: what it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
 Entries share their training runs: a run lies where its config says (`baselines.sweep.place`), so that the second entry
-that needs it finds it, and all that a sweep can do holds here too: resuming, Ray, runs that die.
+that needs it finds it, and all that a sweep can do holds here too: resuming, Ray, runs that die. A `Transfer` starts
+from another run's weights, so that its config is known once that run is done: transfers are trained after the runs.
 
 An entry leaves a folder, ``<into>/<id>``::
 
@@ -34,7 +35,7 @@ import rich.progress
 from numpy.typing import NDArray
 
 import benchmark_data
-from baselines import sweep
+from baselines import sweep, transfer
 from baselines.config import RunConfig
 from baselines.run import Run
 from benchmark_data import discovery, files
@@ -71,6 +72,39 @@ class Verdict(NamedTuple):
     numbers: Mapping[str, float]
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Transfer:
+    """A run that starts from another; the arguments of `baselines.transfer.config` before the source is trained.
+
+    Attributes:
+        source: the run that it starts from, which the plan has among its runs.
+        dataset: the target.
+        heads: reset and train the heads of mean and variance.
+        decoder: how many layers of the decoder to reset and train.
+        side: count them from the ``"inside"`` or from the ``"outside"``.
+        changes: other keys of the config that differ from the source's, such as ``steps``.
+    """
+
+    source: RunConfig
+    dataset: str
+    heads: bool = True
+    decoder: int = 1
+    side: str = "inside"
+    changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the source's digest and of the other attributes."""
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return hashlib.sha256(json.dumps(own, sort_keys=True, default=_digest).encode()).hexdigest()
+
+    @property
+    def plain(self) -> RunConfig:
+        """The same run from new weights: of the same dataset, steps and seed."""
+        config = self.source.with_steps(self.changes.get("steps", self.source.steps))
+        return dataclasses.replace(config, **{"dataset": self.dataset, "split": ""} | dict(self.changes))
+
+
 class Runs:
     """Trained runs under one root.
 
@@ -81,11 +115,23 @@ class Runs:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def open(self, config: RunConfig, *, step: int | None = None) -> Run:
+    def config(self, run: RunConfig | Transfer) -> RunConfig:
+        """Give the config of a run or a transfer.
+
+        Raises:
+            DamagedFile: the source of a transfer was not trained.
+            InvalidInput: it is not finished, or its decoder has fewer layers.
+        """
+        if isinstance(run, RunConfig):
+            return run
+        source = (self.root / sweep.place(run.source)).absolute()
+        return transfer.config(source, run.dataset, heads=run.heads, decoder=run.decoder, side=run.side, **run.changes)
+
+    def open(self, config: RunConfig | Transfer, *, step: int | None = None) -> Run:
         """Open a run.
 
         Args:
-            config: its config.
+            config: its config, or the transfer that it is.
             step: the snapshot to use; the last one if None.
 
         Returns:
@@ -95,7 +141,7 @@ class Runs:
             DamagedFile: it was not trained.
             InvalidInput: it has no such snapshot.
         """
-        return Run.open(self.root / sweep.place(config), step=step)
+        return Run.open(self.root / sweep.place(self.config(config)), step=step)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -104,6 +150,7 @@ class Plan:
 
     Attributes:
         runs: the training runs.
+        transfers: runs that start from some of these.
         datasets: datasets it looks at, besides those of the runs.
         settings: what its computation is told: JSON's types, tuples and run configs.
         codes: the runs' codes for the leaderboard's tasks are needed.
@@ -112,6 +159,7 @@ class Plan:
     """
 
     runs: tuple[RunConfig, ...] = ()
+    transfers: tuple[Transfer, ...] = ()
     datasets: tuple[str, ...] = ()
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     codes: bool = False
@@ -120,8 +168,13 @@ class Plan:
 
     @property
     def all_datasets(self) -> tuple[str, ...]:
-        """The datasets of the runs and the others, each once."""
-        return tuple(dict.fromkeys([*(run.dataset for run in self.runs), *self.datasets]))
+        """The datasets of the runs, of the transfers and the others, each once."""
+        return tuple(dict.fromkeys([*(run.dataset for run in self.configs.values()), *self.datasets]))
+
+    @property
+    def configs(self) -> dict[str, RunConfig]:
+        """All that is trained, by digest: the runs, and the transfers as if from new weights."""
+        return {run.digest: run for run in self.runs} | {each.digest: each.plain for each in self.transfers}
 
 
 Compute: TypeAlias = Callable[[Mapping[str, Any], Runs, str], Found]
@@ -245,7 +298,7 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
 
 
 def inputs(entry: Entry, tier: str) -> str:
-    """Hash what an entry is made of at a tier: runs, datasets with versions, settings and claim.
+    """Hash what an entry is made of at a tier: runs, transfers, datasets with versions, settings and claim.
 
     Returns:
         SHA-256, in hexadecimal.
@@ -262,10 +315,12 @@ def inputs(entry: Entry, tier: str) -> str:
         "datasets": {name: benchmark_data.load(name).version for name in plan.all_datasets},
         "settings": dict(plan.settings),
     }
+    if plan.transfers:
+        made_of["transfers"] = sorted(each.digest for each in plan.transfers)
     return hashlib.sha256(json.dumps(made_of, sort_keys=True, default=_digest).encode()).hexdigest()
 
 
-def _digest(value: RunConfig) -> str:
+def _digest(value: RunConfig | Transfer) -> str:
     return value.digest
 
 
@@ -323,8 +378,16 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> str:
     if held is not None and held["inputs"] == inputs(entry, tier):
         return "done"
     plan = entry.plan(tier)
-    missing = sum(sweep.look(run, runs, encode=plan.codes).state != "done" for run in plan.runs)
-    return f"{missing} of {len(plan.runs)} runs missing" if missing else "ready"
+    missing = len(plan.configs) - sum(each.state == "done" for each in _known(plan, runs))
+    return f"{missing} of {len(plan.configs)} runs missing" if missing else "ready"
+
+
+def _known(plan: Plan, runs: Path) -> list[sweep.State]:
+    """Look at the runs, and at the transfers whose sources are done."""
+    states = {run.digest: sweep.look(run, runs, encode=plan.codes) for run in plan.runs}
+    begun = [each for each in plan.transfers if sweep.look(each.source, runs, encode=False).state == "done"]
+    transfers = [sweep.look(Runs(runs).config(each), runs, encode=plan.codes) for each in begun]
+    return [*states.values(), *transfers]
 
 
 def hours(plans: Sequence[Plan]) -> float:
@@ -338,12 +401,12 @@ def hours(plans: Sequence[Plan]) -> float:
     """
     runs: dict[str, float] = {}
     for plan in plans:
-        for run in plan.runs:
+        for digest, run in plan.configs.items():
             steps = run.steps * run.build_objective().views
             if run.dataset in plan.training:
-                runs[run.digest] = plan.training[run.dataset] * steps / 3_600
+                runs[digest] = plan.training[run.dataset] * steps / 3_600
             else:
-                runs[run.digest] = steps * run.batch_size * HOURS_PER_IMAGE
+                runs[digest] = steps * run.batch_size * HOURS_PER_IMAGE
     return sum(runs.values()) + sum(plan.seconds for plan in plans) / 3_600
 
 
@@ -425,10 +488,18 @@ def _withdraw(path: Path) -> None:
 
 
 def _train(plan: Plan, runs: Path, **options: Any) -> None:
-    failed = [state for state in sweep.run(plan.runs, runs, encode=plan.codes, **options) if state.state != "done"]
+    """Train the runs, then the transfers, whose sources are known by then; two that are the same are one run."""
+    _finish(plan.runs, runs, encode=plan.codes, **options)
+    transfers = [Runs(runs).config(each) for each in plan.transfers]
+    if transfers:
+        _finish(tuple({each.digest: each for each in transfers}.values()), runs, encode=plan.codes, **options)
+
+
+def _finish(configs: Sequence[RunConfig], runs: Path, **options: Any) -> None:
+    failed = [state for state in sweep.run(configs, runs, **options) if state.state != "done"]
     if failed:
         raise InvalidInput(
-            f"{len(failed)} of {len(plan.runs)} runs",
+            f"{len(failed)} of {len(configs)} runs",
             expected="all to finish",
             received=f"{failed[0].run}: {failed[0].error or failed[0].state}",
         )
@@ -436,14 +507,14 @@ def _train(plan: Plan, runs: Path, **options: Any) -> None:
 
 def _budget(plan: Plan, runs: Path) -> dict[str, Any]:
     """Say what was spent on training."""
-    seconds = sum(sweep.look(run, runs, encode=plan.codes).seconds for run in plan.runs)
+    configs = plan.configs.values()
     return {
-        "runs": len(plan.runs),
-        "steps": sorted({run.steps for run in plan.runs}),
-        "seeds": len({run.seed for run in plan.runs}),
-        "architectures": sorted({run.architecture for run in plan.runs}),
+        "runs": len(configs),
+        "steps": sorted({run.steps for run in configs}),
+        "seeds": len({run.seed for run in configs}),
+        "architectures": sorted({run.architecture for run in configs}),
         "datasets": list(plan.all_datasets),
-        "training_seconds": round(seconds, 1),
+        "training_seconds": round(sum(state.seconds for state in _known(plan, runs)), 1),
     }
 
 

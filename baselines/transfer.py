@@ -98,7 +98,10 @@ def resolved(config: RunConfig, folder: Path, dataset: Dataset) -> RunConfig:
         return config
     if (folder / "config.json").exists():
         held = read_config(folder)
-        return config if config.start_weights else dataclasses.replace(config, start_weights=held.start_weights)
+        if not config.start_weights:
+            return dataclasses.replace(config, start_weights=held.start_weights)
+        same = config.start_weights == held.start_weights  # wherever they lie
+        return dataclasses.replace(config, start_from=held.start_from) if same else config
     weights = read_source(config.start_from)
     found = digest(weights)
     source = Run.open(config.start_from)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from baselines.config import RunConfig
 from baselines.studies import _smoke
-from baselines.study import Found, Plan, Runs, Verdict
+from baselines.study import Found, Plan, Runs, Transfer, Verdict
 from leaderboard import figures, protocol
 from leaderboard.comparisons import heatmap
 
@@ -25,16 +25,16 @@ class Side(NamedTuple):
     """One side of a panel: the same model with several seeds.
 
     Attributes:
-        runs: the configs, one per seed.
+        runs: the configs or transfers, one per seed.
         share: of the training, from 0 to 1: the kept snapshot that is nearest.
     """
 
-    runs: tuple[RunConfig, ...]
+    runs: tuple[RunConfig | Transfer, ...]
     share: float = 1.0
 
 
 class Panel(NamedTuple):
-    """A heatmap, averaged over seeds.
+    """A heatmap, averaged over seeds. Both models see images of the dataset that the second was trained on.
 
     Attributes:
         title: what stands above.
@@ -66,14 +66,21 @@ def _named(title: str) -> str:
 
 
 def _small(side: Side) -> Side:
-    return side._replace(runs=tuple(_smoke.run(config) for config in side.runs[: _smoke.SEEDS]))
+    seeds = side.runs[: _smoke.SEEDS]
+    return side._replace(
+        runs=tuple(_smoke.transfer(each) if isinstance(each, Transfer) else _smoke.run(each) for each in seeds)
+    )
 
 
 def _plan(panels: Sequence[Panel], *, samples: int, seconds: float) -> Plan:
-    runs = {run.digest: run for panel in panels for side in (panel.x, panel.y) for run in side.runs}
+    every = {run.digest: run for panel in panels for side in (panel.x, panel.y) for run in side.runs}
+    transfers = tuple(run for run in every.values() if isinstance(run, Transfer))
+    first = [run for run in every.values() if isinstance(run, RunConfig)]
+    runs = {run.digest: run for run in (*first, *(each.source for each in transfers))}
     rendered = {run.dataset for run in runs.values() if _smoke.family(run.dataset) in _smoke.SECONDS}
     return Plan(
         runs=tuple(runs.values()),
+        transfers=transfers,
         settings={"panels": tuple(panels), "samples": samples},
         seconds=seconds,
         training=_smoke.training(*rendered),
@@ -92,11 +99,12 @@ def step_at(config: RunConfig, share: float) -> int:
     return min(kept, key=lambda step: abs(step - share * config.steps))
 
 
-def activations(runs: Runs, config: RunConfig, step: int, samples: int) -> dict[str, NDArray[np.float32]]:
-    """Take the activations of a run's layers on the first held-out rows of its dataset."""
-    run = runs.open(config, step=step)
-    rows = protocol.task(run.dataset.id).test[:samples]
-    return run.activations(run.dataset.images(rows))
+def activations(
+    runs: Runs, config: RunConfig, step: int, samples: int, dataset: str = ""
+) -> dict[str, NDArray[np.float32]]:
+    """Take the activations of a run's layers on the first held-out rows of a dataset, its own if none is named."""
+    task = protocol.task(dataset or config.dataset)
+    return runs.open(config, step=step).activations(task.load().images(task.test[:samples]))
 
 
 def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
@@ -105,8 +113,8 @@ def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
     for panel in settings["panels"]:
         pairs = (
             tuple(
-                activations(runs, config, step_at(config, side.share), settings["samples"])
-                for config, side in ((x, panel.x), (y, panel.y))
+                activations(runs, config, step_at(config, side.share), settings["samples"], y.dataset)
+                for config, side in ((runs.config(x), panel.x), (runs.config(y), panel.y))
             )
             for x, y in zip(panel.x.runs, panel.y.runs, strict=True)
         )

@@ -3,6 +3,7 @@
 Datasets are rendered stand-ins, nothing is downloaded. Models are those of `baselines.sweeps.board`, fully connected
 and 128 wide, 2,500 steps of 16 images, two seeds instead of five or ten; where an entry asks for no more than the board
 has, its runs are the board's own (`board`). So a figure's *direction* may be seen, and no number of a paper.
+Nothing rendered has faces: squares stand in for CelebA as another dataset in colour, no more.
 ``offaxis-study list`` adds up the hours of all that can be run.
 """
 
@@ -15,6 +16,7 @@ from typing import Any
 
 from baselines import small
 from baselines.config import RunConfig
+from baselines.study import Transfer
 from baselines.sweeps.board import BATCH_SIZE, STEPS, SWEEP
 
 STAND_INS = {
@@ -22,14 +24,18 @@ STAND_INS = {
     "shapes3d": "room3d",
     "cars3d": "room3d",
     "smallnorb": "solids",
-    "symsol": "solids",
+    "symsol_reduced": "solids",
+    "celeba": "xysquares/spacing_1",
 }
-"""Family of a published dataset -> the family that stands in for it."""
+"""Family of a published dataset -> the dataset that stands in for it."""
 
 SEEDS = 2
 
 KEPT = (0.025, 0.25, 0.5, 0.75)
 """The snapshots that are kept beside the last, as shares of the training."""
+
+RETRAINED = 1_000
+"""The steps of a transfer, of which a part is trained only."""
 
 SECONDS = {"room3d": 0.011, "solids": 0.011, "sprites2d": 0.0055, "xysquares": 0.0085}
 """Seconds for a step of 16 images by family, on two cores that train two runs at a time: half of what one run takes."""
@@ -53,10 +59,12 @@ def stand_in(dataset: str) -> str:
         ('room3d', 'room3d_noisy/eps10', 'xysquares/spacing_8')
     """
     name, _, config = dataset.partition("/")
+    if name in STAND_INS:
+        return STAND_INS[name]
     base, _, change = name.partition("_")
     if base not in STAND_INS:
         return dataset
-    return f"{STAND_INS[base]}_{change}/{config}" if change else STAND_INS[base]
+    return f"{STAND_INS[base]}_{change}/{config}"
 
 
 def run(config: RunConfig, **changes: Any) -> RunConfig:
@@ -85,6 +93,21 @@ def run(config: RunConfig, **changes: Any) -> RunConfig:
         "snapshots": tuple(round(share * steps) for share in KEPT),
     }
     return dataclasses.replace(config, **own | small.SETTINGS | changes)
+
+
+def transfer(full: Transfer, **changes: Any) -> Transfer:
+    """Give the small form of a study's transfer, of `RETRAINED` steps.
+
+    Args:
+        full: the study's.
+        **changes: attributes that differ, such as ``decoder``: the small decoder has four layers with weights.
+    """
+    own: dict[str, Any] = {
+        "source": run(full.source),
+        "dataset": stand_in(full.dataset),
+        "changes": {"steps": RETRAINED, "snapshots": ()},
+    }
+    return dataclasses.replace(full, **own | changes)
 
 
 def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConfig, ...]:

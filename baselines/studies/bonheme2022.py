@@ -27,33 +27,42 @@ PAPER = "2205.08399"
 CARS, SPRITES, NORB = SNAPSHOTS
 """Cars3D, dSprites and SmallNORB, as the sweep has them."""
 
+EVERY = 6_000
+"""Steps between two snapshots of datasets for which the papers state no others (appendix C, table 1)."""
+
 SEEDS = 5
 
 SAME = 0.1
 """Similarities that differ by less are called the same."""
 
+TOGETHER = 0.1
+"""Part of the training by which models that begin to converge together may be apart."""
 
-def side(
-    dataset: str,
-    objective: str,
-    strength: float = 0,
-    *,
-    share: float = 1.0,
-    architecture: str = "conv",
-    latents: int = 10,
-) -> Side:
-    """Give one side of a panel.
+LEAST, MOST = "least", "most"
+
+EXTREMES: dict[str, tuple[float, float]] = {
+    "beta_vae": (1, 8),
+    "beta_tc_vae": (1, 8),
+    "dip_vae_ii": (1, 20),
+    "annealed_vae": (75, 5),
+}
+"""Objective -> the strengths that regularise least and most (table 2). A greater capacity regularises less."""
+
+
+def models(
+    dataset: str, objective: str, strength: float = 0, *, architecture: str = "conv", latents: int = 10
+) -> tuple[RunConfig, ...]:
+    """Give the runs of a model.
 
     Args:
         dataset: the dataset.
         objective: the objective.
         strength: beta, lambda or the capacity, whichever it has.
-        share: of the training, as for `Side`.
         architecture: ``conv`` or ``fc``.
         latents: how many.
 
     Returns:
-        The runs of all seeds, as in the paper's sweep.
+        Those of all seeds, as in the paper's sweep.
     """
     hyperparameters: dict[str, dict[str, float]] = {
         "beta_vae": {"beta": strength},
@@ -62,7 +71,7 @@ def side(
         "annealed_vae": {"c_max": strength, "gamma": 1_000, "iteration_threshold": 100_000},
         "classifier": {},
     }
-    configs = tuple(
+    return tuple(
         RunConfig(
             dataset=dataset,
             objective=objective,
@@ -70,11 +79,15 @@ def side(
             architecture=architecture,
             latents=latents,
             seed=seed,
-            snapshots=SNAPSHOTS[dataset],
+            snapshots=SNAPSHOTS.get(dataset, EVERY),
         )
         for seed in range(SEEDS)
     )
-    return Side(configs, share)
+
+
+def side(dataset: str, objective: str, strength: float = 0, *, share: float = 1.0, **options: Any) -> Side:
+    """Give one side of a panel: `models` at a share of the training."""
+    return Side(models(dataset, objective, strength, **options), share)
 
 
 def over_time(
@@ -225,9 +238,84 @@ def judge_collapse(table: pd.DataFrame) -> Verdict:
     return Verdict(holds, numbers)
 
 
+def losses(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+    """Read the losses of runs over training."""
+    rows = []
+    for strength, configs in settings["models"]:
+        for config in configs:
+            history = runs.open(config).history
+            place = (config.dataset.partition("/")[0], config.objective, strength, config.seed)
+            rows += [(*place, int(line["step"]), line["loss"]) for line in history[:: settings["every"]]]
+    return Found(pd.DataFrame(rows, columns=["dataset", "objective", "regularised", "seed", "step", "loss"]))
+
+
+def draw_losses(found: Found, path: Path) -> None:
+    """Draw a panel per dataset, a line per run: a colour for each objective, dashed where regularised most."""
+    figures.check_columns(found.table, ["dataset", "objective", "regularised", "seed", "step", "loss"])
+    names = list(found.table["objective"].unique())
+    panels = list(found.table.groupby("dataset", sort=False))
+    figure, axes = figures.panels(1, len(panels), width=4.0)
+    for panel, (dataset, table) in zip(axes[0], panels, strict=True):
+        for (objective, strength, seed), part in table.groupby(["objective", "regularised", "seed"], sort=False):
+            panel.plot(
+                part["step"],
+                part["loss"],
+                color=figures.COLOURS[names.index(objective)],
+                linestyle="-" if strength == LEAST else "--",
+                linewidth=1,
+                label=f"{objective}, {strength}" if seed == table["seed"].min() else "",
+            )
+        panel.set(title=dataset, xlabel="training step", ylabel="loss", yscale="log")
+        panel.legend(frameon=False, fontsize=7)
+    figures.save(figure, path)
+
+
+def judge_losses(table: pd.DataFrame) -> Verdict:
+    """Judge that the least regularised models end at lower losses, and that all of a dataset begin to converge at once.
+
+    A loss ends at its mean over the last tenth of its lines, and has begun to converge when half of the way there is
+    made; models begin together if this is no more than `TOGETHER` of the training apart.
+    """
+    numbers: dict[str, float] = {}
+    holds = True
+    for dataset, models in table.groupby("dataset", sort=False):
+        begun, ends = [], {}
+        for (objective, strength), part in models.groupby(["objective", "regularised"], sort=False):
+            means = part.groupby("step")["loss"].mean()
+            end = float(means.tail(max(1, len(means) // 10)).mean())
+            half = means.index[means <= (means.iloc[0] + end) / 2][0] / means.index[-1]
+            begun.append(float(half))
+            ends[objective, strength] = end
+            numbers[f"loss of {objective} on {dataset}, regularised {strength}"] = end
+        numbers |= {f"{dataset}, first half way": min(begun), f"{dataset}, last half way": max(begun)}
+        lower = all(ends[objective, LEAST] < ends[objective, MOST] for objective, _ in ends)
+        holds = holds and lower and max(begun) - min(begun) <= TOGETHER
+    return Verdict(holds, numbers)
+
+
+def _losses() -> dict[str, Plan]:
+    """Give the plans of figure 20. At smoke tier: of the models that other figures train at both ends."""
+    full = [
+        (dataset, objective, strength, side(dataset, objective, value).runs)
+        for dataset in SNAPSHOTS
+        for objective, ends in EXTREMES.items()
+        for strength, value in zip((LEAST, MOST), ends, strict=True)
+    ]
+    trained = {(CARS, "beta_vae"), (SPRITES, "beta_vae"), (SPRITES, "dip_vae_ii")}
+    small = [
+        (strength, small_runs(found)) for dataset, objective, strength, found in full if (dataset, objective) in trained
+    ]
+    made = {}
+    for tier, models, every in (("smoke", small, 1), ("study", [model[2:] for model in full], 10)):
+        runs = tuple(run for _, found in models for run in found)
+        training = _smoke.training(*(run.dataset for run in runs)) if tier == "smoke" else {}
+        made[tier] = Plan(runs=runs, settings={"models": tuple(models), "every": every}, training=training)
+    return made
+
+
 def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> dict[str, Plan]:
     """Give plans that look at all snapshots of β-VAEs."""
-    full = [(value, side(dataset, "beta_vae", value).runs) for value in values]
+    full = [(value, models(dataset, "beta_vae", value)) for value in values]
     small = [(value, tuple(_smoke.run(run) for run in found[: _smoke.SEEDS])) for value, found in full]
     made = {}
     for tier, chosen, count, seconds in (("smoke", small, 500, 5.0), ("study", full, 5_000, 600.0)):

@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from baselines import cli_study, study, sweep, worker
-from baselines.studies import _heatmaps
+from baselines.studies import _heatmaps, bonheme2023
 from baselines.studies._heatmaps import Panel, Side
-from baselines.study import Entry, Found, Plan, Verdict
+from baselines.study import Entry, Found, Plan, Runs, Transfer, Verdict
 from benchmark_data import DamagedFile, InvalidInput, Unavailable, UnknownName, console
 
 ROOT = Path(__file__).parents[2]
@@ -122,6 +122,79 @@ def test_another_figure_takes_the_same_runs(made, configs):
     assert len(scores) == 2
 
 
+def test_an_encoder_is_asked_about_another_dataset(made, configs):
+    """Accuracies and reconstructions of a target, by models of both datasets."""
+    folder, _ = made
+    trained = stamps(folder)
+    target, source = (config.dataset for config in configs)
+    settings = {"targets": {target: configs}, "train": 100, "test": 50, "labels": ("x_R",)}
+    table = dataclasses.replace(study.entries()["2304.10767/table2"], smoke=Plan(runs=configs, settings=settings))
+    study.run(table, "smoke", folder, folder / "runs", jobs=1)
+    found = pd.read_csv(folder / table.id / "table.csv")
+    assert found["label"].unique().tolist() == ["x_R"]
+    assert found.groupby("source", sort=False).size().to_dict() == {target: 2, "most frequent class": 1, source: 2}
+    held = {path.name: path.stat().st_mtime_ns for path in (folder / "runs" / "accuracies").iterdir()}
+    assert len(held) == 2
+    averages = dataclasses.replace(study.entries()["2304.10767/table1"], smoke=Plan(settings=settings))
+    study.run(averages, "smoke", folder, folder / "runs")
+    assert held == {path.name: path.stat().st_mtime_ns for path in (folder / "runs" / "accuracies").iterdir()}
+    settings = {"target": target, "runs": configs[1:], "images": 20, "shown": 4, "properties": ("x", "y", "size")}
+    places = dataclasses.replace(study.entries()["2304.10767/fig8"], smoke=Plan(runs=configs[1:], settings=settings))
+    numbers = study.run(places, "smoke", folder, folder / "runs", jobs=1)["numbers"]
+    assert set(numbers) == {f"rank correlation of {name}" for name in ("x", "y", "size")}
+    assert all(-1 <= value <= 1 for value in numbers.values())
+    assert stamps(folder) == trained
+
+
+@pytest.fixture(scope="module")
+def decoders(configs):
+    """The entry of figure 6 with a run, and transfers of it that retrain one layer or all four."""
+    transfers = tuple(
+        Transfer(source=configs[0], dataset=configs[1].dataset, heads=heads, decoder=layers, changes={"steps": 2})
+        for layers in (1, 4)
+        for heads in (False, True)
+    )
+    settings = {"transfers": transfers, "images": 20, "shown": 4}
+    plan = Plan(runs=configs[:1], transfers=transfers, settings=settings)
+    return dataclasses.replace(study.entries()["2304.10767/fig6"], smoke=plan)
+
+
+def test_transfers_are_trained_after_their_sources(decoders, tmp_path):
+    folder, runs = tmp_path / "one", tmp_path / "one" / "runs"
+    transfers = decoders.smoke.transfers
+    assert study.state(decoders, "smoke", folder, runs) == "5 of 5 runs missing"
+    with pytest.raises(DamagedFile, match=r"config\.json"):
+        Runs(runs).open(transfers[0])
+    record = study.run(decoders, "smoke", folder, runs, jobs=1)
+    assert (record["budget"]["runs"], record["budget"]["steps"]) == (5, [2, 6])
+    assert record["budget"]["datasets"] == ["xysquares/spacing_1", "xysquares/spacing_8"]
+    table = pd.read_csv(folder / decoders.id / "table.csv")
+    assert table[["heads", "layers"]].to_numpy().tolist() == [[False, 1], [True, 1], [False, 4], [True, 4]]
+    assert table["loss"].between(0, 64 * 64 * 3).all()
+    run = Runs(runs).open(transfers[1])
+    assert (run.config.dataset, run.config.steps) == ("xysquares/spacing_8", 2)
+    assert run.config.reset == ("decoder_1", "log_variance", "mean")
+    moved = folder.rename(tmp_path / "two")
+    trained = stamps(moved)
+    (moved / decoders.id / "verdict.json").unlink()
+    assert study.state(decoders, "smoke", moved, moved / "runs") == "ready"
+    assert study.run(decoders, "smoke", moved, moved / "runs", jobs=1)["numbers"] == record["numbers"]
+    assert stamps(moved) == trained, "a transfer does not depend on where its source lies"
+
+
+def test_transfers_count(decoders):
+    plan = decoders.smoke
+    alone = dataclasses.replace(decoders, smoke=dataclasses.replace(plan, transfers=()))
+    assert study.inputs(alone, "smoke") != study.inputs(decoders, "smoke")
+    assert study.hours([plan]) > study.hours([alone.smoke])
+    assert study.hours([plan, plan]) - study.hours([plan]) == pytest.approx(plan.seconds / 3_600)
+    assert alone.smoke.all_datasets == ("xysquares/spacing_1",)
+    assert len({each.digest for each in plan.transfers}) == len(plan.transfers)
+    other = dataclasses.replace(plan.transfers[0], source=dataclasses.replace(plan.runs[0], seed=1))
+    assert other.digest != plan.transfers[0].digest
+    assert (other.plain.seed, other.plain.steps, other.plain.snapshots) == (1, 2, (0,))
+
+
 def test_a_run_that_diverges_is_named(tiny, tmp_path):
     config = tiny()
     worker.record_failure(tmp_path / "runs", config.digest, "the loss is NaN", diverged=True)
@@ -177,18 +250,26 @@ def test_hours_count_a_shared_run_once(tiny):
     assert study.hours([stated]) == pytest.approx(20)  # 6,000 hours for 300 runs
 
 
-def test_choosing():
+WAITING = "2304.10767/fig10"
+
+
+@pytest.fixture
+def waiting(monkeypatch):
+    """A figure that cannot be run yet."""
+    monkeypatch.setitem(bonheme2023.NOT_YET, WAITING, "A figure that is not in the paper")
+
+
+def test_choosing(waiting):
     assert [entry.id for entry in study.find([FIRST, FIRST])] == [FIRST]
     assert {entry.id for entry in study.find(["all"])} == set(study.entries())
     assert all(entry.id.startswith("2102.06822/") for entry in study.find(["2102.06822"]))
     with pytest.raises(UnknownName, match=r"Did you mean '2205\.08399/fig3'\?"):
         study.find(["2205.08399/fig_3"])
-    waiting = next(id_ for id_ in study.titles() if id_ not in study.entries())
     with pytest.raises(Unavailable, match="received one that is not written yet"):
-        study.find([waiting])
+        study.find([WAITING])
 
 
-def test_the_page_is_made_of_the_folders(tmp_path):
+def test_the_page_is_made_of_the_folders(tmp_path, waiting):
     study.run(constant(holds=False), "smoke", tmp_path, tmp_path)
     page = study.report(tmp_path)
     assert "\n1 of " in page
@@ -196,14 +277,14 @@ def test_the_page_is_made_of_the_folders(tmp_path):
     assert "| C. **does not hold** |" in page
     rows = [line for line in page.splitlines() if re.match(r"\| \[?\d{4}\.", line)]
     assert len(rows) == len(study.titles())
-    assert sum("| not yet |" in row for row in rows) == len(study.titles()) - len(study.entries())
+    assert sum("| not yet |" in row for row in rows) == len(study.titles()) - len(study.entries()) > 0
 
 
 def test_the_committed_page_is_that_of_the_committed_folders():
     assert (ROOT / "docs" / "reproduction.md").read_text("utf-8") == study.report(ROOT / "docs" / "reproduction")
 
 
-def test_the_commands(tmp_path, monkeypatch):
+def test_the_commands(tmp_path, monkeypatch, waiting):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(console.out, "_width", 200)
     runner = CliRunner()
@@ -213,7 +294,7 @@ def test_the_commands(tmp_path, monkeypatch):
     listed = runner.invoke(cli_study.app, ["list", "--into", "r"]).output
     assert re.search(r"2202\.13341/fig8 .* done\s*\n", listed)
     assert re.search(r"2202\.13341/fig9 .* 16 of 16 runs missing", listed)
-    assert re.search(r"2102\.06822/fig5 .* not yet", listed)
+    assert re.search(rf"{WAITING} .* not yet", listed)
     assert re.search(r"tier smoke: \d+ runs, [\d.]+ hours on 2 cores", listed)
     assert runner.invoke(cli_study.app, ["report", "r"]).output == "r.md\n"
     assert (tmp_path / "r.md").read_text("utf-8") == study.report(tmp_path / "r")
