@@ -128,6 +128,16 @@ def drift(high):
     return pd.DataFrame(rows, columns=["strength", "seed", "step", "with", "similarity"])
 
 
+def falling(least, most, *, late=1):
+    """Losses that fall from 100 to the given ones, the most regularised model's at step ``late``."""
+    rows = [
+        ("d", "beta_vae", strength, 0, step, 100.0 if step < begin else end)
+        for strength, end, begin in (("least", least, 1), ("most", most, late))
+        for step in range(11)
+    ]
+    return pd.DataFrame(rows, columns=["dataset", "objective", "regularised", "seed", "step", "loss"])
+
+
 def against(high):
     rows = [
         ("encoder_1", "CKA", 0.9 if group == "low" else high, group, seed, step)
@@ -175,6 +185,7 @@ CASES = {
     bonheme2022.judge_collapse: (heat((0.9, 0.5, 0.1, 0.6)), heat((0.9, 0.5, 0.6, 0.1))),
     bonheme2022.judge_samples: (shared(0.2), shared(0.01)),
     bonheme2022.judge_sampled: (drift(0.2), drift(0.95)),
+    bonheme2022.judge_losses: (falling(10, 20), falling(20, 10)),
     bonheme2022.judge_against_input: (against(0.88), against(0.5)),
     bonheme2023.judge_generic: (heat(*GENERIC), heat(*GENERIC[:2], (0.95, 0.9), *GENERIC[3:])),
     bonheme2023.judge_brightness: (correlations(brightness=0.6), correlations(brightness=0.4)),
@@ -302,6 +313,7 @@ def test_levels_of_a_model(tiny, tmp_path):
 @pytest.mark.parametrize(
     ("judge", "table"),
     [
+        (bonheme2022.judge_losses, falling(10, 20, late=5)),
         (zietlow2021.judge_hidden, hidden(6, noise=0.3)),
         (zietlow2021.judge_robust, pruned(4).assign(active=4)),
         (zietlow2021.judge_stays, both(migs(0.5, 0.1, 0.2), migs(0.1, 0.6).assign(objective="factor_vae"))),
@@ -309,7 +321,7 @@ def test_levels_of_a_model(tiny, tmp_path):
     ],
 )
 def test_what_else_does_not_hold(judge, table):
-    """Noise where s leads; nothing left unpruned; no β that helps; one dataset of several as hard as XYSquares."""
+    """A model begins late; s leads, not in noise; all is pruned; no β helps; one dataset is as hard as XYSquares."""
     assert not judge(table).holds
 
 
@@ -330,8 +342,27 @@ def test_runs_are_shared():
     separate = sum(study.hours([plan]) for plan in plans)
     assert study.hours(plans) < 0.7 * separate
     published = {run.digest for name in ("bonheme2022", "bonheme2022_fc") for run in sweep.find(name)}
-    for what in ("fig3", "fig4", "fig5", "fig6", "fig7", "fig17", "fig18", "fig19"):
+    for what in ("fig3", "fig4", "fig5", "fig6", "fig7", "fig17", "fig18", "fig19", "fig20"):
         assert {run.digest for run in ENTRIES[f"2205.08399/{what}"].study.runs} <= published
+
+
+@pytest.mark.parametrize(
+    ("id_", "own"),
+    [
+        ("2205.08399/fig20", 0),
+        ("2202.13341/fig4", 0),
+        ("2202.13341/fig6", 0),
+        ("2202.13341/fig10", 0),
+        ("2102.06822/fig4", 0),
+        ("2102.06822/fig5", 6),
+        ("2102.06822/table2", 6),
+    ],
+)
+def test_how_many_runs_of_its_own_a_figure_has_at_smoke_tier(id_, own):
+    """The others are the board's or those of other figures."""
+    shared = {run.digest for run in sweep.find("board")}
+    shared |= {run.digest for other, entry in ENTRIES.items() if other != id_ for run in entry.smoke.runs}
+    assert len({run.digest for run in ENTRIES[id_].smoke.runs} - shared) == own
 
 
 def test_a_smoke_run_keeps_objective_strength_and_seed():
