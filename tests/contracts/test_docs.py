@@ -14,9 +14,11 @@ import baselines.cli
 import baselines.cli_study
 import benchmark_data.cli
 import leaderboard.cli
+from benchmark_data.errors import UnknownName
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *TUTORIALS])
 COMMANDS = {
     "offaxis-data": benchmark_data.cli.app,
     "offaxis-train": baselines.cli.app,
@@ -24,6 +26,9 @@ COMMANDS = {
     "offaxis-study": baselines.cli_study.app,
 }
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+every_tutorial = pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+STEPS = 8
+"""Of every training in a tutorial, in place of what the page says."""
 
 
 def code(page, language):
@@ -54,7 +59,7 @@ def check(name, words):
         choices = words[0].split("|")
         assert set(choices) <= set(command.commands), f"{name}: no command {words[0]!r}"
         command, words = command.commands[choices[0]], words[1:]
-    known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    known = {"--help"}.union(*((*parameter.opts, *parameter.secondary_opts) for parameter in command.params))
     for word in words:
         if re.match(r"--?[a-z]", word):
             assert word.partition("=")[0] in known, f"{name} {command.name}: no option {word}"
@@ -87,3 +92,50 @@ def test_the_readme_runs():
     factors = np.random.default_rng(0).integers(3, size=(200, 2))
     halves = {"codes": factors[:100], "factors": factors[:100]}
     exec(metrics, names | halves | {"codes_test": factors[100:], "factors_test": factors[100:]})
+
+
+def blocks(page):
+    """What a tutorial tells the reader to run, in order, as (language, code), with few training steps."""
+    found = re.findall(r"```(python|sh)\n(.*?)```", page.read_text("utf-8"), re.S)
+    return [
+        (language, re.sub(r"(?i)\b(steps(?: = |=| ))\d[\d_]*", rf"\g<1>{STEPS}", block)) for language, block in found
+    ]
+
+
+def run_command(line):
+    """Run a command in this process; one that fails raises."""
+    program, *words = shlex.split(line)
+    status = typer.main.get_command(COMMANDS[program]).main(words, program, standalone_mode=False)
+    assert not status, f"{line}: exit status {status}"
+
+
+@every_tutorial
+def test_a_tutorial_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for language, block in blocks(page):
+        if language == "python":
+            exec(compile(block, page.name, "exec"), names)
+        else:
+            for line in block.replace("\\\n", " ").splitlines():
+                run_command(line)
+    assert all(run.config.steps == STEPS for run in names["runs"].values())
+    shown = re.findall(rf"\]\(images/{page.stem}/([^)]+)\)", page.read_text("utf-8"))
+    assert 2 <= len(shown) <= 4
+    for picture in shown:
+        assert Path(picture).is_file(), f"no block makes {picture}"
+        assert (page.parent / "images" / page.stem / picture).stat().st_size < 150_000
+
+
+def test_every_picture_of_the_tutorials_is_shown():
+    kept = {path.relative_to(TUTORIALS[0].parent).as_posix() for path in (ROOT / "docs" / "tutorials").rglob("*.png")}
+    text = "".join(page.read_text("utf-8") for page in TUTORIALS)
+    assert kept == set(re.findall(r"\]\((images/[^)]+)\)", text))
+
+
+def test_a_command_of_a_tutorial_that_fails_fails_the_test(tmp_path):
+    with pytest.raises(UnknownName, match="nowhere"):
+        run_command("offaxis-data info nowhere")
+    (tmp_path / "run.json").write_text("{}", "utf-8")
+    with pytest.raises(AssertionError, match="exit status 1"):
+        run_command(f"offaxis-board validate {tmp_path}")
