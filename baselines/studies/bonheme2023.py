@@ -159,16 +159,16 @@ def judge_places(table: pd.DataFrame) -> Verdict:
 def retrained(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
     """Take the reconstruction loss of transfers on held-out images of their target, in nats for each image."""
     rows: list[tuple[bool, int, int, float]] = []
-    shown: dict[str, NDArray[Any]] = {}
+    task = protocol.task(settings["transfers"][0].dataset)
+    images = task.load().images(task.test[: settings["images"]])
+    first = images[: settings["shown"]]
+    shown: dict[str, NDArray[Any]] = {"target": scaled(first)}
     for each in settings["transfers"]:
         run = runs.open(each)
-        images = run.dataset.images(protocol.task(each.dataset).test[: settings["images"]])
         output = run.activations(images)["output"].reshape(images.shape)
         loss = reconstruction.find(run.config.reconstruction).loss(scaled(images), output)
         rows.append((each.heads, each.decoder, each.source.seed, float(np.mean(ops.convert_to_numpy(loss)))))
         if each.source.seed == 0:
-            first = images[: settings["shown"]]
-            shown.setdefault("target", scaled(first))
             name = f"{each.decoder} of decoder{', heads' if each.heads else ''}\nloss {rows[-1][-1]:,.0f}"
             shown[name] = run.decode(run.encode(first).mean).clip(0, 1)
     return Found(pd.DataFrame(rows, columns=["heads", "layers", "seed", "loss"]), shown)
