@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from baselines.backend import ops
 from baselines.objective import Posterior
@@ -20,6 +21,7 @@ class OBJECTIVE(PairVae):
     """
 
     def average(self, first: Posterior, second: Posterior) -> Posterior:
-        """Average means and variances."""
-        variance = 0.5 * (ops.exp(first.log_variance) + ops.exp(second.log_variance))
-        return Posterior(0.5 * (first.mean + second.mean), ops.log(variance))
+        """Average means and variances; variances by their logarithms, since training takes them below float32."""
+        apart = second.log_variance - first.log_variance
+        log_variance = first.log_variance + ops.softplus(apart) - math.log(2)
+        return Posterior(0.5 * (first.mean + second.mean), log_variance)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from baselines.backend import ops
 from baselines.objective import Posterior
@@ -20,8 +21,10 @@ class OBJECTIVE(PairVae):
     """
 
     def average(self, first: Posterior, second: Posterior) -> Posterior:
-        """Take the variance 2 v1 v2 / (v1 + v2) and the mean of the means, each weighted by the other's variance."""
-        precisions = ops.exp(-first.log_variance), ops.exp(-second.log_variance)
-        total = precisions[0] + precisions[1]
-        mean = (precisions[0] * first.mean + precisions[1] * second.mean) / total
-        return Posterior(mean, ops.log(2.0 / total))
+        """Take the variance 2 v1 v2 / (v1 + v2) and the mean of the means, each weighted by the other's variance.
+
+        Both by the logarithms of the variances, since training takes variances below float32.
+        """
+        apart = second.log_variance - first.log_variance
+        mean = ops.sigmoid(apart) * first.mean + ops.sigmoid(-apart) * second.mean
+        return Posterior(mean, second.log_variance - ops.softplus(apart) + math.log(2))

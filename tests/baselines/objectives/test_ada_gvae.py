@@ -98,3 +98,11 @@ def test_on_a_real_dataset_the_rows_exist():
     rows = OBJECTIVE().rows(np.arange(len(data)), data.space, 100, np.random.default_rng(0))
     assert rows.shape == (2, 100)
     assert data.rows(rows.ravel()).dtype == np.int64
+
+
+def test_variances_below_float32():
+    mean = np.array([[1.0]], np.float32)
+    found = OBJECTIVE().average(Posterior(mean, mean - 201), Posterior(-mean, mean - 211))
+    # (e^-200 + e^-210) / 2
+    np.testing.assert_allclose(found.log_variance, np.log1p(np.exp(-10)) - 200 - np.log(2) * mean, rtol=1e-6)
+    np.testing.assert_array_equal(found.mean, 0 * mean)

@@ -32,3 +32,11 @@ def test_aggregation_against_numpy_on_random_posteriors(posterior):
     )
     assert shared.any()
     assert not shared.all()
+
+
+def test_variances_below_float32():
+    mean = np.array([[1.0]], np.float32)
+    found = OBJECTIVE().average(Posterior(mean, mean - 201), Posterior(-mean, mean - 211))
+    # 2 / (e^200 + e^210) = 2 e^-210 / (1 + e^-10)
+    np.testing.assert_allclose(found.log_variance, np.log(2) - 210 - np.log1p(np.exp(-10)) * mean, rtol=1e-6)
+    np.testing.assert_allclose(found.mean, -mean, rtol=1e-4)
