@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import multiprocessing
 import re
+import signal
+import time
 import tomllib
 from pathlib import Path
 
@@ -29,12 +32,17 @@ def configs(tiny):
     )
 
 
+def heatmaps_of(configs):
+    """The entry of figure 3 with these runs."""
+    panels = tuple(Panel(c.dataset, Side((c,), 0.7), Side((c,))) for c in configs)
+    plan = Plan(runs=tuple(configs), settings={"panels": panels, "samples": 20})
+    return dataclasses.replace(study.entries()[FIRST], smoke=plan)
+
+
 @pytest.fixture(scope="module")
 def heatmaps(configs):
     """The entry of figure 3 with two runs of six steps."""
-    panels = tuple(Panel(c.dataset, Side((c,), 0.7), Side((c,))) for c in configs)
-    plan = Plan(runs=configs, settings={"panels": panels, "samples": 20})
-    return dataclasses.replace(study.entries()[FIRST], smoke=plan)
+    return heatmaps_of(configs)
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +98,30 @@ def test_a_figure_with_training_from_nothing(made):
     assert record["holds"] == verdict.holds
     assert record["numbers"] == pytest.approx(verdict.numbers, abs=1e-5)
     assert (folder / FIRST / "figure.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
+    """SIGKILL after the first run's first snapshot: the rest is trained, and every number is the same."""
+    entry = heatmaps_of([dataclasses.replace(config, steps=300, snapshots=[20]) for config in configs])
+    whole, half = tmp_path / "whole", tmp_path / "half"
+    study.run(entry, "smoke", whole, whole / "runs", jobs=1)
+    first = half / "runs" / sweep.place(entry.smoke.runs[0]) / "snapshots" / "step_00000020" / "state.json"
+    child = multiprocessing.get_context("spawn").Process(
+        target=study.run, args=(entry, "smoke", half, half / "runs"), kwargs={"jobs": 1}
+    )
+    child.start()
+    while child.is_alive() and not first.exists():
+        time.sleep(0.002)
+    child.kill()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
+    assert not (half / FIRST).exists()
+    assert study.state(entry, "smoke", half, half / "runs") == "2 of 2 runs missing"
+    written = first.stat().st_mtime_ns
+    study.run(entry, "smoke", half, half / "runs", jobs=1)
+    assert first.stat().st_mtime_ns == written
+    for name in ("table.csv", "figure.png"):
+        assert (half / FIRST / name).read_bytes() == (whole / FIRST / name).read_bytes()
 
 
 def test_what_is_finished_is_left_alone_until_it_changes(made, heatmaps):

@@ -1,13 +1,14 @@
-"""A sweep on two Ray nodes, of which one dies half-way: nothing is lost, and the weights are those of a local run."""
+"""Training on Ray: of two nodes one dies half-way and nothing is lost; a study's numbers are those of a local run."""
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 
 import pytest
 
-from baselines import sweep, worker
+from baselines import study, sweep, worker
 from baselines.run import read_history
 from benchmark_data import encoding
 
@@ -80,3 +81,17 @@ def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny, tmp_path, monkey
         files += [f"snapshots/step_{step}/{part}.npz" for step in ("00000010", "00000040") for part in PARTS]
         for file in files:
             assert (into / state.run / file).read_bytes() == (whole / state.run / file).read_bytes()
+
+
+def test_a_study_trains_on_ray(cluster, tiny, tmp_path):
+    """A run, and transfers that start from it."""
+    source, target = tiny(), "xysquares/spacing_8"
+    transfers = tuple(study.Transfer(source=source, dataset=target, decoder=layers) for layers in (1, 4))
+    plan = study.Plan(runs=(source,), transfers=transfers, settings={"transfers": transfers, "images": 9, "shown": 2})
+    entry = dataclasses.replace(study.entries()["2304.10767/fig6"], smoke=plan)
+    with encoding.on_ray(cluster.address):
+        there = study.run(entry, "smoke", tmp_path / "there", tmp_path / "there" / "runs", ray=cluster.address)
+    here = study.run(entry, "smoke", tmp_path / "here", tmp_path / "here" / "runs", jobs=1)
+    assert there["budget"]["runs"] == 3
+    assert there["numbers"] == here["numbers"]
+    assert there["files"]["table.csv"] == here["files"]["table.csv"]
