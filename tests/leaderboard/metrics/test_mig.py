@@ -47,6 +47,12 @@ def test_a_single_latent_is_compared_with_nothing():
     assert mig.gaps(factors[:, :1], factors).tolist() == [pytest.approx(1.0), 0.0]
 
 
+@pytest.mark.parametrize("values", [2, 6, 7, 10, 11])
+def test_the_factor_itself_is_not_known_more_than_fully(values):
+    factors = np.arange(10)[:, None] % values
+    assert mig.score(factors.astype(np.float64), factors) == {"mig": 1.0}
+
+
 def test_a_constant_factor_is_refused_or_dropped():
     factors = np.stack([np.arange(20) % 4, np.full(20, 7)], axis=1)
     with pytest.raises(
