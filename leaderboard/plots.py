@@ -50,11 +50,12 @@ class Point:
 
 @dataclasses.dataclass(frozen=True)
 class Series:
-    """One line in a plot."""
+    """One line in a plot. Beyond `COLOURS` lines colours and shapes come again, with marks that are hollow."""
 
     title: str
     colour: str
     shape: int
+    hollow: bool
     reference: bool
     points: tuple[Point, ...]
 
@@ -279,7 +280,8 @@ def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: st
 
 def _line(title: str, place: int, reference: bool, points: tuple[Point, ...]) -> Series:
     colour = "--reference" if reference else f"--c{place % COLOURS}"
-    return Series(title, colour, place % (DASHES if reference else COLOURS), reference, points)
+    shape, hollow = place % (DASHES if reference else COLOURS), place // COLOURS % 2 == 1
+    return Series(title, colour, shape, hollow, reference, points)
 
 
 def _points(cells: Mapping[float, Summary], up: Callable[[float], float]) -> tuple[Point, ...]:
