@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard import audit, cli, reported, results
+from leaderboard import audit, cli, plots, reported, results, tables
 
 FILES = results.files(cli.PUBLISHED)
 SITE = Path(__file__).parents[2] / "docs" / "board"
@@ -30,3 +30,12 @@ def test_every_published_task_has_its_references():
 @pytest.mark.skipif(not FILES, reason="nothing is published yet")
 def test_the_built_board_is_up_to_date():
     assert audit.stale(cli.PUBLISHED, SITE) == [], "run: offaxis-board build --to docs/board"
+
+
+def test_no_two_lines_of_a_plot_look_alike():
+    boards = tables.tables(results.read_all(cli.PUBLISHED))
+    drawn = [*plots.ladders(boards), *plots.pairs(boards)]
+    assert max(len(plot.legend) for plot in drawn) > plots.COLOURS
+    for plot in drawn:
+        looks = {(line.colour, line.shape, line.hollow) for line in plot.legend}
+        assert len(looks) == len(plot.legend)
