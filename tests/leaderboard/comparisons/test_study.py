@@ -108,7 +108,7 @@ def test_tasks_travel_to_a_cluster_and_give_the_same_table(snapshots, tmp_path, 
     """Ray itself has tests of its own; here its place is taken by what it does to a task."""
     sent = []
 
-    def in_ray(function, tasks):
+    def in_ray(function, tasks, gpus):
         for task in tasks:
             sent.append(function.__name__)
             call, arguments = pickle.loads(pickle.dumps((function, task)))  # noqa: S301
@@ -116,7 +116,7 @@ def test_tasks_travel_to_a_cluster_and_give_the_same_table(snapshots, tmp_path, 
 
     here = pd.read_parquet(study.run(snapshots, tmp_path / "here", jobs=1))
     monkeypatch.setattr(encoding, "_in_ray", in_ray)
-    token = encoding._ray.set(True)
+    token = encoding._ray.set(0.0)
     try:
         there = pd.read_parquet(study.run(snapshots, tmp_path / "there"))
     finally:
