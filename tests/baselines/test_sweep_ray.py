@@ -86,12 +86,16 @@ def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny, tmp_path, monkey
 def test_a_study_trains_on_ray(cluster, tiny, tmp_path):
     """A run, and transfers that start from it."""
     source, target = tiny(), "xysquares/spacing_8"
-    transfers = tuple(study.Transfer(source=source, dataset=target, decoder=layers) for layers in (1, 4))
+    transfers = tuple(
+        study.Transfer(source=source, dataset=target, heads=heads, decoder=layers, changes={"steps": 2})
+        for layers in (1, 4)
+        for heads in (False, True)
+    )
     plan = study.Plan(runs=(source,), transfers=transfers, settings={"transfers": transfers, "images": 9, "shown": 2})
     entry = dataclasses.replace(study.entries()["2304.10767/fig6"], smoke=plan)
     with encoding.on_ray(cluster.address):
         there = study.run(entry, "smoke", tmp_path / "there", tmp_path / "there" / "runs", ray=cluster.address)
     here = study.run(entry, "smoke", tmp_path / "here", tmp_path / "here" / "runs", jobs=1)
-    assert there["budget"]["runs"] == 3
+    assert there["budget"]["runs"] == 5
     assert there["numbers"] == here["numbers"]
     assert there["files"]["table.csv"] == here["files"]["table.csv"]
