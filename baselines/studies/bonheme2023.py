@@ -29,13 +29,12 @@ from baselines import reconstruction
 from baselines.backend import ops
 from baselines.config import RunConfig
 from baselines.model import scaled
-from baselines.studies import _heatmaps, _scores, _smoke, bonheme2022
+from baselines.studies import _heatmaps, _images, _scores, _smoke, bonheme2022
 from baselines.studies._heatmaps import Panel, Side
 from baselines.studies.bonheme2022 import CARS, SAME, SPRITES, heatmap_entry, models
 from baselines.study import Entry, Found, Plan, Runs, Transfer, Verdict
 from benchmark_data import files
 from leaderboard import protocol, transfer
-from leaderboard.analyses import traversals
 
 PAPER = "2304.10767"
 
@@ -172,11 +171,6 @@ def retrained(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
             name = f"{each.decoder} of decoder{', heads' if each.heads else ''}\nloss {rows[-1][-1]:,.0f}"
             shown[name] = run.decode(run.encode(first).mean).clip(0, 1)
     return Found(pd.DataFrame(rows, columns=["heads", "layers", "seed", "loss"]), shown)
-
-
-def draw_retrained(found: Found, path: Path) -> None:
-    """Draw images of the target, and a row of reconstructions for each number of layers, first with frozen heads."""
-    traversals.draw(np.stack(list(found.images.values())), path, names=list(found.images))
 
 
 def judge_retrained(table: pd.DataFrame) -> Verdict:
@@ -422,7 +416,7 @@ ENTRIES = (
         claim=_MORE,
         **_decoders("inside"),
         compute=retrained,
-        draw=draw_retrained,
+        draw=_images.draw,
         judge=judge_retrained,
     ),
     Entry(
@@ -454,7 +448,7 @@ ENTRIES = (
         claim=_MORE,
         **_decoders("outside"),
         compute=retrained,
-        draw=draw_retrained,
+        draw=_images.draw,
         judge=judge_retrained,
     ),
     Entry(

@@ -24,7 +24,7 @@ import benchmark_data
 from baselines import reconstruction, sweep
 from baselines.config import RunConfig
 from baselines.run import Run
-from baselines.studies import _scores, _smoke
+from baselines.studies import _images, _scores, _smoke
 from baselines.study import Entry, Found, Plan, Runs, Verdict
 from baselines.sweeps import _michlo2023
 from benchmark_data import distances, draws
@@ -122,14 +122,6 @@ def rows_of_traversals(settings: Mapping[str, Any], runs: Runs, tier: str) -> Fo
                 rows.append((name, factor.name, first, second, float(second - first), float(apart)))
     columns = ["dataset", "factor", "first", "second", "ground_truth", "perceived"]
     return Found(pd.DataFrame(rows, columns=columns), images)
-
-
-def draw_traversals(found: Found, path: Path) -> None:
-    """Draw a traversal per row."""
-    images = list(found.images.values())
-    if images[0].shape[-1] == 1 or len({image.shape for image in images}) > 1:
-        images = [np.broadcast_to(image, (*image.shape[:-1], 3)) for image in images]
-    traversals.draw(np.stack(images), path, names=list(found.images))
 
 
 def judge_constant(table: pd.DataFrame) -> Verdict:
@@ -434,7 +426,7 @@ ENTRIES = (
         smoke=Plan(datasets=_RENDERED, settings={"datasets": _RENDERED, "columns": 8}, seconds=5),
         study=Plan(datasets=_PUBLISHED, settings={"datasets": _PUBLISHED, "columns": 8}, seconds=10),
         compute=rows_of_traversals,
-        draw=draw_traversals,
+        draw=_images.draw,
         judge=judge_varying,
     ),
     Entry(
@@ -469,7 +461,7 @@ ENTRIES = (
         smoke=_SQUARES,
         study=_SQUARES,
         compute=rows_of_traversals,
-        draw=draw_traversals,
+        draw=_images.draw,
         judge=judge_constant,
     ),
     Entry(
@@ -503,7 +495,7 @@ ENTRIES = (
             seconds=60,
         ),
         compute=latents,
-        draw=draw_traversals,
+        draw=_images.draw,
         judge=judge_latents,
     ),
     Entry(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import benchmark_data
 from baselines.config import RunConfig
 from baselines.run import Run
-from baselines.studies import _scores, _smoke
+from baselines.studies import _images, _scores, _smoke
 from baselines.study import Entry, Found, Plan, Runs, Verdict
 from benchmark_data.factors import Indices
 from leaderboard import figures, protocol
@@ -261,23 +261,11 @@ def pictures(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
         perturbed = benchmark_data.load(f"{base}_perturbed/{settings['variant']}")
         chosen = original.quick_rows()[: settings["columns"]]
         before, after = original.images(chosen), perturbed.images(chosen)
-        images |= {f"{base}, original": before, f"{base}, perturbed": after}
+        images |= {f"{base}\noriginal": before, f"{base}\nperturbed": after}
         change = np.abs(after.astype(np.float64) - before) / 255
         for row, each, largest in zip(chosen, change.mean(axis=(1, 2, 3)), change.max(axis=(1, 2, 3)), strict=True):
             rows.append((base, int(row), float(perturbed.parameters["epsilon"]), float(each), float(largest)))  # type: ignore[arg-type]
     return Found(pd.DataFrame(rows, columns=["dataset", "row", "epsilon", "mean_change", "largest_change"]), images)
-
-
-def draw_pictures(found: Found, path: Path) -> None:
-    """Draw the images, perturbed ones below the originals."""
-    columns = len(next(iter(found.images.values())))
-    figure, axes = figures.panels(len(found.images), columns, width=1.1, height=1.1)
-    for line, (name, images) in zip(axes, found.images.items(), strict=True):
-        for panel, image in zip(line, images, strict=True):
-            panel.imshow(image, cmap="gray", vmin=0, vmax=255 if image.dtype == np.uint8 else 1)
-            panel.set(xticks=[], yticks=[])
-        line[0].set_ylabel(name.replace(", ", "\n"), fontsize=6)
-    figures.save(figure, path)
 
 
 def judge_small(table: pd.DataFrame) -> Verdict:
@@ -369,7 +357,7 @@ ENTRIES = (
         smoke=_pictures("sprites2d", "room3d"),
         study=_pictures("dsprites", "shapes3d"),
         compute=pictures,
-        draw=draw_pictures,
+        draw=_images.draw,
         judge=judge_small,
     ),
     Entry(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from baselines.studies import _heatmaps, _smoke, bonheme2022, bonheme2023, michl
 from baselines.study import Found
 from leaderboard import transfer
 
+COMMITTED = Path(__file__).parents[2] / "docs" / "reproduction"
 ENTRIES = study.entries()
 every = pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
 tiers = pytest.mark.parametrize("tier", study.TIERS)
@@ -334,6 +336,13 @@ def test_a_layer_that_is_the_input_does_not_count():
 
 def test_everything_at_smoke_tier_stays_under_three_hours():
     assert study.hours([entry.smoke for entry in ENTRIES.values()]) < 3
+
+
+@every
+def test_a_committed_record_is_of_the_entry_as_it_is(entry):
+    """Else: offaxis-study run ID --into docs/reproduction."""
+    record = study.read(COMMITTED / entry.id)
+    assert record is None or record["inputs"] == study.inputs(entry, record["tier"])
 
 
 def test_runs_are_shared():
