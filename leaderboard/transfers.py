@@ -335,7 +335,8 @@ def matrices(found: Sequence[Transfer]) -> list[Matrix]:
     for one in found:
         labels.setdefault(one.target, {}).update(dict.fromkeys(a.label for a in one.runs[0].accuracies))
     targets = tuple((target, tuple(of)) for target, of in labels.items())
-    encoders = {(one.source, one.method): one.title or one.method for one in found}
+    titles = {one.method: one.title for one in found if one.title}  # codes that came without a run have none
+    encoders = {(one.source, one.method): titles.get(one.method, one.method) for one in found}
     order = sorted(encoders, key=lambda key: (key[0] == NO_SOURCE, tables.natural(key[0]), key[1]))
     used = {a.classifier for one in found for a in one.runs[0].accuracies}
     made = []
