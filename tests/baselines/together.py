@@ -37,11 +37,12 @@ def config(**changes):
 
 
 def difference(one, other, step=6):
-    """Give the largest difference of two runs' weights, and the largest relative one of their histories."""
-    a, b = (Snapshots(folder).read(step)[0].weights for folder in (one, other))
+    """Give how far two runs end from each other over how far the second has moved, and how far their histories are."""
+    a, b, start = (Snapshots(run).read(at)[0].weights for run, at in ((one, step), (other, step), (other, 0)))
+    apart, moved = (np.sqrt(sum(((x[name] - b[name]) ** 2).sum() for name in b)) for x in (a, start))
     rows = zip(*(read_history(folder / "history.jsonl") for folder in (one, other)), strict=True)
     relative = [abs(x[name] - y[name]) / (abs(y[name]) + 1e-3) for x, y in rows for name in y]
-    return float(max(abs(a[name] - b[name]).max() for name in b)), max(relative)
+    return float(apart / moved), max(relative)
 
 
 def same_as_alone():
