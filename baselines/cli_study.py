@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import rich.table
 import typer
@@ -27,30 +27,26 @@ def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS) -> No
     """List every figure and table: what it needs, how long it takes at either tier, and how far it is."""
     from baselines import study
 
-    known, titles = study.entries(), study.titles()
+    known = study.entries()
     columns = ("id", "what it shows", "datasets", "runs", *(f"hours, {each}" for each in study.TIERS), "state")
     table = rich.table.Table(*columns, box=None, pad_edge=False)
     table.columns[0].no_wrap = True
-    for id_, title in titles.items():
-        if id_ not in known:
-            table.add_row(id_, title, "", "", "", "", "not yet", style="dim")
-            continue
-        plan = known[id_].plan(tier)
-        where = study.state(known[id_], tier, into or Path("studies") / tier, runs)
+    for id_, entry in known.items():
+        plan = entry.plan(tier)
+        where = study.state(entry, tier, into or Path("studies") / tier, runs)
         datasets = ", ".join(dict.fromkeys(name.partition("/")[0] for name in plan.all_datasets))
-        spent = (f"{study.hours([known[id_].plan(each)]):,.2f}" for each in study.TIERS)
-        table.add_row(id_, title, datasets, str(len(plan.configs)), *spent, where)
+        hours = (f"{study.hours([entry.plan(each)]):,.2f}" for each in study.TIERS)
+        table.add_row(id_, entry.title, datasets, str(len(plan.configs)), *hours, where)
     console.out.print(table, highlight=False)
     for each in study.TIERS:
         plans = [entry.plan(each) for entry in known.values()]
         count = len({digest for plan in plans for digest in plan.configs})
         device = "on 2 cores" if each == "smoke" else "of an A100, at the rate that arXiv 2205.08399 states"
         console.out.print(
-            f"All that can be run, tier {each}: {count} runs, {study.hours(plans):,.1f} hours {device}.",
+            f"All {len(known)}, tier {each}: {count} runs, {study.hours(plans):,.1f} hours {device}.",
             soft_wrap=True,
             highlight=False,
         )
-    console.out.print(f"{len(known)} of {len(titles)} figures and tables can be run.", highlight=False)
 
 
 @app.command()
@@ -75,19 +71,22 @@ def run(
 
     chosen = study.find(ids)
     folder = into or Path("studies") / tier
-    failed = False
+    records: list[dict[str, Any]] = []
     for entry in chosen:
         try:
             record = study.run(entry, tier, folder, runs, jobs=jobs, ray=ray)
         except OffaxisError as error:
             if len(chosen) == 1:
                 raise
-            failed = True
             console.err.print(f"error: {entry.id}: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
             continue
+        records.append(record)
         console.say(folder / entry.id)
         console.say(study.line(record))
-    if failed:
+    if len(chosen) > 1:
+        held = sum(record["holds"] for record in records)
+        console.say(f"{len(records)} of {len(chosen)} done, {held} claims hold. They took {study.spent(records)}.")
+    if len(records) < len(chosen):
         raise typer.Exit(1)
 
 

@@ -1,7 +1,7 @@
 """The papers' figures and tables, each from one command: ``offaxis-study run 2205.08399/fig3``.
 
-A file in ``baselines/studies`` is a paper and ends in ``PAPER``, `ENTRIES` and ``NOT_YET``. An entry is a figure or a
-table: what it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
+A file in ``baselines/studies`` is a paper and ends in ``PAPER`` and ``ENTRIES``. An entry is a figure or a table: what
+it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
 Entries share their training runs: a run lies where its config says (`baselines.sweep.place`), so that the second entry
 that needs it finds it, and all that a sweep can do holds here too: resuming, Ray, runs that die. A `Transfer` starts
 from another run's weights, so that its config is known once that run is done: transfers are trained after the runs.
@@ -229,38 +229,26 @@ def papers() -> tuple[str, ...]:
 
 
 def entries() -> dict[str, Entry]:
-    """Give the figures and tables that can be run, by id.
+    """Give every figure and table of the papers by id: paper after paper, figures before tables.
 
     Example:
+        >>> list(entries())[:3]
+        ['2205.08399/fig1', '2205.08399/fig3', '2205.08399/fig4']
         >>> entries()["2205.08399/fig1"].smoke.runs
         ()
     """
-    return {entry.id: entry for name in papers() for entry in _module(name).ENTRIES}
-
-
-def titles() -> dict[str, str]:
-    """Give every figure and table of the papers, id -> title, also those that cannot be run yet, in order.
-
-    Example:
-        >>> len(titles()) >= len(entries())
-        True
-    """
-    found: dict[str, str] = {}
-    for name in papers():
-        module = _module(name)
-        held = {entry.id: entry.title for entry in module.ENTRIES} | dict(module.NOT_YET)
-        found |= {id_: held[id_] for id_ in sorted(held, key=_place)}
-    return found
+    found = [sorted(_module(name).ENTRIES, key=lambda entry: _place(entry.id)) for name in papers()]
+    return {entry.id: entry for paper in found for entry in paper}
 
 
 def _module(name: str) -> Any:
     return discovery.find("baselines.studies", name, kind="paper")
 
 
-def _place(id_: str) -> tuple[str, bool, int]:
-    """Give the place in a list: figures before tables, by number."""
-    paper, _, what = id_.partition("/")
-    return paper, what.startswith("table"), int(what.lstrip("figtable"))
+def _place(id_: str) -> tuple[bool, int]:
+    """Give the place in a paper: figures before tables, by number."""
+    what = id_.partition("/")[2]
+    return what.startswith("table"), int(what.lstrip("figtable"))
 
 
 def find(names: Iterable[str]) -> tuple[Entry, ...]:
@@ -274,25 +262,18 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
 
     Raises:
         UnknownName: there is no such figure or table; the message gives the near match.
-        Unavailable: it is not written yet.
 
     Example:
         >>> [entry.id for entry in find(["2102.06822/fig3"])]
         ['2102.06822/fig3']
     """
-    known, all_ids = entries(), titles()
+    known = entries()
+    whole = dict.fromkeys(id_.partition("/")[0] for id_ in known)
     chosen: dict[str, Entry] = {}
     for name in names:
-        if name in all_ids and name not in known:
-            raise Unavailable(
-                name,
-                expected="a figure or table that can be run",
-                received="one that is not written yet",
-                remedy="`offaxis-study list` shows which can be.",
-            )
-        part = {id_: known[id_] for id_ in all_ids if id_ in known and (name in (id_, id_.partition("/")[0], "all"))}
+        part = {id_: entry for id_, entry in known.items() if name in (id_, id_.partition("/")[0], "all")}
         if not part:
-            raise UnknownName("figure or table", name, [*all_ids, *{id_.partition("/")[0] for id_ in all_ids}, "all"])
+            raise UnknownName("figure or table", name, [*known, *whole, "all"])
         chosen |= part
     return tuple(chosen.values())
 
@@ -352,8 +333,11 @@ def read(folder: Path) -> dict[str, Any] | None:
     return held
 
 
-RECORDED = ("id", "tier", "title", "paper", "claim", "holds", "numbers", "budget", "command", "inputs", "files")
-"""What ``verdict.json`` holds."""
+RECORDED = (
+    *("id", "tier", "title", "paper", "claim", "holds", "numbers"),
+    *("budget", "trained", "command", "inputs", "files"),
+)
+"""What ``verdict.json`` holds; ``trained`` is the seconds that each run's training took, by folder."""
 
 _MEND = "Remove the folder's verdict.json and run the study again."
 
@@ -471,7 +455,8 @@ def run(
         "holds": bool(verdict.holds),
         "numbers": {name: round(float(number), 6) for name, number in verdict.numbers.items()},
         "command": f"offaxis-study run {entry.id} --tier {tier}",
-        "budget": _budget(plan, Path(runs)) | {"compute_seconds": round(time.perf_counter() - begin, 1)},
+        "budget": _budget(plan) | {"compute_seconds": round(time.perf_counter() - begin, 1)},
+        "trained": {state.run: round(state.seconds, 1) for state in _known(plan, Path(runs))},
         "inputs": made_of,
         "files": {name: _hash(folder / name) for name in ("table.csv", "figure.png")},
     }
@@ -505,7 +490,7 @@ def _finish(configs: Sequence[RunConfig], runs: Path, **options: Any) -> None:
         )
 
 
-def _budget(plan: Plan, runs: Path) -> dict[str, Any]:
+def _budget(plan: Plan) -> dict[str, Any]:
     """Say what was spent on training."""
     configs = plan.configs.values()
     return {
@@ -514,7 +499,6 @@ def _budget(plan: Plan, runs: Path) -> dict[str, Any]:
         "seeds": len({run.seed for run in configs}),
         "architectures": sorted({run.architecture for run in configs}),
         "datasets": list(plan.all_datasets),
-        "training_seconds": round(sum(state.seconds for state in _known(plan, runs)), 1),
     }
 
 
@@ -537,6 +521,28 @@ def numbers(record: Mapping[str, Any]) -> str:
     return "; ".join(f"{name} {number:.3g}" for name, number in record["numbers"].items())
 
 
+def spent(records: Iterable[Mapping[str, Any]]) -> str:
+    """Say in one line what entries took, runs that they share counted once.
+
+    Args:
+        records: the contents of their ``verdict.json``.
+
+    Example:
+        >>> one = {"budget": {"compute_seconds": 1800.0}, "trained": {"a": 3600.0, "b": 7200.0}}
+        >>> spent([one, one])
+        '2 runs, trained in 3.00 hours of a worker, and 1.00 hours of computing'
+    """
+    records = list(records)
+    runs: dict[str, float] = {}
+    for record in records:
+        runs |= record["trained"]
+    computing = sum(record["budget"]["compute_seconds"] for record in records)
+    return (
+        f"{len(runs)} runs, trained in {sum(runs.values()) / 3_600:.2f} hours of a worker, and {computing / 3_600:.2f} "
+        "hours of computing"
+    )
+
+
 def report(folder: Path) -> str:
     """Make the page of all figures and tables from the entries' folders.
 
@@ -549,8 +555,7 @@ def report(folder: Path) -> str:
     Raises:
         DamagedFile: a folder's files are not what its record says.
     """
-    known = entries()
-    records = {id_: read(folder / id_) for id_ in titles()}
+    records = {id_: read(folder / id_) for id_ in entries()}
     done = [record for record in records.values() if record is not None]
     lines = [
         "# Reproduction",
@@ -561,23 +566,21 @@ def report(folder: Path) -> str:
         "hold there may hold at the papers' budgets, and the other way round.",
         "",
         f"{len(done)} of {len(records)} were run, and {sum(record['holds'] for record in done)} of these claims hold.",
+        f"They took {spent(done)}.",
         "",
         "| | what it shows | the paper | ours | verdict | made by |",
         "|---|---|---|---|---|---|",
     ]
-    for id_, title in titles().items():
+    for id_, entry in entries().items():
         record = records[id_]
         if record is None:
-            state = "not run" if id_ in known else "not yet"
-            paper = known[id_].paper if id_ in known else ""
-            command = f"`offaxis-study run {id_}`" if id_ in known else ""
-            lines.append(f"| {id_} | {title} | {paper} | | {state} | {command} |")
+            lines.append(f"| {id_} | {entry.title} | {entry.paper} | | not run | `offaxis-study run {id_}` |")
             continue
         budget = record["budget"]
-        spent = f"{budget['runs']} runs on {', '.join(budget['datasets'])}" if budget["runs"] else "no training"
+        runs = f"{budget['runs']} runs on {', '.join(budget['datasets'])}" if budget["runs"] else "no training"
         holds = "holds" if record["holds"] else "**does not hold**"
         lines.append(
             f"| [{id_}](reproduction/{id_}/figure.png) | {record['title']} | {record['paper']} | {numbers(record)} "
-            f"([numbers](reproduction/{id_}/table.csv)) | {record['claim']} {holds} | `{record['command']}`, {spent} |"
+            f"([numbers](reproduction/{id_}/table.csv)) | {record['claim']} {holds} | `{record['command']}`, {runs} |"
         )
     return "\n".join(lines) + "\n"

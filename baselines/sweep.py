@@ -283,6 +283,7 @@ def run(
         benchmark_data.load(dataset)
     with contextlib.ExitStack() as stack:
         stack.callback(_alone(into).release)
+        stack.enter_context(encoding.on_ray(ray, gpus=gpus))
         if progress is None:
             progress = stack.enter_context(console.progress(*columns()))
         board = _Board(configs, into, encode, progress)
@@ -292,7 +293,6 @@ def run(
             ([(config.as_json(), place(config), config.digest) for config in part], str(into), encode)
             for part in _parts(todo, together)
         ]
-        stack.enter_context(encoding.on_ray(ray, gpus=gpus))
         stack.enter_context(board)
         if ray is None:
             _train_here(tasks, jobs or joblib.cpu_count(), threads)

@@ -46,14 +46,18 @@ class InvalidInput(OffaxisError, ValueError):
 
 
 class UnknownName(OffaxisError, LookupError):
-    """A name that is not there. The message gives the near match and the whole list."""
+    """A name that is not there. The message gives the near match and the list: of a long one, the nearest."""
+
+    LISTED = 24
 
     def __init__(self, kind: str, name: object, names: Iterable[str]) -> None:
         names = sorted(names)
         near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+        listed = names if len(names) <= self.LISTED else difflib.get_close_matches(str(name), names, n=8, cutoff=0)
+        more = f" and {len(names) - len(listed)} more" if len(listed) < len(names) else ""
         super().__init__(
             kind,
-            expected=f"one of {', '.join(names) or '(none)'}",
+            expected=f"one of {', '.join(listed) or '(none)'}{more}",
             received=repr(name),
             remedy=f"Did you mean {near[0]!r}?" if near else "",
         )

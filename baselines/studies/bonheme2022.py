@@ -499,5 +499,3 @@ ENTRIES = (
         judge=judge_losses,
     ),
 )
-
-NOT_YET: dict[str, str] = {}

@@ -496,5 +496,3 @@ ENTRIES = (
         judge=judge_every_label,
     ),
 )
-
-NOT_YET: dict[str, str] = {}

@@ -544,5 +544,3 @@ ENTRIES = (
         judge=judge_blur,
     ),
 )
-
-NOT_YET: dict[str, str] = {}

@@ -408,5 +408,3 @@ ENTRIES = (
         judge=judge_stays,
     ),
 )
-
-NOT_YET: dict[str, str] = {}

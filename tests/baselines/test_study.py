@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from baselines import cli_study, study, sweep, worker
-from baselines.studies import _heatmaps, bonheme2023
+from baselines.studies import _heatmaps
 from baselines.studies._heatmaps import Panel, Side
 from baselines.study import Entry, Found, Plan, Runs, Transfer, Verdict
 from benchmark_data import DamagedFile, InvalidInput, Unavailable, UnknownName, console
@@ -64,6 +64,10 @@ def made(heatmaps, tmp_path_factory):
     return folder, record
 
 
+def runs_of(folder):
+    return sorted(path.parent for path in (folder / "runs").rglob("run.json"))
+
+
 def stamps(folder):
     return {path: path.stat().st_mtime_ns for path in sorted((folder / "runs").rglob("weights.npz"))}
 
@@ -90,6 +94,8 @@ def test_a_figure_with_training_from_nothing(made):
     assert record == json.loads((folder / FIRST / "verdict.json").read_text("utf-8"))
     assert record["budget"]["runs"] == 2
     assert record["budget"]["steps"] == [6]
+    assert list(record["trained"]) == [str(path.relative_to(folder / "runs")) for path in runs_of(folder)]
+    assert all(seconds > 0 for seconds in record["trained"].values())
     table = pd.read_csv(folder / FIRST / "table.csv")
     assert table["panel"].unique().tolist() == ["xysquares/spacing_1", "xysquares/spacing_8"]
     same = table[(table.layer_x == "input") & (table.layer_y == "input")]
@@ -282,51 +288,41 @@ def test_hours_count_a_shared_run_once(tiny):
     assert study.hours([stated]) == pytest.approx(20)  # 6,000 hours for 300 runs
 
 
-WAITING = "2304.10767/fig10"
-
-
-@pytest.fixture
-def waiting(monkeypatch):
-    """A figure that cannot be run yet."""
-    monkeypatch.setitem(bonheme2023.NOT_YET, WAITING, "A figure that is not in the paper")
-
-
-def test_choosing(waiting):
+def test_choosing():
     assert [entry.id for entry in study.find([FIRST, FIRST])] == [FIRST]
     assert {entry.id for entry in study.find(["all"])} == set(study.entries())
     assert all(entry.id.startswith("2102.06822/") for entry in study.find(["2102.06822"]))
     with pytest.raises(UnknownName, match=r"Did you mean '2205\.08399/fig3'\?"):
         study.find(["2205.08399/fig_3"])
-    with pytest.raises(Unavailable, match="received one that is not written yet"):
-        study.find([WAITING])
 
 
-def test_the_page_is_made_of_the_folders(tmp_path, waiting):
+def test_the_page_is_made_of_the_folders(tmp_path):
     study.run(constant(holds=False), "smoke", tmp_path, tmp_path)
     page = study.report(tmp_path)
+    assert "\nThey took 0 runs, trained in 0.00 hours of a worker, and 0.00 hours of computing.\n" in page
     assert "\n1 of " in page
     assert "and 0 of these claims hold" in page
     assert "| C. **does not hold** |" in page
     rows = [line for line in page.splitlines() if re.match(r"\| \[?\d{4}\.", line)]
-    assert len(rows) == len(study.titles())
-    assert sum("| not yet |" in row for row in rows) == len(study.titles()) - len(study.entries()) > 0
+    assert len(rows) == len(study.entries())
+    assert sum("| not run |" in row for row in rows) == len(study.entries()) - 1
 
 
 def test_the_committed_page_is_that_of_the_committed_folders():
     assert (ROOT / "docs" / "reproduction.md").read_text("utf-8") == study.report(ROOT / "docs" / "reproduction")
 
 
-def test_the_commands(tmp_path, monkeypatch, waiting):
+def test_the_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(console.out, "_width", 200)
     runner = CliRunner()
     done = runner.invoke(cli_study.app, ["run", "2202.13341/fig8", "2202.13341/fig5", "--into", "r"])
     assert done.exit_code == 0, done.output
     assert "2202.13341/fig8 (smoke): HOLDS. " in done.output
+    assert "2 of 2 done, 2 claims hold. They took 0 runs, " in done.output
     listed = runner.invoke(cli_study.app, ["list", "--into", "r"]).output
     assert re.search(r"2202\.13341/fig8 .* done\s*\n", listed)
     assert re.search(r"2202\.13341/fig9 .* 16 of 16 runs missing", listed)
-    assert re.search(rf"{WAITING} .* not yet", listed)
     assert re.search(r"tier smoke: \d+ runs, [\d.]+ hours on 2 cores", listed)
     assert runner.invoke(cli_study.app, ["report", "r"]).output == "r.md\n"
     assert (tmp_path / "r.md").read_text("utf-8") == study.report(tmp_path / "r")
@@ -361,5 +357,4 @@ def test_a_wrong_name_is_one_line(monkeypatch, capsys):
 def test_a_paper_is_a_file():
     for name in study.papers():
         module = sweep.discovery.find("baselines.studies", name, kind="paper")
-        assert all(id_.startswith(f"{module.PAPER}/") for id_ in [*(e.id for e in module.ENTRIES), *module.NOT_YET])
-        assert not {entry.id for entry in module.ENTRIES} & set(module.NOT_YET)
+        assert all(entry.id.startswith(f"{module.PAPER}/") for entry in module.ENTRIES)

@@ -230,7 +230,7 @@ def test_all_figures_and_tables_are_listed():
         "2202.13341": [f"fig{n}" for n in range(2, 12)],
         "2102.06822": ["fig3", "fig4", "fig5", "table1", "table2"],
     }
-    assert set(study.titles()) == {f"{paper}/{what}" for paper, items in wanted.items() for what in items}
+    assert set(study.entries()) == {f"{paper}/{what}" for paper, items in wanted.items() for what in items}
 
 
 @every

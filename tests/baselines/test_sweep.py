@@ -242,6 +242,9 @@ def test_what_cannot_be_run(tiny, tmp_path):
         pytest.raises(InvalidInput, match="expected a sweep that nobody else is running, received one that another"),
     ):
         sweep.run([tiny()], tmp_path)
+    with pytest.raises(InvalidInput, match="--gpus: expected 0 where tasks do not go to Ray, received 1"):
+        sweep.run([tiny()], tmp_path, gpus=1)
+    assert not (tmp_path / "index.csv").exists()
     (tmp_path / "index.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DamagedFile, match=r"index.csv: expected the columns run, state, .* Remove it"):
         sweep.run([tiny()], tmp_path)

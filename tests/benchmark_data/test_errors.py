@@ -33,6 +33,12 @@ def test_an_unknown_name_lists_what_there_is_and_what_is_near():
     assert str(UnknownName("dataset", 3, [])) == "dataset: expected one of (none), received 3."
 
 
+def test_of_a_long_list_the_nearest_are_shown():
+    error = str(UnknownName("figure", "fig_3", [f"fig{i}" for i in range(50)]))
+    assert error.startswith("figure: expected one of fig3, fig")
+    assert error.endswith(" and 42 more, received 'fig_3'. Did you mean 'fig3'?")
+
+
 def test_a_missing_extra_says_what_to_install():
     assert str(MISSING).endswith(
         "expected the package pyarrow, received no such package. Install it with: pip install 'offaxis[hf]'"
