@@ -89,7 +89,7 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
         def told(what: str, done: int, total: int) -> None:
             progress.update(work, description=what, completed=done, total=total)
 
-        scored = evaluate.evaluate(folders, tier="smoke", status="reproduced", progress=told)
+        scored = list(evaluate.evaluate(folders, tier="smoke", status="reproduced", progress=told))
         results.write(folder / "results", scored, replace=True)
         for dataset, trained in runs.items():
             progress.update(work, description=f"pictures of {dataset}")

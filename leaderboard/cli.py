@@ -87,23 +87,22 @@ def evaluate(
         ),
     ] = False,
 ) -> None:
-    """Score the codes of runs and add the scores to a results tree."""
+    """Score the codes of runs and add the scores to a results tree, task by task and method by method."""
     from leaderboard import evaluate, pictures, results, tables
 
     with console.progress() as progress:
         progress.live.transient = True
         work = progress.add_task("checking", total=None)
-        scored = evaluate.evaluate(
+        written: list[Path] = []
+        for result in evaluate.evaluate(
             runs,
             tier=tier,
             status="reproduced" if reproduced else "recomputed",
             progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
-        )
-    written = results.write(into, scored, replace=replace)
-    if with_pictures:
-        grouped = evaluate.by_result(runs)
-        for file, result in zip(written, scored, strict=True):
-            pictures.of_runs(grouped[result.dataset, result.method], file)
+        ):
+            written += results.write(into, [result], replace=replace)
+            if with_pictures:
+                pictures.of_runs(evaluate.by_result(runs)[result.dataset, result.method], written[-1])
     out.print(tables.terminal([results.read(file) for file in written]))
     for sentence in cli_analyses.small_samples(runs):
         out.print(f"look twice: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)

@@ -11,7 +11,7 @@ import functools
 import hashlib
 import importlib.metadata
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -75,7 +75,7 @@ def evaluate(
     tier: str = "smoke",
     status: results.Status = "recomputed",
     progress: Progress = lambda what, done, total: None,
-) -> list[Result]:
+) -> Iterator[Result]:
     """Score run folders.
 
     All of them are checked before the first is scored.
@@ -86,8 +86,9 @@ def evaluate(
         status: ``"recomputed"`` from codes that someone handed in, or ``"reproduced"`` by training here.
         progress: is told what is going on.
 
-    Returns:
-        One result for each task and method, in that order. Nothing is written; see ``results.write``.
+    Yields:
+        One result for each task and method, in that order, as soon as its runs are scored. Nothing is written; see
+        ``results.write``.
 
     Raises:
         DamagedFile: a folder lacks a file, or a file does not hold what it should.
@@ -104,7 +105,7 @@ def evaluate(
                 str(folder), run, functools.partial(read_codes, Path(folder) / "codes.npz", protocol.task(run.dataset))
             )
         )
-    return score_all(candidates, tier=tier, status=status, progress=progress)
+    yield from score_all(candidates, tier=tier, status=status, progress=progress)
 
 
 def by_result(folders: Iterable[str | os.PathLike[str]]) -> dict[tuple[str, str], list[Path]]:
@@ -151,7 +152,7 @@ def score_all(
     tier: str,
     status: results.Status = "recomputed",
     progress: Progress = lambda what, done, total: None,
-) -> list[Result]:
+) -> Iterator[Result]:
     """Score runs.
 
     Args:
@@ -160,8 +161,8 @@ def score_all(
         status: as in ``evaluate``.
         progress: as in ``evaluate``.
 
-    Returns:
-        One result for each task and method, in that order.
+    Yields:
+        One result for each task and method, in that order, as soon as its runs are scored.
 
     Raises:
         InvalidInput: no runs; the same seed twice; settings that differ between the seeds of a method.
@@ -171,7 +172,9 @@ def score_all(
     if not candidates:
         raise InvalidInput("runs", expected="at least one", received="none")
     seen: dict[tuple[str, str, int], str] = {}
-    for where, run, _ in candidates:
+    grouped: dict[tuple[str, str], list[Candidate]] = {}
+    for candidate in candidates:
+        where, run, _ = candidate
         other = seen.setdefault((run.dataset, run.method, run.seed), where)
         if other != where:
             raise InvalidInput(
@@ -180,24 +183,24 @@ def score_all(
                 received=f"the same as in {other}",
                 remedy="Give one folder for each seed.",
             )
+        grouped.setdefault((protocol.task(run.dataset).id, run.method), []).append(candidate)
     steps, done = len(candidates) * len(chosen.measurements), 0
-    grouped: dict[tuple[str, str], list[Run]] = {}
-    abouts: dict[tuple[str, str], About] = {}
-    for _, run, read in candidates:
-        task = protocol.task(run.dataset)
+    for key in sorted(grouped):
+        scored = []
+        for _, run, read in grouped[key]:
+            task = protocol.task(run.dataset)
 
-        def tell(metric: str, run: RunFile = run) -> None:
-            nonlocal done
-            progress(f"{metric} of {run.method} on {run.dataset}, seed {run.seed}", done, steps)
-            done += 1
+            def tell(metric: str, run: RunFile = run) -> None:
+                nonlocal done
+                progress(f"{metric} of {run.method} on {run.dataset}, seed {run.seed}", done, steps)
+                done += 1
 
-        codes = read()
-        marks = leaks(codes, task) if status == "recomputed" and run.supervision != "reference" else ()
-        scored = score(codes, task, chosen, before=tell)
-        grouped.setdefault((task.id, run.method), []).append(_run(run, codes, task, chosen, status, scored, marks))
-        abouts[task.id, run.method] = run.about
+            codes = read()
+            marks = leaks(codes, task) if status == "recomputed" and run.supervision != "reference" else ()
+            scores = score(codes, task, chosen, before=tell)
+            scored.append(_run(run, codes, task, chosen, status, scores, marks))
+        yield results.result(*key, scored, about=grouped[key][-1].run.about)
     progress("done", steps, steps)
-    return [results.result(*key, grouped[key], about=abouts[key]) for key in sorted(grouped)]
 
 
 def leaks(codes: Codes, task: protocol.Task) -> tuple[str, ...]:

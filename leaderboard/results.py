@@ -428,7 +428,7 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
 
     Args:
         root: the results tree. It is made where it is missing.
-        results: what to write.
+        results: what to write. Each is written before the next one is taken.
         replace: let a run take the place of one with the same tier and seed that came from other codes.
 
     Returns:
@@ -440,8 +440,8 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
     """
     root = Path(root)
     written = []
-    with locked(root):
-        for new in results:
+    for new in results:
+        with locked(root):
             file = path(root, new.task, new.method)
             merged = merge(read(file), new, replace=replace) if file.exists() else new
             write_json(file, merged.model_dump(mode="json", by_alias=True))

@@ -76,7 +76,7 @@ def _section(
         yield from (f"- {_said(problem, folder)}" for problem in found.problems)
         yield ""
         return
-    scored = evaluate.score_all(found.candidates, tier=found.submission.tier, progress=progress)
+    scored = list(evaluate.score_all(found.candidates, tier=found.submission.tier, progress=progress))
     about = found.submission
     yield (
         f"Valid. {tables.escaped(about.about.title)}, version {tables.escaped(about.version)}, "

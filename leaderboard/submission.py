@@ -301,7 +301,7 @@ def score(
     found = check(folder, published=published)
     if found.problems or found.submission is None:
         raise found.problems[0]
-    return evaluate.score_all(found.candidates, tier=found.submission.tier, progress=progress)
+    return list(evaluate.score_all(found.candidates, tier=found.submission.tier, progress=progress))
 
 
 def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]:

@@ -94,6 +94,14 @@ def test_check_says_which_score_moved(board, tree, tmp_path):
     assert "mig, tier smoke, seed 0: expected" in out
 
 
+def test_what_was_scored_before_an_error_is_kept(board, run_folder, tmp_path):
+    other = run_folder("factor_vae", seed=0), run_folder("factor_vae", seed=1, hyperparameters={"beta": 4.0})
+    code, _, err = board("evaluate", run_folder("beta_vae"), *other, "--into", tmp_path)
+    assert code == 2
+    assert "factor_vae" in err
+    assert [result.method for result in results.read_all(tmp_path)] == ["beta_vae"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

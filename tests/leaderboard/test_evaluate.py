@@ -46,7 +46,7 @@ def test_everything_that_decides_a_score_is_recorded(run_folder):
 
 def test_several_methods_and_tasks_at_once(run_folder, only_mig):
     folders = [run_folder(m, d) for m in ("pca", "beta_vae") for d in ("toy/spacing_8", "toy/spacing_1")]
-    found = evaluate.evaluate(folders)
+    found = list(evaluate.evaluate(folders))
     assert [(r.task, r.method) for r in found] == [
         ("toy/spacing_1@v1", "beta_vae"),
         ("toy/spacing_1@v1", "pca"),
@@ -60,27 +60,27 @@ def test_codes_that_are_the_labels_are_marked_unless_someone_reproduced_them(run
     scaled = np.stack([0.3 - 2 * labels[:, 2], np.cos(labels[:, 0])], axis=1)
     for codes in (labels, scaled, scaled + 1e-5 * np.sin(np.arange(120)).reshape(60, 2)):
         folder = run_folder(codes=codes)
-        assert evaluate.evaluate([folder])[0].runs[0].marks == ("codes_equal_labels",)
-        assert evaluate.evaluate([folder], status="reproduced")[0].runs[0].marks == ()
+        assert next(evaluate.evaluate([folder])).runs[0].marks == ("codes_equal_labels",)
+        assert next(evaluate.evaluate([folder], status="reproduced")).runs[0].marks == ()
     for codes in (labels + 0.01 * np.sin(np.arange(180)).reshape(60, 3), labels @ np.ones((3, 1)), np.zeros((60, 2))):
-        assert evaluate.evaluate([run_folder(codes=codes)])[0].runs[0].marks == ()
-    assert evaluate.evaluate([run_folder("ground_truth", codes=labels)])[0].runs[0].marks == ()
+        assert next(evaluate.evaluate([run_folder(codes=codes)])).runs[0].marks == ()
+    assert next(evaluate.evaluate([run_folder("ground_truth", codes=labels)])).runs[0].marks == ()
 
 
 def test_claims_are_kept_apart(run_folder, only_mig):
-    run = evaluate.evaluate([run_folder(claimed={"mig": 0.99})])[0].runs[0]
+    run = next(evaluate.evaluate([run_folder(claimed={"mig": 0.99})])).runs[0]
     assert run.claimed == {"mig": 0.99}
     assert run.scores["mig"] < 0.9
 
 
 def test_no_folders():
     with pytest.raises(InvalidInput, match="runs: expected at least one, received none"):
-        evaluate.evaluate([])
+        list(evaluate.evaluate([]))
 
 
 def test_an_empty_folder(tmp_path):
     with pytest.raises(DamagedFile, match=r"run\.json: expected a JSON file, received No such file"):
-        evaluate.evaluate([tmp_path])
+        list(evaluate.evaluate([tmp_path]))
 
 
 def test_the_same_seed_twice(run_folder, tmp_path):
@@ -88,14 +88,14 @@ def test_the_same_seed_twice(run_folder, tmp_path):
     copy = tmp_path / "copy"
     folder.rename(copy)
     with pytest.raises(InvalidInput, match="expected another seed of beta_vae on toy/small than 0"):
-        evaluate.evaluate([run_folder(), copy])
+        list(evaluate.evaluate([run_folder(), copy]))
 
 
 def test_seeds_with_different_settings_are_no_one_method(run_folder, only_mig):
     with pytest.raises(
         InvalidInput, match=r"hyperparameters of seed 1: expected .*'beta': 1.0.*received .*'beta': 4.0"
     ):
-        evaluate.evaluate([run_folder(seed=0), run_folder(seed=1, hyperparameters={"beta": 4.0})])
+        list(evaluate.evaluate([run_folder(seed=0), run_folder(seed=1, hyperparameters={"beta": 4.0})]))
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,12 @@ def test_seeds_with_different_settings_are_no_one_method(run_folder, only_mig):
 )
 def test_run_json_is_checked_field_by_field(run_folder, fields, message):
     with pytest.raises((DamagedFile, InvalidInput), match=message):
-        evaluate.evaluate([run_folder(**fields)])
+        list(evaluate.evaluate([run_folder(**fields)]))
 
 
 def test_an_unknown_tier(run_folder):
     with pytest.raises(UnknownName, match=r"tier: expected one of .*Did you mean 'study'"):
-        evaluate.evaluate([run_folder()], tier="studi")
+        list(evaluate.evaluate([run_folder()], tier="studi"))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_run_json_that_is_no_json(run_folder, content, message):
     folder = run_folder()
     (folder / "run.json").write_bytes(content)
     with pytest.raises(DamagedFile, match=message):
-        evaluate.evaluate([folder])
+        list(evaluate.evaluate([folder]))
 
 
 def test_run_json_that_is_huge(run_folder):
@@ -146,21 +146,21 @@ def test_run_json_that_is_huge(run_folder):
     with (folder / "run.json").open("wb") as file:
         file.truncate(10**9)
     with pytest.raises(DamagedFile, match="expected at most 16,777,216 bytes, received 1,000,000,000 bytes"):
-        evaluate.evaluate([folder])
+        list(evaluate.evaluate([folder]))
 
 
 def test_codes_of_other_rows(run_folder):
     right = protocol.task("toy/small").indices
     with pytest.raises(InvalidInput, match="right rows in another order"):
-        evaluate.evaluate([run_folder(indices=right[::-1])])
+        list(evaluate.evaluate([run_folder(indices=right[::-1])]))
     with pytest.raises(
         InvalidInput, match=r"indices: expected the rows of toy/small@v1: \d+ at position 1.*that order"
     ):
-        evaluate.evaluate([run_folder(indices=np.r_[right[:1], right[:1], right[2:]])])
+        list(evaluate.evaluate([run_folder(indices=np.r_[right[:1], right[:1], right[2:]])]))
     with pytest.raises(
         DamagedFile, match=r"indices: expected int or uint of shape \(60\), received int64 of shape \(9,"
     ):
-        evaluate.evaluate([run_folder(indices=right[:9])])
+        list(evaluate.evaluate([run_folder(indices=right[:9])]))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_codes_of_other_rows(run_folder):
 )
 def test_codes_that_cannot_be_scored(run_folder, codes, message):
     with pytest.raises((DamagedFile, InvalidInput), match=message):
-        evaluate.evaluate([run_folder(codes=codes)])
+        list(evaluate.evaluate([run_folder(codes=codes)]))
 
 
 def npy_header(shape: str, descr: str = "'<f4'") -> bytes:

@@ -32,7 +32,7 @@ def edit(root, change, method="beta_vae"):
 
 
 def test_what_is_written_is_read_back(run_folder, tmp_path):
-    scored = evaluate.evaluate([run_folder(seed=0), run_folder(seed=1)])
+    scored = list(evaluate.evaluate([run_folder(seed=0), run_folder(seed=1)]))
     (file,) = results.write(tmp_path, scored)
     assert file == tmp_path / "v1" / "toy" / "small" / "beta_vae.json"
     assert results.read(file) == scored[0]
@@ -56,7 +56,7 @@ def test_evaluating_twice_changes_no_byte(tree, run_folder):
 
 
 def test_other_codes_for_a_seed_must_be_meant(tree, run_folder):
-    other = evaluate.evaluate([run_folder(seed=0, noise=2.0)])
+    other = list(evaluate.evaluate([run_folder(seed=0, noise=2.0)]))
     with pytest.raises(InvalidInput, match=r"seed 0: expected the codes that are on the board.*\(--replace\)"):
         results.write(tree, other)
     results.write(tree, other, replace=True)
@@ -99,7 +99,7 @@ def _add(root, result):
 
 
 def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
-    scored = [evaluate.evaluate([run_folder(seed=seed)])[0] for seed in range(8)]
+    scored = [next(evaluate.evaluate([run_folder(seed=seed)])) for seed in range(8)]
     writers = [multiprocessing.get_context("fork").Process(target=_add, args=(tmp_path / "r", s)) for s in scored]
     for writer in writers:
         writer.start()

@@ -40,7 +40,7 @@ def submissions(toys, tmp_path):
 
 
 def test_a_report_has_scores_beside_references_and_what_to_look_at(submissions, run_folder):
-    published = evaluate.evaluate([run_folder("pca", noise=1.0), run_folder("beta_vae")])
+    published = list(evaluate.evaluate([run_folder("pca", noise=1.0), run_folder("beta_vae")]))
     text, valid = review.report(submissions / "my_vae", published)
     assert valid
     assert "### toy/small@v1" in text
