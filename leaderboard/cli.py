@@ -116,38 +116,34 @@ def transfer_evaluate(
     codes: Annotated[
         list[str],
         typer.Option(
-            metavar="METHOD:SOURCE=FILE | RUN",
-            help="Codes of the target's rows (offaxis-board rows), by an encoder trained on SOURCE; or a run on the "
-            "target itself, or a reference. Repeat it; what is named twice is two seeds.",
+            metavar="RUN | RUN=FILE | METHOD:SOURCE=FILE",
+            help="A run folder on the target itself, or a reference; a run on another dataset and its codes of the "
+            "target's rows; or such codes by any encoder, trained on SOURCE. Repeat it; METHOD:SOURCE given twice is "
+            "two seeds.",
         ),
     ],
     into: Annotated[Path, typer.Option(help="The results tree to write to. It is made where it is missing.")],
 ) -> None:
     """Measure what classifiers read from codes of a target, and add it to the transfer matrix of a results tree.
 
-    offaxis-board transfer evaluate sprites2d --codes beta_vae:solids=codes.npz --codes runs/pca --into results
+    offaxis-board transfer evaluate sprites2d --codes runs/solids/beta_vae=codes.npz --codes runs/pca --into results
     """
     from leaderboard import evaluate, transfers
 
     task = protocol.task(target)
     encoded: list[transfers.Encoded] = []
     for given in codes:
+        name, equals, path = given.partition("=")
+        method, colon, source = name.partition(":")
         if (Path(given) / "run.json").is_file():
-            trained_on, one = transfers.of_run(given)
-            if trained_on != task.dataset:
-                raise InvalidInput(
-                    f"--codes {given}",
-                    expected=f"a run on {task.dataset}",
-                    received=f"one on {trained_on}",
-                    remedy="Encode the target's rows with it, and give METHOD:SOURCE=FILE.",
-                )
-        else:
-            name, equals, path = given.partition("=")
-            method, colon, source = name.partition(":")
-            if not (equals and colon):
-                raise InvalidInput("--codes", expected="METHOD:SOURCE=FILE or a run folder", received=repr(given))
+            one = transfers.of_run(given, target=target)
+        elif equals and (Path(name) / "run.json").is_file():
+            one = transfers.of_run(name, path, target)
+        elif equals and colon:
             seed = sum((one.method, one.source) == (method, source) for one in encoded)
             one = transfers.Encoded(method, source, seed, evaluate.read_codes(path, task), method)
+        else:
+            raise InvalidInput("--codes", expected="a run folder, RUN=FILE or METHOD:SOURCE=FILE", received=repr(given))
         encoded.append(one)
     with console.progress() as progress:
         progress.live.transient = True
@@ -157,8 +153,8 @@ def transfer_evaluate(
             progress.update(work, description=what)
             progress.advance(work)
 
-        measured = transfers.measure(target, encoded, progress=tell)
-    for file in transfers.write(into, measured):
+        written = transfers.write(into, transfers.measure(target, encoded, progress=tell))
+    for file in written:
         out.print(str(file), soft_wrap=True, highlight=False, markup=False)
 
 

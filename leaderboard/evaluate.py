@@ -122,12 +122,23 @@ def by_result(folders: Iterable[str | os.PathLike[str]]) -> dict[tuple[str, str]
     """
     found: dict[tuple[str, str], list[tuple[int, Path]]] = {}
     for folder in map(Path, folders):
-        run = _read_record(folder)
+        run = read_record(folder)
         found.setdefault((protocol.task(run.dataset).dataset, run.method), []).append((run.seed, folder))
     return {key: [folder for _, folder in sorted(of)] for key, of in found.items()}
 
 
-def _read_record(folder: Path) -> RunFile:
+def read_record(folder: Path) -> RunFile:
+    """Read what a run folder says of its run.
+
+    Args:
+        folder: the run folder.
+
+    Returns:
+        The content of ``run.json``.
+
+    Raises:
+        DamagedFile: there is no such file, or it does not hold what it should.
+    """
     file = folder / "run.json"
     return results.validated(RunFile, results.content(file), str(file))
 
@@ -248,7 +259,7 @@ def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Codes]:
         UnknownName: see ``evaluate``.
     """
     folder = Path(folder)
-    run = _read_record(folder)
+    run = read_record(folder)
     task = protocol.task(run.dataset)
     check_dataset(task, run.dataset_version, run.dataset_digest, str(folder / "run.json"))
     return run, read_codes(folder / "codes.npz", task)

@@ -14,9 +14,9 @@ import datetime
 import functools
 import io
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,23 +163,35 @@ class Encoded(NamedTuple):
     budget: Budget | None = None
 
 
-def of_run(folder: str | os.PathLike[str]) -> tuple[str, Encoded]:
-    """Read a run folder: an encoder that was trained on its own target.
+def of_run(folder: str | os.PathLike[str], codes: str | os.PathLike[str] = "", target: str = "") -> Encoded:
+    """Read what a run's encoder makes of a target.
 
     Args:
         folder: the run folder.
+        codes: an npz file with its codes of the target's rows; the run's own codes where not given.
+        target: the dataset whose rows were encoded; the run's own where not given.
 
     Returns:
-        The target, and the codes. References are trained on nothing.
+        The codes, and what is known of their encoder. A random encoder was trained on nothing.
 
     Raises:
-        DamagedFile: see ``evaluate.read_run``.
-        InvalidInput: see ``evaluate.read_run``.
+        DamagedFile: see ``evaluate.read_run`` and ``evaluate.read_codes``.
+        InvalidInput: see there; or the run is on another dataset than the target, and no codes of the target are given.
+        UnknownName: there is no such dataset.
     """
-    run, codes = evaluate.read_run(folder)
+    run = evaluate.read_record(Path(folder))
+    target = protocol.task(target).dataset if target else run.dataset
+    if not codes and run.dataset != target:
+        raise InvalidInput(
+            str(folder),
+            expected=f"a run on {target}, or its codes of that",
+            received=f"one on {run.dataset}",
+            remedy=f"Encode them (offaxis-train encode RUN --dataset {target} --into FILE), and give RUN=FILE.",
+        )
+    found = evaluate.read_codes(codes, protocol.task(target)) if codes else evaluate.read_run(folder)[1]
     source = NO_SOURCE if run.method == "random_encoder" else run.dataset
     budget = run.budget if run.budget.steps else None
-    return run.dataset, Encoded(run.method, source, run.seed, codes, run.about.title or run.method, budget)
+    return Encoded(run.method, source, run.seed, found, run.about.title or run.method, budget)
 
 
 def measure(
@@ -188,7 +200,7 @@ def measure(
     *,
     classifiers: Sequence[Classifier] = transfer.CLASSIFIERS,
     progress: Callable[[str], None] = lambda what: None,
-) -> list[Transfer]:
+) -> Iterator[Transfer]:
     """Measure accuracies on a target.
 
     Args:
@@ -197,8 +209,8 @@ def measure(
         classifiers: of ``"gbt"`` and ``"logistic"``.
         progress: is told what is being fitted, before it is.
 
-    Returns:
-        One result for each method and source. Nothing is written.
+    Yields:
+        One result for each method and source, as soon as it is measured. Nothing is written.
 
     Raises:
         InvalidInput: no codes, a malformed name, or a label that has one value.
@@ -208,48 +220,52 @@ def measure(
     test = transfer.held_out(task.indices, len(task.load()))
     labels = task.labels()
     version, digest = evaluate.dataset_digest(task.dataset)
-    grouped: dict[tuple[str, str], list[tuple[Encoded, Seed]]] = {}
+    grouped: dict[tuple[str, str], list[Encoded]] = {}
     for one in encoded:
-        told = functools.partial(_tell, progress, one)
-        table = transfer.measure(
-            {one.source: one.codes}, labels, task.scored, classifiers=classifiers, test=test, progress=told
-        )
-        seed = Seed(
-            seed=one.seed,
-            budget=one.budget,
-            codes_digest=evaluate.codes_digest(one.codes),
-            date=datetime.datetime.now(datetime.UTC).date(),
-            scored_with=evaluate.versions(),
-            accuracies=tuple(
-                Accuracy(
-                    classifier=row["classifier"], label=row["label"], train=float(row["train"]), test=float(row["test"])
-                )
-                for row in table.to_dict("records")
-            ),
-        )
-        grouped.setdefault((one.method, one.source), []).append((one, seed))
+        grouped.setdefault((one.method, one.source), []).append(one)
     if not grouped:
         raise InvalidInput("codes", expected="those of at least one encoder", received="none")
-    try:
-        return [
-            Transfer(
+    for (method, source), seeds in sorted(grouped.items()):
+        runs = []
+        for one in sorted(seeds, key=lambda one: one.seed):
+            told = functools.partial(_tell, progress, one)
+            table = transfer.measure(
+                {source: one.codes}, labels, task.scored, classifiers=classifiers, test=test, progress=told
+            )
+            runs.append(_seed(one, table.to_dict("records")))
+        try:
+            yield Transfer(
                 schema=1,
                 protocol=task.version,
                 target=task.dataset,
                 source=source,
                 method=method,
-                title=runs[0][0].title,
+                title=seeds[0].title,
                 dataset_version=version,
                 dataset_digest=digest,
                 rows_digest=task.digest,
                 train=int((~test).sum()),
                 test=int(test.sum()),
-                runs=tuple(sorted((seed for _, seed in runs), key=lambda seed: seed.seed)),
+                runs=tuple(runs),
             )
-            for (method, source), runs in sorted(grouped.items())
-        ]
-    except pydantic.ValidationError as error:
-        raise results.problems(error, f"transfer to {target}", Transfer)[0] from error
+        except pydantic.ValidationError as error:
+            raise results.problems(error, f"transfer to {target}", Transfer)[0] from error
+
+
+def _seed(one: Encoded, rows: Iterable[Mapping[Any, Any]]) -> Seed:
+    return Seed(
+        seed=one.seed,
+        budget=one.budget,
+        codes_digest=evaluate.codes_digest(one.codes),
+        date=datetime.datetime.now(datetime.UTC).date(),
+        scored_with=evaluate.versions(),
+        accuracies=tuple(
+            Accuracy(
+                classifier=row["classifier"], label=row["label"], train=float(row["train"]), test=float(row["test"])
+            )
+            for row in rows
+        ),
+    )
 
 
 def _tell(progress: Callable[[str], None], one: Encoded, what: str) -> None:
@@ -261,7 +277,7 @@ def write(root: str | os.PathLike[str], found: Iterable[Transfer]) -> list[Path]
 
     Args:
         root: the results tree. It is made where it is missing.
-        found: what to write.
+        found: what to write. Each is written before the next one is taken.
 
     Returns:
         The files.
@@ -271,8 +287,8 @@ def write(root: str | os.PathLike[str], found: Iterable[Transfer]) -> list[Path]
         DamagedFile: a file that is there cannot be read.
     """
     written = []
-    with results.locked(Path(root)):
-        for new in found:
+    for new in found:
+        with results.locked(Path(root)):
             file = path(root, new)
             if file.exists():
                 new = _merged(results.validated(Transfer, results.content(file), str(file)), new)

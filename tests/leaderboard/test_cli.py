@@ -14,7 +14,7 @@ import pytest
 import typer.testing
 
 from benchmark_data import console
-from leaderboard import cli, evaluate, protocol, results, tables
+from leaderboard import cli, evaluate, protocol, results, tables, transfers
 
 pytestmark = pytest.mark.usefixtures("only_mig", "toys")
 
@@ -279,14 +279,25 @@ def test_review_of_what_is_no_submission(board, tmp_path):
 
 def test_transfer_matrix(board, run_folder, toys, tmp_path):
     folder = run_folder("random_encoder")
-    codes = f"beta_vae:toy/spacing_8={folder / 'codes.npz'}"
-    code, out, err = board("transfer", "evaluate", "toy/small", "--codes", codes, "--codes", folder, "--into", tmp_path)
+    file, other = folder / "codes.npz", run_folder("factor_vae", "toy/spacing_8", seed=3)
+    given = [f"beta_vae:toy/spacing_8={file}", folder, f"{other}={file}"]
+    codes = [argument for each in given for argument in ("--codes", each)]
+    code, out, err = board("transfer", "evaluate", "toy/small", *codes, "--into", tmp_path)
     assert code == 0, err
-    assert "beta_vae.toy-spacing_8.json" in out
-    assert "random_encoder.none.json" in out
+    found = {(one.method, one.source): one.runs[0] for one in transfers.read_all(tmp_path)}
+    assert set(found) == {
+        ("beta_vae", "toy/spacing_8"),
+        ("random_encoder", "none"),
+        ("factor_vae", "toy/spacing_8"),
+    }
+    assert found["beta_vae", "toy/spacing_8"].budget is None
+    known = found["factor_vae", "toy/spacing_8"]
+    assert (known.seed, known.budget.steps) == (3, 100)
+    assert "factor_vae.toy-spacing_8.json" in out
     for given, message in (
-        ("x.npz", "expected METHOD:SOURCE=FILE or a run folder"),
+        ("x.npz", "expected a run folder, RUN=FILE or METHOD:SOURCE=FILE"),
         (folder, "expected a run on toy/sp"),
+        (other, "expected a run on toy/spacing_1, or its codes of that, received one on toy/spacing_8. Encode them"),
     ):
         code, _, err = board("transfer", "evaluate", "toy/spacing_1", "--codes", given, "--into", tmp_path)
         assert code == 2

@@ -23,7 +23,7 @@ def encoded(source="toy/spacing_8", method="beta_vae", seed=0, noise=0.1):
 @functools.cache
 def measure_once():
     rows = [encoded(seed=0), encoded(seed=1), encoded("none", "random_encoder", noise=9.0)]
-    return transfers.measure("toy/small", rows, classifiers=["logistic"])
+    return list(transfers.measure("toy/small", rows, classifiers=["logistic"]))
 
 
 @pytest.fixture
@@ -100,9 +100,9 @@ def test_a_damaged_file_is_named(measured, tmp_path, change, message):
 
 def test_nothing_to_measure_or_a_name_that_is_none():
     with pytest.raises(InvalidInput, match="expected those of at least one encoder, received none"):
-        transfers.measure("toy/small", [])
+        next(transfers.measure("toy/small", []))
     with pytest.raises(InvalidInput, match="method: expected text that matches"):
-        transfers.measure("toy/small", [encoded(method="Beta VAE")], classifiers=["logistic"])
+        next(transfers.measure("toy/small", [encoded(method="Beta VAE")], classifiers=["logistic"]))
 
 
 def test_accuracies_on_other_rows_are_not_merged(measured, tmp_path):
@@ -113,5 +113,5 @@ def test_accuracies_on_other_rows_are_not_merged(measured, tmp_path):
 
 
 def test_a_run_on_the_target_is_its_own_source(run_folder):
-    assert transfers.of_run(run_folder())[1].source == "toy/small"
-    assert transfers.of_run(run_folder("random_encoder"))[1].source == "none"
+    assert transfers.of_run(run_folder()).source == "toy/small"
+    assert transfers.of_run(run_folder("random_encoder")).source == "none"
