@@ -97,7 +97,9 @@ def over_time(
     """Give panels of one model at several times against itself after training."""
     end = side(dataset, objective, strength, **options)
     return [
-        Panel(f"{title}, {share:.0%} of training", side(dataset, objective, strength, share=share, **options), end)
+        Panel(
+            f"{title}, {100 * share:.3g}% of training", side(dataset, objective, strength, share=share, **options), end
+        )
         for share in shares
     ]
 
