@@ -237,8 +237,12 @@ def entries() -> dict[str, Entry]:
         >>> entries()["2205.08399/fig1"].smoke.runs
         ()
     """
-    found = [sorted(_module(name).ENTRIES, key=lambda entry: _place(entry.id)) for name in papers()]
-    return {entry.id: entry for paper in found for entry in paper}
+    return {entry.id: entry for name in papers() for entry in _of_paper(name)}
+
+
+def _of_paper(name: str) -> list[Entry]:
+    """Give a paper's entries: figures before tables, by number."""
+    return sorted(_module(name).ENTRIES, key=lambda entry: _place(entry.id))
 
 
 def _module(name: str) -> Any:
@@ -516,9 +520,20 @@ def line(record: Mapping[str, Any]) -> str:
     return f"{record['id']} ({record['tier']}): {holds}. {record['claim']} Ours: {numbers(record)}."
 
 
-def numbers(record: Mapping[str, Any]) -> str:
-    """Give a record's numbers in one line, three digits each."""
-    return "; ".join(f"{name} {number:.3g}" for name, number in record["numbers"].items())
+def numbers(record: Mapping[str, Any], *, most: int | None = None) -> str:
+    """Give a record's numbers in one line, three digits each.
+
+    Args:
+        record: the content of ``verdict.json``.
+        most: how many to give; all if None.
+
+    Example:
+        >>> numbers({"numbers": {"a": 1.0, "b": 0.25, "c": 2.0}}, most=2)
+        'a 1; b 0.25; and 1 more'
+    """
+    told = [f"{name} {number:.3g}" for name, number in record["numbers"].items()]
+    rest = [] if most is None or len(told) <= most else [f"and {len(told) - most} more"]
+    return "; ".join([*told[:most], *rest])
 
 
 def spent(records: Iterable[Mapping[str, Any]]) -> str:
@@ -557,6 +572,7 @@ def report(folder: Path) -> str:
     """
     records = {id_: read(folder / id_) for id_ in entries()}
     done = [record for record in records.values() if record is not None]
+    not_held = [record["id"] for record in done if not record["holds"]]
     lines = [
         "# Reproduction",
         "",
@@ -565,22 +581,30 @@ def report(folder: Path) -> str:
         "picture and what was spent. Tier `smoke` has rendered stand-ins and small models: a claim that does not",
         "hold there may hold at the papers' budgets, and the other way round.",
         "",
-        f"{len(done)} of {len(records)} were run, and {sum(record['holds'] for record in done)} of these claims hold.",
+        f"{len(done)} of {len(records)} were run, and {len(done) - len(not_held)} of these claims hold.",
         f"They took {spent(done)}.",
-        "",
-        "| | what it shows | the paper | ours | verdict | made by |",
-        "|---|---|---|---|---|---|",
+        *([f"Claims that do not hold: {', '.join(not_held)}."] if not_held else []),
     ]
-    for id_, entry in entries().items():
-        record = records[id_]
-        if record is None:
-            lines.append(f"| {id_} | {entry.title} | {entry.paper} | | not run | `offaxis-study run {id_}` |")
-            continue
-        budget = record["budget"]
-        runs = f"{budget['runs']} runs on {', '.join(budget['datasets'])}" if budget["runs"] else "no training"
-        holds = "holds" if record["holds"] else "**does not hold**"
-        lines.append(
-            f"| [{id_}](reproduction/{id_}/figure.png) | {record['title']} | {record['paper']} | {numbers(record)} "
-            f"([numbers](reproduction/{id_}/table.csv)) | {record['claim']} {holds} | `{record['command']}`, {runs} |"
-        )
+    for name in papers():
+        lines += ["", f"## {_module(name).__doc__.splitlines()[0]}", ""]
+        lines += ["| | what it shows | the paper | ours | the claim, and whether it holds | made by |"]
+        lines += ["|---|---|---|---|---|---|"]
+        lines += [_row(entry, records[entry.id]) for entry in _of_paper(name)]
     return "\n".join(lines) + "\n"
+
+
+SHOWN = 6
+"""How many of an entry's numbers the page shows; ``verdict.json`` has all of them."""
+
+
+def _row(entry: Entry, record: Mapping[str, Any] | None) -> str:
+    """Give an entry's row on the page."""
+    if record is None:
+        return f"| {entry.id} | {entry.title} | {entry.paper} | | not run | `offaxis-study run {entry.id}` |"
+    folder, budget = f"reproduction/{entry.id}", record["budget"]
+    runs = f"{budget['runs']} runs on {', '.join(budget['datasets'])}" if budget["runs"] else "no training"
+    return (
+        f"| [{entry.id}]({folder}/figure.png) | {record['title']} | {record['paper']} | "
+        f"{numbers(record, most=SHOWN)} ([all]({folder}/verdict.json), [table]({folder}/table.csv)) | "
+        f"{record['claim']} {'Holds.' if record['holds'] else '**Does not hold.**'} | `{record['command']}`, {runs} |"
+    )

@@ -302,7 +302,9 @@ def test_the_page_is_made_of_the_folders(tmp_path):
     assert "\nThey took 0 runs, trained in 0.00 hours of a worker, and 0.00 hours of computing.\n" in page
     assert "\n1 of " in page
     assert "and 0 of these claims hold" in page
-    assert "| C. **does not hold** |" in page
+    assert "\nClaims that do not hold: 2205.08399/fig1.\n" in page
+    assert page.count("\n## ") == len(study.papers())
+    assert "| C. **Does not hold.** |" in page
     rows = [line for line in page.splitlines() if re.match(r"\| \[?\d{4}\.", line)]
     assert len(rows) == len(study.entries())
     assert sum("| not run |" in row for row in rows) == len(study.entries()) - 1
