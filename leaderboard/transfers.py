@@ -30,6 +30,9 @@ from leaderboard.results import Budget, Digests, Field, Line, Model, Name, Sha25
 NO_SOURCE = "none"
 """The source of an encoder that was not trained, such as a random one."""
 
+AVERAGE = "average"
+"""The column of a target's average over its labels."""
+
 _TITLES = {"gbt": "Gradient-boosted trees", "logistic": "Logistic regression"}
 
 Source = Annotated[str, Field(pattern=f"{results.DATASET}$|^{NO_SOURCE}$")]
@@ -328,7 +331,7 @@ class Matrix:
     Attributes:
         classifier: such as ``"gbt"``.
         title: the same in words.
-        targets: (target, its labels), in the order of the columns; the average comes before the labels.
+        targets: (target, its columns), in order: its labels, and the average before them where there are several.
         lines: the encoders; the most frequent class comes last.
     """
 
@@ -350,7 +353,7 @@ def matrices(found: Sequence[Transfer]) -> list[Matrix]:
     labels: dict[str, dict[str, None]] = {}
     for one in found:
         labels.setdefault(one.target, {}).update(dict.fromkeys(a.label for a in one.runs[0].accuracies))
-    targets = tuple((target, tuple(of)) for target, of in labels.items())
+    targets = tuple((target, (*([AVERAGE] if len(of) > 1 else []), *of)) for target, of in labels.items())
     titles = {one.method: one.title for one in found if one.title}  # codes that came without a run have none
     encoders = {(one.source, one.method): titles.get(one.method, one.method) for one in found}
     order = sorted(encoders, key=lambda key: (key[0] == NO_SOURCE, tables.natural(key[0]), key[1]))
@@ -371,11 +374,13 @@ def matrices(found: Sequence[Transfer]) -> list[Matrix]:
     return made
 
 
-def _cells(found: Transfer | None, classifier: str, labels: Sequence[str]) -> list[float | None]:
-    """Give the average and each label."""
+def _cells(found: Transfer | None, classifier: str, columns: Sequence[str]) -> list[float | None]:
+    """Give the value of each column."""
+    labels = [column for column in columns if column != AVERAGE]
     each = [found.mean(classifier, label) if found else None for label in labels]
     known = [value for value in each if value is not None]
-    return [sum(known) / len(known) if known else None, *each]
+    average = [sum(known) / len(known) if known else None] if AVERAGE in columns else []
+    return [*average, *each]
 
 
 def caption(found: Sequence[Transfer]) -> str:

@@ -47,7 +47,7 @@ def test_what_is_written_is_read_back_and_seeds_are_merged(measured, tmp_path):
 
 def test_the_matrix_has_encoders_by_labels(measured):
     (matrix,) = transfers.matrices(measured)
-    assert matrix.targets == (("toy/small", ("f0", "f1", "f2")),)
+    assert matrix.targets == (("toy/small", ("average", "f0", "f1", "f2")),)
     assert [(line.source, line.title) for line in matrix.lines] == [
         ("toy/spacing_8", "Beta_Vae"),
         ("none", "Random_Encoder"),
@@ -61,6 +61,14 @@ def test_the_matrix_has_encoders_by_labels(measured):
     lines = list(csv.DictReader(io.StringIO(transfers.comma_separated(measured))))
     assert len(lines) == 3 * (3 + 3)
     assert "toy/small 54 and 6" in transfers.caption(measured)
+
+
+def test_one_label_has_no_average(measured):
+    one = measured[0]
+    alone = [run.model_copy(update={"accuracies": run.accuracies[:1]}) for run in one.runs]
+    (matrix,) = transfers.matrices([one.model_copy(update={"runs": tuple(alone)})])
+    assert matrix.targets == (("toy/small", ("f0",)),)
+    assert [len(line.cells) for line in matrix.lines] == [1, 1]
 
 
 def test_the_page(measured, run_folder, tmp_path, browser):
