@@ -31,7 +31,8 @@ from leaderboard.metrics import downstream
 CLASSIFIERS: tuple[downstream.Classifier, ...] = ("gbt", "logistic")
 """Gradient-boosted trees and logistic regression, see `leaderboard.metrics.downstream`."""
 
-_TITLES = {"gbt": "gradient-boosted trees", "logistic": "logistic regression"}
+TITLES: dict[str, str] = {"gbt": "gradient-boosted trees", "logistic": "logistic regression"}
+"""Classifier -> its name in words."""
 
 MAJORITY = "most frequent class"
 """The source, in a table of accuracies, of the row that no codes can fall below and be of use."""
@@ -235,7 +236,7 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         panel.axvline(0.5, color="0.6", linewidth=0.8)
         panel.set_ylim(0, 1)
         panel.set_ylabel("test accuracy")
-        panel.set_title(_TITLES.get(classifier, classifier), fontsize=9)
+        panel.set_title(TITLES.get(classifier, classifier), fontsize=9)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, fontsize=8, loc="outside right upper")
     figures.save(figure, path)
 

@@ -33,8 +33,6 @@ NO_SOURCE = "none"
 AVERAGE = "average"
 """The column of a target's average over its labels."""
 
-_TITLES = {"gbt": "Gradient-boosted trees", "logistic": "Logistic regression"}
-
 Source = Annotated[str, Field(pattern=f"{results.DATASET}$|^{NO_SOURCE}$")]
 
 
@@ -370,7 +368,7 @@ def matrices(found: Sequence[Transfer]) -> list[Matrix]:
             _cells(next(one for one in found if one.target == target), "constant", names) for target, names in targets
         ]
         lines.append(Encoder("", "", transfer.MAJORITY, 0, tuple(c for of in floor for c in of)))
-        made.append(Matrix(classifier, _TITLES[classifier], targets, tuple(lines)))
+        made.append(Matrix(classifier, transfer.TITLES[classifier].capitalize(), targets, tuple(lines)))
     return made
 
 

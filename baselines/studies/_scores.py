@@ -85,5 +85,5 @@ def draw_bars(frame: pd.DataFrame, path: Path, *, x: str, group: str, scores: tu
             panel.bar(at, values["mean"], 0.8 / len(groups), yerr=values["std"], color=colour, label=str(name))
         panel.set_xticks(range(len(names)), names, fontsize=8, rotation=20, ha="right")
         panel.set_title(score.replace("_", " "), fontsize=9)
-    axes[0, -1].legend(frameon=False, fontsize=8)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=8)
     figures.save(figure, path)

@@ -243,7 +243,12 @@ def draw_averages(found: Found, path: Path) -> None:
     wide = table.groupby([*keys, "classifier"], sort=False)["test"].mean().unstack()
     for classifier in transfer.CLASSIFIERS:
         wide[classifier] = wide[classifier].fillna(wide["constant"])
-    _scores.draw_bars(wide.reset_index(), path, x="target", group="encoder", scores=transfer.CLASSIFIERS)
+    wide = wide.rename(columns=transfer.TITLES).reset_index()
+    wide = wide.sort_values(
+        "encoder", key=lambda names: names.map([OWN, OTHER, transfer.MAJORITY].index), kind="stable"
+    )
+    titles = tuple(transfer.TITLES[classifier] for classifier in transfer.CLASSIFIERS)
+    _scores.draw_bars(wide, path, x="target", group="encoder", scores=titles)
 
 
 def draw_labels(found: Found, path: Path) -> None:
