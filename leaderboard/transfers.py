@@ -214,7 +214,7 @@ def measure(
         One result for each method and source, as soon as it is measured. Nothing is written.
 
     Raises:
-        InvalidInput: no codes, a malformed name, or a label that has one value.
+        InvalidInput: no codes, the same seed twice, a malformed name, or a label that has one value.
         UnknownName: there is no such dataset.
     """
     task = protocol.task(target)
@@ -223,7 +223,12 @@ def measure(
     version, digest = evaluate.dataset_digest(task.dataset)
     grouped: dict[tuple[str, str], list[Encoded]] = {}
     for one in encoded:
-        grouped.setdefault((one.method, one.source), []).append(one)
+        seeds = grouped.setdefault((one.method, one.source), [])
+        if one.seed in [other.seed for other in seeds]:
+            raise InvalidInput(
+                f"seeds of {one.method} of {one.source}", expected="each once", received=f"{one.seed} twice"
+            )
+        seeds.append(one)
     if not grouped:
         raise InvalidInput("codes", expected="those of at least one encoder", received="none")
     for (method, source), seeds in sorted(grouped.items()):

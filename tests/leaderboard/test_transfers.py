@@ -106,7 +106,11 @@ def test_a_damaged_file_is_named(measured, tmp_path, change, message):
         transfers.read_all(tmp_path)
 
 
-def test_nothing_to_measure_or_a_name_that_is_none():
+def test_nothing_to_measure_a_seed_twice_or_a_name_that_is_none():
+    with pytest.raises(
+        InvalidInput, match=r"seeds of beta_vae of toy/spacing_8: expected each once, received 0 twice\."
+    ):
+        next(transfers.measure("toy/small", [encoded(), encoded()]))
     with pytest.raises(InvalidInput, match="expected those of at least one encoder, received none"):
         next(transfers.measure("toy/small", []))
     with pytest.raises(InvalidInput, match="method: expected text that matches"):
