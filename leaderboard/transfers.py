@@ -14,7 +14,7 @@ import datetime
 import functools
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -29,9 +29,6 @@ from leaderboard.results import Budget, Digests, Field, Line, Model, Name, Sha25
 
 NO_SOURCE = "none"
 """The source of an encoder that was not trained, such as a random one."""
-
-AVERAGE = "average"
-"""The column of a target's average over its labels."""
 
 Source = Annotated[str, Field(pattern=f"{results.DATASET}$|^{NO_SOURCE}$")]
 
@@ -356,7 +353,7 @@ def matrices(found: Sequence[Transfer]) -> list[Matrix]:
     labels: dict[str, dict[str, None]] = {}
     for one in found:
         labels.setdefault(one.target, {}).update(dict.fromkeys(a.label for a in one.runs[0].accuracies))
-    targets = tuple((target, (*([AVERAGE] if len(of) > 1 else []), *of)) for target, of in labels.items())
+    targets = tuple((target, (*(["average"] if len(of) > 1 else []), *of)) for target, of in labels.items())
     titles = {one.method: one.title for one in found if one.title}  # codes that came without a run have none
     encoders = {(one.source, one.method): titles.get(one.method, one.method) for one in found}
     order = sorted(encoders, key=lambda key: (key[0] == NO_SOURCE, tables.natural(key[0]), key[1]))
@@ -366,23 +363,22 @@ def matrices(found: Sequence[Transfer]) -> list[Matrix]:
         lines = []
         for source, method in order:
             here = {one.target: one for one in found if (one.source, one.method) == (source, method)}
-            cells = [_cells(here.get(target), classifier, names) for target, names in targets]
+            cells = [_cells(here.get(target), classifier, of) for target, of in labels.items()]
             seeds = max(len(one.runs) for one in here.values())
             lines.append(Encoder(source, method, encoders[source, method], seeds, tuple(c for of in cells for c in of)))
         floor = [
-            _cells(next(one for one in found if one.target == target), "constant", names) for target, names in targets
+            _cells(next(one for one in found if one.target == target), "constant", of) for target, of in labels.items()
         ]
         lines.append(Encoder("", "", transfer.MAJORITY, 0, tuple(c for of in floor for c in of)))
         made.append(Matrix(classifier, transfer.TITLES[classifier].capitalize(), targets, tuple(lines)))
     return made
 
 
-def _cells(found: Transfer | None, classifier: str, columns: Sequence[str]) -> list[float | None]:
-    """Give the value of each column."""
-    labels = [column for column in columns if column != AVERAGE]
+def _cells(found: Transfer | None, classifier: str, labels: Collection[str]) -> list[float | None]:
+    """Give the value of each label, and the average before them where there are several."""
     each = [found.mean(classifier, label) if found else None for label in labels]
     known = [value for value in each if value is not None]
-    average = [sum(known) / len(known) if known else None] if AVERAGE in columns else []
+    average = [sum(known) / len(known) if known else None] if len(labels) > 1 else []
     return [*average, *each]
 
 

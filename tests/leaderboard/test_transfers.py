@@ -71,6 +71,14 @@ def test_one_label_has_no_average(measured):
     assert [len(line.cells) for line in matrix.lines] == [1, 1]
 
 
+def test_a_label_may_be_called_average(measured):
+    content = measured[0].model_dump_json(by_alias=True)
+    renamed = transfers.Transfer.model_validate_json(content.replace('"f1"', '"average"'))
+    (before,), (after,) = transfers.matrices([measured[0]]), transfers.matrices([renamed])
+    assert after.targets == (("toy/small", ("average", "f0", "average", "f2")),)
+    assert [line.cells for line in after.lines] == [line.cells for line in before.lines]
+
+
 def test_the_page(measured, run_folder, tmp_path, browser):
     root = tmp_path / "results"
     results.write(root, evaluate.evaluate([run_folder()]))
