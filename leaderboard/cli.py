@@ -94,6 +94,7 @@ def evaluate(
         progress.live.transient = True
         work = progress.add_task("checking", total=None)
         written: list[Path] = []
+        grouped = evaluate.by_result(runs) if with_pictures else {}
         for result in evaluate.evaluate(
             runs,
             tier=tier,
@@ -102,7 +103,7 @@ def evaluate(
         ):
             written += results.write(into, [result], replace=replace)
             if with_pictures:
-                pictures.of_runs(evaluate.by_result(runs)[result.dataset, result.method], written[-1])
+                pictures.of_runs(grouped[result.dataset, result.method], written[-1])
     out.print(tables.terminal([results.read(file) for file in written]))
     for sentence in cli_analyses.small_samples(runs):
         out.print(f"look twice: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)

@@ -196,10 +196,9 @@ def score_all(
             )
         grouped.setdefault((protocol.task(run.dataset).id, run.method), []).append(candidate)
     steps, done = len(candidates) * len(chosen.measurements), 0
-    for key in sorted(grouped):
-        scored = []
-        for _, run, read in grouped[key]:
-            task = protocol.task(run.dataset)
+    for (task_id, method), group in sorted(grouped.items()):
+        task, scored = protocol.task(group[0].run.dataset), []
+        for _, run, read in group:
 
             def tell(metric: str, run: RunFile = run) -> None:
                 nonlocal done
@@ -210,7 +209,7 @@ def score_all(
             marks = leaks(codes, task) if status == "recomputed" and run.supervision != "reference" else ()
             scores = score(codes, task, chosen, before=tell)
             scored.append(_run(run, codes, task, chosen, status, scores, marks))
-        yield results.result(*key, scored, about=grouped[key][-1].run.about)
+        yield results.result(task_id, method, scored, about=group[-1].run.about)
     progress("done", steps, steps)
 
 
