@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 # They start clusters of two nodes and kill one, which takes both cores: tested by themselves.
-CLUSTERS := tests/benchmark_data/test_ray.py tests/baselines/test_sweep_ray.py
+CLUSTERS := tests/benchmark_data/test_ray.py tests/baselines/training/test_sweep_ray.py
 
 .PHONY: demo test lint setup clean
 

@@ -117,11 +117,11 @@ def transfer(
     What is trained starts anew. To choose layers one by one: offaxis-train run
     --set start_from=RUN --set 'frozen=["encoder_1"]' --set 'reset=["mean"]' ...
     """
-    from baselines import transfer
     from baselines.config import RunConfig
+    from baselines.training import finetune
 
     changes = {"split": split} | {k: v for k, v in (("steps", steps), ("seed", seed)) if v is not None}
-    values = transfer.config(source, dataset, heads=heads, decoder=decoder, side=side, **changes).as_json()
+    values = finetune.config(source, dataset, heads=heads, decoder=decoder, side=side, **changes).as_json()
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
     parts = f"{'heads_' if heads else ''}{decoder}_{side}"
     folder = into or Path("runs") / settled.dataset / "transfer" / f"{parts}_{source.name}_seed_{settled.seed}"
@@ -130,15 +130,15 @@ def transfer(
 
 def _train(config: RunConfig, folder: Path, *, tensorboard: bool, wandb: str, encode: bool) -> None:
     """Train a run, or go on with it, with what watches it; write its codes; say where it is."""
-    from baselines import observers
-    from baselines.train import train
+    from baselines.training import loggers
+    from baselines.training.loop import train
 
     with contextlib.ExitStack() as stack:
         watching = []
         if tensorboard:
-            watching.append(stack.enter_context(observers.tensorboard(folder)))
+            watching.append(stack.enter_context(loggers.tensorboard(folder)))
         if wandb:
-            watching.append(stack.enter_context(observers.wandb(config, folder, project=wandb)))
+            watching.append(stack.enter_context(loggers.wandb(config, folder, project=wandb)))
         finished = train(config, folder, observers=watching)
     if encode:
         finished.encode_task()
@@ -176,7 +176,7 @@ def sweep(
     encode: Encode = True,
 ) -> None:
     """Train the runs of a sweep: what is done is skipped, what was stopped goes on. Exit status 1 if any run failed."""
-    from baselines import sweep
+    from baselines.training import sweep
 
     configs = sweep.select(sweep.find(name), only or [])
     if steps is not None:
@@ -216,7 +216,7 @@ def encode(
 
     offaxis-train encode runs/a runs/b --into my_submission
     """
-    from baselines import codes
+    from baselines.outputs import encode
     from baselines.run import Run
 
     opened = [Run.open(folder) for folder in runs]
@@ -224,9 +224,9 @@ def encode(
         received = f"{len(opened)} runs{'' if into else ' and no --into'}"
         raise InvalidInput("--dataset", expected="one run and --into FILE.npz", received=received)
     if dataset and into:
-        written = [codes.encode_target(opened[0], dataset, into)]
+        written = [encode.encode_target(opened[0], dataset, into)]
     else:
-        written = codes.fill(into, opened) if into else [run.encode_task() for run in opened]
+        written = encode.fill(into, opened) if into else [run.encode_task() for run in opened]
     for path in written:
         console.say(path)
 
@@ -260,7 +260,7 @@ def traverse(
     row: Annotated[int, typer.Option(help="The row of the dataset to start from.")] = 0,
 ) -> None:
     """Draw a run: latent traversals (PNG and GIF), reconstructions, loss curves and units in use, into its folder."""
-    from baselines import pictures
+    from baselines.outputs import pictures
     from baselines.run import Run
 
     for path in pictures.draw_all(Run.open(run), row=row):
@@ -281,7 +281,7 @@ def reference(
 ) -> None:
     """Write the codes of a reference, which nobody trains: the floor and the ceiling of a board."""
     import benchmark_data
-    from baselines import reference as references
+    from baselines import references
 
     references.find(name)
     data = benchmark_data.load(dataset)
@@ -309,13 +309,13 @@ def derive_perturbation(
 ) -> None:
     """Train β-VAEs and derive the hidden variable of BASE_perturbed/vae_...; goes on where it was stopped."""
     import benchmark_data
-    from baselines import derive
     from baselines.config import RunConfig
+    from baselines.outputs import hidden_variable
 
     data = benchmark_data.load(base)
-    values = derive.settings(data) | ({} if steps is None else {"steps": steps})
+    values = hidden_variable.settings(data) | ({} if steps is None else {"steps": steps})
     config = RunConfig.from_json(_with_settings(values, set_ or []))
-    found = derive.derive(config, runs or Path("runs") / data.id / "derive", restarts=restarts, path=into)
+    found = hidden_variable.derive(config, runs or Path("runs") / data.id / "derive", restarts=restarts, path=into)
     table = rich.table.Table("seed", "MIG", "", box=None, pad_edge=False)
     for seed, score in found.migs.items():
         chosen = f"chosen: latent {found.latent}, noise {found.noise[found.latent]:.4f}" if seed == found.seed else ""
@@ -329,9 +329,9 @@ def list_() -> None:
     """List objectives, architectures, reconstruction losses and references, with their parameters, and sweeps."""
     import dataclasses
 
-    from baselines import architectures, reconstruction, sweep
-    from baselines import objective as objectives
-    from baselines import reference as references
+    from baselines import objectives, references
+    from baselines.nets import architectures, reconstruction
+    from baselines.training import sweep
 
     table = rich.table.Table("kind", "name", "parameters and defaults", box=None, pad_edge=False)
 
@@ -366,9 +366,9 @@ def _with_settings(values: dict[str, Any], settings: list[str]) -> dict[str, Any
     """Put every setting where it belongs: among the objective's, the architecture's or the config's own keys."""
     import dataclasses
 
-    from baselines import architectures
-    from baselines import objective as objectives
+    from baselines import objectives
     from baselines.config import RunConfig
+    from baselines.nets import architectures
 
     pairs = dict(_setting(text) for text in settings)
     own = {f.name for f in dataclasses.fields(RunConfig)}

@@ -10,8 +10,8 @@ import os
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
-from baselines import architectures, fields, reconstruction
-from baselines import objective as objectives
+from baselines import objectives, validation
+from baselines.nets import architectures, reconstruction
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, UnknownName
 
@@ -30,7 +30,7 @@ class RunConfig:
         architecture_parameters: the architecture's own, such as ``width`` of ``fc``.
         latents: latent dimensions.
         reconstruction: a reconstruction loss's name.
-        reduction: ``"sum"`` over pixels and latents, or ``"mean"``; see `baselines.reconstruction`.
+        reduction: ``"sum"`` over pixels and latents, or ``"mean"``; see `baselines.nets.reconstruction`.
         steps: optimiser steps.
         batch_size: images per step (pairs, for an objective on pairs).
         learning_rate: Adam's step size.
@@ -43,7 +43,7 @@ class RunConfig:
         snapshots: steps after which the state is kept, or one number: every so many steps. The last is always kept.
         history_every: steps between two lines of the history.
         start_from: a run folder whose last weights of encoder and decoder this run starts from; see
-            `baselines.transfer`. Empty for new weights.
+            `baselines.training.finetune`. Empty for new weights.
         start_weights: SHA-256 of those weights; `baselines.train` fills it in.
         reset: layers that start from new weights all the same, such as ``mean``.
         frozen: layers whose weights stay as they start, such as ``encoder_1``.
@@ -85,21 +85,21 @@ class RunConfig:
     def __post_init__(self) -> None:
         texts = ("dataset", "objective", "architecture", "reconstruction", "reduction", "split")
         for name in (*texts, "start_from", "start_weights"):
-            fields.typed(name, getattr(self, name), str)
+            validation.typed(name, getattr(self, name), str)
         self._check_layers()
         for name in ("hyperparameters", "architecture_parameters"):
             if not isinstance(getattr(self, name), Mapping):
                 raise InvalidInput(name, expected="keys and values", received=repr(getattr(self, name)))
         for name, low in (("latents", 1), ("steps", 0), ("batch_size", 1), ("seed", 0), ("history_every", 1)):
-            fields.at_least(name, fields.typed(name, getattr(self, name), int), low)
+            validation.at_least(name, validation.typed(name, getattr(self, name), int), low)
         for name, low, high in (("learning_rate", 0, 1e3), ("beta_1", 0, 1), ("beta_2", 0, 1), ("epsilon", 0, 1)):
-            value = fields.typed(name, getattr(self, name), float)
+            value = validation.typed(name, getattr(self, name), float)
             if not low <= value < high:
                 raise InvalidInput(name, expected=f"a number in [{low:g}, {high:g})", received=f"{value:g}")
             object.__setattr__(self, name, value)
         if self.seed >= 2**63:
             raise InvalidInput("seed", expected="less than 2**63", received=str(self.seed))
-        if not 0 < fields.typed("train_share", self.train_share, float) <= 1:
+        if not 0 < validation.typed("train_share", self.train_share, float) <= 1:
             raise InvalidInput("train_share", expected="a number in (0, 1]", received=f"{self.train_share:g}")
         if self.reduction not in get_args(Reduction):
             raise UnknownName("reduction", self.reduction, get_args(Reduction))
@@ -109,12 +109,12 @@ class RunConfig:
         object.__setattr__(self, "hyperparameters", dataclasses.asdict(self.build_objective()))
         snapshots: Any = self.snapshots
         if isinstance(snapshots, list | tuple):
-            snapshots = tuple(sorted({fields.typed("snapshots", step, int) for step in snapshots}))
+            snapshots = tuple(sorted({validation.typed("snapshots", step, int) for step in snapshots}))
             if any(not 0 <= step <= self.steps for step in snapshots):
                 raise InvalidInput("snapshots", expected=f"steps in [0, {self.steps}]", received=str(list(snapshots)))
             object.__setattr__(self, "snapshots", snapshots)
         elif isinstance(snapshots, int):
-            fields.at_least("snapshots", fields.typed("snapshots", snapshots, int), 1)
+            validation.at_least("snapshots", validation.typed("snapshots", snapshots, int), 1)
         else:
             expected = "a number of steps or a list of steps"
             raise InvalidInput("snapshots", expected=expected, received=repr(snapshots))
@@ -156,7 +156,7 @@ class RunConfig:
     def build_objective(self) -> objectives.Objective:
         """Give the objective with its hyperparameters."""
         kind = f"hyperparameter of {self.objective}"
-        return fields.build(objectives.find(self.objective), self.hyperparameters, kind=kind)
+        return validation.build(objectives.find(self.objective), self.hyperparameters, kind=kind)
 
     def with_steps(self, steps: int) -> RunConfig:
         """Give the config with another number of steps, without the snapshots that it does not reach.
@@ -203,7 +203,7 @@ class RunConfig:
             raise InvalidInput(
                 "a run's config", expected="an object of keys and values", received=type(values).__name__
             )
-        return fields.build(cls, values, kind="key of a run's config")
+        return validation.build(cls, values, kind="key of a run's config")
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> RunConfig:

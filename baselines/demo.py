@@ -18,19 +18,24 @@ from pathlib import Path
 import numpy as np
 
 import benchmark_data
-from baselines import pictures, reference, small
+from baselines import presets, references
 from baselines.config import RunConfig
+from baselines.outputs import pictures
 from baselines.run import Run
-from baselines.train import columns, train
+from baselines.training.loop import columns, train
 from benchmark_data import console
-from leaderboard import evaluate, inputs, protocol, results, tables
+from leaderboard import protocol
 from leaderboard.comparisons import heatmap
+from leaderboard.reading import representations
+from leaderboard.report import ranking
+from leaderboard.scoring import evaluate
+from leaderboard.store import results
 
 DATASETS = ("xysquares/spacing_1", "xysquares/spacing_8")
 SEEDS = (0, 1)
 REFERENCES = ("ground_truth", "pca", "random_encoder")
 
-SETTINGS = {**small.SETTINGS, "objective": "beta_vae", "hyperparameters": {"beta": small.BETA}, "snapshots": ()}
+SETTINGS = {**presets.SETTINGS, "objective": "beta_vae", "hyperparameters": {"beta": presets.BETA}, "snapshots": ()}
 """Of all runs."""
 
 STEPS = 2_500
@@ -84,7 +89,7 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
         for dataset in DATASETS:
             for name in REFERENCES:
                 progress.update(work, description=f"{name} on {dataset}")
-                folders.append(reference.write(name, benchmark_data.load(dataset), folder / "runs" / dataset / name))
+                folders.append(references.write(name, benchmark_data.load(dataset), folder / "runs" / dataset / name))
 
         def told(what: str, done: int, total: int) -> None:
             progress.update(work, description=what, completed=done, total=total)
@@ -95,9 +100,9 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
             progress.update(work, description=f"pictures of {dataset}")
             draw(trained, results.path(folder / "results", protocol.task(dataset).id, "beta_vae"))
         progress.update(work, description="the board")
-        page = tables.build(folder / "results", folder / "site")
+        page = ranking.build(folder / "results", folder / "site")
         progress.update(work, description="done")
-    console.out.print(tables.terminal(scored))
+    console.out.print(ranking.terminal(scored))
     console.out.print(closing(scored, page, time.perf_counter() - start), highlight=False)
     return page
 
@@ -120,7 +125,7 @@ def draw(runs: Sequence[Run], result: Path) -> None:
     for what in ("traversals.gif", "traversals.png", "reconstructions.png"):
         shutil.copy(runs[0].folder / what, result.with_name(f"{result.stem}.{what}"))
     rows = protocol.task(runs[0].dataset.id).test[:COMPARED]
-    layers = [inputs.activations(run.write_activations(rows)) for run in runs]
+    layers = [representations.activations(run.write_activations(rows)) for run in runs]
     table = heatmap.compare_layers(*layers)
     table.to_csv(result.with_name(f"{result.stem}.cka.csv"))
     x, y = (f"seed {run.config.seed}" for run in runs)

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines import architectures, reconstruction
-from baselines.backend import keras, ops
 from baselines.config import RunConfig
-from baselines.objective import Adam, Batch, Network, Posterior, Tensor, kl_to_prior
+from baselines.nets import architectures, reconstruction
+from baselines.nets.backend import keras, ops
+from baselines.objectives import Adam, Batch, Network, Posterior, Tensor, kl_to_prior
 from benchmark_data.errors import DamagedFile
 from benchmark_data.sources import Images
 

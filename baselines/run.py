@@ -30,9 +30,9 @@ from numpy.typing import ArrayLike, NDArray
 
 import benchmark_data
 from baselines.config import RunConfig
-from baselines.engines import State
 from baselines.model import Model, generator
-from baselines.objective import Posterior
+from baselines.objectives import Posterior
+from baselines.training.engines import State
 from benchmark_data import discovery, files
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName

@@ -19,7 +19,7 @@ from benchmark_data.errors import (
     UnknownName,
 )
 from benchmark_data.factors import Factor, FactorSpace, FactorTable
-from benchmark_data.own import from_images
+from benchmark_data.in_memory import from_images
 from benchmark_data.sources import Derived, Rendered
 
 __all__ = [

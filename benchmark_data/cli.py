@@ -14,17 +14,18 @@ import rich.table
 import typer
 
 import benchmark_data
-from benchmark_data import console, downloads
+from benchmark_data import console
+from benchmark_data.archives import downloads
 from benchmark_data.console import out
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.files import written_atomically
-from benchmark_data.perturbation import Hidden
 from benchmark_data.sources import Archive, Cached
+from benchmark_data.variants.perturbation import Hidden
 
 if TYPE_CHECKING:
-    from benchmark_data.distances import Matrices, PairDistance
+    from benchmark_data.inspect.distances import Matrices, PairDistance
 
 app = console.command_line("Datasets with known factors: list them, look at them, measure them.")
 
@@ -97,9 +98,9 @@ def sheet(
 ) -> None:
     """Draw random images and a traversal of each factor into one PNG."""
     dataset = benchmark_data.load(name)
-    from benchmark_data import sheets
+    from benchmark_data.inspect import contact_sheets
 
-    picture = sheets.sheet(dataset)
+    picture = contact_sheets.sheet(dataset)
     with written_atomically(file) as temporary:
         picture.save(temporary, format="PNG", optimize=True)
     say(f"{file}: {picture.width} x {picture.height} pixels")
@@ -144,7 +145,7 @@ def distances(
     datasets = [dataset for name in names for dataset in chosen(name, config, every)]
     for dataset in datasets:
         dataset.images([0])  # one that is not ready says so before the others are measured
-    from benchmark_data import distances as measured
+    from benchmark_data.inspect import distances as measured
 
     rows: list[dict[str, object]] = []
     matrices: dict[str, dict[str, Matrices]] = {}
@@ -184,7 +185,7 @@ def print_distances(
     Returns:
         What was printed, a row for each factor and one for random pairs.
     """
-    from benchmark_data import distances as measured
+    from benchmark_data.inspect import distances as measured
 
     published_for, published = measured.published(dataset.id)
     if published:
@@ -224,8 +225,8 @@ def write_matrices(datasets: Sequence[Dataset], matrices: Mapping[str, Mapping[s
         matrices: full name of each, factor -> the matrices.
         folder: where to write ``matrices.csv``, ``correlations.csv`` and the pictures.
     """
-    from benchmark_data import distances as measured
-    from benchmark_data import sheets
+    from benchmark_data.inspect import contact_sheets
+    from benchmark_data.inspect import distances as measured
 
     entries: list[dict[str, object]] = []
     correlations: list[dict[str, object]] = []
@@ -241,11 +242,13 @@ def write_matrices(datasets: Sequence[Dataset], matrices: Mapping[str, Mapping[s
             )
     write_table(entries, folder / "matrices.csv")
     write_table(correlations, folder / "correlations.csv")
-    pictures = {full_name.replace("/", "_"): sheets.distance_matrices(m) for full_name, m in matrices.items() if m}
+    pictures = {
+        full_name.replace("/", "_"): contact_sheets.distance_matrices(m) for full_name, m in matrices.items() if m
+    }
     for name in dict.fromkeys(dataset.name for dataset in datasets):
         configs = {one.id: matrices[one.id] for one in datasets if one.name == name and matrices[one.id]}
         if len(configs) > 1 and len({tuple(of_one) for of_one in configs.values()}) == 1:
-            pictures[name] = sheets.perceived_side_by_side(configs)
+            pictures[name] = contact_sheets.perceived_side_by_side(configs)
     for stem, picture in pictures.items():
         with written_atomically(folder / f"{stem}.png") as temporary:
             picture.save(temporary, format="PNG", optimize=True)
@@ -307,9 +310,10 @@ def build(
 ) -> None:
     """Build files for TensorFlow Datasets, which `tfds.load` and `tfds.data_source` then read."""
     datasets = chosen(name, config, every)
-    from benchmark_data import encoding, tfds
+    from benchmark_data import tfds
+    from benchmark_data.publish import records
 
-    with encoding.on_ray(ray):
+    with records.on_ray(ray):
         for dataset in datasets:
             folder = tfds.build(dataset, to, file_format=file_format)
             out.print(f"{dataset.id}: {folder}", markup=False, highlight=False)
@@ -325,13 +329,14 @@ def publish(
 ) -> None:
     """Write a folder for the Hugging Face Hub: Parquet files and a card, to load without any code of ours."""
     datasets = chosen(name, config, every)
-    from benchmark_data import encoding, hf
+    from benchmark_data import hf
+    from benchmark_data.publish import records
 
     for dataset in datasets:
         hf.check_publishable(dataset, to)
     for dataset in datasets:
         total = sum(len(rows) for rows in dataset.splits.values()) + len(dataset)
-        with encoding.on_ray(ray), console.progress() as bars:
+        with records.on_ray(ray), console.progress() as bars:
             bar = bars.add_task(f"{dataset.id}: rows written and hashed", total=total)
             hf.publish(dataset, to, progress=lambda rows: bars.advance(bar, rows))  # noqa: B023  called in this turn
         out.print(f"{dataset.id}: {to / (dataset.config or 'default')}", markup=False, highlight=False)
@@ -351,9 +356,9 @@ def verify(
     ray: Ray = None,
 ) -> None:
     """Recompute pixel and factor digests of a dataset and of its copies. Exit with 1 if they differ."""
-    from benchmark_data import encoding
-    from benchmark_data.verify import Kind
-    from benchmark_data.verify import verify as findings_of
+    from benchmark_data.publish import records
+    from benchmark_data.publish.verify import Kind
+    from benchmark_data.publish.verify import verify as findings_of
 
     given: list[tuple[Kind, Path | None]] = [("tfds", tfds), ("hf", hf)]
     copies = [(kind, path) for kind, path in given if path is not None]
@@ -361,7 +366,7 @@ def verify(
     wrong = 0
     for dataset in chosen(name, config, every):
         rows = len(dataset) if full else len(dataset.quick_rows())
-        with encoding.on_ray(ray), console.progress() as bars:
+        with records.on_ray(ray), console.progress() as bars:
             bar = bars.add_task(f"{dataset.id}: rows hashed", total=rows * (1 + len(copies)))
             found = findings_of(dataset, copies, full=full, progress=lambda n: bars.advance(bar, n))  # noqa: B023
         for finding in found:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
-from benchmark_data.cache import Extra
+from benchmark_data.archives.store import Extra
 from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 from benchmark_data.sources import Images, Source

@@ -24,11 +24,13 @@ from typing import Any
 import numpy as np
 
 import benchmark_data
-from benchmark_data import card, encoding, sheets, verify
-from benchmark_data.cache import Extra
+from benchmark_data.archives.store import Extra
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
 from benchmark_data.files import read_json, unwritable, write_json, written_atomically
+from benchmark_data.inspect import contact_sheets
+from benchmark_data.publish import card, verify
+from benchmark_data.publish import records as encoding
 
 try:
     import datasets
@@ -244,7 +246,7 @@ def publish(
         stale.unlink(missing_ok=True)
     full = verify.digest(dataset, full=True, progress=progress)
     with written_atomically(folder / config / card.SHEET) as temporary:
-        sheets.contact_sheet(dataset).save(temporary, format="png")
+        contact_sheets.contact_sheet(dataset).save(temporary, format="png")
     digests = {"quick": quick._asdict(), "full": full._asdict()}
     write_json(folder / config / card.RECORD, card.record(dataset, splits=list(splits.values()), digests=digests))
     records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]

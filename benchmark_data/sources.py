@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import cache, downloads
-from benchmark_data.cache import Encoding, Extra, Store, Writer
+from benchmark_data.archives import downloads
+from benchmark_data.archives import store as cache
+from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.store import Encoding, Extra, Store, Writer
 from benchmark_data.errors import Unavailable
 from benchmark_data.factors import Factor, FactorSpace, FactorTable, Indices
 from benchmark_data.files import write_json, written_atomically
-from benchmark_data.oracles import Oracle
 
 if TYPE_CHECKING:
     from benchmark_data.dataset import Dataset
@@ -163,7 +164,7 @@ class Cached:
         id: full name of the dataset, which is also its place in the cache.
         version: version of the dataset; a change of what is kept changes it.
         image_shape: (height, width, channels).
-        encoding: how pixels are kept, see `benchmark_data.cache`.
+        encoding: how pixels are kept, see `benchmark_data.archives.store`.
         oracle: what the pixels are checked against.
     """
 

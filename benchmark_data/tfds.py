@@ -39,10 +39,11 @@ from typing import Any
 import numpy as np
 
 import benchmark_data
-from benchmark_data import discovery, encoding
+from benchmark_data import discovery
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
 from benchmark_data.files import unwritable
+from benchmark_data.publish import records as encoding
 
 try:
     import tensorflow_datasets as tfds
@@ -210,7 +211,7 @@ def write_shard(handle: encoding.Handle, rows: range, path: str, file_format: st
     """Write one shard: the work of one worker process.
 
     Args:
-        handle: the dataset, as `benchmark_data.encoding.handle` gives it.
+        handle: the dataset, as `benchmark_data.publish.records.handle` gives it.
         rows: the rows that go into the shard.
         path: the file to write.
         file_format: ``"array_record"``, or another format of TFDS.

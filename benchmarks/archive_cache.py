@@ -40,9 +40,9 @@ def write_npz(path: Path, rows: int) -> None:
 
 def archive(rows: int):
     """Give MPI3D's declaration for so many rows and no published figures."""
+    from benchmark_data.archives.checks import Oracle
     from benchmark_data.datasets.mpi3d import DATASET
     from benchmark_data.factors import Factor
-    from benchmark_data.oracles import Oracle
 
     source = DATASET.configs["toy"].source
     space = (Factor("hundred", range(rows // 100)), Factor("one", range(100)))

@@ -37,9 +37,11 @@ def ours(models: int, seconds: float, settings: dict[str, Any]) -> dict[str, Any
     import numpy as np
 
     import benchmark_data
-    from baselines import RunConfig, backend, engines, pixels
+    from baselines import RunConfig
     from baselines.model import Model
-    from baselines.train import batches
+    from baselines.nets import backend
+    from baselines.training import device_images, engines
+    from baselines.training.loop import batches
 
     configs = [
         RunConfig(
@@ -55,7 +57,7 @@ def ours(models: int, seconds: float, settings: dict[str, Any]) -> dict[str, Any
     data = benchmark_data.load(configs[0].dataset)
     started = time.perf_counter()
     on_gpu = jax.devices()[0].platform != "cpu"
-    held = pixels.place(data, limit=None if on_gpu else 0, drawn=len(data))
+    held = device_images.place(data, limit=None if on_gpu else 0, drawn=len(data))
     filled = time.perf_counter() - started
     all_models = [Model(config, data.image_shape) for config in configs]
     engine = engines.start(*all_models, pixels=held)

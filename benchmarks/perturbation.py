@@ -19,7 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 import benchmark_data
-from benchmark_data import draws, perturbation
+from benchmark_data import draws
+from benchmark_data.variants import perturbation
 from leaderboard.analyses import expansiveness
 
 EPSILONS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2)

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import rich.console
 
-from leaderboard.comparisons import heatmap, study
+from leaderboard.comparisons import all_pairs, heatmap
 
 SCORES = 470e6
 SNAPSHOTS = 300 * 5
@@ -148,7 +148,7 @@ def timed_pairs(sizes: list[int], *, every: bool, by_shape: bool) -> dict[tuple[
 def project(out: rich.console.Console, n: int, seconds: float, backend: str) -> None:
     """Print what the papers' scores would cost here: Gram matrices once per snapshot, inner products block by block."""
     k = n * (n + 1) // 2
-    strip = np.random.default_rng(0).normal(size=(study.BLOCK * 16, 2**14)).astype(np.float32)
+    strip = np.random.default_rng(0).normal(size=(all_pairs.BLOCK * 16, 2**14)).astype(np.float32)
     device, multiply = "processor", lambda a, b: a @ b.T
     if backend == "jax":
         import jax
@@ -160,7 +160,7 @@ def project(out: rich.console.Console, n: int, seconds: float, backend: str) -> 
     np.asarray(multiply(strip, other))
     _, wall, processor = timed(lambda: [np.asarray(multiply(strip, other)) for _ in range(20)])
     block = wall if backend == "jax" else processor
-    rate = 20 * (study.BLOCK * 16) ** 2 * strip.shape[1] / block  # multiplications per second
+    rate = 20 * (all_pairs.BLOCK * 16) ** 2 * strip.shape[1] / block  # multiplications per second
     grams, scores = seconds / 2 * SNAPSHOTS / 3600, SCORES * k / rate / 3600
     out.print(
         f"the papers' {SCORES / 1e6:.0f} million scores of {SNAPSHOTS} snapshots at these rates: {grams:.0f} {device}"

@@ -34,9 +34,10 @@ def offaxis(models: int = 1) -> Callable[[int], None]:
     import numpy as np
 
     import benchmark_data
-    from baselines import RunConfig, engines
+    from baselines import RunConfig
     from baselines.model import Model
-    from baselines.train import draw_batch
+    from baselines.training import engines
+    from baselines.training.loop import draw_batch
 
     configs = [
         RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", batch_size=BATCH, seed=seed)
@@ -62,9 +63,10 @@ def offaxis_loop() -> Callable[[int], None]:
     import numpy as np
 
     import benchmark_data
-    from baselines import RunConfig, engines
+    from baselines import RunConfig
     from baselines.model import Model
-    from baselines.train import batches
+    from baselines.training import engines
+    from baselines.training.loop import batches
 
     config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", batch_size=BATCH)
     data = benchmark_data.load(config.dataset)
@@ -86,7 +88,7 @@ def keras_fit() -> Callable[[int], None]:
     from keras import ops
 
     import benchmark_data
-    from baselines import architectures
+    from baselines.nets import architectures
 
     networks = architectures.conv((64, 64, 3), LATENTS, np.random.default_rng(0))
 

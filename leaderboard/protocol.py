@@ -24,7 +24,7 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
-from benchmark_data.pairs import Paired
+from benchmark_data.variants.pairs import Paired
 
 VERSION = "v1"
 

@@ -1,1 +1,31 @@
 """Objectives, one file each: the file name is the objective's name."""
+
+from __future__ import annotations
+
+from baselines.objectives._base import (
+    Adam,
+    Batch,
+    Call,
+    Network,
+    Objective,
+    Posterior,
+    Tensor,
+    Term,
+    find,
+    kl_to_prior,
+    names,
+)
+
+__all__ = [
+    "Adam",
+    "Batch",
+    "Call",
+    "Network",
+    "Objective",
+    "Posterior",
+    "Tensor",
+    "Term",
+    "find",
+    "kl_to_prior",
+    "names",
+]

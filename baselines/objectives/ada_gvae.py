@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from baselines.backend import ops
-from baselines.objective import Posterior
+from baselines.nets.backend import ops
+from baselines.objectives import Posterior
 from baselines.objectives._pairs import PairVae
 
 

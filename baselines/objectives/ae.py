@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from baselines.objective import Objective
+from baselines.objectives import Objective
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from baselines import fields
-from baselines.backend import ops
-from baselines.objective import Batch, Objective, Term
+from baselines import validation
+from baselines.nets.backend import ops
+from baselines.objectives import Batch, Objective, Term
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +25,7 @@ class OBJECTIVE(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        fields.at_least("hyperparameter 'iteration_threshold'", self.iteration_threshold, 1)
+        validation.at_least("hyperparameter 'iteration_threshold'", self.iteration_threshold, 1)
 
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the distance of the mean KL divergence from this step's capacity by γ; record the divergence too."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from baselines.backend import ops
-from baselines.objective import Batch, Objective, Term
+from baselines.nets.backend import ops
+from baselines.objectives import Batch, Objective, Term
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from baselines.objective import Batch, Tensor
+from baselines.objectives import Batch, Tensor
 from baselines.objectives._dip import DipVae, covariance
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from baselines.backend import ops
-from baselines.objective import Batch, Tensor
+from baselines.nets.backend import ops
+from baselines.objectives import Batch, Tensor
 from baselines.objectives._dip import DipVae, covariance
 
 

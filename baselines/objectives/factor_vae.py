@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines import architectures
-from baselines.backend import keras, ops
-from baselines.objective import Adam, Batch, Network, Objective, Tensor, Term
+from baselines.nets import architectures
+from baselines.nets.backend import keras, ops
+from baselines.objectives import Adam, Batch, Network, Objective, Tensor, Term
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 CLIP = 1e-6

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.reference import Reference
+from baselines.references import Reference
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Indices
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines import fields
+from baselines import validation
 from baselines.model import scaled
-from baselines.reference import Reference
+from baselines.references import Reference
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Indices
@@ -32,8 +32,8 @@ class REFERENCE(Reference):
     sample: int = 4096
 
     def __post_init__(self) -> None:
-        fields.at_least("latents", self.latents, 1)
-        fields.at_least("sample", self.sample, self.latents)
+        validation.at_least("latents", self.latents, 1)
+        validation.at_least("sample", self.sample, self.latents)
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Project the images onto the components."""

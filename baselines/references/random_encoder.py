@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines import architectures, backend, fields
+from baselines import validation
 from baselines.config import RunConfig
 from baselines.model import Model
-from baselines.reference import Reference
+from baselines.nets import architectures, backend
+from baselines.references import Reference
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Indices
 
@@ -32,7 +33,7 @@ class REFERENCE(Reference):
 
     def __post_init__(self) -> None:
         architectures.find(self.architecture)
-        fields.at_least("latents", self.latents, 1)
+        validation.at_least("latents", self.latents, 1)
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Encode the images."""

@@ -15,7 +15,7 @@ al. 2023, figure 9), and on sprites2d rather than its perturbed form, with its n
 
 from __future__ import annotations
 
-from baselines import small
+from baselines import presets
 from baselines.config import RunConfig
 
 DATASETS = (
@@ -32,7 +32,7 @@ BATCH_SIZE = 16
 
 OBJECTIVES: dict[str, dict[str, float]] = {
     "ae": {},
-    "beta_vae": {"beta": small.BETA},
+    "beta_vae": {"beta": presets.BETA},
     "beta_tc_vae": {"beta": 2.0},
     "factor_vae": {"gamma": 10.0, "units": 128},
     "dip_vae_i": {},
@@ -53,7 +53,7 @@ SWEEP = tuple(
         steps=STEPS,
         seed=seed,
         snapshots=[],
-        **small.SETTINGS,
+        **presets.SETTINGS,
     )
     for seed in range(5)
     for objective, hyperparameters in OBJECTIVES.items()

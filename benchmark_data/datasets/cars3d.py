@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data.cache import Writer
-from benchmark_data.containers import damaged, reading, tar_members
+from benchmark_data.archives.checks import PUBLISHED, PUBLISHED_MEANS, Oracle
+from benchmark_data.archives.containers import damaged, reading, tar_members
+from benchmark_data.archives.downloads import Download
+from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
-from benchmark_data.downloads import Download
 from benchmark_data.factors import Factor
-from benchmark_data.oracles import PUBLISHED, PUBLISHED_MEANS, Oracle
 from benchmark_data.sources import Archive, Cached, Form, Kept, resized
 
 TAR = Download(

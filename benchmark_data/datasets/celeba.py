@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.cache import Extra, Writer
-from benchmark_data.containers import damaged, reading, zip_members
+from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.containers import damaged, reading, zip_members
+from benchmark_data.archives.downloads import Download
+from benchmark_data.archives.store import Extra, Writer
 from benchmark_data.dataset import Dataset, Family
-from benchmark_data.downloads import Download
 from benchmark_data.factors import Factor, Indices
-from benchmark_data.oracles import Oracle
 from benchmark_data.sources import Archive, Cached, Form, Images, Kept
 
 ATTRIBUTES = (  # noqa: SIM905  (as a list it would take forty lines)

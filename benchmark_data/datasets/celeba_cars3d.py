@@ -1,4 +1,4 @@
-"""CelebA and Cars3D: a transfer pair, 64 x 64, in colour. See `benchmark_data.pairs`.
+"""CelebA and Cars3D: a transfer pair, 64 x 64, in colour. See `benchmark_data.variants.pairs`.
 
 Faces are reduced and padded as by Bonheme and Grzes, cars by Lanczos's filter as in disentanglement_lib. CelebA's own
 splits, identities and landmarks are not taken over; `celeba` has them, and ``extra("row", ...)`` leads there.
@@ -6,8 +6,8 @@ splits, identities and landmarks are not taken over; `celeba` has them, and ``ex
 
 from __future__ import annotations
 
-from benchmark_data import pairs
 from benchmark_data.datasets import cars3d, celeba
+from benchmark_data.variants import pairs
 
 DATASET = pairs.both_ways(
     celeba=celeba.DATASET.configs["64_bicubic_padded"], cars3d=cars3d.DATASET.configs["64_lanczos"]

@@ -1,8 +1,8 @@
-"""dSprites with noise that means nothing, the control of dsprites_perturbed: see `benchmark_data.perturbation`."""
+"""dSprites with noise that means nothing, the control of dsprites_perturbed: see `benchmark_data.variants.perturbation`."""
 
 from __future__ import annotations
 
-from benchmark_data import perturbation
 from benchmark_data.datasets import dsprites
+from benchmark_data.variants import perturbation
 
 DATASET = perturbation.noisy(dsprites.DATASET)

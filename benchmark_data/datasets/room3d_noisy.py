@@ -1,8 +1,8 @@
-"""Room3D with noise that means nothing, the control of room3d_perturbed: see `benchmark_data.perturbation`."""
+"""Room3D with noise that means nothing, the control of room3d_perturbed: see `benchmark_data.variants.perturbation`."""
 
 from __future__ import annotations
 
-from benchmark_data import perturbation
 from benchmark_data.datasets import room3d
+from benchmark_data.variants import perturbation
 
 DATASET = perturbation.noisy(room3d.DATASET)

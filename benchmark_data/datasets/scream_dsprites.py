@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from benchmark_data import draws
-from benchmark_data.cache import Writer, decoded
-from benchmark_data.containers import damaged, reading
+from benchmark_data.archives.containers import damaged, reading
+from benchmark_data.archives.downloads import Download
+from benchmark_data.archives.store import Writer, decoded
 from benchmark_data.dataset import Dataset
 from benchmark_data.datasets import color_dsprites, dsprites
-from benchmark_data.downloads import Download
 from benchmark_data.factors import Factor, Indices
 from benchmark_data.sources import Archive, Form, Images
 

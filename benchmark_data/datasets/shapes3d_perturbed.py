@@ -1,8 +1,8 @@
-"""Shapes3D with a pattern that moves with a hidden variable: see `benchmark_data.perturbation`."""
+"""Shapes3D with a pattern that moves with a hidden variable: see `benchmark_data.variants.perturbation`."""
 
 from __future__ import annotations
 
-from benchmark_data import perturbation
 from benchmark_data.datasets import shapes3d
+from benchmark_data.variants import perturbation
 
 DATASET = perturbation.perturbed(shapes3d.DATASET)

@@ -22,13 +22,13 @@ from typing import IO, Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.cache import Writer
-from benchmark_data.containers import SLAB, Slabs, damaged, reading
+from benchmark_data.archives.checks import PUBLISHED, PUBLISHED_MEANS, Oracle
+from benchmark_data.archives.containers import SLAB, Slabs, damaged, reading
+from benchmark_data.archives.downloads import Download
+from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
-from benchmark_data.downloads import Download
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace
-from benchmark_data.oracles import PUBLISHED, PUBLISHED_MEANS, Oracle
 from benchmark_data.sources import Archive, Cached, Form, Kept, Selected, resized
 
 STEMS = {

@@ -1,11 +1,11 @@
-"""Solids and sprites: a transfer pair that needs no download. See `benchmark_data.pairs`.
+"""Solids and sprites: a transfer pair that needs no download. See `benchmark_data.variants.pairs`.
 
 It stands in for Symsol_reduced and dSprites; it is a pair of its own, and results on it are not results on them.
 """
 
 from __future__ import annotations
 
-from benchmark_data import pairs
 from benchmark_data.datasets import solids, sprites2d
+from benchmark_data.variants import pairs
 
 DATASET = pairs.both_ways(solids=solids.DATASET, sprites2d=sprites2d.DATASET)

@@ -1,8 +1,8 @@
-"""Sprites2D with noise that means nothing, the control of sprites2d_perturbed: see `benchmark_data.perturbation`."""
+"""Sprites2D with noise that means nothing, the control of sprites2d_perturbed: see `benchmark_data.variants.perturbation`."""
 
 from __future__ import annotations
 
-from benchmark_data import perturbation
 from benchmark_data.datasets import sprites2d
+from benchmark_data.variants import perturbation
 
 DATASET = perturbation.noisy(sprites2d.DATASET)

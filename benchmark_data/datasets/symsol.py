@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data.cache import Extra, Writer
-from benchmark_data.containers import damaged, npz_slabs, reading, zip_members
+from benchmark_data.archives.containers import damaged, npz_slabs, reading, zip_members
+from benchmark_data.archives.downloads import Download
+from benchmark_data.archives.store import Extra, Writer
 from benchmark_data.dataset import Dataset, Family
-from benchmark_data.downloads import Download
 from benchmark_data.factors import Factor
 from benchmark_data.sources import Archive, Cached, Form, Kept, resized
 

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmark_data.cache import Writer, decoded, pixels
-from benchmark_data.containers import damaged, reading, zip_members
+from benchmark_data.archives.containers import damaged, reading, zip_members
+from benchmark_data.archives.downloads import Download
+from benchmark_data.archives.store import Writer, decoded, pixels
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.datasets import symsol
-from benchmark_data.downloads import Download
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.sources import Archive, Cached, Form, Images
 

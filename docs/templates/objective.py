@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from baselines.backend import ops
-from baselines.objective import Batch, Objective, Term
+from baselines.nets.backend import ops
+from baselines.objectives import Batch, Objective, Term
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,4 +31,4 @@ class OBJECTIVE(Objective):
 
     # Pairs of images: `views = 2` and `rows`. A change of the posteriors: `aggregate`. A second network with its own
     # optimiser: `networks`, called through `batch.call`. Further random numbers, or labels: `draws`. An encoder that
-    # the reconstruction does not move: `reconstructs = False`. See baselines/objective.py.
+    # the reconstruction does not move: `reconstructs = False`. See baselines/objectives/_base.py.

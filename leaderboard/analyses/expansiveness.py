@@ -16,11 +16,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data import draws, perturbation
+from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import FactorSpace
 from benchmark_data.sources import Images
+from benchmark_data.variants import perturbation
 from leaderboard import figures
 from leaderboard.analyses._pixels import flat, unit
 from leaderboard.analyses.latents import check_posterior
@@ -260,7 +261,7 @@ def measure_hidden(
     """Measure figure 4 (a) and (b) on a dataset: perturb it with a hidden variable that is independent of everything.
 
     As in the paper, the hidden variable ``s`` is uniform with mean 0 and variance 1, and its step is that of the
-    smallest step among the factors shown. The pattern is that of `benchmark_data.perturbation`.
+    smallest step among the factors shown. The pattern is that of `benchmark_data.variants.perturbation`.
 
     Args:
         base: a full grid of images.

@@ -17,10 +17,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import distance
 
-from benchmark_data import distances, draws
+from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import FactorSpace, Indices
+from benchmark_data.inspect import distances
 from leaderboard import figures
 from leaderboard.analyses._pixels import unit
 from leaderboard.analyses.latents import check_posterior

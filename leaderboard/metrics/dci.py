@@ -57,7 +57,7 @@ def score(
         factors: class ids, shape (n, F).
         codes_test: real numbers, shape (m, L), held out.
         factors_test: class ids, shape (m, F).
-        mode: ``"fast"`` grows the same trees with ``leaderboard.boosting``; ``"reference"`` with scikit-learn itself,
+        mode: ``"fast"`` grows the same trees with ``leaderboard.metrics._boosting``; ``"reference"`` with scikit-learn itself,
             which takes minutes. Their scores differ as two seeds of either do, by less than 0.01.
         seed: for ties between latents, which the trees break at random.
         threads: how many factors to fit at a time in fast mode; None for as many as there are cores. The scores do not
@@ -171,7 +171,7 @@ def importances(
         return _reference(codes, factors, codes_test, factors_test, seed)
     if mode != "fast":
         raise InvalidInput("mode", expected="'fast' or 'reference'", received=repr(mode))
-    from leaderboard import boosting
+    from leaderboard.metrics import _boosting as boosting
 
     values = [np.unique(column) for column in factors.T]
     ids = np.stack([np.searchsorted(v, c) for v, c in zip(values, factors.T, strict=True)], axis=1)

@@ -3,7 +3,7 @@
 Locatello et al., "Challenging common assumptions in the unsupervised learning of disentangled representations" (2019),
 section 5.5: for each factor a classifier on 10, 100, 1,000 and 10,000 training samples and its accuracy on 5,000
 others; the mean and the least over factors. Two classifiers: gradient-boosted trees (scikit-learn's defaults, grown by
-``leaderboard.boosting``), and multinomial logistic regression whose penalty is chosen among ten by five-fold
+``leaderboard.metrics._boosting``), and multinomial logistic regression whose penalty is chosen among ten by five-fold
 cross-validation (scikit-learn's ``LogisticRegressionCV``, consecutive folds; the study's was one-vs-rest).
 
 Range [0, 1]; ideal 1; chance is the share of the most frequent class. Permuting, flipping or copying latents changes
@@ -147,7 +147,7 @@ def accuracies(
     values = [np.unique(column) for column in factors.T]
     ids = np.stack([np.searchsorted(v, column) for v, column in zip(values, factors.T, strict=True)], axis=1)
     if classifier == "gbt":
-        from leaderboard import boosting
+        from leaderboard.metrics import _boosting as boosting
 
         found = boosting.boost(codes, ids, [len(v) for v in values], codes_test, seed=seed)
         train, test = found.train, found.test

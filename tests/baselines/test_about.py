@@ -4,7 +4,7 @@ import pytest
 
 from baselines.run import about
 from benchmark_data import discovery
-from leaderboard.results import About
+from leaderboard.store.results import About
 
 METHODS = [*discovery.names("baselines.objectives"), *discovery.names("baselines.references")]
 

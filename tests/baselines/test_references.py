@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from baselines import reference
+from baselines import references
 from benchmark_data import InvalidInput, UnknownName, draws
 from leaderboard import protocol
 
@@ -14,10 +14,10 @@ DATA = benchmark_data.load("xysquares/spacing_1")
 ROWS = np.arange(0, 60_000, 97)
 
 
-@pytest.mark.parametrize("name", reference.names())
+@pytest.mark.parametrize("name", references.names())
 def test_codes_are_finite_and_repeat(name):
     parameters = {"sample": 64, "latents": 4} if name == "pca" else {}
-    made = reference.find(name, parameters)
+    made = references.find(name, parameters)
     codes = made.codes(DATA, ROWS[:40], seed=1)
     assert len(codes) == 40
     assert codes.ndim == 2
@@ -26,13 +26,13 @@ def test_codes_are_finite_and_repeat(name):
 
 
 def test_ground_truth_is_the_factors():
-    codes = reference.find("ground_truth").codes(DATA, ROWS, seed=0)
+    codes = references.find("ground_truth").codes(DATA, ROWS, seed=0)
     np.testing.assert_array_equal(codes, DATA.values(ROWS))
 
 
 def test_pca_keeps_the_most_variance():
     rows = draws.permutation(0, len(DATA))[:150]  # those it is fitted to
-    codes = reference.find("pca", {"latents": 3, "sample": 150}).codes(DATA, rows, seed=0)
+    codes = references.find("pca", {"latents": 3, "sample": 150}).codes(DATA, rows, seed=0)
     images = DATA.images(rows).reshape(150, -1) / 255
     centred = images - images.mean(0)
     best = np.sort(np.linalg.eigvalsh(centred @ centred.T))[::-1][:3] / 150
@@ -41,14 +41,14 @@ def test_pca_keeps_the_most_variance():
 
 
 def test_the_random_encoder_is_random_by_its_seed():
-    made = reference.find("random_encoder", {"latents": 2})
+    made = references.find("random_encoder", {"latents": 2})
     codes = [made.codes(DATA, ROWS[:5], seed=seed) for seed in (0, 1)]
     assert codes[0].shape == (5, 2)
     assert (codes[0] != codes[1]).all()
 
 
 def test_the_folder_is_a_runs(tmp_path):
-    folder = reference.write("ground_truth", DATA, tmp_path / "run", seed=3)
+    folder = references.write("ground_truth", DATA, tmp_path / "run", seed=3)
     record = json.loads((folder / "run.json").read_text())
     assert (record["method"], record["supervision"], record["seed"]) == ("ground_truth", "reference", 3)
     assert {key: record["budget"][key] for key in ("steps", "images", "seconds")} == {
@@ -61,9 +61,9 @@ def test_the_folder_is_a_runs(tmp_path):
         np.testing.assert_array_equal(codes["indices"], protocol.task(DATA.id).indices)
         assert codes["codes"].shape == (15_000, 6)
         assert codes["codes"].dtype == np.float32
-    assert reference.write("ground_truth", DATA, folder, seed=3) == folder
+    assert references.write("ground_truth", DATA, folder, seed=3) == folder
     with pytest.raises(InvalidInput, match="expected a free folder, or one that holds pca for xysquares/spacing_1"):
-        reference.write("pca", DATA, folder)
+        references.write("pca", DATA, folder)
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_the_folder_is_a_runs(tmp_path):
 )
 def test_wrong_parameters(name, parameters, error, message):
     with pytest.raises(error, match=message):
-        reference.find(name, parameters)
+        references.find(name, parameters)

@@ -16,10 +16,10 @@ import pytest
 from PIL import Image
 
 from benchmark_data import draws
-from benchmark_data.cache import Extra
+from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.store import Extra
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, FactorSpace, FactorTable
-from benchmark_data.oracles import Oracle
 from benchmark_data.sources import Kept, Rendered, Selected
 
 

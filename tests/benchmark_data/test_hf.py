@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import DamagedFile, Rendered, card
+from benchmark_data import DamagedFile, Rendered
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.publish import card
 
 datasets = pytest.importorskip("datasets")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -37,7 +38,7 @@ def published(tiny_family, tmp_path_factory):
     """A folder with both configs of the family."""
     folder = tmp_path_factory.mktemp("published")
     with pytest.MonkeyPatch.context() as patch:  # the family is in no file that could be asked for its default
-        patch.setattr("benchmark_data.card.is_default", lambda dataset: dataset.config == tiny_family.default)
+        patch.setattr("benchmark_data.publish.card.is_default", lambda dataset: dataset.config == tiny_family.default)
         for dataset in tiny_family.configs.values():
             hf.publish(dataset, folder)
     return folder
@@ -246,7 +247,7 @@ def test_a_licence_that_forbids_copies_blocks(tiny_grid, tmp_path):
 
 def test_shards_of_an_earlier_cut_are_removed(tiny_grid, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("benchmark_data.encoding.SHARD", 4 * 35)
+        patch.setattr("benchmark_data.publish.records.SHARD", 4 * 35)
         hf.publish(tiny_grid, tmp_path)
     hf.publish(tiny_grid, tmp_path)
     assert [path.name for path in tmp_path.rglob("*.parquet")] == ["train-00000-of-00001.parquet"]
@@ -255,10 +256,11 @@ def test_shards_of_an_earlier_cut_are_removed(tiny_grid, tmp_path, monkeypatch):
 def test_a_killed_publication_goes_on_where_it_was(tmp_path, monkeypatch):
     script = f"""
 import dataclasses, time
-from benchmark_data import Rendered, encoding, hf
+from benchmark_data import Rendered, hf
+from benchmark_data.publish import records
 {inspect.getsource(tiny_corner)}
 corner = tiny_corner()
-encoding.SHARD, encoding.joblib.cpu_count = 8 * 64 * 64 * 3, lambda: 1
+records.SHARD, records.joblib.cpu_count = 8 * 64 * 64 * 3, lambda: 1
 def slowly(labels):
     time.sleep(0.2 if len(labels) == 8 else 0)
     return corner.source.render(labels)
@@ -272,7 +274,7 @@ hf.publish(dataclasses.replace(corner, source=Rendered(slowly)), {str(tmp_path /
     assert 2 <= len(shards) < 8
     assert not (tmp_path / "killed/README.md").exists()
     (tmp_path / "killed/default/.train.part").write_bytes(b"half")
-    monkeypatch.setattr("benchmark_data.encoding.SHARD", 8 * 64 * 64 * 3)
+    monkeypatch.setattr("benchmark_data.publish.records.SHARD", 8 * 64 * 64 * 3)
     for folder in ("killed", "whole"):
         hf.publish(tiny_corner(), tmp_path / folder)
     assert {path: path.stat().st_mtime_ns for path in shards} == shards
@@ -323,7 +325,7 @@ def test_publish_to_a_place_that_cannot_be_written(tiny_grid, tmp_path, disk_ful
 
 
 def test_several_shards_from_worker_processes(tiny_grid, tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmark_data.encoding.SHARD", 4 * 35)
+    monkeypatch.setattr("benchmark_data.publish.records.SHARD", 4 * 35)
     monkeypatch.setattr("benchmark_data.hf.ROW_GROUP", 2 * 35)
     monkeypatch.setattr("joblib.cpu_count", lambda: 2)
     hf.publish(tiny_grid, tmp_path / "published")

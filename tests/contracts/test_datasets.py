@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import Dataset, Factor, FactorSpace, InvalidInput, Unavailable, draws, pairs
+from benchmark_data import Dataset, Factor, FactorSpace, InvalidInput, Unavailable, draws
+from benchmark_data.variants import pairs
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "digests.json"
 ALL = {

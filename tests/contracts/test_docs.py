@@ -11,9 +11,9 @@ import pytest
 import typer.main
 
 import baselines.cli
-import baselines.cli_study
+import baselines.reproduction.cli
 import benchmark_data.cli
-import leaderboard.cli
+import leaderboard.commands.board
 from benchmark_data.errors import UnknownName
 
 ROOT = Path(__file__).parents[2]
@@ -22,8 +22,8 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *TUTORIALS])
 COMMANDS = {
     "offaxis-data": benchmark_data.cli.app,
     "offaxis-train": baselines.cli.app,
-    "offaxis-board": leaderboard.cli.app,
-    "offaxis-study": baselines.cli_study.app,
+    "offaxis-board": leaderboard.commands.board.app,
+    "offaxis-study": baselines.reproduction.cli.app,
 }
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 every_tutorial = pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)

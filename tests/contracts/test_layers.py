@@ -63,7 +63,7 @@ def loaded_by(statement: str) -> set[str]:
         "import benchmark_data; benchmark_data.load('xysquares').images([0])",
         "import benchmark_data.cli",
         "import leaderboard",
-        "import leaderboard.cli",
+        "import leaderboard.commands.board",
         "import baselines",
         "import baselines.cli",
     ],

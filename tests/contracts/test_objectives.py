@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from baselines import RunConfig, architectures, train
-from baselines import objective as objectives
-from baselines.engines import start
+from baselines import RunConfig, objectives, train
 from baselines.model import Model, generator
-from baselines.train import draw_batch
+from baselines.nets import architectures
+from baselines.training.engines import start
+from baselines.training.loop import draw_batch
 from benchmark_data import InvalidInput
 
 DATASET = benchmark_data.load("xysquares/spacing_8")

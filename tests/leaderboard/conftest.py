@@ -18,7 +18,9 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import UnknownName
 from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.sources import Rendered
-from leaderboard import evaluate, protocol, results
+from leaderboard import protocol
+from leaderboard.scoring import evaluate
+from leaderboard.store import results
 
 
 def toy(config: str = "small", sizes: tuple[int, ...] = (4, 3, 5)) -> Dataset:

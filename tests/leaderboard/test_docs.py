@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leaderboard import submission
+from leaderboard.scoring import submission
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "submitting.md").read_text("utf-8")
@@ -75,10 +75,10 @@ def test_the_pytorch_example_makes_a_valid_submission(toys, only_mig, torch, tmp
 @pytest.mark.parametrize("page", ["submitting.md", "publishing.md"])
 def test_every_command_on_the_pages_exists(page):
     from baselines import cli as training
-    from leaderboard import cli
+    from leaderboard.commands import board
 
     text = (DOCS / page).read_text("utf-8")
-    for program, app in (("offaxis-board", cli.app), ("offaxis-train", training.app)):
+    for program, app in (("offaxis-board", board.app), ("offaxis-train", training.app)):
         known = {command.name or command.callback.__name__ for command in app.registered_commands}
         known |= {group.name for group in app.registered_groups}
         named = set(re.findall(rf"^(?:\w+=\S+ )?{program} ([\w-]+)", text, re.MULTILINE))

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer.main
 
 from benchmark_data import discovery
-from leaderboard import cli
+from leaderboard.commands import board
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text("utf-8")
 
@@ -30,7 +30,7 @@ def test_every_metric_is_in_the_table_with_the_range_that_its_module_states():
 
 
 def test_every_command_and_option_on_the_page_exists():
-    root = typer.main.get_command(cli.app)
+    root = typer.main.get_command(board.app)
     used = re.findall(r"offaxis-board ((?:\w+ ?)+)([^`\n#]*)", PAGE)
     assert len(used) >= 6
     for words, rest in used:

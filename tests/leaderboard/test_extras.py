@@ -27,6 +27,6 @@ def test_every_module_is_imported_or_names_the_extra():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     lines = dict(line.split(" ", 1) for line in done.stdout.splitlines())
-    assert lines["leaderboard.cli"] == lines["leaderboard.metrics.dci"] == "imported"
+    assert lines["leaderboard.commands.board"] == lines["leaderboard.metrics.dci"] == "imported"
     for module in ("results", "submission", "evaluate", "boosting"):
         assert "pip install 'offaxis[board]'" in lines[f"leaderboard.{module}"]

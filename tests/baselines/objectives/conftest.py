@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from baselines.objective import Batch, Posterior
+from baselines.objectives import Batch, Posterior
 
 
 def no_network(network: str, inputs: Any, *, frozen: bool = False) -> Any:

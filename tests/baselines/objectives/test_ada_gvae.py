@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from baselines.objective import Posterior
+from baselines.objectives import Posterior
 from baselines.objectives._pairs import shared_latents
 from baselines.objectives.ada_gvae import OBJECTIVE
 from benchmark_data import Factor, FactorSpace, FactorTable, InvalidInput

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from baselines.objective import Posterior
+from baselines.objectives import Posterior
 from baselines.objectives.ada_ml_vae import OBJECTIVE
 
 

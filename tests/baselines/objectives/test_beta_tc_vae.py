@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from baselines.objective import Posterior
+from baselines.objectives import Posterior
 from baselines.objectives.beta_tc_vae import OBJECTIVE, total_correlation
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from baselines.objective import Posterior, kl_to_prior
+from baselines.objectives import Posterior, kl_to_prior
 from baselines.objectives.beta_vae import OBJECTIVE
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
+from benchmark_data.archives.checks import Oracle
 from benchmark_data.datasets.celeba import ATTRIBUTES, DATASET, LANDMARKS
 from benchmark_data.errors import DamagedFile
-from benchmark_data.oracles import Oracle
 
 ROWS = 12
 SPLITS = {"train": range(7), "validation": range(7, 9), "test": range(9, 12)}

@@ -6,9 +6,9 @@ import h5py
 import numpy as np
 import pytest
 
+from benchmark_data.archives.checks import Oracle
 from benchmark_data.datasets.dsprites import DATASET, HDF5, NPZ
 from benchmark_data.errors import DamagedFile
-from benchmark_data.oracles import Oracle
 
 SIZES = (3, 2, 4, 3, 2)
 

@@ -3,8 +3,9 @@ import pandas as pd
 import pytest
 
 import benchmark_data
-from benchmark_data import distances, draws
+from benchmark_data import draws
 from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.inspect import distances
 from leaderboard.analyses import perceived
 
 

@@ -99,7 +99,7 @@ def test_an_unknown_mode_is_refused():
 
 def test_fast_mode_without_numba_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, "leaderboard.boosting", raising=False)
+    monkeypatch.delitem(sys.modules, "leaderboard.metrics._boosting", raising=False)
     monkeypatch.delattr(leaderboard, "boosting", raising=False)
     codes, factors = two_factors(20)
     with pytest.raises(MissingExtra, match=r"gradient boosting: expected the package numba.*offaxis\[board\]"):

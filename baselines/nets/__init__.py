@@ -1,0 +1,1 @@
+"""Networks: the backend, encoders and decoders, and what a decoder's output means."""

@@ -1,0 +1,316 @@
+"""Encoders and decoders: those of the papers, and one that they would like to see next.
+
+An architecture is a function ``(image_shape, latents, rng, *, ...) -> Networks``; its keyword arguments are the
+architecture's parameters. Weights start Glorot uniform and biases zero (scales one), drawn from ``rng`` on the host, so
+that every backend starts from the same numbers. Layers called ``encoder_1``, ``encoder_2`` ... ``mean``,
+``log_variance``, ``decoder_1`` ... ``output`` are the ones whose activations a run records and whose weights can be
+named; one that is made of several bears the name of the last, and its weights' names begin with it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines import validation
+from baselines.nets.backend import keras, ops
+from benchmark_data.errors import InvalidInput, UnknownName
+
+ImageShape: TypeAlias = tuple[int, int, int]
+
+
+class Networks(NamedTuple):
+    """The two halves of an autoencoder.
+
+    Attributes:
+        encoder: Keras model, images (n, H, W, C) in [0, 1] to (mean, log_variance), each (n, latents).
+        decoder: Keras model, codes (n, latents) to output (n, H, W, C), with no activation.
+    """
+
+    encoder: Any
+    decoder: Any
+
+
+def glorot(rng: np.random.Generator) -> Callable[..., Any]:
+    """Make an initialiser: uniform in ±sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010, equation 16).
+
+    Args:
+        rng: the source of randomness; layers draw from it in the order in which they are built.
+
+    Returns:
+        A function (shape, dtype) -> tensor, as Keras' layers take it.
+    """
+
+    def draw(shape: tuple[int, ...], dtype: Any = None) -> Any:
+        limit = math.sqrt(6 / (math.prod(shape[:-2]) * (shape[-2] + shape[-1])))
+        return ops.convert_to_tensor(rng.uniform(-limit, limit, shape).astype(np.float32))
+
+    return draw
+
+
+def conv(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> Networks:
+    """Build the convolutional architecture (Bonheme and Grzes 2022, table 3): 4 x 4 kernels, stride 2, ReLU.
+
+    Args:
+        image_shape: (H, W, C); H and W multiples of 16.
+        latents: latent dimensions.
+        rng: the source of the initial weights.
+
+    Returns:
+        Encoder: 32, 32, 64, 64 filters, flattened, 256 units. Decoder: 256 and (H/16)(W/16) 64 units, then 64, 32, 32
+        and C filters.
+
+    Raises:
+        InvalidInput: the image's sides are not multiples of 16.
+    """
+    return _convolutional(image_shape, latents, rng, kernels=(4, 4, 4, 4))
+
+
+def conv_dlib(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> Networks:
+    """Build `conv` as disentanglement_lib's code has it: with 2 x 2 kernels in encoder layers 3 and 4.
+
+    Args:
+        image_shape: (H, W, C); H and W multiples of 16.
+        latents: latent dimensions.
+        rng: the source of the initial weights.
+
+    Returns:
+        As `conv` otherwise.
+
+    Raises:
+        InvalidInput: the image's sides are not multiples of 16.
+    """
+    return _convolutional(image_shape, latents, rng, kernels=(4, 4, 2, 2))
+
+
+def _convolutional(
+    image_shape: ImageShape, latents: int, rng: np.random.Generator, kernels: tuple[int, int, int, int]
+) -> Networks:
+    from baselines.nets import convolutions  # it needs Keras
+
+    height, width, channels = image_shape
+    if height % 16 or width % 16:
+        raise InvalidInput(
+            "image shape",
+            expected="height and width that are multiples of 16 for a convolutional architecture",
+            received=str(image_shape),
+            remedy="Resize the images or use the architecture fc.",
+        )
+    layers, initial = keras.layers, glorot(rng)
+
+    def half(x: Any, name: str, filters: int, kernel: int) -> Any:
+        return convolutions.Conv2D(
+            filters, kernel, 2, "same", activation="relu", kernel_initializer=initial, name=name
+        )(x)
+
+    def double(x: Any, name: str, filters: int, activation: str | None) -> Any:
+        return convolutions.Conv2DTranspose(
+            filters, 4, 2, "same", activation=activation, kernel_initializer=initial, name=name
+        )(x)
+
+    x = image = keras.Input(image_shape, name="input")
+    for i, (filters, kernel) in enumerate(zip((32, 32, 64, 64), kernels, strict=True)):
+        x = half(x, f"encoder_{i + 1}", filters, kernel)
+    x = layers.Flatten(name="encoder_5")(x)
+    x = layers.Dense(256, "relu", kernel_initializer=initial, name="encoder_6")(x)
+    encoder = keras.Model(image, _heads(x, latents, initial), name="encoder")
+
+    x = code = keras.Input((latents,), name="codes")
+    x = layers.Dense(256, "relu", kernel_initializer=initial, name="decoder_1")(x)
+    x = layers.Dense(height * width // 4, "relu", kernel_initializer=initial, name="decoder_2")(x)
+    x = layers.Reshape((height // 16, width // 16, 64), name="reshape")(x)
+    for i, filters in enumerate((64, 32, 32)):
+        x = double(x, f"decoder_{i + 3}", filters, "relu")
+    return Networks(encoder, keras.Model(code, double(x, "output", channels, None), name="decoder"))
+
+
+def fc(image_shape: ImageShape, latents: int, rng: np.random.Generator, *, width: int = 1200) -> Networks:
+    """Build the fully connected architecture (Bonheme and Grzes 2022, table 4).
+
+    Args:
+        image_shape: (H, W, C).
+        latents: latent dimensions.
+        rng: the source of the initial weights.
+        width: units of the wide layers.
+
+    Returns:
+        Encoder: flattened, twice ``width`` units with ReLU. Decoder: 256 units (``width`` if that is less) and twice
+        ``width`` units, all with tanh, then one linear unit per pixel.
+
+    Raises:
+        InvalidInput: ``width`` is not positive.
+    """
+    validation.at_least("width", width, 1)
+    layers, initial = keras.layers, glorot(rng)
+    x = image = keras.Input(image_shape, name="input")
+    x = layers.Flatten(name="encoder_1")(x)
+    for i in (2, 3):
+        x = layers.Dense(width, "relu", kernel_initializer=initial, name=f"encoder_{i}")(x)
+    encoder = keras.Model(image, _heads(x, latents, initial), name="encoder")
+
+    x = code = keras.Input((latents,), name="codes")
+    for i, units in enumerate((min(256, width), width, width)):
+        x = layers.Dense(units, "tanh", kernel_initializer=initial, name=f"decoder_{i + 1}")(x)
+    x = layers.Dense(math.prod(image_shape), kernel_initializer=initial, name="output")(x)
+    return Networks(encoder, keras.Model(code, layers.Reshape(image_shape, name="image")(x), name="decoder"))
+
+
+def transformer(
+    image_shape: ImageShape,
+    latents: int,
+    rng: np.random.Generator,
+    *,
+    patch: int = 8,
+    channels: int = 64,
+    blocks: int = 2,
+    heads: int = 4,
+) -> Networks:
+    """Build a small vision transformer and its mirror image.
+
+    Transformers are what Bonheme and Grzes 2022 would compare next. The blocks are those of Dosovitskiy et al. (ICLR
+    2021): normalisation before attention and before the two dense layers, GELU between these. Patches get fixed sines
+    and cosines of their place, as in He et al. (CVPR 2022). The encoder is conv's otherwise: what the last block gives
+    is flattened, so that places are not averaged away.
+
+    Args:
+        image_shape: (H, W, C); H and W multiples of ``patch``.
+        latents: latent dimensions.
+        rng: the source of the initial weights.
+        patch: side of a patch, in pixels.
+        channels: numbers that stand for a patch; a multiple of 4 and of ``heads``.
+        blocks: transformer blocks of each half.
+        heads: attention heads.
+
+    Returns:
+        Encoder: patches with their places, ``blocks`` blocks, 256 units. Decoder: 256 units, tokens with their places,
+        ``blocks`` blocks, the patches' pixels. Each block is one named layer.
+
+    Raises:
+        InvalidInput: the image's sides are not multiples of ``patch``, or ``channels`` is not one of 4 and ``heads``.
+    """
+    for name, value in (("patch", patch), ("channels", channels), ("blocks", blocks), ("heads", heads)):
+        validation.at_least(name, value, 1)
+    height, width, colours = image_shape
+    if height % patch or width % patch:
+        raise InvalidInput(
+            "image shape",
+            expected=f"height and width that are multiples of the patch, {patch}",
+            received=str(image_shape),
+            remedy="Choose another patch or resize the images.",
+        )
+    if channels % math.lcm(4, heads):
+        raise InvalidInput("channels", expected=f"a multiple of 4 and of {heads} heads", received=str(channels))
+    layers, initial = keras.layers, glorot(rng)
+    rows, columns = height // patch, width // patch
+    places = _places(rows, columns, channels)
+
+    def dense(x: Any, units: int, name: str, activation: str | None = None) -> Any:
+        return layers.Dense(units, activation, kernel_initializer=initial, name=name)(x)
+
+    def normal(x: Any, name: str) -> Any:
+        return layers.LayerNormalization(name=name)(x)
+
+    def block(x: Any, half: str, i: int) -> Any:
+        """Add attention, then two dense layers, to tokens (n, tokens, channels)."""
+        with keras.name_scope(f"{half}_{i}"):
+            parts = dense(normal(x, f"normal_{i}"), 3 * channels, f"parts_{i}")
+            parts = ops.reshape(parts, (-1, rows * columns, 3, heads, channels // heads))
+            queries, keys, values = (ops.transpose(parts[:, :, part], (0, 2, 1, 3)) for part in range(3))
+            scores = ops.softmax(ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2))) / math.sqrt(channels // heads))
+            mixed = ops.reshape(ops.transpose(ops.matmul(scores, values), (0, 2, 1, 3)), (-1, rows * columns, channels))
+            x = x + dense(mixed, channels, f"mixed_{i}")
+            hidden = dense(normal(x, f"normal_hidden_{i}"), 4 * channels, f"hidden_{i}", "gelu")
+            return layers.Add(name=f"{half}_{i}")([x, dense(hidden, channels, f"seen_{i}")])
+
+    x = image = keras.Input(image_shape, name="input")
+    with keras.name_scope("encoder_1"):
+        x = ops.reshape(x, (-1, rows, patch, columns, patch, colours))
+        x = ops.reshape(ops.transpose(x, (0, 1, 3, 2, 4, 5)), (-1, rows * columns, patch * patch * colours))
+        x = layers.Identity(name="encoder_1")(dense(x, channels, "patches") + places)
+    for i in range(blocks):
+        x = block(x, "encoder", i + 2)
+    with keras.name_scope(f"encoder_{blocks + 2}"):
+        x = dense(layers.Flatten(name="flat")(normal(x, "normal")), 256, "units")
+        x = layers.ReLU(name=f"encoder_{blocks + 2}")(x)
+    encoder = keras.Model(image, _heads(x, latents, initial), name="encoder")
+
+    x = code = keras.Input((latents,), name="codes")
+    x = dense(x, 256, "decoder_1", "relu")
+    with keras.name_scope("decoder_2"):
+        x = layers.Reshape((rows * columns, channels), name="tokens")(dense(x, rows * columns * channels, "units"))
+        x = layers.Identity(name="decoder_2")(x + places)
+    for i in range(blocks):
+        x = block(x, "decoder", i + 3)
+    with keras.name_scope("output"):
+        x = dense(normal(x, "normal"), patch * patch * colours, "pixels")
+        x = ops.transpose(ops.reshape(x, (-1, rows, columns, patch, patch, colours)), (0, 1, 3, 2, 4, 5))
+        x = layers.Reshape(image_shape, name="output")(x)
+    return Networks(encoder, keras.Model(code, x, name="decoder"))
+
+
+def _places(rows: int, columns: int, channels: int) -> NDArray[np.float32]:
+    """Give sines and cosines of every patch's row and column at wavelengths from 2π to 20,000π: (tokens, channels)."""
+    rate = 10_000.0 ** (-np.arange(channels // 4) / (channels // 4))
+    y, x = (np.multiply.outer(place.ravel(), rate) for place in np.indices((rows, columns)))
+    return np.concatenate([np.sin(y), np.cos(y), np.sin(x), np.cos(x)], axis=1).astype(np.float32)
+
+
+def _heads(x: Any, latents: int, initial: Callable[..., Any]) -> list[Any]:
+    return [keras.layers.Dense(latents, kernel_initializer=initial, name=name)(x) for name in ("mean", "log_variance")]
+
+
+ARCHITECTURES: dict[str, Callable[..., Networks]] = {
+    "conv": conv,
+    "conv_dlib": conv_dlib,
+    "fc": fc,
+    "transformer": transformer,
+}
+"""Every architecture by name."""
+
+
+def find(name: str) -> Callable[..., Networks]:
+    """Give an architecture by name.
+
+    Raises:
+        UnknownName: there is no such architecture; the message gives the near match and the list.
+    """
+    if name not in ARCHITECTURES:
+        raise UnknownName("architecture", name, ARCHITECTURES)
+    return ARCHITECTURES[name]
+
+
+def parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Check an architecture's parameters and fill in the defaults.
+
+    Args:
+        name: the architecture.
+        given: some or all of its parameters.
+
+    Returns:
+        All of its parameters.
+
+    Raises:
+        UnknownName: there is no such architecture or parameter.
+        InvalidInput: a value has the wrong type.
+
+    Example:
+        >>> parameters("fc", {"width": 64})
+        {'width': 64}
+        >>> parameters("conv", {})
+        {}
+    """
+    known = {
+        key: value.default
+        for key, value in inspect.signature(find(name)).parameters.items()
+        if value.kind.name == "KEYWORD_ONLY"
+    }
+    for key, value in given.items():
+        if key not in known:
+            raise UnknownName(f"parameter of {name}", key, known)
+        validation.typed(f"parameter of {name} {key!r}", value, type(known[key]))
+    return {**known, **given}

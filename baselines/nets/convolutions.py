@@ -1,0 +1,63 @@
+"""Convolutions for the jax backend, written as one product of matrices; on TensorFlow they are Keras' own.
+
+XLA's convolution is slow in two places where this one is not: on a CPU, and where many models run side by side, since a
+convolution with another kernel for each model becomes a grouped convolution, but a product of matrices a batched one.
+The weights are those of Keras' layers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from baselines.nets import backend
+from baselines.nets.backend import jax, keras, ops
+
+
+class Conv2D(keras.layers.Conv2D):  # type: ignore[misc]  # Keras is loaded when it is needed
+    """A convolution whose kernel is square, a multiple of its stride wide, and padded ``"same"``."""
+
+    def call(self, inputs: Any) -> Any:
+        """Convolve: (n, H, W, C) to (n, H / stride, W / stride, filters)."""
+        if backend.name() != "jax":
+            return super().call(inputs)
+        return self.activation(convolve(inputs, self.kernel, self.strides[0]) + self.bias)
+
+
+class Conv2DTranspose(keras.layers.Conv2DTranspose):  # type: ignore[misc]
+    """A transposed convolution whose kernel is square, a multiple of its stride wide, and padded ``"same"``."""
+
+    def call(self, inputs: Any) -> Any:
+        """Convolve: (n, h, w, C) to (n, h stride, w stride, filters)."""
+        if backend.name() != "jax":
+            return super().call(inputs)
+        n, height, width, _ = inputs.shape
+        stride, kernel = self.strides[0], self.kernel
+        output = jax.ShapeDtypeStruct((n, height * stride, width * stride, self.filters), inputs.dtype)
+        transposed = jax.linear_transpose(lambda x: convolve(x, ops.convert_to_tensor(kernel), stride), output)
+        return self.activation(transposed(inputs)[0] + self.bias)
+
+
+def convolve(images: Any, kernel: Any, stride: int) -> Any:
+    """Convolve with one product of matrices, padding ``"same"``.
+
+    Args:
+        images: (n, H, W, C); H and W are multiples of the stride.
+        kernel: (k, k, C, F); k is a multiple of the stride.
+        stride: of both axes.
+
+    Returns:
+        (n, H / stride, W / stride, F).
+    """
+    size, _, channels, filters = kernel.shape
+    _, height, width, _ = images.shape
+    before = (size - stride) // 2
+    edge = (before, size - stride - before)
+    blocks, rows, columns = size // stride, height // stride, width // stride
+    x = ops.pad(images, ((0, 0), edge, edge, (0, 0)))
+    x = ops.reshape(x, (-1, rows + blocks - 1, stride, columns + blocks - 1, stride, channels))
+    x = ops.transpose(x, (0, 1, 3, 2, 4, 5))
+    x = ops.reshape(x, (-1, rows + blocks - 1, columns + blocks - 1, stride * stride * channels))
+    shifted = [x[:, i : i + rows, j : j + columns] for i in range(blocks) for j in range(blocks)]
+    product = ops.reshape(kernel, (blocks, stride, blocks, stride, channels, filters))
+    product = ops.reshape(ops.transpose(product, (0, 2, 1, 3, 4, 5)), (-1, filters))
+    return ops.matmul(ops.concatenate(shifted, axis=-1), product)

@@ -1,0 +1,137 @@
+"""Reconstruction losses: what the decoder's output means and how far it is from the image.
+
+Each takes images in [0, 1] and the decoder's output, both (n, H, W, C), and gives one value per image, summed over
+pixels and channels. A run whose reduction is ``"mean"`` divides it by H W C and takes the mean KL over the latents
+instead of the sum; this is how Michlo et al. (IJCAI 2023) state their β, and `beta_from_mean` converts it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.nets.backend import ops
+from baselines.objectives import Tensor
+from benchmark_data.errors import UnknownName
+
+BLUR = 63
+"""Side of the box blur's kernel, in pixels."""
+
+ALPHA = BLUR**2
+"""Weight of the blurred loss: 3969."""
+
+
+class Reconstruction(NamedTuple):
+    """A reconstruction loss.
+
+    Attributes:
+        loss: (images, output), each (n, H, W, C), to (n,), summed over H, W, C.
+        image: what the output stands for, as an image in [0, 1].
+    """
+
+    loss: Callable[[Tensor, Tensor], Tensor]
+    image: Callable[[Tensor], Tensor]
+
+
+def _sum(x: Tensor) -> Tensor:
+    return ops.sum(x, axis=(1, 2, 3))
+
+
+def bernoulli(images: Tensor, logits: Tensor) -> Tensor:
+    """Compute the negative log-likelihood of Bernoulli pixels: the sigmoid cross-entropy, stable for large logits.
+
+    Args:
+        images: (n, H, W, C) in [0, 1].
+        logits: the decoder's output.
+
+    Returns:
+        Nats, shape (n,).
+    """
+    return _sum(ops.softplus(logits) - logits * images)
+
+
+def mse(images: Tensor, output: Tensor) -> Tensor:
+    """Compute the squared error.
+
+    Args:
+        images: (n, H, W, C) in [0, 1].
+        output: the decoder's output, with no activation.
+
+    Returns:
+        Shape (n,), summed over pixels; the run's reduction makes a mean of it.
+    """
+    return _sum(ops.square(images - output))
+
+
+def blur(images: Tensor) -> Tensor:
+    """Replace every pixel by the mean of the 63 x 63 pixels around it, zero outside the image, channel by channel.
+
+    The paper convolves by FFT; a box is separable, so that two products with a banded matrix give the same numbers.
+
+    Args:
+        images: float32, shape (n, H, W, C).
+
+    Returns:
+        The same shape.
+    """
+    rows, columns = (_box(side) for side in images.shape[1:3])
+    return ops.einsum("hi,wj,nijc->nhwc", rows, columns, images)
+
+
+def _box(side: int) -> NDArray[np.float32]:
+    place = np.arange(side)
+    return np.where(np.abs(place[:, None] - place) <= BLUR // 2, np.float32(1 / BLUR), np.float32(0))
+
+
+def box_blur(images: Tensor, output: Tensor) -> Tensor:
+    """Compute the squared error, and α = 3969 times that of the blurred images (Michlo et al. 2023, section 6.1).
+
+    Args:
+        images: (n, H, W, C) in [0, 1].
+        output: the decoder's output, with no activation.
+
+    Returns:
+        Shape (n,).
+    """
+    return mse(images, output) + ALPHA * _sum(ops.square(blur(images - output)))
+
+
+def beta_from_mean(beta: float, image_shape: tuple[int, int, int], latents: int) -> float:
+    """Convert a β for means (over pixels, over latents) into the β for sums that weighs the two terms alike.
+
+    Args:
+        beta: β of a run whose reduction is ``"mean"``.
+        image_shape: (H, W, C).
+        latents: latent dimensions.
+
+    Returns:
+        β H W C / latents. The two losses then differ by the factor H W C alone, which Adam does not see.
+
+    Example:
+        >>> round(beta_from_mean(0.001, (64, 64, 3), 9), 3)
+        1.365
+    """
+    return beta * math.prod(image_shape) / latents
+
+
+RECONSTRUCTIONS = {
+    "bernoulli": Reconstruction(bernoulli, lambda logits: ops.sigmoid(logits)),
+    "mse": Reconstruction(mse, lambda output: ops.clip(output, 0.0, 1.0)),
+    "box_blur": Reconstruction(box_blur, lambda output: ops.clip(output, 0.0, 1.0)),
+}
+"""Every reconstruction loss by name."""
+
+
+def find(name: str) -> Reconstruction:
+    """Give a reconstruction loss by name.
+
+    Raises:
+        UnknownName: there is no such loss; the message gives the near match and the list.
+    """
+    if name not in RECONSTRUCTIONS:
+        raise UnknownName("reconstruction", name, RECONSTRUCTIONS)
+    return RECONSTRUCTIONS[name]

@@ -1,0 +1,222 @@
+"""What an objective is: the terms that a run adds to the reconstruction loss, and what it needs to compute them.
+
+An objective is one file in ``baselines/objectives``: a frozen dataclass called ``OBJECTIVE`` whose fields are its
+hyperparameters. The training loop knows only what this page says, so that a second network, pairs of images or an
+annealed strength need nothing new in it.
+
+The loss of a step is ``reconstruction + sum(weight * value)`` over the terms, and one backward pass gives the gradients
+of every network. A network that plays against the model is kept apart by stopping gradients: ``call(..., frozen=True)``
+holds its weights still, and ``ops.stop_gradient(batch.codes)`` keeps its own loss away from the encoder.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines import validation
+from baselines.nets.backend import ops
+from benchmark_data import discovery
+from benchmark_data.factors import FactorSpace, FactorTable, Indices
+
+Tensor: TypeAlias = Any
+"""A tensor of Keras' backend."""
+
+
+class Posterior(NamedTuple):
+    """Diagonal Gaussians q(z|x), one for each image: float32 tensors of shape (n, latents)."""
+
+    mean: Tensor
+    log_variance: Tensor
+
+
+class Term(NamedTuple):
+    """A scalar that the loss holds ``weight`` times. The history records the value without its weight."""
+
+    weight: Any
+    value: Tensor
+
+
+class Call(Protocol):
+    """Runs one of the objective's own networks."""
+
+    def __call__(self, network: str, inputs: Tensor, *, frozen: bool = False) -> Tensor:
+        """Run a network.
+
+        Args:
+            network: a name from `Objective.networks`.
+            inputs: its input.
+            frozen: keep this call's gradient from the network's weights.
+        """
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """What an objective sees of a batch of n images (n = views x pairs, the views one after another).
+
+    Attributes:
+        posterior: q(z|x) after `Objective.aggregate`, each (n, latents).
+        codes: a sample of it, (n, latents); its mean where the objective is not stochastic.
+        kl: KL(q(z|x) || N(0, 1)) in nats, shape (n,): summed over the latents, or their mean when the run's reduction
+            is ``"mean"``.
+        step: the number of this step, from 1, a float32 scalar.
+        draws: what `Objective.draws` drew.
+        call: runs the objective's own networks.
+    """
+
+    posterior: Posterior
+    codes: Tensor
+    kl: Tensor
+    step: Tensor
+    draws: Mapping[str, Tensor]
+    call: Call
+
+
+@dataclasses.dataclass(frozen=True)
+class Adam:
+    """Adam with bias correction folded into the learning rate (Kingma and Ba, ICLR 2015, end of section 2).
+
+    Attributes:
+        learning_rate: the step size.
+        beta_1: decay of the first moment.
+        beta_2: decay of the second moment.
+        epsilon: added to the root of the uncorrected second moment, as TensorFlow and Keras do.
+    """
+
+    learning_rate: float = 1e-4
+    beta_1: float = 0.9
+    beta_2: float = 0.999
+    epsilon: float = 1e-8
+
+
+class Network(NamedTuple):
+    """A further network of an objective and the optimiser that trains it."""
+
+    model: Any
+    optimiser: Adam
+
+
+@dataclasses.dataclass(frozen=True)
+class Objective:
+    """Base of all objectives, with what most of them have in common. Numeric hyperparameters must not be negative."""
+
+    views: ClassVar[int] = 1
+    """Images per example: 2 for pairs."""
+
+    supervision: ClassVar[str] = "unsupervised"
+    """What the objective is told about the factors, as the leaderboard names it."""
+
+    stochastic: ClassVar[bool] = True
+    """Whether the decoder sees a sample of the posterior; otherwise it sees the mean and the variance is not used."""
+
+    reconstructs: ClassVar[bool] = True
+    """Whether the reconstruction moves the encoder; otherwise the decoder reads codes it cannot change."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int | float):
+                validation.at_least(f"hyperparameter {field.name!r}", value, 0)
+
+    def rows(self, rows: Indices, space: FactorSpace | FactorTable, batch: int, rng: np.random.Generator) -> Indices:
+        """Choose the images of a batch.
+
+        Args:
+            rows: the rows to train on, int64 (m,).
+            space: the dataset's factors.
+            batch: examples in the batch.
+            rng: the source of randomness, which belongs to this step alone.
+
+        Returns:
+            int64, shape (views, batch).
+        """
+        return rows[rng.integers(len(rows), size=(1, batch))]
+
+    def draws(
+        self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
+    ) -> dict[str, NDArray[Any]]:
+        """Draw whatever else is random in `terms`, or look up what it needs to know of the rows.
+
+        Args:
+            rows: the batch's rows, int64 (n,), the views one after another.
+            space: the dataset's factors.
+            latents: latent dimensions.
+            rng: the source of randomness, which belongs to this step alone.
+
+        Returns:
+            Arrays by name, of the same shapes and dtypes in every step.
+        """
+        return {}
+
+    def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
+        """Build the objective's own networks, without state beside their weights.
+
+        Args:
+            latents: latent dimensions.
+            sizes: how many values each of the dataset's factors has.
+            rng: the source of the initial weights.
+
+        Returns:
+            Networks by name; the names ``encoder`` and ``decoder`` are taken.
+        """
+        return {}
+
+    def aggregate(self, posterior: Posterior) -> Posterior:
+        """Change the posteriors before codes are drawn from them, as objectives on pairs do.
+
+        Args:
+            posterior: one Gaussian for each image, the views one after another.
+
+        Returns:
+            As many Gaussians.
+        """
+        return posterior
+
+    def terms(self, batch: Batch) -> dict[str, Term]:
+        """Compute what the loss holds besides the reconstruction.
+
+        Args:
+            batch: posteriors, codes and draws of this step.
+
+        Returns:
+            Scalars by name, each with its weight. The names ``step``, ``loss`` and ``reconstruction`` are taken.
+        """
+        return {}
+
+
+def names() -> tuple[str, ...]:
+    """List the objectives, one for each file in ``baselines/objectives``.
+
+    Example:
+        >>> "beta_vae" in names()
+        True
+    """
+    return discovery.names("baselines.objectives")
+
+
+def find(name: str) -> type[Objective]:
+    """Give an objective's class by name.
+
+    Raises:
+        UnknownName: there is no such objective; the message gives the near match and the list.
+    """
+    objective: type[Objective] = discovery.find("baselines.objectives", name, kind="objective").OBJECTIVE
+    return objective
+
+
+def kl_to_prior(posterior: Posterior) -> Tensor:
+    """Compute KL(N(mean, variance) || N(0, 1)) of every latent: (mean² + variance - log variance - 1) / 2.
+
+    Args:
+        posterior: tensors of shape (n, latents).
+
+    Returns:
+        Nats, shape (n, latents), not negative.
+    """
+    mean, log_variance = posterior
+    return 0.5 * (ops.square(mean) + ops.exp(log_variance) - log_variance - 1.0)

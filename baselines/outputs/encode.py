@@ -1,0 +1,119 @@
+"""Codes for others to read: a run's codes of another dataset, and the codes that a submission asks for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import benchmark_data
+from baselines.run import Run, task_rows, write_arrays
+from benchmark_data import files
+from benchmark_data.errors import DamagedFile, InvalidInput
+from leaderboard.reading import representations
+from leaderboard.scoring import submission
+
+
+def encode_target(run: Run, dataset: str, path: str | os.PathLike[str]) -> Path:
+    """Encode the images of another dataset: what the run's encoder is worth there.
+
+    Args:
+        run: a finished run.
+        dataset: the target, whose images have the shape of the run's own.
+        path: the ``.npz`` file to write: ``indices``, the rows of the target's task, and ``codes``, as
+            ``offaxis-board transfer accuracy`` reads them.
+
+    Returns:
+        The path.
+
+    Raises:
+        UnknownName: there is no such dataset.
+        InvalidInput: the run is not finished, the shapes differ, the path does not end in ``.npz``, or the file cannot
+            be written.
+    """
+    run.check_finished()
+    path, target = Path(path), benchmark_data.load(dataset)
+    if path.suffix != ".npz":
+        raise InvalidInput("--into", expected="a file name that ends in .npz", received=path.name)
+    rows = task_rows(target)
+    write_arrays(path, {"indices": rows, "codes": run.encode_rows(rows, target)})
+    return path
+
+
+def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
+    """Fill a submission's folder with what runs know: codes of the rows it asks for, and how they were trained.
+
+    A run becomes ``<dataset>/seed_<seed>.npz`` of its own dataset. In ``submission.json`` each run's budget is filled
+    in, and supervision, hyperparameters and versions where they are empty. The rest is for people to write.
+
+    Args:
+        folder: as ``offaxis-board submit init`` makes it.
+        runs: finished runs of one method.
+
+    Returns:
+        The files of codes.
+
+    Raises:
+        DamagedFile: the folder is no submission, or a file in it is damaged.
+        InvalidInput: a run is not finished, the submission does not ask for its dataset and seed, two runs have the
+            same, or they differ in hyperparameters; nothing is written then. Or a file cannot be written.
+    """
+    folder = Path(folder)
+    path = folder / submission.FILE
+    content = files.read_json(path)
+    places = {_place(folder, content, run): run for run in runs}
+    if len(places) < len(runs):
+        raise InvalidInput("runs", expected="one for each dataset and seed", received="two with the same")
+    records = {place: _record(run) for place, run in places.items()}
+    first = next(iter(records.values()))
+    for place, record in records.items():
+        places[place].check_finished()
+        for key in ("hyperparameters", "supervision"):
+            if record[key] != first[key]:
+                raise InvalidInput(
+                    f"{key} of {places[place].folder}",
+                    expected="those of the other runs: one method",
+                    received="others",
+                    remedy="Make a submission for each.",
+                )
+    for place, run in places.items():
+        rows = run.dataset.rows(representations.arrays(place.with_name("rows.npy"))["codes"])
+        write_arrays(place, {"indices": rows, "codes": run.encode_rows(rows)})
+        _seed(content, run)["budget"] = records[place]["budget"]
+    for key, known in (("supervision",) * 2, ("hyperparameters",) * 2, ("trained_with", "versions")):
+        content[key] = content.get(key) or first[known]
+    files.write_json(path, content)
+    return list(places)
+
+
+def _record(run: Run) -> dict[str, Any]:
+    path = run.folder / "run.json"
+    record = files.read_json(path)
+    missing = {"hyperparameters", "supervision", "budget", "versions"} - set(record if isinstance(record, dict) else ())
+    if missing:
+        raise DamagedFile(str(path), expected="a run's record", received=f"no {min(missing)}")
+    return dict(record)
+
+
+def _place(folder: Path, content: Any, run: Run) -> Path:
+    """Give the file that a run's codes go to, in a submission that asks for them."""
+    _seed(content, run)
+    return folder / run.config.dataset / f"seed_{run.config.seed}.npz"
+
+
+def _seed(content: Any, run: Run) -> dict[str, Any]:
+    """Find a run's entry in a submission."""
+    try:
+        tasks: dict[str, list[dict[str, Any]]] = {name: entry["seeds"] for name, entry in content["tasks"].items()}
+        for seed in tasks.get(run.config.dataset, []):
+            if seed["seed"] == run.config.seed:
+                return seed
+    except (TypeError, KeyError, AttributeError) as error:
+        raise DamagedFile(submission.FILE, expected="tasks with seeds", received="something else") from error
+    raise InvalidInput(
+        f"{run.config.dataset}, seed {run.config.seed} of {run.folder}",
+        expected="a dataset and seed that the submission asks for",
+        received=f"a submission for {', '.join(tasks) or 'none'}",
+        remedy="Name the task and enough seeds: offaxis-board submit init.",
+    )

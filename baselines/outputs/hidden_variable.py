@@ -1,0 +1,159 @@
+"""Deriving the hidden variable of a perturbed dataset: what an entangled beta-VAE encodes most precisely.
+
+Zietlow, Rolinek and Martius, "Demystifying Inductive Biases for (Beta-)VAE Based Architectures", ICML 2021 (arXiv
+2102.06822), section 4.1: of several restarts of a beta-VAE take the one with the lowest MIG, and of its latents the one
+with the least noise, averaged over the dataset; s(x) is its posterior mean (equation 6). `benchmark_data.variants.perturbation`
+reads the file that is written here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import rich.progress
+from numpy.typing import NDArray
+
+import benchmark_data
+from baselines.config import RunConfig
+from baselines.nets import backend
+from baselines.objectives import Posterior
+from baselines.run import ENCODED, Run
+from baselines.training.loop import train
+from benchmark_data import draws
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import Indices
+from benchmark_data.variants import perturbation
+from benchmark_data.variants.perturbation import Hidden
+from leaderboard.metrics import mig
+
+SCORED = 10_000
+"""Images that MIG is computed on, as in Locatello et al. 2019: the first of a fixed permutation."""
+
+
+class Derived(NamedTuple):
+    """What was derived.
+
+    Attributes:
+        path: the file.
+        migs: MIG by seed.
+        seed: the seed that was chosen.
+        latent: the latent that was chosen, from 0.
+        noise: mean posterior variance of each of that run's latents, float64 (latents,).
+    """
+
+    path: Path
+    migs: dict[int, float]
+    seed: int
+    latent: int
+    noise: NDArray[np.float64]
+
+
+def settings(base: Dataset) -> dict[str, object]:
+    """Give the paper's settings, as keys of a run's config: a beta-VAE with as many latents as there are factors.
+
+    Args:
+        base: the dataset to derive from.
+
+    Returns:
+        Values for `RunConfig.from_json`; what is left out takes the defaults, those of disentanglement_lib.
+
+    Example:
+        >>> settings(benchmark_data.load("sprites2d"))["latents"]
+        5
+    """
+    varying = sum(factor.size > 1 for factor in base.space.factors)
+    return {"dataset": base.id, "objective": "beta_vae", "latents": varying, "snapshots": []}
+
+
+def derive(
+    config: RunConfig,
+    folder: str | os.PathLike[str],
+    *,
+    restarts: int = 10,
+    path: str | os.PathLike[str] | None = None,
+    progress: rich.progress.Progress | None = None,
+) -> Derived:
+    """Train restarts, choose run and latent, and write the value of s for every row of the dataset.
+
+    Args:
+        config: a beta-VAE on the base dataset; `settings` gives the paper's. Its seed is the first of the restarts.
+        folder: where the runs go, ``seed_0`` and so on. What a stopped call has trained is not trained again.
+        restarts: how many.
+        path: the file to write, at most 2 MB; where the perturbed dataset looks for it if None.
+        progress: a display to show the runs in; each run makes its own by default.
+
+    Returns:
+        The file, and how it was chosen. The file's provenance holds the same with config, versions and digests.
+
+    Raises:
+        UnknownName: there is no such dataset, or without ``path``, no perturbed form of it.
+        InvalidInput: the objective is another one, fewer than two restarts, or without ``path``, the file is there.
+        Diverged: a run's loss is NaN or has exploded.
+        MissingExtra: Keras or its backend is not installed.
+    """
+    if config.objective != "beta_vae":
+        raise InvalidInput("objective", expected="beta_vae", received=config.objective)
+    if restarts < 2:
+        raise InvalidInput("restarts", expected="at least 2, to choose from", received=str(restarts))
+    base = benchmark_data.load(config.dataset)
+    hidden = Hidden(base, "vae")
+    if path is None:
+        benchmark_data.load(f"{base.name}_perturbed", hidden="vae", epsilon=perturbation.DEFAULT)
+        if hidden.ready:
+            raise InvalidInput(
+                f"hidden variable of {base.id}",
+                expected="none yet",
+                received=str(hidden.path),
+                remedy="It is ready for use. To derive another one, say where to.",
+            )
+    seeds = range(config.seed, config.seed + restarts)
+    runs = {
+        seed: train(dataclasses.replace(config, seed=seed), Path(folder) / f"seed_{seed}", progress=progress)
+        for seed in seeds
+    }
+    rows = draws.permutation(perturbation.SEED, len(base))[:SCORED]
+    factors = base.labels(rows)
+    migs = {
+        seed: mig.score(encode(run, rows).mean, factors, constant_factors="drop")["mig"] for seed, run in runs.items()
+    }
+    seed = min(migs, key=lambda each: migs[each])
+    posterior = encode(runs[seed], np.arange(len(base)))
+    noise = np.exp(posterior.log_variance.astype(np.float64)).mean(axis=0)
+    latent = int(noise.argmin())
+    s = posterior.mean[:, latent].astype(np.float64)
+    written = perturbation.write_hidden(
+        hidden,
+        {"table": (s - s.mean()) / s.std()},
+        path=None if path is None else Path(path),
+        provenance={
+            "method": "the latent with the least noise of the beta-VAE with the lowest MIG",
+            "config": dataclasses.replace(config, seed=seed).as_json(),
+            "migs": {str(each): round(score, 6) for each, score in migs.items()},
+            "latent": latent,
+            "noise": noise.round(6).tolist(),
+            "mean": float(s.mean()),
+            "std": float(s.std()),
+            "device": backend.device(),
+            "versions": backend.versions("numpy", "keras", backend.name()),
+        },
+    )
+    return Derived(written, migs, seed, latent, noise)
+
+
+def encode(run: Run, rows: Indices) -> Posterior:
+    """Encode rows of a run's dataset.
+
+    Args:
+        run: the run.
+        rows: int (n,).
+
+    Returns:
+        Means and log-variances, float32 (n, latents) each.
+    """
+    parts = [run.encode(images) for _, images in run.dataset.batches(rows, size=ENCODED)]
+    return Posterior(*(np.concatenate(column) for column in zip(*parts, strict=True)))

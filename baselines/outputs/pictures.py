@@ -1,0 +1,195 @@
+"""Pictures of a run, written into its folder: latent traversals, reconstructions, loss curves, units in use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import PIL.Image
+import PIL.ImageDraw
+from numpy.typing import NDArray
+
+from baselines.objectives import kl_to_prior
+from baselines.run import Run
+from benchmark_data import files
+from benchmark_data.errors import InvalidInput
+from benchmark_data.sources import Images
+from leaderboard import figures
+from leaderboard.analyses import latents
+
+GAP = 2
+"""Pixels between tiles."""
+
+LABEL = 72
+"""Pixels to the left of a row that its label takes."""
+
+
+def draw_all(run: Run, *, row: int = 0) -> list[Path]:
+    """Draw everything that this module can.
+
+    Args:
+        run: the run.
+        row: the row of the dataset whose codes are traversed.
+
+    Returns:
+        The paths of the pictures.
+    """
+    paths = [*traversals(run, row=row), reconstructions(run)]
+    if run.history:
+        paths.append(losses(run))
+    return [*paths, units(run)] if run.model.objective.stochastic else paths
+
+
+def traversals(run: Run, *, row: int = 0, values: int = 9, extent: float = 2.5) -> list[Path]:
+    """Draw what each latent does to an image when it goes from -extent to extent and the others stay.
+
+    One line per latent, the one that says most about the image (by its KL divergence from the prior) on top.
+
+    Args:
+        run: the run.
+        row: the row of the dataset to start from.
+        values: how many values a latent takes.
+        extent: how far it goes either way, in the prior's standard deviations.
+
+    Returns:
+        ``traversals.png`` (all values side by side) and ``traversals.gif`` (all latents side by side, moving).
+
+    Raises:
+        InvalidInput: no such row, or a picture that cannot be written.
+    """
+    images = run.dataset.images([row])
+    posterior = run.encode(images)
+    kl = np.asarray(kl_to_prior(posterior))[0] if run.model.objective.stochastic else np.zeros(run.config.latents)
+    order = np.argsort(-kl, kind="stable")
+    steps = np.linspace(-extent, extent, values)
+    codes = np.repeat(posterior.mean, len(order) * values, axis=0).reshape(len(order), values, -1)
+    for place, latent in enumerate(order):
+        codes[place, :, latent] = steps
+    tiles = _pixels(run.decode(codes.reshape(-1, codes.shape[-1]))).reshape(len(order), values, *images.shape[1:])
+    labels = [f"z{latent}" + (f"  KL {kl[latent]:.2f}" if kl.any() else "") for latent in order]
+
+    png = run.folder / "traversals.png"
+    _save(png, _grid(tiles, labels))
+    half = (len(order) + 1) // 2
+    frames = []
+    for step in [*range(values), *range(values - 2, 0, -1)]:
+        lines = [tiles[start : start + half, step] for start in (0, half) if start < len(order)]
+        lines[-1] = np.concatenate([lines[-1], np.zeros_like(tiles[: half - len(lines[-1]), 0])])
+        frames.append(_grid(np.stack(lines), None))
+    gif = run.folder / "traversals.gif"
+    _save(gif, frames[0], save_all=True, append_images=frames[1:], duration=120, loop=0)
+    return [png, gif]
+
+
+def reconstructions(run: Run, *, rows: NDArray[np.int64] | None = None) -> Path:
+    """Draw images above their reconstructions from the posterior's mean.
+
+    Args:
+        run: the run.
+        rows: rows of the dataset; ten of them if None, always the same.
+
+    Returns:
+        ``reconstructions.png``.
+
+    Raises:
+        InvalidInput: no such row, or a picture that cannot be written.
+    """
+    images = run.dataset.images(run.dataset.quick_rows()[:10] if rows is None else rows)
+    path = run.folder / "reconstructions.png"
+    _save(path, _grid(np.stack([images, _pixels(run.decode(run.encode(images).mean))]), ["image", "decoded"]))
+    return path
+
+
+def losses(run: Run) -> Path:
+    """Draw the history: the loss, the reconstruction and every term, each in a panel of its own.
+
+    Args:
+        run: the run.
+
+    Returns:
+        ``losses.png``.
+
+    Raises:
+        InvalidInput: the run has no history, or a picture that cannot be written.
+        MissingExtra: matplotlib is not installed.
+    """
+    history = run.history
+    if not history:
+        raise InvalidInput(str(run.folder), expected="a run with a history", received="no steps")
+    names = [name for name in history[0] if name != "step"]
+    figure, grid = figures.panels(1, len(names))
+    for axes, name in zip(grid[0], names, strict=True):
+        values = [row[name] for row in history]
+        axes.plot([row["step"] for row in history], values, linewidth=1)
+        axes.set(title=name.replace("_", " "), xlabel="step", yscale="log" if min(values) > 0 else "linear")
+        axes.spines[["top", "right"]].set_visible(False)
+    path = run.folder / "losses.png"
+    figures.save(figure, path)
+    return path
+
+
+def units(run: Run, *, images: int = 256) -> Path:
+    """Draw how many latents are active, mixed and passive at each snapshot, and the KL divergence of each latent.
+
+    The kinds are those of `leaderboard.analyses.latents`. Mind that a few hundred images are an estimate.
+
+    Args:
+        run: the run. Its config says which snapshots it keeps.
+        images: how many images of the dataset to look at, always the same.
+
+    Returns:
+        ``units.png``.
+
+    Raises:
+        InvalidInput: the objective has no posterior variance, or a picture that cannot be written.
+        MissingExtra: matplotlib is not installed.
+    """
+    if not run.model.objective.stochastic:
+        raise InvalidInput(
+            str(run.folder),
+            expected="an objective with a posterior",
+            received=f"{run.config.objective}, which has none",
+        )
+    seen = run.dataset.images(run.dataset.quick_rows()[:images])
+    tables = {
+        step: latents.measure(posterior.mean, np.exp(posterior.log_variance.astype(float)))
+        for step, posterior in run.encode_over_time(seen)
+    }
+    figure, ((counts, divergences),) = figures.panels(1, 2)
+    for kind, colour in zip(latents.KINDS, (*figures.COLOURS[:2], "0.6"), strict=True):
+        number = [(table["kind"] == kind).sum() for table in tables.values()]
+        counts.plot(list(tables), number, color=colour, marker="o", markersize=3, label=kind)
+    counts.set(title="latents", xlabel="step", ylim=(-0.3, run.config.latents * 1.25))
+    counts.legend(frameon=False, ncols=3, fontsize=7, loc="upper center")
+    divergences.plot(list(tables), [table["kl"] for table in tables.values()], marker="o", markersize=3, linewidth=1)
+    divergences.set(title="KL of each latent, nats", xlabel="step")
+    for axes in (counts, divergences):
+        axes.spines[["top", "right"]].set_visible(False)
+    path = run.folder / "units.png"
+    figures.save(figure, path)
+    return path
+
+
+def _pixels(images: NDArray[np.float32]) -> Images:
+    return np.rint(images * 255).astype(np.uint8)
+
+
+def _grid(tiles: Images, labels: list[str] | None) -> PIL.Image.Image:
+    """Lay out tiles (lines, columns, H, W, C) on white, each line with its label."""
+    lines, columns, height, width, channels = tiles.shape
+    left = LABEL if labels else 0
+    page = np.full((lines * (height + GAP) - GAP, left + columns * (width + GAP) - GAP, 3), 255, np.uint8)
+    for i in range(lines):
+        for j in range(columns):
+            y, x = i * (height + GAP), left + j * (width + GAP)
+            page[y : y + height, x : x + width] = tiles[i, j] if channels == 3 else tiles[i, j, :, :, :1]
+    picture = PIL.Image.fromarray(page)
+    pen = PIL.ImageDraw.Draw(picture)
+    for i, label in enumerate(labels or []):
+        pen.text((4, i * (height + GAP) + height // 2), label, fill=(0, 0, 0), anchor="lm")
+    return picture
+
+
+def _save(path: Path, picture: PIL.Image.Image, **options: object) -> None:
+    with files.written_atomically(path) as temporary:
+        picture.save(temporary, format=path.suffix[1:].upper(), **options)

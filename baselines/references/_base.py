@@ -1,0 +1,130 @@
+"""What a reference is: codes that nobody trained, which show where a metric's floor and ceiling are on a dataset.
+
+A reference is one file in ``baselines/references``: a frozen dataclass called ``REFERENCE`` whose fields are its
+parameters. `write` gives it a folder of the same form as a run's, for the leaderboard.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines import validation
+from baselines.nets import backend
+from baselines.run import task_rows, write_arrays, write_record
+from benchmark_data import discovery, files
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import Indices
+
+
+@dataclasses.dataclass(frozen=True)
+class Reference:
+    """Base of all references."""
+
+    packages: ClassVar[tuple[str, ...]] = ("numpy",)
+    """The packages whose versions decide the codes."""
+
+    def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
+        """Give codes for rows of a dataset.
+
+        Args:
+            dataset: the dataset.
+            rows: int64, shape (n,).
+            seed: the seed, for a reference that is random.
+
+        Returns:
+            float32, shape (n, latents).
+        """
+        raise NotImplementedError
+
+
+def names() -> tuple[str, ...]:
+    """List the references, one for each file in ``baselines/references``.
+
+    Example:
+        >>> names()
+        ('ground_truth', 'pca', 'random_encoder')
+    """
+    return discovery.names("baselines.references")
+
+
+def find(name: str, parameters: Mapping[str, Any] | None = None) -> Reference:
+    """Make a reference.
+
+    Args:
+        name: its name.
+        parameters: its parameters; those left out take their defaults.
+
+    Returns:
+        The reference.
+
+    Raises:
+        UnknownName: there is no such reference or parameter, with the near match.
+        InvalidInput: a parameter has the wrong type or is out of range.
+    """
+    cls: type[Reference] = discovery.find("baselines.references", name, kind="reference").REFERENCE
+    return validation.build(cls, parameters or {}, kind=f"parameter of {name}")
+
+
+def write(
+    name: str,
+    dataset: Dataset,
+    folder: str | os.PathLike[str],
+    *,
+    seed: int = 0,
+    parameters: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write a reference's codes for the leaderboard's rows, with the record of a run that took no steps.
+
+    Args:
+        name: the reference.
+        dataset: the dataset.
+        folder: where to; made if it is not there, and written again if it holds the same reference.
+        seed: the seed, for a reference that is random.
+        parameters: its parameters; those left out take their defaults.
+
+    Returns:
+        The folder, with ``run.json`` and ``codes.npz``.
+
+    Raises:
+        UnknownName: there is no such reference or parameter.
+        InvalidInput: a parameter is out of range, or the folder holds something else or cannot be written.
+    """
+    folder = Path(folder)
+    reference = find(name, parameters)
+    hyperparameters = dataclasses.asdict(reference)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        held = files.read_json(folder / "run.json") if (folder / "run.json").exists() else {}
+        if not isinstance(held, dict) or [held.get(k) for k in ("method", "dataset", "hyperparameters")] != [
+            name,
+            dataset.id,
+            hyperparameters,
+        ]:
+            raise InvalidInput(
+                str(folder),
+                expected=f"a free folder, or one that holds {name} for {dataset.id} with the same parameters",
+                received="something else",
+                remedy="Choose another folder.",
+            )
+    rows = task_rows(dataset)
+    codes = np.ascontiguousarray(reference.codes(dataset, rows, seed=seed), np.float32)
+    write_arrays(folder / "codes.npz", {"indices": rows, "codes": codes})
+    write_record(
+        folder,
+        method=name,
+        dataset=dataset,
+        digest=dataset.digest(),
+        seed=seed,
+        supervision="reference",
+        hyperparameters=hyperparameters,
+        device=backend.host(),
+        versions=backend.versions(*reference.packages),
+    )
+    return folder

@@ -1,0 +1,116 @@
+"""``offaxis-study``: the papers' figures and tables, from one command each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import rich.table
+import typer
+
+from benchmark_data import console, files
+from benchmark_data.errors import OffaxisError
+
+app = console.command_line(
+    "Make the figures and tables of the four papers, and see whether their claims hold.\n\n"
+    "A first one, a few seconds: offaxis-study run 2202.13341/fig8"
+)
+
+Tier = Annotated[str, typer.Option(help="smoke: rendered data and small models. study: the papers' own.")]
+Into = Annotated[Path | None, typer.Option(help="Where entries go. Default: studies/TIER.", show_default=False)]
+RunsRoot = Annotated[Path, typer.Option("--runs", help="Where training runs go, shared by all entries.")]
+_RUNS = Path("runs/studies")
+
+
+@app.command("list")
+def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS) -> None:
+    """List every figure and table: what it needs, how long it takes at either tier, and how far it is."""
+    from baselines.reproduction import runner
+
+    known = runner.entries()
+    columns = ("id", "what it shows", "datasets", "runs", *(f"hours, {each}" for each in runner.TIERS), "state")
+    table = rich.table.Table(*columns, box=None, pad_edge=False)
+    table.columns[0].no_wrap = True
+    for id_, entry in known.items():
+        plan = entry.plan(tier)
+        where = runner.state(entry, tier, into or Path("studies") / tier, runs)
+        datasets = ", ".join(dict.fromkeys(name.partition("/")[0] for name in plan.all_datasets))
+        hours = (f"{runner.hours([entry.plan(each)]):,.2f}" for each in runner.TIERS)
+        table.add_row(id_, entry.title, datasets, str(len(plan.configs)), *hours, where)
+    console.out.print(table, highlight=False)
+    for each in runner.TIERS:
+        plans = [entry.plan(each) for entry in known.values()]
+        count = len({digest for plan in plans for digest in plan.configs})
+        device = "on 2 cores" if each == "smoke" else "of an A100, at the rate that arXiv 2205.08399 states"
+        console.out.print(
+            f"All {len(known)}, tier {each}: {count} runs, {runner.hours(plans):,.1f} hours {device}.",
+            soft_wrap=True,
+            highlight=False,
+        )
+
+
+@app.command()
+def run(
+    ids: Annotated[
+        list[str],
+        typer.Argument(metavar="ID...", help="Such as 2205.08399/fig3, or 2205.08399, or all.", show_default=False),
+    ],
+    tier: Tier = "smoke",
+    into: Into = None,
+    runs: RunsRoot = _RUNS,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Train on this Ray cluster; local starts one here.")
+    ] = None,
+) -> None:
+    """Train or reuse the runs, compute, draw and judge. What is finished is left alone; what was stopped goes on.
+
+    Exit status 1 if one of several could not be made. That a claim does not hold is no error.
+    """
+    from baselines.reproduction import runner
+
+    chosen = runner.find(ids)
+    folder = into or Path("studies") / tier
+    records: list[dict[str, Any]] = []
+    for entry in chosen:
+        try:
+            record = runner.run(entry, tier, folder, runs, jobs=jobs, ray=ray)
+        except OffaxisError as error:
+            if len(chosen) == 1:
+                raise
+            console.err.print(f"error: {entry.id}: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            continue
+        records.append(record)
+        console.say(folder / entry.id)
+        console.say(runner.line(record))
+    if len(chosen) > 1:
+        held = sum(record["holds"] for record in records)
+        console.say(f"{len(records)} of {len(chosen)} done, {held} claims hold. They took {runner.spent(records)}.")
+    if len(records) < len(chosen):
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="The folder of all entries.")] = Path("docs/reproduction"),
+    into: Annotated[
+        Path | None, typer.Option(help="The page. Default: the folder's name with .md, beside it.", show_default=False)
+    ] = None,
+) -> None:
+    """Write the page of all figures and tables from the entries' folders."""
+    from baselines.reproduction import runner
+
+    page = into or folder.with_suffix(".md")
+    text = runner.report(folder)
+    with files.written_atomically(page) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    console.say(page)
+
+
+def main() -> None:
+    """Run the command."""
+    console.run(app)
+
+
+if __name__ == "__main__":
+    main()

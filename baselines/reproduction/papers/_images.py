@@ -1,0 +1,18 @@
+"""Rows of images, as the papers show traversals, reconstructions and perturbed data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from baselines.reproduction.runner import Found
+from leaderboard.analyses import traversals
+
+
+def draw(found: Found, path: Path) -> None:
+    """Draw a row of images for each name; grey ones beside coloured ones in three channels."""
+    images = list(found.images.values())
+    if images[0].shape[-1] == 1 or len({image.shape for image in images}) > 1:
+        images = [np.broadcast_to(image, (*image.shape[:-1], 3)) for image in images]
+    traversals.draw(np.stack(images), path, names=list(found.images))

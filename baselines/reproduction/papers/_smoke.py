@@ -1,0 +1,132 @@
+"""What the smoke tier puts in the place of the papers' datasets, models and budgets.
+
+Datasets are rendered stand-ins, nothing is downloaded. Models are those of `baselines.sweeps.board`, fully connected
+and 128 wide, 2,500 steps of 16 images, two seeds instead of five or ten; where an entry asks for no more than the board
+has, its runs are the board's own (`board`). So a figure's *direction* may be seen, and no number of a paper.
+Nothing rendered has faces: squares stand in for CelebA as another dataset in colour, no more.
+``offaxis-study list`` adds up the hours of all that can be run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Container
+from typing import Any
+
+from baselines import presets
+from baselines.config import RunConfig
+from baselines.reproduction.runner import Transfer
+from baselines.sweeps.board import BATCH_SIZE, STEPS, SWEEP
+
+STAND_INS = {
+    "dsprites": "sprites2d",
+    "shapes3d": "room3d",
+    "cars3d": "room3d",
+    "smallnorb": "solids",
+    "symsol_reduced": "solids",
+    "celeba": "xysquares/spacing_1",
+}
+"""Family of a published dataset -> the dataset that stands in for it."""
+
+SEEDS = 2
+
+KEPT = (0.025, 0.25, 0.5, 0.75)
+"""The snapshots that are kept beside the last, as shares of the training."""
+
+RETRAINED = 1_000
+"""The steps of a transfer, of which a part is trained only."""
+
+SECONDS = {"room3d": 0.011, "solids": 0.011, "sprites2d": 0.0055, "xysquares": 0.0085}
+"""Seconds for a step of 16 images by family, on two cores that train two runs at a time: half of what one run takes."""
+
+
+def family(dataset: str) -> str:
+    """Give the dataset's family without what is done to it.
+
+    Example:
+        >>> family("room3d_perturbed/vae_eps10"), family("xysquares/spacing_1")
+        ('room3d', 'xysquares')
+    """
+    return dataset.partition("/")[0].partition("_")[0]
+
+
+def stand_in(dataset: str) -> str:
+    """Give the rendered dataset that stands in for a published one.
+
+    Example:
+        >>> stand_in("cars3d/64_lanczos"), stand_in("shapes3d_noisy/eps10"), stand_in("xysquares/spacing_8")
+        ('room3d', 'room3d_noisy/eps10', 'xysquares/spacing_8')
+    """
+    name, _, config = dataset.partition("/")
+    if name in STAND_INS:
+        return STAND_INS[name]
+    base, _, change = name.partition("_")
+    if base not in STAND_INS:
+        return dataset
+    return f"{STAND_INS[base]}_{change}/{config}"
+
+
+def run(config: RunConfig, **changes: Any) -> RunConfig:
+    """Give the small form of a study's run; objective, strength, latents and seed stay.
+
+    Args:
+        config: the study's.
+        **changes: keys that differ from the plan above.
+
+    Returns:
+        The config, with an annealing that is as long a part of the training as before.
+    """
+    dataset = stand_in(config.dataset)
+    steps = changes.get("steps", STEPS)
+    hyperparameters = dict(config.hyperparameters)
+    if "iteration_threshold" in hyperparameters:
+        hyperparameters["iteration_threshold"] = math.ceil(
+            hyperparameters["iteration_threshold"] * steps / config.steps
+        )
+    own: dict[str, Any] = {
+        "dataset": dataset,
+        "split": "",
+        "hyperparameters": hyperparameters,
+        "batch_size": BATCH_SIZE,
+        "steps": steps,
+        "snapshots": tuple(round(share * steps) for share in KEPT),
+    }
+    return dataclasses.replace(config, **own | presets.SETTINGS | changes)
+
+
+def transfer(full: Transfer, **changes: Any) -> Transfer:
+    """Give the small form of a study's transfer, of `RETRAINED` steps.
+
+    Args:
+        full: the study's.
+        **changes: attributes that differ, such as ``decoder``: the small decoder has four layers with weights.
+    """
+    own: dict[str, Any] = {
+        "source": run(full.source),
+        "dataset": stand_in(full.dataset),
+        "changes": {"steps": RETRAINED, "snapshots": ()},
+    }
+    return dataclasses.replace(full, **own | changes)
+
+
+def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
+    """Give the board's own runs of some datasets and objectives.
+
+    Args:
+        datasets: the datasets.
+        objectives: the objectives.
+
+    Returns:
+        The configs of `SEEDS` seeds, in the order of the sweep.
+
+    Example:
+        >>> [(run.objective, run.seed) for run in board({"room3d"}, {"ae"})]
+        [('ae', 0), ('ae', 1)]
+    """
+    return tuple(run for run in SWEEP if run.seed < SEEDS and run.dataset in datasets and run.objective in objectives)
+
+
+def training(*datasets: str) -> dict[str, float]:
+    """Give the seconds of a step by dataset, for `baselines.reproduction.runner.Plan`."""
+    return {dataset: SECONDS[family(dataset)] for dataset in datasets}

@@ -1,0 +1,503 @@
+"""Bonheme and Grzes, "How do Variational Autoencoders Learn?" (2022): which layers learn first, and what changes them.
+
+Figure 1 needs no training. The study tier takes the runs of the sweeps bonheme2022 and bonheme2022_fc, and models with
+20 latents and classifiers like them. At smoke tier all models are fully connected, two seeds each, and figures 12 to 14
+have the runs of figures 3, 4 and 7 again. "Early" is the first snapshot that a model keeps, as in appendix I.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from baselines.config import RunConfig
+from baselines.reproduction.papers import _heatmaps, _smoke
+from baselines.reproduction.papers._heatmaps import Panel, Side
+from baselines.reproduction.runner import Entry, Found, Plan, Runs, Verdict
+from baselines.sweeps.bonheme2022 import SNAPSHOTS
+from leaderboard import figures
+from leaderboard.analyses import layers_against_input, sample_size
+from leaderboard.comparisons import cka
+
+PAPER = "2205.08399"
+
+CARS, SPRITES, NORB = SNAPSHOTS
+"""Cars3D, dSprites and SmallNORB, as the sweep has them."""
+
+EVERY = 6_000
+"""Steps between two snapshots of datasets for which the papers state no others (appendix C, table 1)."""
+
+SEEDS = 5
+
+SAME = 0.1
+"""Similarities that differ by less are called the same."""
+
+TOGETHER = 0.1
+"""Part of the training by which models that begin to converge together may be apart."""
+
+LEAST, MOST = "least", "most"
+
+EXTREMES: dict[str, tuple[float, float]] = {
+    "beta_vae": (1, 8),
+    "beta_tc_vae": (1, 8),
+    "dip_vae_ii": (1, 20),
+    "annealed_vae": (75, 5),
+}
+"""Objective -> the strengths that regularise least and most (table 2). A greater capacity regularises less."""
+
+
+def models(
+    dataset: str, objective: str, strength: float = 0, *, architecture: str = "conv", latents: int = 10
+) -> tuple[RunConfig, ...]:
+    """Give the runs of a model.
+
+    Args:
+        dataset: the dataset.
+        objective: the objective.
+        strength: beta, lambda or the capacity, whichever it has.
+        architecture: ``conv`` or ``fc``.
+        latents: how many.
+
+    Returns:
+        Those of all seeds, as in the paper's sweep.
+    """
+    hyperparameters: dict[str, dict[str, float]] = {
+        "beta_vae": {"beta": strength},
+        "beta_tc_vae": {"beta": strength},
+        "dip_vae_ii": {"lambda_od": strength, "lambda_d": strength},
+        "annealed_vae": {"c_max": strength, "gamma": 1_000, "iteration_threshold": 100_000},
+        "classifier": {},
+    }
+    return tuple(
+        RunConfig(
+            dataset=dataset,
+            objective=objective,
+            hyperparameters=hyperparameters[objective],
+            architecture=architecture,
+            latents=latents,
+            seed=seed,
+            snapshots=SNAPSHOTS.get(dataset, EVERY),
+        )
+        for seed in range(SEEDS)
+    )
+
+
+def side(dataset: str, objective: str, strength: float = 0, *, share: float = 1.0, **options: Any) -> Side:
+    """Give one side of a panel: `models` at a share of the training."""
+    return Side(models(dataset, objective, strength, **options), share)
+
+
+def over_time(
+    title: str, dataset: str, objective: str, strength: float, shares: tuple[float, ...], **options: Any
+) -> list[Panel]:
+    """Give panels of one model at several times against itself after training."""
+    end = side(dataset, objective, strength, **options)
+    return [
+        Panel(
+            f"{title}, {100 * share:.3g}% of training", side(dataset, objective, strength, share=share, **options), end
+        )
+        for share in shares
+    ]
+
+
+def strengths(objective: str, low: float, high: float, **options: Any) -> Panel:
+    """Give a panel of a weakly against a strongly regularised model on dSprites."""
+    weak, strong = (side(SPRITES, objective, strength, **options) for strength in (low, high))
+    return Panel(f"{objective}, {low:g} and {high:g}", weak, strong)
+
+
+def objectives(other: str, strength: float = 1, **options: Any) -> list[Panel]:
+    """Give panels of a β-VAE against another objective, on all three datasets."""
+    return [
+        Panel(
+            f"β-VAE and {other}, {dataset.partition('/')[0]}",
+            side(dataset, "beta_vae", 1, **options),
+            side(dataset, other, strength, **options),
+        )
+        for dataset in (CARS, SPRITES, NORB)
+    ]
+
+
+EARLY = 0.025
+
+FIRST_LAST = [
+    *over_time("cars3d, β-TCVAE", CARS, "beta_tc_vae", 2, (EARLY,)),
+    *over_time("dsprites, DIP-VAE II", SPRITES, "dip_vae_ii", 5, (EARLY,)),
+    *over_time("smallnorb, AnnealedVAE", NORB, "annealed_vae", 5, (EARLY,)),
+]
+REGULARISED = [strengths("beta_vae", 1, 8), strengths("dip_vae_ii", 1, 20)]
+ACROSS = objectives("dip_vae_ii")
+LATER = (EARLY, 0.27, 0.51, 0.76)
+
+
+def twice(panel: Panel) -> list[Panel]:
+    """Give a panel for CKA and the same for Procrustes."""
+    return [
+        panel._replace(title=f"{panel.title}, {name}", similarity=similarity)
+        for name, similarity in (("CKA", "cka"), ("Procrustes", "procrustes"))
+    ]
+
+
+def samples(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+    """Compare matrices that share features, on growing numbers of samples."""
+    return Found(sample_size.measure_shared(**settings))
+
+
+def draw_samples(found: Found, path: Path) -> None:
+    """Draw a panel per share."""
+    sample_size.draw(found.table, path)
+
+
+def judge_samples(table: pd.DataFrame) -> Verdict:
+    """Judge that both find shares of 80% and 50% with enough samples, and Procrustes exceeds CKA where none is."""
+    means = table.groupby(["share", "metric", "samples"])["similarity"].mean()
+    few, many = table["samples"].min(), table["samples"].max()
+    last = {
+        (share, name): float(means[share, name, many])
+        for share in table["share"].unique()
+        for name in ("CKA", "Procrustes")
+    }
+    near = all(abs(last[share, name] - share) < SAME for share in (0.8, 0.5) for name in ("CKA", "Procrustes"))
+    over = means[0.0, "Procrustes", few] > means[0.0, "CKA", few] and last[0.0, "Procrustes"] > last[0.0, "CKA"]
+    numbers = {f"{name} of {share:.0%} at {many} samples": value for (share, name), value in last.items()}
+    return Verdict(bool(near and over), numbers)
+
+
+def sampled(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+    """Compare the sampled representation with mean and input, for each strength, seed and snapshot."""
+    rows = []
+    for strength, configs in settings["strengths"]:
+        for config in configs:
+            for step in runs.open(config).steps:
+                layers = _heatmaps.activations(runs, config, step, settings["samples"])
+                for other in ("mean", "input"):
+                    similarity = cka.compare(layers[other], layers["sampled"])
+                    rows.append((strength, config.seed, step, other, similarity))
+    return Found(pd.DataFrame(rows, columns=["strength", "seed", "step", "with", "similarity"]))
+
+
+def draw_sampled(found: Found, path: Path) -> None:
+    """Draw a panel for mean and input each, a line per strength over training."""
+    figures.check_columns(found.table, ["strength", "step", "with", "similarity"])
+    figure, axes = figures.panels(1, 2, sharey=True)
+    for panel, (other, part) in zip(axes[0], found.table.groupby("with", sort=False), strict=True):
+        for style, (strength, lines) in enumerate(part.groupby("strength")):
+            figures.curve(panel, lines, "step", "similarity", style=style, label=f"β = {strength:g}")
+        panel.set(title=f"CKA of sampled and {other}", xlabel="training step", ylim=(0, 1.02))
+    axes[0, 1].legend(frameon=False, fontsize=8)
+    figures.save(figure, path)
+
+
+def judge_sampled(table: pd.DataFrame) -> Verdict:
+    """Judge that sampled and input are less similar after training at the greatest strength than at the least."""
+    end = table[(table["step"] == table["step"].max()) & (table["with"] == "input")]
+    means = end.groupby("strength")["similarity"].mean()
+    low, high = float(means.iloc[0]), float(means.iloc[-1])
+    numbers = {f"CKA at β = {means.index[0]:g}": low, f"CKA at β = {means.index[-1]:g}": high}
+    return Verdict(high < low, numbers)
+
+
+def against_input(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+    """Compare encoder layers with the input, for each strength, seed and snapshot."""
+    tables = []
+    for strength, configs in settings["strengths"]:
+        for config in configs:
+            for step in runs.open(config).steps:
+                layers = _heatmaps.activations(runs, config, step, settings["samples"])
+                chosen = {name: values for name, values in layers.items() if name.startswith("encoder_")}
+                table = layers_against_input.measure(chosen, layers["input"], similarities=settings["similarities"])
+                tables.append(table.assign(group=f"β = {strength:g}", seed=config.seed, step=step))
+    return Found(pd.concat(tables, ignore_index=True))
+
+
+def draw_against_input(found: Found, path: Path) -> None:
+    """Draw a panel per strength and similarity."""
+    layers_against_input.draw(found.table, path)
+
+
+def judge_against_input(table: pd.DataFrame) -> Verdict:
+    """Judge that seeds hardly differ after training, and strengths hardly either: by less than `SAME` on average."""
+    end = table[table["step"] == table["step"].max()]
+    spread = end.groupby(["metric", "group", "layer"])["similarity"].std(ddof=0).mean()
+    means = end.groupby(["metric", "layer", "group"], sort=False)["similarity"].mean().unstack()
+    apart = (means.iloc[:, 0] - means.iloc[:, -1]).abs().mean()
+    numbers = {"deviation over seeds": float(spread), "difference between strengths": float(apart)}
+    return Verdict(bool(spread < SAME and apart < SAME), numbers)
+
+
+def judge_collapse(table: pd.DataFrame) -> Verdict:
+    """Judge that the strongly regularised model's samples are less like the other's encoder than vice versa."""
+    numbers: dict[str, float] = {}
+    holds = True
+    for panel, part in table.groupby("panel", sort=False):
+        column = part[(part["layer_y"] == "sampled") & part["layer_x"].str.startswith("encoder_")]["similarity"].mean()
+        row = part[(part["layer_x"] == "sampled") & part["layer_y"].str.startswith("encoder_")]["similarity"].mean()
+        numbers |= {f"{panel}, strong": float(column), f"{panel}, weak": float(row)}
+        holds = holds and bool(column < row)
+    return Verdict(holds, numbers)
+
+
+def losses(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+    """Read the losses of runs over training."""
+    rows = []
+    for strength, configs in settings["models"]:
+        for config in configs:
+            history = runs.open(config).history
+            place = (config.dataset.partition("/")[0], config.objective, strength, config.seed)
+            rows += [(*place, int(line["step"]), line["loss"]) for line in history[:: settings["every"]]]
+    return Found(pd.DataFrame(rows, columns=["dataset", "objective", "regularised", "seed", "step", "loss"]))
+
+
+def draw_losses(found: Found, path: Path) -> None:
+    """Draw a panel per dataset, a line per run: a colour for each objective, dashed where regularised most."""
+    figures.check_columns(found.table, ["dataset", "objective", "regularised", "seed", "step", "loss"])
+    names = list(found.table["objective"].unique())
+    panels = list(found.table.groupby("dataset", sort=False))
+    figure, axes = figures.panels(1, len(panels), width=4.0)
+    for panel, (dataset, table) in zip(axes[0], panels, strict=True):
+        for (objective, strength, seed), part in table.groupby(["objective", "regularised", "seed"], sort=False):
+            panel.plot(
+                part["step"],
+                part["loss"],
+                color=figures.COLOURS[names.index(objective)],
+                linestyle="-" if strength == LEAST else "--",
+                linewidth=1,
+                label=f"{objective}, {strength}" if seed == table["seed"].min() else "",
+            )
+        panel.set(title=dataset, xlabel="training step", ylabel="loss", yscale="log")
+        panel.legend(frameon=False, fontsize=7)
+    figures.save(figure, path)
+
+
+def judge_losses(table: pd.DataFrame) -> Verdict:
+    """Judge that the least regularised models end at lower losses, and that all of a dataset begin to converge at once.
+
+    A loss ends at its mean over the last tenth of its lines, and has begun to converge when half of the way there is
+    made; models begin together if this is no more than `TOGETHER` of the training apart.
+    """
+    numbers: dict[str, float] = {}
+    holds = True
+    for dataset, lines in table.groupby("dataset", sort=False):
+        begun, ends = [], {}
+        for (objective, strength), part in lines.groupby(["objective", "regularised"], sort=False):
+            means = part.groupby("step")["loss"].mean()
+            end = float(means.tail(max(1, len(means) // 10)).mean())
+            half = means.index[means <= (means.iloc[0] + end) / 2][0] / means.index[-1]
+            begun.append(float(half))
+            ends[objective, strength] = end
+            numbers[f"loss of {objective} on {dataset}, regularised {strength}"] = end
+        numbers |= {f"{dataset}, first half way": min(begun), f"{dataset}, last half way": max(begun)}
+        lower = all(ends[objective, LEAST] < ends[objective, MOST] for objective, _ in ends)
+        holds = holds and lower and max(begun) - min(begun) <= TOGETHER
+    return Verdict(holds, numbers)
+
+
+def _losses() -> dict[str, Plan]:
+    """Give the plans of figure 20. At smoke tier: of what other figures train at both ends."""
+    elsewhere = {(CARS, "beta_vae"), (SPRITES, "beta_vae"), (SPRITES, "dip_vae_ii")}
+    chosen: dict[str, list[tuple[str, tuple[RunConfig, ...]]]] = {"smoke": [], "study": []}
+    for dataset, (objective, ends) in itertools.product(SNAPSHOTS, EXTREMES.items()):
+        for strength, value in zip((LEAST, MOST), ends, strict=True):
+            found = models(dataset, objective, value)
+            chosen["study"].append((strength, found))
+            if (dataset, objective) in elsewhere:
+                chosen["smoke"].append((strength, tuple(_smoke.run(run) for run in found[: _smoke.SEEDS])))
+    made = {}
+    for tier, every in (("smoke", 1), ("study", 10)):
+        runs = tuple(run for _, found in chosen[tier] for run in found)
+        training = _smoke.training(*(run.dataset for run in runs)) if tier == "smoke" else {}
+        made[tier] = Plan(runs=runs, settings={"models": tuple(chosen[tier]), "every": every}, training=training)
+    return made
+
+
+def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> dict[str, Plan]:
+    """Give plans that look at all snapshots of β-VAEs."""
+    full = [(value, models(dataset, "beta_vae", value)) for value in values]
+    small = [(value, tuple(_smoke.run(run) for run in found[: _smoke.SEEDS])) for value, found in full]
+    made = {}
+    for tier, chosen, count, seconds in (("smoke", small, 500, 5.0), ("study", full, 5_000, 600.0)):
+        every = tuple(run for _, found in chosen for run in found)
+        training = _smoke.training(every[0].dataset) if tier == "smoke" else {}
+        own = {"strengths": tuple(chosen), "samples": count} | settings
+        made[tier] = Plan(runs=every, settings=own, seconds=seconds * len(every), training=training)
+    return made
+
+
+def heatmap_entry(id_: str, title: str, paper: str, claim: str, panels: list[Panel], judge: Any) -> Entry:
+    """Give an entry that is a row of heatmaps."""
+    return Entry(
+        id=id_,
+        title=title,
+        paper=paper,
+        claim=claim,
+        **_heatmaps.plans(panels),
+        compute=_heatmaps.compute,
+        draw=_heatmaps.draw,
+        judge=judge,
+    )
+
+
+FIRST = "Encoder layers are closer to their final state at the first snapshot than decoder layers are."
+GENERIC = f"Encoder layers are similar across objectives (CKA at least {_heatmaps.ALIKE} on average)."
+_SAMPLES = Plan(settings={"repeats": 5}, seconds=60)
+_SMALL_SAMPLES = Plan(settings={"repeats": 3, "sizes": (50, 100, 200, 500, 1_000, 2_000, 5_000)}, seconds=20)
+_INPUT = "hardly any variance over seeds, and the same at β = 1 and 8"
+_INPUT_CLAIM = f"CKA of encoder layers with the input varies by less than {SAME} over seeds and over strengths."
+_AT = "high in the encoder, lower in the decoder"
+
+ENTRIES = (
+    Entry(
+        id=f"{PAPER}/fig1",
+        title="CKA and Procrustes on growing numbers of samples",
+        paper="both agree at 80% and 50%; Procrustes overestimates at 0%",
+        claim=f"With enough samples both find shares of 80% and 50% (within {SAME}), and Procrustes exceeds CKA at 0%.",
+        smoke=_SMALL_SAMPLES,
+        study=_SAMPLES,
+        compute=samples,
+        draw=draw_samples,
+        judge=judge_samples,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig3",
+        "CKA of layers, first snapshot and after training",
+        _AT,
+        FIRST,
+        FIRST_LAST,
+        _heatmaps.encoder_above_decoder,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig4",
+        "CKA of layers, weak and strong regularisation",
+        _AT,
+        "Regularisation changes decoder layers more than encoder layers.",
+        REGULARISED,
+        _heatmaps.encoder_above_decoder,
+    ),
+    Entry(
+        id=f"{PAPER}/fig5",
+        title="CKA of sampled representations with mean and input, β from 1 to 8",
+        paper="sampled and input drift apart as β grows",
+        claim="The sampled representation is less similar to the input at β = 8 than at β = 1.",
+        **_by_strength(SPRITES, (1, 2, 4, 6, 8)),
+        compute=sampled,
+        draw=draw_sampled,
+        judge=judge_sampled,
+    ),
+    Entry(
+        id=f"{PAPER}/fig6",
+        title="CKA of encoder layers with the input, β = 1 and 8",
+        paper=_INPUT,
+        claim=_INPUT_CLAIM,
+        **_by_strength(CARS, (1, 8), similarities=("CKA",)),
+        compute=against_input,
+        draw=draw_against_input,
+        judge=judge_against_input,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig7",
+        "CKA of layers, β-VAE and DIP-VAE II",
+        "at least 0.8 in the encoder",
+        GENERIC,
+        ACROSS,
+        _heatmaps.encoders_alike,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig9",
+        "Figure 3 (a) with CKA and Procrustes",
+        "same trend",
+        "CKA and Procrustes agree on whether encoder or decoder layers are closer to their final state.",
+        twice(FIRST_LAST[0]),
+        _heatmaps.metrics_agree,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig10",
+        "Figure 7 (a) with CKA and Procrustes",
+        "same trend",
+        "CKA and Procrustes agree on whether encoder or decoder layers are closer across objectives.",
+        twice(ACROSS[0]),
+        _heatmaps.metrics_agree,
+    ),
+    Entry(
+        id=f"{PAPER}/fig11",
+        title="Figure 6 with CKA and Procrustes",
+        paper=_INPUT,
+        claim=_INPUT_CLAIM.replace("CKA", "CKA and Procrustes"),
+        **_by_strength(CARS, (1, 8), similarities=("CKA", "Procrustes")),
+        compute=against_input,
+        draw=draw_against_input,
+        judge=judge_against_input,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig12",
+        "Fully connected: CKA of layers, three times in training and after it",
+        "the encoder is learned first",
+        "Of fully connected models too, the encoder is learned before the decoder.",
+        over_time("smallnorb, AnnealedVAE", NORB, "annealed_vae", 5, (EARLY, 0.27, 1.0), architecture="fc"),
+        _heatmaps.decoder_rises,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig13",
+        "Fully connected: CKA of layers, β = 1 with 8 and 16",
+        "at least 0.8 in the encoder",
+        f"Regularisation leaves encoder layers similar (CKA at least {_heatmaps.ALIKE} on average).",
+        [strengths("beta_vae", 1, high, architecture="fc") for high in (8, 16)],
+        _heatmaps.encoders_alike,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig14",
+        "Fully connected: CKA of layers, β-VAE and DIP-VAE II",
+        "at least 0.8 in the encoder",
+        GENERIC,
+        objectives("dip_vae_ii", architecture="fc"),
+        _heatmaps.encoders_alike,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig15",
+        "CKA of layers, twice the latents and eight times the β",
+        "decoders more similar in the first",
+        "Twice the latents change the decoder less than a β of 8 does.",
+        [
+            Panel("10 and 20 latents", side(SPRITES, "beta_vae", 1), side(SPRITES, "beta_vae", 1, latents=20)),
+            REGULARISED[0],
+        ],
+        _heatmaps.decoder_falls,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig16",
+        "CKA of layers, β-VAE and classifier",
+        "near 1 in the encoder",
+        f"Encoder layers of VAEs and classifiers are similar (CKA at least {_heatmaps.ALIKE} on average).",
+        objectives("classifier", 0),
+        _heatmaps.encoders_alike,
+    ),
+    *(
+        heatmap_entry(
+            f"{PAPER}/fig{number}",
+            f"CKA of layers, four times in training and after it: {what}",
+            "first the encoder, then the decoder",
+            "The encoder is learned first, and the decoder catches up.",
+            over_time(what, dataset, objective, strength, LATER),
+            _heatmaps.decoder_rises,
+        )
+        for number, what, dataset, objective, strength in (
+            (17, "DIP-VAE II on dSprites", SPRITES, "dip_vae_ii", 5),
+            (18, "β-TCVAE on Cars3D", CARS, "beta_tc_vae", 2),
+            (19, "AnnealedVAE on SmallNORB", NORB, "annealed_vae", 5),
+        )
+    ),
+    Entry(
+        id=f"{PAPER}/fig20",
+        title="Losses over training of the least and most regularised models",
+        paper="all converge from the same epoch on, and less regularised models to lower losses",
+        claim="The least regularised models reach lower losses than the most regularised, and all of a dataset begin "
+        f"to converge within {TOGETHER:.0%} of the training.",
+        **_losses(),
+        compute=losses,
+        draw=draw_losses,
+        judge=judge_losses,
+    ),
+)

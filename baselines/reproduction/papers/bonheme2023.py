@@ -1,0 +1,504 @@
+"""Bonheme and Grzes, "How good are variational autoencoders at transfer learning?" (2023): will an encoder transfer?
+
+Figures 1 to 4 check CKA against known facts, on the models of the authors' first paper (`bonheme2022`), whose runs they
+share. The others transfer plain VAEs (β = 1) within two pairs: dSprites and Symsol_reduced, Cars3D and CelebA. Figure 5
+has the setting of the authors' code in its second panel: heads and innermost layer of the decoder start anew.
+
+The paper does not say which classifier its tables have; the claims here are judged by gradient-boosted trees, which the
+authors' code has by default, and logistic regression stands beside them. They learn from the first rows of the
+leaderboard's task and are tested on its held-out rows: 10,000 and 5,000 at study tier, 1,000 and 1,000 at smoke tier.
+
+At smoke tier sprites2d and solids, room3d and XYSquares are the pairs; XYSquares has no faces. Two of the 22 runs that
+no other paper's entry has are the VAEs on XYSquares; the others retrain 1, 2 or all 4 layers of their decoders.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.stats
+from numpy.typing import NDArray
+
+import benchmark_data
+from baselines.config import RunConfig
+from baselines.model import scaled
+from baselines.nets import reconstruction
+from baselines.nets.backend import ops
+from baselines.reproduction.papers import _heatmaps, _images, _scores, _smoke, bonheme2022
+from baselines.reproduction.papers._heatmaps import Panel, Side
+from baselines.reproduction.papers.bonheme2022 import CARS, SAME, SPRITES, heatmap_entry, models
+from baselines.reproduction.runner import Entry, Found, Plan, Runs, Transfer, Verdict
+from benchmark_data import files
+from leaderboard import protocol
+from leaderboard.analyses import transfer_accuracy
+
+PAPER = "2304.10767"
+
+FACES = "celeba/64_bicubic_padded"
+
+SOLIDS = "symsol_reduced/published"
+
+SHARED = 0.5
+"""Rank correlation above which a property of the images counts as shared."""
+
+OWN, OTHER = "trained on the target", "trained on the source"
+
+
+def vaes(dataset: str, tier: str = "study") -> tuple[RunConfig, ...]:
+    """Give the plain VAEs of a published dataset, or of what stands in for it."""
+    runs = models(dataset, "beta_vae", 1)
+    return runs if tier == "study" else tuple(_smoke.run(run) for run in runs[: _smoke.SEEDS])
+
+
+def _datasets(tier: str, *names: str) -> list[str]:
+    return [name if tier == "study" else _smoke.stand_in(name) for name in names]
+
+
+def _training(tier: str, *runs: RunConfig) -> dict[str, float]:
+    return {} if tier == "study" else _smoke.training(*(run.dataset for run in runs))
+
+
+def _retrained(source: str, target: str) -> tuple[Transfer, ...]:
+    """Give the transfers of the authors' code: the heads and one layer of the decoder, from the inside."""
+    return tuple(Transfer(source=run, dataset=target) for run in vaes(source))
+
+
+def judge_generic(table: pd.DataFrame) -> Verdict:
+    """Judge that encoders differ no more across datasets than across objectives on one, and that decoders do.
+
+    Panels come in pairs of datasets: models of one dataset first, those of two after it; the third is of the first
+    pair, too.
+    """
+    encoder, decoder = _heatmaps.diagonal(table, "encoder"), _heatmaps.diagonal(table, "decoder")
+    same = [0, 0, 0, 3, 3][: len(encoder)]
+    across = [place for place, first in enumerate(same) if place != first]
+    holds = all(
+        encoder.iloc[place] >= encoder.iloc[same[place]] - SAME and decoder.iloc[place] < decoder.iloc[same[place]]
+        for place in across
+    )
+    numbers = {
+        f"{panel}, {network}": float(means[panel])
+        for panel in encoder.index
+        for network, means in (("encoder", encoder), ("decoder", decoder))
+    }
+    return Verdict(bool(holds), numbers)
+
+
+def _properties(images: NDArray[np.float32]) -> dict[str, NDArray[np.float64]]:
+    """Measure images in [0, 1], shape (n, H, W, C): brightness, and place and size of what is bright.
+
+    The size is the number of pixels above half of the image's range.
+    """
+    grey = np.asarray(images, np.float64).mean(axis=-1)
+    total = grey.sum(axis=(1, 2)) + 1e-12
+    half = (grey.max(axis=(1, 2)) + grey.min(axis=(1, 2))) / 2
+    rows, columns = (np.arange(side) for side in grey.shape[1:])
+    return {
+        "brightness": grey.mean(axis=(1, 2)),
+        "x": (grey.sum(axis=1) * columns).sum(axis=1) / total,
+        "y": (grey.sum(axis=2) * rows).sum(axis=1) / total,
+        "size": (grey > half[:, None, None]).sum(axis=(1, 2)).astype(np.float64),
+    }
+
+
+def shared(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+    """Reconstruct images of the target with VAEs of the source, and correlate properties of both over the images."""
+    target = benchmark_data.load(settings["target"])
+    images = target.images(protocol.task(target.id).test[: settings["images"]])
+    before = _properties(scaled(images))
+    rows = []
+    shown: dict[str, NDArray[Any]] = {}
+    for config in settings["runs"]:
+        run = runs.open(config)
+        decoded = run.decode(run.encode(images).mean).clip(0, 1)
+        after = _properties(decoded)
+        rows += [(config.seed, name, _correlation(before[name], after[name])) for name in settings["properties"]]
+        first = settings["shown"]
+        shown = shown or {"target": scaled(images[:first]), "in the source domain": decoded[:first]}
+    return Found(pd.DataFrame(rows, columns=["seed", "property", "correlation"]), shown)
+
+
+def _correlation(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+    """Give Spearman's correlation, 0 where one does not vary."""
+    if min(np.ptp(before), np.ptp(after)) <= 1e-9:
+        return 0.0
+    return float(scipy.stats.spearmanr(before, after).statistic)
+
+
+def draw_shared(found: Found, path: Path) -> None:
+    """Draw the target's images, each beside its reconstruction."""
+    targets, reconstructions = found.images.values()
+    transfer_accuracy.draw_shared(targets, reconstructions, path)
+
+
+def _correlations(table: pd.DataFrame) -> dict[str, float]:
+    means = table.groupby("property", sort=False)["correlation"].mean()
+    return {str(name): float(mean) for name, mean in means.items()}
+
+
+def judge_brightness(table: pd.DataFrame) -> Verdict:
+    """Judge that brightness is shared: a correlation above `SHARED`."""
+    found = _correlations(table)
+    numbers = {f"rank correlation of {name}": value for name, value in found.items()}
+    return Verdict(found["brightness"] > SHARED, numbers)
+
+
+def judge_places(table: pd.DataFrame) -> Verdict:
+    """Judge that places are shared, by correlations above `SHARED`, and that size is less so."""
+    found = _correlations(table)
+    places = min(found["x"], found["y"])
+    numbers = {f"rank correlation of {name}": value for name, value in found.items()}
+    return Verdict(places > SHARED and found["size"] < places, numbers)
+
+
+def retrained(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+    """Take the reconstruction loss of transfers on held-out images of their target, in nats for each image."""
+    rows: list[tuple[bool, int, int, float]] = []
+    task = protocol.task(settings["transfers"][0].dataset)
+    images = task.load().images(task.test[: settings["images"]])
+    first = images[: settings["shown"]]
+    shown: dict[str, NDArray[Any]] = {"target": scaled(first)}
+    for each in settings["transfers"]:
+        run = runs.open(each)
+        output = run.activations(images)["output"].reshape(images.shape)
+        loss = reconstruction.find(run.config.reconstruction).loss(scaled(images), output)
+        rows.append((each.heads, each.decoder, each.source.seed, float(np.mean(ops.convert_to_numpy(loss)))))
+        if each.source.seed == 0:
+            name = f"{each.decoder} of decoder{', heads' if each.heads else ''}\nloss {rows[-1][-1]:,.0f}"
+            shown[name] = run.decode(run.encode(first).mean).clip(0, 1)
+    return Found(pd.DataFrame(rows, columns=["heads", "layers", "seed", "loss"]), shown)
+
+
+def judge_retrained(table: pd.DataFrame) -> Verdict:
+    """Judge that the loss falls with every further layer, and that retrained heads change it less than layers do."""
+    means = table.groupby(["layers", "heads"])["loss"].mean().unstack()
+    falls = bool((means.diff().iloc[1:] < 0).all(axis=None))
+    least = float((means.iloc[0] - means.iloc[-1]).min())
+    heads = float((means[True] - means[False]).abs().max())
+    numbers = {
+        f"loss, layers {layers}, heads {'retrained' if with_heads else 'frozen'}": float(means.loc[layers, with_heads])
+        for with_heads in (False, True)
+        for layers in means.index
+    }
+    return Verdict(falls and heads < least, {**numbers, "largest difference by heads": heads})
+
+
+def accuracy(runs: Runs, config: RunConfig, target: str, train: int, test: int) -> pd.DataFrame:
+    """Measure how well classifiers read each label of a target from a run's codes, or read what was measured before.
+
+    Args:
+        runs: where the run is.
+        config: its config.
+        target: the dataset that is encoded.
+        train: how many of the task's rows the classifiers learn from.
+        test: how many of its held-out rows they are tested on.
+
+    Returns:
+        As `leaderboard.analyses.transfer_accuracy.measure` gives it; ``source`` is the dataset that the run was trained on.
+    """
+    task = protocol.task(target)
+    name = f"{config.digest}_{target.replace('/', '-')}_{task.version}_{train}_{test}.json"
+    path = runs.root / "accuracies" / name
+    if not path.exists():
+        places = np.r_[:train, len(task.train) : len(task.train) + test]
+        codes = runs.open(config).encode_rows(task.indices[places], task.load())
+        held_out = np.arange(len(places)) >= train
+        table = transfer_accuracy.measure({config.dataset: codes}, task.labels()[places], task.scored, test=held_out)
+        files.write_json(path, table.to_dict("records"))
+    held: Any = files.read_json(path)
+    return pd.DataFrame(held)
+
+
+def accuracies(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+    """Measure accuracies: a row per target, encoder, seed, classifier and label."""
+    tables = [
+        accuracy(runs, config, target, settings["train"], settings["test"]).assign(target=target, seed=config.seed)
+        for target, configs in settings["targets"].items()
+        for config in configs
+    ]
+    table = pd.concat(tables, ignore_index=True)
+    if settings["labels"]:
+        table = table[table["label"].isin(settings["labels"])]
+    columns = ["target", "source", "seed", "classifier", "label"]
+    return Found(table.drop_duplicates(columns)[[*columns, "train", "test", "unseen"]].reset_index(drop=True))
+
+
+def _encoder(table: pd.DataFrame) -> pd.Series[str]:
+    """Say whose codes each row has: the target's own encoder's, the other one's, or none."""
+    names = [
+        transfer_accuracy.MAJORITY if source == transfer_accuracy.MAJORITY else OWN if source == target else OTHER
+        for source, target in zip(table["source"], table["target"], strict=True)
+    ]
+    return pd.Series(names, table.index)
+
+
+def draw_averages(found: Found, path: Path) -> None:
+    """Draw accuracies averaged over labels: a panel per classifier, a group of bars per target."""
+    table = found.table.assign(encoder=_encoder(found.table))
+    keys = ["target", "encoder", "seed"]
+    wide = table.groupby([*keys, "classifier"], sort=False)["test"].mean().unstack()
+    for classifier in transfer_accuracy.CLASSIFIERS:
+        wide[classifier] = wide[classifier].fillna(wide["constant"])
+    wide = wide.rename(columns=transfer_accuracy.TITLES).reset_index()
+    wide = wide.sort_values(
+        "encoder", key=lambda names: names.map([OWN, OTHER, transfer_accuracy.MAJORITY].index), kind="stable"
+    )
+    titles = tuple(transfer_accuracy.TITLES[classifier] for classifier in transfer_accuracy.CLASSIFIERS)
+    _scores.draw_bars(wide, path, x="target", group="encoder", scores=titles)
+
+
+def draw_labels(found: Found, path: Path) -> None:
+    """Draw accuracies by label: a panel per classifier, a group of bars per label."""
+    transfer_accuracy.draw(found.table, path)
+
+
+def _trees(table: pd.DataFrame, *keys: str) -> pd.DataFrame:
+    """Average the accuracy of boosted trees on held-out rows: a row per key, a column per encoder."""
+    chosen = table[table["classifier"].isin(["gbt", "constant"])]
+    chosen = chosen.assign(encoder=_encoder(chosen))
+    return chosen.groupby([*keys, "encoder"], sort=False)["test"].mean().unstack()
+
+
+def _told(means: pd.DataFrame) -> dict[str, float]:
+    return {f"{key}, {encoder}": float(row[encoder]) for key, row in means.iterrows() for encoder in means.columns}
+
+
+def judge_averages(table: pd.DataFrame) -> Verdict:
+    """Judge that on each target its own encoder is at least as good as the other, and this as the largest class."""
+    means = _trees(table, "target")
+    ordered = (means[OWN] >= means[OTHER]) & (means[OTHER] >= means[transfer_accuracy.MAJORITY])
+    return Verdict(bool(ordered.all()), _told(means))
+
+
+def judge_every_label(table: pd.DataFrame) -> Verdict:
+    """Judge that every label is read better from codes of the target's own encoder."""
+    means = _trees(table, "label")
+    return Verdict(bool((means[OWN] > means[OTHER]).all()), _told(means))
+
+
+def judge_positions(table: pd.DataFrame) -> Verdict:
+    """Judge that shape loses most by the other encoder, and that both positions gain."""
+    means = _trees(table, "label")
+    lost = means[OWN] - means[OTHER]
+    holds = lost.idxmax() == "shape" and lost["shape"] > 0 and (lost[["posX", "posY"]] < 0).all()
+    return Verdict(bool(holds), _told(means))
+
+
+def _shared(source: str, target: str, *properties: str) -> dict[str, Plan]:
+    made = {}
+    for tier, images, seconds in (("smoke", 500, 10.0), ("study", 5_000, 600.0)):
+        runs = vaes(source, tier)
+        (dataset,) = _datasets(tier, target)
+        settings = {"target": dataset, "runs": runs, "images": images, "shown": 16, "properties": properties}
+        training = _training(tier, *runs)
+        made[tier] = Plan(runs=runs, datasets=(dataset,), settings=settings, seconds=seconds, training=training)
+    return made
+
+
+def _decoders(side: str) -> dict[str, Plan]:
+    """Give plans that retrain more and more of the decoder; all of it is the same from either side."""
+    made = {}
+    for tier, layers, images in (("smoke", (1, 2, 4), 500), ("study", (1, 2, 3, 4, 5, 6), 5_000)):
+        runs = vaes(FACES, tier)
+        full = [
+            Transfer(
+                source=run, dataset=CARS, heads=heads, decoder=count, side=side if count < layers[-1] else "inside"
+            )
+            for heads in (False, True)
+            for count in layers
+            for run in vaes(FACES)[: len(runs)]
+        ]
+        transfers = tuple(full) if tier == "study" else tuple(_smoke.transfer(each) for each in full)
+        made[tier] = Plan(
+            runs=runs,
+            transfers=transfers,
+            settings={"transfers": transfers, "images": images, "shown": 8},
+            seconds=1.0 * len(transfers) if tier == "smoke" else 600.0 * len(transfers),
+            training=_training(tier, *runs, *(each.plain for each in transfers)),
+        )
+    return made
+
+
+def _tables(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -> dict[str, Plan]:
+    """Give plans of accuracies.
+
+    Args:
+        pairs: target -> source.
+        labels: those that the study tier shows; all if none is named.
+    """
+    made = {}
+    for tier, train, test, seconds in (("smoke", 1_000, 1_000, 10.0), ("study", 10_000, 5_000, 1_200.0)):
+        targets = {
+            _datasets(tier, target)[0]: (*vaes(target, tier), *vaes(source, tier)) for target, source in pairs.items()
+        }
+        runs = tuple({run.digest: run for configs in targets.values() for run in configs}.values())
+        made[tier] = Plan(
+            runs=runs,
+            settings={
+                "targets": targets,
+                "train": train,
+                "test": test,
+                "labels": labels if tier == "study" else (),
+            },
+            seconds=seconds * sum(map(len, targets.values())),
+            training=_training(tier, *runs),
+        )
+    return made
+
+
+PAIRS = {SPRITES: SOLIDS, SOLIDS: SPRITES, FACES: CARS, CARS: FACES}
+"""Target -> source, as table 1 has them."""
+
+ATTRIBUTES = (
+    "Attractive",
+    "Blond_Hair",
+    "Heavy_Makeup",
+    "High_Cheekbones",
+    "Male",
+    "Smiling",
+    "Wavy_Hair",
+    "Wearing_Lipstick",
+)
+"""Of CelebA, as table 4 has them."""
+
+DOMAINS = [
+    bonheme2022.ACROSS[0]._replace(title="cars3d alone, β-VAE and DIP-VAE II"),
+    Panel("celeba and cars3d, on cars3d", Side(vaes(FACES)), Side(vaes(CARS))),
+    Panel("celeba and cars3d, heads retrained", Side(_retrained(FACES, CARS)), Side(vaes(CARS))),
+    bonheme2022.ACROSS[1]._replace(title="dsprites alone, β-VAE and DIP-VAE II"),
+    Panel("symsol_reduced and dsprites, on dsprites", Side(vaes(SOLIDS)), Side(vaes(SPRITES))),
+]
+
+_MORE = (
+    "The more layers of the decoder are retrained, the lower the loss; retraining the heads changes it less than "
+    "retraining the layers does."
+)
+
+ENTRIES = (
+    dataclasses.replace(bonheme2022.ENTRIES[0], id=f"{PAPER}/fig1"),
+    heatmap_entry(
+        f"{PAPER}/fig2",
+        "CKA of layers, early and after training",
+        "the encoder is learned first",
+        bonheme2022.FIRST,
+        bonheme2022.FIRST_LAST,
+        _heatmaps.encoder_above_decoder,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig3",
+        "CKA of layers, weak and strong regularisation",
+        "dark at the sampled representation of the collapsed model",
+        "The sampled representation of a strongly regularised model is less like the encoder of a weakly regularised "
+        "one than the other way round.",
+        bonheme2022.REGULARISED,
+        bonheme2022.judge_collapse,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig4",
+        "CKA of layers, β-VAE and DIP-VAE II",
+        "high in the encoder",
+        bonheme2022.GENERIC,
+        bonheme2022.ACROSS,
+        _heatmaps.encoders_alike,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig5",
+        "CKA of layers, source-trained and target-trained models",
+        "encoders as similar as on one dataset (figure 4), decoders far less, also with retrained heads",
+        f"Encoder layers differ no more across datasets than across objectives on one (within {SAME}), decoder layers "
+        "do.",
+        DOMAINS,
+        judge_generic,
+    ),
+    Entry(
+        id=f"{PAPER}/fig6",
+        title="Reconstructions with more and more of the decoder retrained, from the inside",
+        paper="the more layers, the better; the heads make no difference",
+        claim=_MORE,
+        **_decoders("inside"),
+        compute=retrained,
+        draw=_images.draw,
+        judge=judge_retrained,
+    ),
+    Entry(
+        id=f"{PAPER}/fig7",
+        title="Cars as a VAE of faces reconstructs them",
+        paper="light cars become light faces",
+        claim="Light images are reconstructed as light images of the source, dark ones as dark ones (rank correlation "
+        f"of brightness above {SHARED}).",
+        **_shared(FACES, CARS, "brightness"),
+        compute=shared,
+        draw=draw_shared,
+        judge=judge_brightness,
+    ),
+    Entry(
+        id=f"{PAPER}/fig8",
+        title="Sprites as a VAE of solids reconstructs them",
+        paper="places are kept, sizes less consistently",
+        claim=f"Sprites are reconstructed where they are (rank correlation of x and y above {SHARED}), and their size "
+        "is kept less well.",
+        **_shared(SOLIDS, SPRITES, "x", "y", "size"),
+        compute=shared,
+        draw=draw_shared,
+        judge=judge_places,
+    ),
+    Entry(
+        id=f"{PAPER}/fig9",
+        title="Reconstructions with more and more of the decoder retrained, from the outside",
+        paper="the more layers, the better; the heads make no difference",
+        claim=_MORE,
+        **_decoders("outside"),
+        compute=retrained,
+        draw=_images.draw,
+        judge=judge_retrained,
+    ),
+    Entry(
+        id=f"{PAPER}/table1",
+        title="Accuracy on target and source codes, averaged over labels",
+        paper="target and source: dSprites 0.40 and 0.39, Symsol 1.0 and 0.99, CelebA 0.83 and 0.82, Cars3D 0.59 and "
+        "0.42",
+        claim="On every target the encoder that was trained on it is at least as accurate as that of the other "
+        "dataset, and this at least as the most frequent class.",
+        **_tables(PAIRS),
+        compute=accuracies,
+        draw=draw_averages,
+        judge=judge_averages,
+    ),
+    Entry(
+        id=f"{PAPER}/table2",
+        title="Accuracy by label, Cars3D",
+        paper="Cars3D and CelebA: elevation 0.69 and 0.50, azimuth 0.73 and 0.60, object type 0.35 and 0.16",
+        claim="Every label of Cars3D is read better from codes of its own encoder than from those of the other.",
+        **_tables({CARS: FACES}),
+        compute=accuracies,
+        draw=draw_labels,
+        judge=judge_every_label,
+    ),
+    Entry(
+        id=f"{PAPER}/table3",
+        title="Accuracy by label, dSprites",
+        paper="dSprites and Symsol: shape 0.72 and 0.52, scale 0.53 and 0.48, orientation 0.11 and 0.05, x 0.31 and "
+        "0.46, y 0.31 and 0.45",
+        claim="Of the labels of dSprites, shape loses most with the other encoder, and both positions gain.",
+        **_tables({SPRITES: SOLIDS}),
+        compute=accuracies,
+        draw=draw_labels,
+        judge=judge_positions,
+    ),
+    Entry(
+        id=f"{PAPER}/table4",
+        title="Accuracy by label, CelebA",
+        paper="each of eight attributes falls by 0.02 to 0.08 with the encoder of Cars3D, such as Male from 0.75 to "
+        "0.67",
+        claim="Every label of CelebA is read better from codes of its own encoder than from those of the other.",
+        **_tables({FACES: CARS}, labels=ATTRIBUTES),
+        compute=accuracies,
+        draw=draw_labels,
+        judge=judge_every_label,
+    ),
+)

@@ -1,0 +1,610 @@
+"""The papers' figures and tables, each from one command: ``offaxis-study run 2205.08399/fig3``.
+
+A file in ``baselines/reproduction/papers`` is a paper and ends in ``PAPER`` and ``ENTRIES``. An entry is a figure or a table: what
+it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
+Entries share their training runs: a run lies where its config says (`baselines.training.sweep.place`), so that the second entry
+that needs it finds it, and all that a sweep can do holds here too: resuming, Ray, runs that die. A `Transfer` starts
+from another run's weights, so that its config is known once that run is done: transfers are trained after the runs.
+
+An entry leaves a folder, ``<into>/<id>``::
+
+    table.csv       the numbers
+    figure.png      the picture, in the paper's layout
+    verdict.json    the claim, our numbers, whether it holds, and what was spent
+
+``verdict.json`` is written last and names the hashes of the others, so that a folder is either finished or not. It is
+left alone as long as what it was made of is the same: runs, datasets, settings and claim.
+
+Tiers: ``study`` has the papers' datasets and budgets. ``smoke`` has rendered stand-ins and small models, for a laptop;
+`baselines.reproduction.papers._smoke` says which. A claim that does not hold at smoke scale is reported so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import pandas as pd
+import rich.progress
+from numpy.typing import NDArray
+
+import benchmark_data
+from baselines.config import RunConfig
+from baselines.run import Run
+from baselines.training import finetune, sweep
+from benchmark_data import discovery, files
+from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, UnknownName
+from leaderboard import figures
+
+TIERS = ("smoke", "study")
+
+HOURS_PER_IMAGE = 6_000 / (300 * 300_000 * 64)
+"""Hours of an A100 for each image of a training step: 6,000 hours for 300 runs of 300,000 steps (arXiv 2205.08399)."""
+
+
+class Found(NamedTuple):
+    """What an entry computes.
+
+    Attributes:
+        table: its numbers, which the claim is judged by; written as ``table.csv``.
+        images: what is drawn beside them, by name: uint8 or floats in [0, 1]. The picture is all that is kept of them.
+    """
+
+    table: pd.DataFrame
+    images: Mapping[str, NDArray[Any]] = {}
+
+
+class Verdict(NamedTuple):
+    """Our answer to a claim.
+
+    Attributes:
+        holds: whether the claim holds.
+        numbers: what it was judged by: phrase -> finite number.
+    """
+
+    holds: bool
+    numbers: Mapping[str, float]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Transfer:
+    """A run that starts from another; the arguments of `baselines.training.finetune.config` before the source is trained.
+
+    Attributes:
+        source: the run that it starts from, which the plan has among its runs.
+        dataset: the target.
+        heads: reset and train the heads of mean and variance.
+        decoder: how many layers of the decoder to reset and train.
+        side: count them from the ``"inside"`` or from the ``"outside"``.
+        changes: other keys of the config that differ from the source's, such as ``steps``.
+    """
+
+    source: RunConfig
+    dataset: str
+    heads: bool = True
+    decoder: int = 1
+    side: str = "inside"
+    changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the source's digest and of the other attributes."""
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return hashlib.sha256(json.dumps(own, sort_keys=True, default=_digest).encode()).hexdigest()
+
+    @property
+    def plain(self) -> RunConfig:
+        """The same run from new weights: of the same dataset, steps and seed."""
+        config = self.source.with_steps(self.changes.get("steps", self.source.steps))
+        return dataclasses.replace(config, **{"dataset": self.dataset, "split": ""} | dict(self.changes))
+
+
+class Runs:
+    """Trained runs under one root.
+
+    Args:
+        root: the folder of the runs of all studies.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def config(self, run: RunConfig | Transfer) -> RunConfig:
+        """Give the config of a run or a transfer.
+
+        Raises:
+            DamagedFile: the source of a transfer was not trained.
+            InvalidInput: it is not finished, or its decoder has fewer layers.
+        """
+        if isinstance(run, RunConfig):
+            return run
+        source = (self.root / sweep.place(run.source)).absolute()
+        return finetune.config(source, run.dataset, heads=run.heads, decoder=run.decoder, side=run.side, **run.changes)
+
+    def open(self, config: RunConfig | Transfer, *, step: int | None = None) -> Run:
+        """Open a run.
+
+        Args:
+            config: its config, or the transfer that it is.
+            step: the snapshot to use; the last one if None.
+
+        Returns:
+            The run.
+
+        Raises:
+            DamagedFile: it was not trained.
+            InvalidInput: it has no such snapshot.
+        """
+        return Run.open(self.root / sweep.place(self.config(config)), step=step)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What an entry needs at one tier.
+
+    Attributes:
+        runs: the training runs.
+        transfers: runs that start from some of these.
+        datasets: datasets it looks at, besides those of the runs.
+        settings: what its computation is told: JSON's types, tuples and run configs.
+        codes: the runs' codes for the leaderboard's tasks are needed.
+        seconds: what the computation takes after training, measured on one core.
+        training: seconds that one step of a run takes on two cores, by dataset; by `HOURS_PER_IMAGE` where not given.
+    """
+
+    runs: tuple[RunConfig, ...] = ()
+    transfers: tuple[Transfer, ...] = ()
+    datasets: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    codes: bool = False
+    seconds: float = 1.0
+    training: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+    @property
+    def all_datasets(self) -> tuple[str, ...]:
+        """The datasets of the runs, of the transfers and the others, each once."""
+        return tuple(dict.fromkeys([*(run.dataset for run in self.configs.values()), *self.datasets]))
+
+    @property
+    def configs(self) -> dict[str, RunConfig]:
+        """All that is trained, by digest: the runs, and the transfers as if from new weights."""
+        return {run.digest: run for run in self.runs} | {each.digest: each.plain for each in self.transfers}
+
+
+Compute: TypeAlias = Callable[[Mapping[str, Any], Runs, str], Found]
+"""Takes a plan's settings, the runs and the tier."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A figure or a table of a paper.
+
+    Attributes:
+        id: arXiv number and figure or table, such as ``"2205.08399/fig3"``.
+        title: what it shows.
+        paper: what the paper found: a value or a direction.
+        claim: the paper's claim, in one sentence.
+        smoke: what it needs at smoke tier.
+        study: what it needs at study tier.
+        compute: from a plan's settings, the runs and the tier to the numbers.
+        draw: draws them as PNG, in the paper's layout.
+        judge: from the numbers to the verdict.
+    """
+
+    id: str
+    title: str
+    paper: str
+    claim: str
+    smoke: Plan
+    study: Plan
+    compute: Compute
+    draw: Callable[[Found, Path], None]
+    judge: Callable[[pd.DataFrame], Verdict]
+
+    def plan(self, tier: str) -> Plan:
+        """Give what it needs at a tier.
+
+        Raises:
+            UnknownName: there is no such tier.
+        """
+        if tier not in TIERS:
+            raise UnknownName("tier", tier, TIERS)
+        return self.smoke if tier == "smoke" else self.study
+
+
+def papers() -> tuple[str, ...]:
+    """List the papers, one for each file in ``baselines/reproduction/papers``.
+
+    Example:
+        >>> papers()
+        ('bonheme2022', 'bonheme2023', 'michlo2023', 'zietlow2021')
+    """
+    return discovery.names("baselines.reproduction.papers")
+
+
+def entries() -> dict[str, Entry]:
+    """Give every figure and table of the papers by id: paper after paper, figures before tables.
+
+    Example:
+        >>> list(entries())[:3]
+        ['2205.08399/fig1', '2205.08399/fig3', '2205.08399/fig4']
+        >>> entries()["2205.08399/fig1"].smoke.runs
+        ()
+    """
+    return {entry.id: entry for name in papers() for entry in _of_paper(name)}
+
+
+def _of_paper(name: str) -> list[Entry]:
+    """Give a paper's entries: figures before tables, by number."""
+    return sorted(_module(name).ENTRIES, key=lambda entry: _place(entry.id))
+
+
+def _module(name: str) -> Any:
+    return discovery.find("baselines.reproduction.papers", name, kind="paper")
+
+
+def _place(id_: str) -> tuple[bool, int]:
+    """Give the place in a paper: figures before tables, by number."""
+    what = id_.partition("/")[2]
+    return what.startswith("table"), int(what.lstrip("figtable"))
+
+
+def find(names: Iterable[str]) -> tuple[Entry, ...]:
+    """Choose entries.
+
+    Args:
+        names: ids, a paper's arXiv number for all of its entries, or ``"all"``.
+
+    Returns:
+        The entries, each once.
+
+    Raises:
+        UnknownName: there is no such figure or table; the message gives the near match.
+
+    Example:
+        >>> [entry.id for entry in find(["2102.06822/fig3"])]
+        ['2102.06822/fig3']
+    """
+    known = entries()
+    whole = dict.fromkeys(id_.partition("/")[0] for id_ in known)
+    chosen: dict[str, Entry] = {}
+    for name in names:
+        part = {id_: entry for id_, entry in known.items() if name in (id_, id_.partition("/")[0], "all")}
+        if not part:
+            raise UnknownName("figure or table", name, [*known, *whole, "all"])
+        chosen |= part
+    return tuple(chosen.values())
+
+
+def inputs(entry: Entry, tier: str) -> str:
+    """Hash what an entry is made of at a tier: runs, transfers, datasets with versions, settings and claim.
+
+    Returns:
+        SHA-256, in hexadecimal.
+
+    Raises:
+        UnknownName: there is no such tier or dataset.
+    """
+    plan = entry.plan(tier)
+    made_of = {
+        "id": entry.id,
+        "tier": tier,
+        "claim": entry.claim,
+        "runs": sorted(run.digest for run in plan.runs),
+        "datasets": {name: benchmark_data.load(name).version for name in plan.all_datasets},
+        "settings": dict(plan.settings),
+    }
+    if plan.transfers:
+        made_of["transfers"] = sorted(each.digest for each in plan.transfers)
+    return hashlib.sha256(json.dumps(made_of, sort_keys=True, default=_digest).encode()).hexdigest()
+
+
+def _digest(value: RunConfig | Transfer) -> str:
+    return value.digest
+
+
+def read(folder: Path) -> dict[str, Any] | None:
+    """Read an entry's record, and check the files that it names.
+
+    Args:
+        folder: the entry's own.
+
+    Returns:
+        The content of ``verdict.json``; None if it is not there.
+
+    Raises:
+        DamagedFile: it is no record, or a file that it names is missing or another one.
+    """
+    path = folder / "verdict.json"
+    if not path.exists():
+        return None
+    held: Any = files.read_json(path)
+    if not isinstance(held, dict) or not {*RECORDED} <= set(held):
+        raise DamagedFile(
+            str(path), expected=f"a record with {', '.join(RECORDED)}", received="another file", remedy=_MEND
+        )
+    for name, digest in held["files"].items():
+        if not (folder / name).is_file() or _hash(folder / name) != digest:
+            raise DamagedFile(
+                str(folder / name), expected=f"the file with SHA-256 {digest[:16]}", received="another", remedy=_MEND
+            )
+    return held
+
+
+RECORDED = (
+    *("id", "tier", "title", "paper", "claim", "holds", "numbers"),
+    *("budget", "trained", "command", "inputs", "files"),
+)
+"""What ``verdict.json`` holds; ``trained`` is the seconds that each run's training took, by folder."""
+
+_MEND = "Remove the folder's verdict.json and run the study again."
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def state(entry: Entry, tier: str, into: Path, runs: Path) -> str:
+    """Say how far an entry is.
+
+    Args:
+        entry: the entry.
+        tier: the tier.
+        into: the folder of all entries.
+        runs: the root of the runs.
+
+    Returns:
+        ``"done"``, ``"ready"`` if all that is left is to compute, or how many runs are missing.
+    """
+    held = read(into / entry.id)
+    if held is not None and held["inputs"] == inputs(entry, tier):
+        return "done"
+    plan = entry.plan(tier)
+    missing = len(plan.configs) - sum(each.state == "done" for each in _known(plan, runs))
+    return f"{missing} of {len(plan.configs)} runs missing" if missing else "ready"
+
+
+def _known(plan: Plan, runs: Path) -> list[sweep.State]:
+    """Look at the runs, and at the transfers whose sources are done."""
+    states = {run.digest: sweep.look(run, runs, encode=plan.codes) for run in plan.runs}
+    begun = [each for each in plan.transfers if sweep.look(each.source, runs, encode=False).state == "done"]
+    transfers = [sweep.look(Runs(runs).config(each), runs, encode=plan.codes) for each in begun]
+    return [*states.values(), *transfers]
+
+
+def hours(plans: Sequence[Plan]) -> float:
+    """Give the time that plans take together, runs that they share counted once.
+
+    Args:
+        plans: the plans.
+
+    Returns:
+        Hours: on two cores where a plan says how long its steps take, of an A100 elsewhere.
+    """
+    runs: dict[str, float] = {}
+    for plan in plans:
+        for digest, run in plan.configs.items():
+            steps = run.steps * run.build_objective().views
+            if run.dataset in plan.training:
+                runs[digest] = plan.training[run.dataset] * steps / 3_600
+            else:
+                runs[digest] = steps * run.batch_size * HOURS_PER_IMAGE
+    return sum(runs.values()) + sum(plan.seconds for plan in plans) / 3_600
+
+
+def run(
+    entry: Entry,
+    tier: str,
+    into: str | os.PathLike[str],
+    runs: str | os.PathLike[str],
+    *,
+    jobs: int | None = None,
+    ray: str | None = None,
+    progress: rich.progress.Progress | None = None,
+) -> dict[str, Any]:
+    """Train what is missing, compute, draw and judge; or find that all is done.
+
+    Args:
+        entry: the entry.
+        tier: the tier.
+        into: the folder of all entries; this one's is ``<into>/<id>``.
+        runs: the root of the runs, which all entries share.
+        jobs: as for `baselines.training.sweep.run`.
+        ray: as for `baselines.training.sweep.run`.
+        progress: as for `baselines.training.sweep.run`.
+
+    Returns:
+        The content of ``verdict.json``.
+
+    Raises:
+        Unavailable: a dataset is not prepared.
+        InvalidInput: the folder holds another tier, a run failed, or a file cannot be written.
+        DamagedFile: a file in the folder is not what the record says.
+        UnknownName: there is no such tier.
+    """
+    folder, plan, made_of = Path(into) / entry.id, entry.plan(tier), inputs(entry, tier)
+    held = read(folder)
+    if held is not None and held["tier"] != tier:
+        raise InvalidInput(
+            str(folder), expected=f"results of tier {tier}", received=held["tier"], remedy="Choose another folder."
+        )
+    if held is not None and held["inputs"] == made_of:
+        return held
+    for name in plan.all_datasets:
+        if not benchmark_data.load(name).prepared:
+            raise Unavailable(
+                name, expected="a prepared dataset", received="none", remedy=f"Run `offaxis-data prepare {name}`."
+            )
+    if plan.runs:
+        _train(plan, Path(runs), jobs=jobs, ray=ray, progress=progress)
+    begin = time.perf_counter()
+    found = entry.compute(plan.settings, Runs(Path(runs)), tier)
+    verdict = entry.judge(found.table)
+    _withdraw(folder / "verdict.json")
+    figures.write_csv(found.table, folder / "table.csv")
+    entry.draw(found, folder / "figure.png")
+    record = {
+        "schema": 1,
+        "id": entry.id,
+        "tier": tier,
+        "title": entry.title,
+        "paper": entry.paper,
+        "claim": entry.claim,
+        "holds": bool(verdict.holds),
+        "numbers": {name: round(float(number), 6) for name, number in verdict.numbers.items()},
+        "command": f"offaxis-study run {entry.id} --tier {tier}",
+        "budget": _budget(plan) | {"compute_seconds": round(time.perf_counter() - begin, 1)},
+        "trained": {state.run: round(state.seconds, 1) for state in _known(plan, Path(runs))},
+        "inputs": made_of,
+        "files": {name: _hash(folder / name) for name in ("table.csv", "figure.png")},
+    }
+    files.write_json(folder / "verdict.json", record)
+    return record
+
+
+def _withdraw(path: Path) -> None:
+    """Remove the record before what it names is replaced."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise files.unwritable(path, error) from error
+
+
+def _train(plan: Plan, runs: Path, **options: Any) -> None:
+    """Train the runs, then the transfers, whose sources are known by then; two that are the same are one run."""
+    _finish(plan.runs, runs, encode=plan.codes, **options)
+    transfers = [Runs(runs).config(each) for each in plan.transfers]
+    if transfers:
+        _finish(tuple({each.digest: each for each in transfers}.values()), runs, encode=plan.codes, **options)
+
+
+def _finish(configs: Sequence[RunConfig], runs: Path, **options: Any) -> None:
+    failed = [state for state in sweep.run(configs, runs, **options) if state.state != "done"]
+    if failed:
+        raise InvalidInput(
+            f"{len(failed)} of {len(configs)} runs",
+            expected="all to finish",
+            received=f"{failed[0].run}: {failed[0].error or failed[0].state}",
+        )
+
+
+def _budget(plan: Plan) -> dict[str, Any]:
+    """Say what was spent on training."""
+    configs = plan.configs.values()
+    return {
+        "runs": len(configs),
+        "steps": sorted({run.steps for run in configs}),
+        "seeds": len({run.seed for run in configs}),
+        "architectures": sorted({run.architecture for run in configs}),
+        "datasets": list(plan.all_datasets),
+    }
+
+
+def line(record: Mapping[str, Any]) -> str:
+    """Give the verdict in one line.
+
+    Args:
+        record: the content of ``verdict.json``.
+
+    Example:
+        >>> line({"id": "a/fig1", "claim": "Up.", "holds": False, "numbers": {"slope": -0.5}, "tier": "smoke"})
+        'a/fig1 (smoke): DOES NOT HOLD. Up. Ours: slope -0.5.'
+    """
+    holds = "HOLDS" if record["holds"] else "DOES NOT HOLD"
+    return f"{record['id']} ({record['tier']}): {holds}. {record['claim']} Ours: {numbers(record)}."
+
+
+def numbers(record: Mapping[str, Any], *, most: int | None = None) -> str:
+    """Give a record's numbers in one line, three digits each.
+
+    Args:
+        record: the content of ``verdict.json``.
+        most: how many to give; all if None.
+
+    Example:
+        >>> numbers({"numbers": {"a": 1.0, "b": 0.25, "c": 2.0}}, most=2)
+        'a 1; b 0.25; and 1 more'
+    """
+    told = [f"{name} {number:.3g}" for name, number in record["numbers"].items()]
+    rest = [] if most is None or len(told) <= most else [f"and {len(told) - most} more"]
+    return "; ".join([*told[:most], *rest])
+
+
+def spent(records: Iterable[Mapping[str, Any]]) -> str:
+    """Say in one line what entries took, runs that they share counted once.
+
+    Args:
+        records: the contents of their ``verdict.json``.
+
+    Example:
+        >>> one = {"budget": {"compute_seconds": 1800.0}, "trained": {"a": 3600.0, "b": 7200.0}}
+        >>> spent([one, one])
+        '2 runs, trained in 3.00 hours of a worker, and 1.00 hours of computing'
+    """
+    records = list(records)
+    runs: dict[str, float] = {}
+    for record in records:
+        runs |= record["trained"]
+    computing = sum(record["budget"]["compute_seconds"] for record in records)
+    return (
+        f"{len(runs)} runs, trained in {sum(runs.values()) / 3_600:.2f} hours of a worker, and {computing / 3_600:.2f} "
+        "hours of computing"
+    )
+
+
+def report(folder: Path) -> str:
+    """Make the page of all figures and tables from the entries' folders.
+
+    Args:
+        folder: the folder of all entries, beside the page.
+
+    Returns:
+        Markdown, with a row for each figure and table of the papers.
+
+    Raises:
+        DamagedFile: a folder's files are not what its record says.
+    """
+    records = {id_: read(folder / id_) for id_ in entries()}
+    done = [record for record in records.values() if record is not None]
+    not_held = [record["id"] for record in done if not record["holds"]]
+    lines = [
+        "# Reproduction",
+        "",
+        "Every figure and table of the four papers: what the paper found, what we found, and the command.",
+        "`offaxis-study report` writes this page from the folders in `reproduction`, each with the numbers, the",
+        "picture and what was spent. Tier `smoke` has rendered stand-ins and small models: a claim that does not",
+        "hold there may hold at the papers' budgets, and the other way round.",
+        "",
+        f"{len(done)} of {len(records)} were run, and {len(done) - len(not_held)} of these claims hold.",
+        f"They took {spent(done)}.",
+        *([f"Claims that do not hold: {', '.join(not_held)}."] if not_held else []),
+    ]
+    for name in papers():
+        lines += ["", f"## {_module(name).__doc__.splitlines()[0]}", ""]
+        lines += ["| | what it shows | the paper | ours | the claim, and whether it holds | made by |"]
+        lines += ["|---|---|---|---|---|---|"]
+        lines += [_row(entry, records[entry.id]) for entry in _of_paper(name)]
+    return "\n".join(lines) + "\n"
+
+
+SHOWN = 6
+"""How many of an entry's numbers the page shows; ``verdict.json`` has all of them."""
+
+
+def _row(entry: Entry, record: Mapping[str, Any] | None) -> str:
+    """Give an entry's row on the page."""
+    if record is None:
+        return f"| {entry.id} | {entry.title} | {entry.paper} | | not run | `offaxis-study run {entry.id}` |"
+    folder, budget = f"reproduction/{entry.id}", record["budget"]
+    runs = f"{budget['runs']} runs on {', '.join(budget['datasets'])}" if budget["runs"] else "no training"
+    return (
+        f"| [{entry.id}]({folder}/figure.png) | {record['title']} | {record['paper']} | "
+        f"{numbers(record, most=SHOWN)} ([all]({folder}/verdict.json), [table]({folder}/table.csv)) | "
+        f"{record['claim']} {'Holds.' if record['holds'] else '**Does not hold.**'} | `{record['command']}`, {runs} |"
+    )

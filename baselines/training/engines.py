@@ -1,0 +1,232 @@
+"""One optimiser step on each backend: gradients of the model's loss, then Adam on every weight.
+
+TensorFlow keeps weights and moments in variables that a graph updates in place; jax passes them through a compiled
+function, which may be mapped over many models. Both hold all the state a run has beside the number of its last step.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.model import Model, check_shapes, varied
+from baselines.nets import backend
+from baselines.nets.backend import jax, ops, tensorflow
+from baselines.objectives import Adam
+from baselines.training.device_images import Pixels
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class State(NamedTuple):
+    """A run's state after a step: float32 arrays by the weights' names.
+
+    Attributes:
+        weights: the weights.
+        first: Adam's first moments.
+        second: Adam's second moments.
+    """
+
+    weights: Arrays
+    first: Arrays
+    second: Arrays
+
+
+class Engine(Protocol):
+    """Takes optimiser steps of one or more models and holds their states between them."""
+
+    def step(self, *batches: Arrays) -> dict[str, Any]:
+        """Take one step of every model.
+
+        Args:
+            *batches: for each model what `Model.loss` wants, as numpy arrays; ``rows`` int32 (n,) instead of ``images``
+                where the engine has the pixels.
+
+        Returns:
+            The history's scalars before the update, each of shape (models,), on the device; ``np.asarray`` waits.
+        """
+        ...
+
+    def state(self, model: int = 0) -> State:
+        """Copy a model's state to numpy arrays."""
+        ...
+
+    def load(self, state: State, source: str, model: int = 0) -> None:
+        """Set a model's state.
+
+        Raises:
+            DamagedFile: names or shapes are not those of the model; ``source`` says where they came from.
+        """
+        ...
+
+
+def start(*models: Model, pixels: Pixels | None = None) -> Engine:
+    """Give the engine of Keras' backend, at the models' weights and zero moments.
+
+    Args:
+        *models: the models to train. Several, on jax alone, differ in nothing but seeds, weights, optimisers and
+            strengths; see `baselines.training.loop.SHARED`.
+        pixels: the dataset on the device, on jax alone.
+
+    Returns:
+        The engine.
+
+    Raises:
+        InvalidInput: the backend is neither TensorFlow nor jax.
+    """
+    return JaxEngine(*models, pixels=pixels) if backend.name() == "jax" else TensorFlowEngine(*models)
+
+
+class TensorFlowEngine:
+    """Variables, updated in place by one graph, with deterministic operations.
+
+    XLA is left off: on a CPU it runs the convolutional model at about half the speed.
+    """
+
+    def __init__(self, model: Model) -> None:
+        tensorflow.config.experimental.enable_op_determinism()
+        self._names = model.names()
+        self._weights = [v.value for v in model.variables()]
+        self._first, self._second = (
+            [tensorflow.Variable(tensorflow.zeros_like(w)) for w in self._weights] for _ in range(2)
+        )
+        optimisers = model.optimisers()
+
+        @tensorflow.function(autograph=False, reduce_retracing=True)  # type: ignore[untyped-decorator]
+        def step(batch: Mapping[str, Any]) -> dict[str, Any]:
+            with tensorflow.GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch(self._weights)
+                loss, history = model.loss(self._weights, batch)
+            zero = tensorflow.UnconnectedGradients.ZERO
+            gradients = tape.gradient(loss, self._weights, unconnected_gradients=zero)
+            for weight, first, second, gradient, adam in zip(
+                self._weights, self._first, self._second, gradients, optimisers, strict=True
+            ):
+                tensorflow.raw_ops.ResourceApplyAdam(
+                    var=weight.handle,
+                    m=first.handle,
+                    v=second.handle,
+                    beta1_power=adam.beta_1 ** batch["step"],
+                    beta2_power=adam.beta_2 ** batch["step"],
+                    lr=adam.learning_rate,
+                    beta1=adam.beta_1,
+                    beta2=adam.beta_2,
+                    epsilon=adam.epsilon,
+                    grad=gradient,
+                )
+            return {name: tensorflow.reshape(value, (1,)) for name, value in history.items()}
+
+        self._step = step
+
+    def step(self, *batches: Arrays) -> dict[str, Any]:
+        """Take one step of the one model."""
+        (batch,) = batches
+        history: dict[str, Any] = self._step({name: tensorflow.constant(array) for name, array in batch.items()})
+        return history
+
+    def state(self, model: int = 0) -> State:
+        """Copy the state to numpy arrays."""
+        parts = (self._weights, self._first, self._second)
+        return State(*({n: v.numpy().copy() for n, v in zip(self._names, part, strict=True)} for part in parts))
+
+    def load(self, state: State, source: str, model: int = 0) -> None:
+        """Set the state."""
+        for part, arrays in zip((self._weights, self._first, self._second), state, strict=True):
+            check_shapes({n: tuple(v.shape) for n, v in zip(self._names, part, strict=True)}, arrays, source)
+            for name, variable in zip(self._names, part, strict=True):
+                variable.assign(arrays[name])
+
+
+class JaxEngine:
+    """Models side by side: one pure function of (states, batches), mapped over the models (``jax.vmap``) and compiled.
+
+    Every array of the state has a leading axis for the models, so that the products of all of them are one batched
+    product. What happens in one model, NaN for example, touches no other. The function may reuse the old state's
+    memory.
+    """
+
+    def __init__(self, *models: Model, pixels: Pixels | None = None) -> None:
+        self._names = models[0].names()
+        weights = [
+            ops.convert_to_tensor(np.stack(w)) for w in zip(*(m.weights().values() for m in models), strict=True)
+        ]
+        self._state = (weights, [ops.zeros_like(w) for w in weights], [ops.zeros_like(w) for w in weights])
+        self._copy: tuple[list[NDArray[np.float32]], ...] | None = None
+        self._pixels = pixels
+        strengths = _varying([m.objective for m in models])
+        optimisers = [_varying(adams) for adams in zip(*(m.optimisers() for m in models), strict=True)]
+
+        def one(state: tuple[list[Any], ...], batch: Arrays, varying: tuple[Any, Any]) -> tuple[Any, dict[str, Any]]:
+            model = models[0].varied(varying[0])
+            gradients, history = jax.grad(model.loss, has_aux=True)(state[0], batch)
+            updated = [
+                adam_step(w, m, v, g, varied(adam, own), batch["step"])
+                for w, m, v, g, adam, own in zip(*state, gradients, model.optimisers(), varying[1], strict=True)
+            ]
+            return tuple(list(part) for part in zip(*updated, strict=True)), history
+
+        def step(state: tuple[list[Any], ...], batch: dict[str, Any], held: Any) -> tuple[Any, dict[str, Any]]:
+            if pixels is not None:
+                rows = batch.pop("rows")
+                batch["images"] = pixels.gather(held, rows)
+            stepped: tuple[Any, dict[str, Any]] = jax.vmap(one)(state, batch, (strengths, optimisers))
+            return stepped
+
+        self._step = jax.jit(step, donate_argnums=0)
+
+    def step(self, *batches: Arrays) -> dict[str, Any]:
+        """Take one step of every model."""
+        stacked = {name: np.stack([batch[name] for batch in batches]) for name in batches[0]}
+        self._state, history = self._step(self._state, stacked, self._pixels.held if self._pixels else None)
+        self._copy = None
+        return dict(history)
+
+    def state(self, model: int = 0) -> State:
+        """Copy a model's state to numpy arrays. The states of all models come from the device at once."""
+        if self._copy is None:
+            self._copy = tuple([np.array(a) for a in part] for part in self._state)
+        return State(*({n: a[model] for n, a in zip(self._names, part, strict=True)} for part in self._copy))
+
+    def load(self, state: State, source: str, model: int = 0) -> None:
+        """Set a model's state."""
+        for part, arrays in zip(self._state, state, strict=True):
+            check_shapes({n: tuple(a.shape[1:]) for n, a in zip(self._names, part, strict=True)}, arrays, source)
+        weights, first, second = (
+            [a.at[model].set(arrays[n]) for n, a in zip(self._names, part, strict=True)]
+            for part, arrays in zip(self._state, state, strict=True)
+        )
+        self._state, self._copy = (weights, first, second), None
+
+
+def _varying(settings: Sequence[Any]) -> dict[str, NDArray[np.float32]]:
+    """Find the floats in which dataclasses of one kind differ: float32 arrays (models,) by name."""
+    columns = {f.name: [getattr(each, f.name) for each in settings] for f in dataclasses.fields(settings[0])}
+    return {
+        name: np.array(values, np.float32)
+        for name, values in columns.items()
+        if isinstance(values[0], float) and len(set(values)) > 1
+    }
+
+
+def adam_step(weight: Any, first: Any, second: Any, gradient: Any, adam: Adam, step: Any) -> tuple[Any, Any, Any]:
+    """Take one step of Adam for one weight, with the formula of TensorFlow's own kernel.
+
+    Args:
+        weight: the weight.
+        first: its first moment.
+        second: its second moment, of the same shape.
+        gradient: the loss's gradient.
+        adam: the optimiser's settings.
+        step: the number of this step, from 1.
+
+    Returns:
+        The new weight and moments.
+    """
+    first = adam.beta_1 * first + (1 - adam.beta_1) * gradient
+    second = adam.beta_2 * second + (1 - adam.beta_2) * ops.square(gradient)
+    rate = adam.learning_rate * ops.sqrt(1 - adam.beta_2**step) / (1 - adam.beta_1**step)
+    return weight - rate * first / (ops.sqrt(second) + adam.epsilon), first, second

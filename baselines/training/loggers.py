@@ -1,0 +1,103 @@
+"""Who may watch a run: functions that ``train`` tells each line of the history.
+
+An observer takes the step and the history's scalars of that step. Those here belong to a ``with`` statement, which
+closes what they opened; they open nothing before the first line, so that a finished run leaves no trace. After a resume
+they are told again what came after the last snapshot, with the same values.
+
+>>> from baselines.training import loggers
+>>> from baselines import train
+>>> with loggers.tensorboard("runs/mine") as observe:  # doctest: +SKIP
+...     train(config, "runs/mine", observers=[observe])
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from baselines.config import RunConfig
+from baselines.nets import backend
+from baselines.training.loop import Observer
+from benchmark_data.errors import MissingExtra
+
+
+@contextlib.contextmanager
+def tensorboard(folder: str | os.PathLike[str]) -> Iterator[Observer]:
+    """Write TensorBoard's event files into a run folder; see them with ``tensorboard --logdir``.
+
+    TensorFlow writes them, whatever backend trains; TensorBoard itself need not be installed.
+
+    Args:
+        folder: the run folder; the files go to ``tensorboard`` in it.
+
+    Yields:
+        The observer.
+
+    Raises:
+        MissingExtra: TensorFlow is not installed.
+    """
+    try:
+        summary = backend.tensorflow.summary
+    except MissingExtra as error:
+        raise MissingExtra("TensorBoard's event files", "tensorflow", "tensorflow") from error
+    scalar = backend.tensorflow.compat.v1.SummaryMetadata(plugin_data={"plugin_name": "scalars"}, data_class=1)
+    with contextlib.ExitStack() as stack:
+
+        @functools.cache
+        def writer() -> Any:
+            opened = summary.create_file_writer(str(Path(folder) / "tensorboard"))
+            stack.callback(opened.close)
+            return opened
+
+        def observe(step: int, scalars: Mapping[str, float]) -> None:
+            with writer().as_default():
+                for name, value in scalars.items():
+                    summary.write(name, backend.tensorflow.constant(value, "float32"), step, scalar)
+            writer().flush()  # a process that is killed leaves what was told so far
+
+        yield observe
+
+
+@contextlib.contextmanager
+def wandb(config: RunConfig, folder: str | os.PathLike[str], *, project: str) -> Iterator[Observer]:
+    """Send the history to Weights & Biases. Its own settings, such as ``WANDB_MODE=offline``, hold.
+
+    Args:
+        config: the run's config, which is sent too. The same config is the same run there, so that a run that goes on
+            goes on there.
+        folder: the run folder, where Weights & Biases keeps its own files.
+        project: the project's name.
+
+    Yields:
+        The observer.
+
+    Raises:
+        MissingExtra: the package wandb is not installed.
+    """
+    try:
+        package = importlib.import_module("wandb")
+    except ModuleNotFoundError as error:
+        raise MissingExtra("Weights & Biases", "wandb") from error
+    settings = config.as_json()
+    with contextlib.ExitStack() as stack:
+
+        @functools.cache
+        def run() -> Any:
+            started = package.init(  # its own context finishes it, as failed after an exception
+                project=project,
+                id=hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16],
+                resume="allow",
+                name=f"{config.objective}/{config.seed} {config.dataset}",
+                config=settings,
+                dir=str(folder),
+            )
+            return stack.enter_context(started)
+
+        yield lambda step, scalars: run().log(dict(scalars), step=step)

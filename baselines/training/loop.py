@@ -1,0 +1,387 @@
+"""Training: one loop for every objective, architecture, loss and backend, that can stop anywhere and go on exactly.
+
+The loop trains one run, or on jax many at once: the seeds and strengths of a sweep, as one program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rich.progress
+from numpy.typing import NDArray
+
+import benchmark_data
+from baselines.config import RunConfig
+from baselines.model import Model, generator
+from baselines.nets import backend
+from baselines.objectives import Objective
+from baselines.run import Run, Snapshots, default_folder
+from baselines.training import device_images, engines, finetune
+from baselines.training.prefetch import ahead
+from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim
+from benchmark_data import console, draws
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.factors import Indices
+
+__all__ = ["Diverged", "Observer", "train", "train_together"]
+
+AHEAD = 4
+"""Steps whose batches are prepared while the device works."""
+
+SHARED = (
+    *("dataset", "objective", "architecture", "architecture_parameters"),
+    *("latents", "reconstruction", "reduction", "batch_size", "frozen"),
+)
+"""What runs that are trained together have in common, beside the hyperparameters that are no floats."""
+
+SHOWN = 0.1
+"""Seconds between two changes of the display."""
+
+
+def train(
+    config: RunConfig,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    dataset: Dataset | None = None,
+    observers: Sequence[Observer] = (),
+    progress: rich.progress.Progress | None = None,
+    checkpoint_seconds: float = 60.0,
+    device_bytes: int | None = None,
+) -> Run:
+    """Train a run into a folder; go on where it stopped if the folder holds it already.
+
+    A run that was stopped, however rudely, ends with the same weights and history as one that was not: bit for bit on
+    TensorFlow with a CPU. A finished run is given back as it is.
+
+    Args:
+        config: what to train.
+        folder: where to; made if it is not there. `default_folder` of the config if None.
+        dataset: the dataset, where ``benchmark_data.load`` does not know it: one's own images, as
+            ``benchmark_data.from_images`` gives them. Its full name is the config's.
+        observers: functions that are told each line of the history; `baselines.training.loggers` has some.
+        progress: a display to show the run in; by default one of its own, on standard error.
+        checkpoint_seconds: write a snapshot at least this often. Those that the config does not ask to keep are removed
+            when a later one is there.
+        device_bytes: as of `train_together`.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        UnknownName: there is no such dataset.
+        InvalidInput: the folder holds another run or cannot be written, the disk is full, or the dataset is not the
+            config's or its pixels are not those that the run began with.
+        DamagedFile: a file of the folder does not hold what it should.
+        Diverged: the loss is NaN or has exploded. The last good snapshot stays.
+        MissingExtra: Keras or its backend is not installed.
+    """
+    (outcome,) = train_together(
+        [config],
+        None if folder is None else [folder],
+        dataset=dataset,
+        observers=[observers],
+        progress=progress,
+        checkpoint_seconds=checkpoint_seconds,
+        device_bytes=device_bytes,
+    )
+    if isinstance(outcome, Diverged):
+        raise outcome
+    return outcome
+
+
+def train_together(
+    configs: Sequence[RunConfig],
+    folders: Sequence[str | os.PathLike[str]] | None = None,
+    *,
+    dataset: Dataset | None = None,
+    observers: Sequence[Sequence[Observer]] | None = None,
+    progress: rich.progress.Progress | None = None,
+    checkpoint_seconds: float = 60.0,
+    device_bytes: int | None = None,
+) -> list[Run | Diverged]:
+    """Train runs that differ in seeds, strengths and step sizes in one program on the jax backend.
+
+    Each gets the folder that `train` would have given it, with its own history and snapshots, and each goes on from its
+    own last step, so that a program that was killed goes on, and runs that were trained alone may go on together. On a
+    CPU its weights are those of `train` within rounding: a few 1e-6 after the first steps (a product of many matrices
+    sums in another order than a product of one), growing as any rounding does in training. Runs that are finished
+    or have diverged keep their place in the program and change nothing for the others. A run's record counts its share
+    of the program's seconds.
+
+    On TensorFlow the runs are trained one after another, with the results of `train`.
+
+    Args:
+        configs: what to train: the same `SHARED` keys, and the same hyperparameters except floats. `groups` sorts them.
+        folders: where to, one for each. `default_folder` of each config if None.
+        dataset: as of `train`.
+        observers: for each run the functions that are told its history.
+        progress: a display to show the runs in; by default one of its own, on standard error.
+        checkpoint_seconds: as of `train`.
+        device_bytes: on jax, keep the dataset on the device if it takes no more than these bytes: as bits where all
+            pixels have one of two values, else as bytes. If None, half of the device's free memory, but nothing for a
+            training that draws fewer images than the dataset has, and nothing on a CPU. Results do not depend on it.
+
+    Returns:
+        For each config the finished run, or why it stopped; its last good snapshot stays, and the others go on.
+
+    Raises:
+        UnknownName: there is no such dataset.
+        InvalidInput: as `train`; or the runs cannot be trained together, or two have one folder.
+        DamagedFile: a file of a folder does not hold what it should.
+        MissingExtra: Keras or its backend is not installed.
+    """
+    own = dataset
+    paths = [default_folder(config) for config in configs] if folders is None else [Path(f) for f in folders]
+    _check_group(configs, paths)
+    if own is not None and own.id != configs[0].dataset:
+        raise InvalidInput("dataset", expected=f"the config's, {configs[0].dataset!r}", received=repr(own.id))
+    dataset = benchmark_data.load(configs[0].dataset) if own is None else own
+    dataset.prepare()
+    together = backend.name() == "jax"
+    configs = [finetune.resolved(c, folder, dataset) for c, folder in zip(configs, paths, strict=True)]
+    for config, folder in zip(configs, paths, strict=True):
+        claim(folder, config)
+    left = [
+        i
+        for i, (config, folder) in enumerate(zip(configs, paths, strict=True))
+        if Snapshots(folder).steps()[-1:] != [config.steps] or not (folder / "run.json").exists()
+    ]
+    if not left:
+        return [Run.open(folder, dataset=own) for folder in paths]
+    recorders: dict[int, Recorder] = {}
+    with contextlib.ExitStack() as stack:
+        for i in left:
+            stack.enter_context(alone(paths[i]))
+        if progress is None:
+            progress = stack.enter_context(console.progress(*columns()))
+        digest = dataset.digest()
+        for i in left:
+            told = observers[i] if observers else ()
+            recorders[i] = Recorder(configs[i], paths[i], dataset, digest, told)
+        waiting = list(recorders.values())
+        for group in [waiting] if together else [[recorder] for recorder in waiting]:
+            _train(group, dataset, progress, checkpoint_seconds, device_bytes)
+    stops = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
+    return [stop or Run.open(folder, dataset=own) for stop, folder in zip(stops, paths, strict=True)]
+
+
+def groups(configs: Sequence[RunConfig]) -> list[list[int]]:
+    """Sort runs by whether `train_together` takes them.
+
+    Args:
+        configs: any runs.
+
+    Returns:
+        Positions, each in one group, in order.
+
+    Example:
+        >>> runs = [
+        ...     RunConfig(dataset="sprites2d", objective=objective, seed=seed)
+        ...     for seed in (0, 1)
+        ...     for objective in ("beta_vae", "ae")
+        ... ]
+        >>> groups(runs)
+        [[0, 2], [1, 3]]
+    """
+    found: dict[str, list[int]] = {}
+    for i, config in enumerate(configs):
+        found.setdefault(json.dumps(_shared(config)), []).append(i)
+    return list(found.values())
+
+
+def _shared(config: RunConfig) -> dict[str, Any]:
+    """Collect what must be the same for all runs of a group."""
+    values = config.as_json()
+    fixed = {name: v for name, v in config.hyperparameters.items() if not isinstance(v, float)}
+    return {name: values[name] for name in SHARED} | fixed
+
+
+def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
+    if len(folders) != len(configs) or len(set(folders)) != len(folders) or not configs:
+        raise InvalidInput(
+            "folders",
+            expected=f"another one for each of {len(configs)} runs, and a run at least",
+            received=str(list(map(str, folders))),
+        )
+    first = _shared(configs[0])
+    for config in configs:
+        for name, value in _shared(config).items():
+            if value != first.get(name):
+                raise InvalidInput(
+                    f"{name} of runs that are trained together",
+                    expected=f"the same for all, {first.get(name)!r}",
+                    received=repr(value),
+                    remedy="baselines.training.loop.groups says which runs go together.",
+                )
+
+
+def _train(
+    recorders: Sequence[Recorder],
+    dataset: Dataset,
+    progress: rich.progress.Progress,
+    checkpoint_seconds: float,
+    device_bytes: int | None,
+) -> None:
+    """Train runs in one program until each is finished or has diverged."""
+    models = []
+    for recorder in recorders:
+        models.append(Model(recorder.config, dataset.image_shape, dataset.space.sizes))
+        finetune.start(models[-1], recorder.folder)
+    held = None
+    if backend.name() == "jax":
+        drawn = sum((r.config.steps - r.step) * r.images for r in recorders)
+        held = device_images.place(dataset, limit=device_bytes, drawn=drawn)
+    engine = engines.start(*models, pixels=held)
+    before = [0.0] * len(recorders)
+    for i, recorder in enumerate(recorders):
+        if recorder.step:
+            state, before[i] = recorder.snapshots.read(recorder.step)
+            engine.load(state, str(recorder.snapshots.path(recorder.step)), i)
+    first = [recorder.step for recorder in recorders]
+    bars = [
+        progress.add_task(
+            f"{r.config.objective}/{r.config.seed} {r.config.dataset}",
+            total=r.config.steps,
+            completed=r.step,
+            rate="",
+            loss=f"loss {r.loss}" if r.loss else "",
+        )
+        for r in recorders
+    ]
+    start = saved = shown = time.perf_counter()
+
+    def keep(i: int) -> None:
+        share = (time.perf_counter() - start) / len(recorders)
+        recorders[i].keep(engine.state(i), before[i] + share)
+
+    def show(i: int) -> None:
+        r = recorders[i]
+        rate = (r.step - first[i]) * r.images / (time.perf_counter() - start)
+        loss = f"stopped: {r.loss}" if r.stopped else f"loss {r.loss}" if r.loss else ""
+        progress.update(bars[i], completed=r.step, rate=f"{rate:,.0f} img/s", loss=loss)
+
+    for i, recorder in enumerate(recorders):
+        if recorder.step == 0 and recorder.keeps and not recorder.snapshots.steps():
+            keep(i)
+    with batches([r.config for r in recorders], dataset, first, images=held is None) as feed:
+        for batch in feed:
+            scalars, running = engine.step(*batch), [r for r in recorders if r.running]
+            for recorder in running:
+                recorder.step += 1
+            if any(r.records for r in running):
+                values = {name: np.asarray(value) for name, value in scalars.items()}
+            now = time.perf_counter()
+            due = now - saved > checkpoint_seconds
+            for i, recorder in enumerate(recorders):
+                if recorder not in running:
+                    continue
+                try:
+                    if recorder.records:
+                        recorder.record({name: float(value[i]) for name, value in values.items()})
+                    if recorder.keeps or due:
+                        keep(i)
+                except Diverged as error:
+                    recorder.stopped = error
+                if not recorder.running or now - shown > SHOWN:
+                    show(i)
+            saved = now if due else saved
+            shown = now if now - shown > SHOWN else shown
+            if not any(recorder.running for recorder in recorders):
+                break
+
+
+def columns() -> tuple[rich.progress.ProgressColumn, ...]:
+    """Give the columns that a display needs to show runs: images per second, and the loss."""
+    return (
+        rich.progress.TextColumn("{task.fields[rate]}", style="cyan"),
+        rich.progress.TextColumn("{task.fields[loss]}"),
+    )
+
+
+def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:
+    """Give the rows that runs train on: the same for every run, whatever its seed.
+
+    Args:
+        dataset: the dataset.
+        share: how much of it, in (0, 1].
+        split: how much of this split of it; of all rows if empty.
+
+    Returns:
+        int64, shape (m,), at least one row, in random order.
+
+    Raises:
+        UnknownName: there is no such split.
+
+    Example:
+        >>> len(training_rows(benchmark_data.load("xysquares/spacing_1"), 0.9))
+        235929
+    """
+    if split and split not in dataset.splits:
+        raise UnknownName(f"split of {dataset.id}", split, dataset.splits)
+    rows = dataset.splits[split] if split else range(len(dataset))
+    return rows.start + draws.permutation(0, len(rows))[: max(1, int(share * len(rows)))]
+
+
+def draw_batch(
+    config: RunConfig, objective: Objective, dataset: Dataset, rows: Indices, step: int, *, images: bool = True
+) -> dict[str, NDArray[Any]]:
+    """Draw a step's batch: a function of the config and the step alone.
+
+    Args:
+        config: the run's config.
+        objective: its objective.
+        dataset: its dataset.
+        rows: the rows to train on.
+        step: from 1.
+        images: give the images; otherwise their rows.
+
+    Returns:
+        ``images`` uint8 (n, H, W, C), or ``rows`` int32 (n,); ``noise`` float32 (n, latents), ``step`` float32 () and
+        the objective's draws.
+    """
+    rng = generator(config.seed, step)
+    chosen = objective.rows(rows, dataset.space, config.batch_size, rng).ravel()
+    return {
+        "noise": rng.standard_normal((len(chosen), config.latents), np.float32),
+        "step": np.array(step, np.float32),
+        **objective.draws(chosen, dataset.space, config.latents, rng),
+        **({"images": dataset.images(chosen)} if images else {"rows": chosen.astype(np.int32)}),
+    }
+
+
+@contextlib.contextmanager
+def batches(
+    configs: Sequence[RunConfig], dataset: Dataset, done: Sequence[int], *, images: bool = True
+) -> Iterator[Iterator[list[dict[str, NDArray[Any]]]]]:
+    """Prepare the batches of runs that are trained together, ahead, in a thread.
+
+    Args:
+        configs: the runs' configs.
+        dataset: their dataset.
+        done: the last step that each run has done.
+        images: as of `draw_batch`.
+
+    Yields:
+        An iterator over what `draw_batch` gives for each run's next step, until all are finished; those that are
+        earlier get the batch of their last step again.
+    """
+    objectives = [config.build_objective() for config in configs]
+    chosen = [training_rows(dataset, config.train_share, config.split) for config in configs]
+
+    def draw(taken: int) -> list[dict[str, NDArray[Any]]]:
+        return [
+            draw_batch(config, objective, dataset, rows, min(last + taken, config.steps), images=images)
+            for config, objective, rows, last in zip(configs, objectives, chosen, done, strict=True)
+        ]
+
+    most = max(config.steps - last for config, last in zip(configs, done, strict=True))
+    with ahead(draw, range(1, most + 1), count=AHEAD) as drawn:
+        yield drawn

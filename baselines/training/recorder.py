@@ -1,0 +1,248 @@
+"""What a run writes while it trains: its history, its record and its snapshots; and when it must stop."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from baselines.config import RunConfig
+from baselines.nets import backend
+from baselines.objectives import Objective
+from baselines.run import Snapshots, clear_leftovers, read_config, read_history, write_record
+from baselines.training.engines import State
+from benchmark_data import files
+from benchmark_data.dataset import Dataset, Digest
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+Observer: TypeAlias = Callable[[int, Mapping[str, float]], None]
+"""Is told a step and the history's scalars of it: loss, reconstruction and the objective's terms."""
+
+EXPLODED = 1e3
+"""A loss this many times the first one is taken to have exploded."""
+
+
+class Diverged(OffaxisError):
+    """The loss or a weight is no longer a finite number, or has exploded."""
+
+
+class Recorder:
+    """A run that is being trained, and its folder.
+
+    Args:
+        config: the run's config.
+        folder: its folder, which is its own.
+        dataset: its dataset.
+        digest: the dataset's quick digest.
+        observers: functions that are told each line of the history.
+
+    Attributes:
+        step: the step that was done last.
+        loss: the loss that was recorded last, as text; empty if there is none yet.
+        stopped: why the run cannot go on, if so.
+
+    Raises:
+        InvalidInput: the pixels are not those that the run began with.
+        DamagedFile: a file of the folder does not hold what it should.
+    """
+
+    def __init__(
+        self, config: RunConfig, folder: Path, dataset: Dataset, digest: Digest, observers: Sequence[Observer]
+    ) -> None:
+        self.config, self.folder, self.snapshots = config, folder, Snapshots(folder)
+        self.objective: Objective = config.build_objective()
+        self.stopped: Diverged | None = None
+        self._dataset, self._digest, self._observers = dataset, digest, observers
+        clear_leftovers(folder)
+        _same_pixels(folder, digest)
+        done = self.snapshots.steps()
+        self.step = done[-1] if done else 0
+        self._history = folder / "history.jsonl"
+        rows = read_history(self._history, until=self.step)
+        with files.written_atomically(self._history) as temporary:
+            temporary.write_text("".join(_line(row) for row in rows), encoding="utf-8")
+        self._limit = _limit(rows[0]["loss"]) if rows else math.inf
+        self.loss = f"{rows[-1]['loss']:.4g}" if rows else ""
+
+    @property
+    def running(self) -> bool:
+        """Whether there are steps left to take."""
+        return self.step < self.config.steps and self.stopped is None
+
+    @property
+    def records(self) -> bool:
+        """Whether the history has a line for the step that was done last."""
+        return self.step in (1, self.config.steps) or self.step % self.config.history_every == 0
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the state after the step that was done last is kept for good."""
+        return self.config.keeps(self.step)
+
+    @property
+    def images(self) -> int:
+        """Images per step."""
+        return self.config.batch_size * self.objective.views
+
+    def record(self, scalars: Mapping[str, float]) -> None:
+        """Add a line to the history.
+
+        Args:
+            scalars: loss, reconstruction and the objective's terms.
+
+        Raises:
+            Diverged: a scalar is not finite, or the loss has exploded.
+            InvalidInput: the file cannot be written.
+        """
+        row = {"step": self.step, "loss": 0.0, "reconstruction": 0.0, **scalars}  # the order of the columns
+        self.loss = f"{row['loss']:.4g}"
+        if not all(math.isfinite(value) for value in row.values()) or row["loss"] > self._limit:
+            raise self._diverged(self.loss)
+        if self.step == 1:
+            self._limit = _limit(row["loss"])
+        _append(self._history, row)
+        for observe in self._observers:
+            observe(self.step, {name: value for name, value in row.items() if name != "step"})
+
+    def keep(self, state: State, seconds: float) -> None:
+        """Write a snapshot and the record, and remove earlier snapshots that were not asked for.
+
+        Args:
+            state: weights and moments after the step that was done last.
+            seconds: seconds of training so far.
+
+        Raises:
+            Diverged: a weight, or a moment of Adam, which would keep its weight where it is, is not finite.
+            InvalidInput: the folder cannot be written, or the disk is full.
+        """
+        for name, part in zip(("weight", "moment", "moment"), state, strict=True):
+            if not all(np.isfinite(array).all() for array in part.values()):
+                raise self._diverged(f"a {name} that is not finite")
+        write_record(  # before the snapshot, so that a run with its last snapshot always has its record
+            self.folder,
+            method=self.config.objective,
+            dataset=self._dataset,
+            digest=self._digest,
+            seed=self.config.seed,
+            supervision=self.objective.supervision,
+            hyperparameters=_hyperparameters(self.config),
+            device=backend.device(),
+            versions=backend.versions("numpy", "keras", backend.name()),
+            steps=self.step,
+            images=self.step * self.images,
+            seconds=seconds,
+        )
+        self.snapshots.write(self.step, state, seconds)
+        for other in self.snapshots.steps():
+            if other != self.step and not self.config.keeps(other):
+                self.snapshots.remove(other)
+
+    def _diverged(self, received: str) -> Diverged:
+        kept = self.snapshots.steps()
+        return Diverged(
+            f"loss of {self.folder} at step {self.step}",
+            expected="a finite number that does not explode",
+            received=received,
+            remedy=f"The last good snapshot is {f'that of step {kept[-1]}' if kept else 'none'}. "
+            "Try a smaller learning rate or weaker terms.",
+        )
+
+
+def claim(folder: Path, config: RunConfig) -> None:
+    """Make the folder this run's, or make sure that it is.
+
+    Raises:
+        InvalidInput: the folder holds another run or something else, or cannot be written.
+    """
+    if (folder / "config.json").exists():
+        held = read_config(folder)
+        if held != config:
+            ours, theirs = config.as_json(), held.as_json()
+            key = next(k for k in ours if ours[k] != theirs[k])
+            raise InvalidInput(
+                str(folder),
+                expected=f"the run with {key} {ours[key]!r}",
+                received=f"a run with {key} {theirs[key]!r}",
+                remedy="Choose another folder, or resume that run.",
+            )
+    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidInput(
+            str(folder),
+            expected="a run's folder or an empty one",
+            received="something else",
+            remedy="Choose another folder.",
+        )
+    else:
+        files.write_json(folder / "config.json", config.as_json())
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from training the same folder, where the platform has file locks.
+
+    Raises:
+        InvalidInput: another process is training it.
+    """
+    with (folder / "config.json").open("rb") as stream:
+        if fcntl is not None:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise InvalidInput(
+                    str(folder),
+                    expected="a run that nobody else is training",
+                    received="one that another process is training",
+                    remedy="Wait for it, or stop it.",
+                ) from error
+        yield
+
+
+def _limit(loss: float) -> float:
+    return EXPLODED * max(1.0, abs(loss))
+
+
+def _same_pixels(folder: Path, digest: Digest) -> None:
+    path = folder / "run.json"
+    if not path.exists():
+        return
+    held = files.read_json(path)
+    if not isinstance(held, dict) or "dataset_digest" not in held:
+        raise DamagedFile(str(path), expected="a run's record", received="something else")
+    if held["dataset_digest"] != digest._asdict():
+        raise InvalidInput(
+            f"dataset of {folder}",
+            expected="the pixels and factors that the run began with",
+            received="others",
+            remedy="Use the version of the dataset that run.json names, or train again in another folder.",
+        )
+
+
+def _hyperparameters(config: RunConfig) -> dict[str, Any]:
+    """Collect what tells this run from others of its method, for run.json."""
+    own = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "start_from")
+    nested = ("hyperparameters", "architecture_parameters")
+    unused = [name for name in ("split", "start_weights", "reset", "frozen") if not getattr(config, name)]
+    shared = {name: value for name, value in config.as_json().items() if name not in (*own, *nested, *unused)}
+    return {**config.hyperparameters, **config.architecture_parameters, **shared}
+
+
+def _line(row: Mapping[str, float]) -> str:
+    return json.dumps(row, allow_nan=False) + "\n"
+
+
+def _append(path: Path, row: Mapping[str, float]) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(_line(row))
+    except OSError as error:
+        raise files.unwritable(path, error) from error

@@ -1,0 +1,510 @@
+"""Sweeps: many runs with one command, one board and one index; they resume, and survive the death of who trains them.
+
+A sweep is a file in ``baselines/sweeps`` and its runs are folders, so all that a sweep knows is on disk: what is done
+is skipped, what was stopped goes on exactly, and ``index.csv`` follows from the folders::
+
+    index.csv                                   a row for each run: state, step, loss, seconds, settings, folder
+    <dataset>/<objective>/seed_<seed>_<digest>  the run folders
+    failed/<digest>.json                        why a run failed; it is tried again, unless it diverged
+
+Runs are trained in worker processes of this machine, or as tasks of a Ray cluster, one by one or many together in one
+program. Workers share nothing but the folder. One that dies is replaced and its runs go on from their last snapshots.
+"""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import contextlib
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import filelock
+import joblib
+import rich.progress
+
+import benchmark_data
+from baselines.config import RunConfig
+from baselines.run import Snapshots
+from baselines.training import worker
+from baselines.training.loop import columns, groups
+from benchmark_data import console, discovery, files
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
+from benchmark_data.publish import records
+
+ATTEMPTS = 3
+"""How often a run is begun whose worker dies, in one call."""
+
+POLLED = 1.0
+"""Seconds between two looks at the runs for the board."""
+
+INDEXED = 15.0
+"""Seconds between two writes of the index."""
+
+
+def names() -> tuple[str, ...]:
+    """List the sweeps, one for each file in ``baselines/sweeps``.
+
+    Example:
+        >>> "smoke" in names()
+        True
+    """
+    return discovery.names("baselines.sweeps")
+
+
+def find(name: str) -> tuple[RunConfig, ...]:
+    """Give a sweep's runs by name.
+
+    Raises:
+        UnknownName: there is no such sweep; the message gives the near match and the list.
+
+    Example:
+        >>> len(find("bonheme2022"))
+        300
+    """
+    configs: tuple[RunConfig, ...] = discovery.find("baselines.sweeps", name, kind="sweep").SWEEP
+    return configs
+
+
+def select(configs: Sequence[RunConfig], only: Iterable[str]) -> tuple[RunConfig, ...]:
+    """Choose runs.
+
+    Args:
+        configs: the runs of a sweep.
+        only: conditions ``key=value`` on keys of the config, the objective or the architecture. Conditions on different
+            keys must all hold, of those on the same key one. A dataset may be named without its config.
+
+    Returns:
+        The runs for which they hold, in their order.
+
+    Raises:
+        InvalidInput: a condition that is not ``key=value``, or that no run fulfils.
+        UnknownName: no run has such a key.
+
+    Example:
+        >>> chosen = select(find("bonheme2022"), ["dataset=cars3d", "beta=4", "beta=8", "seed=0"])
+        >>> [(run.objective, run.hyperparameters["beta"]) for run in chosen]
+        [('beta_vae', 4.0), ('beta_vae', 8.0), ('beta_tc_vae', 4.0), ('beta_tc_vae', 8.0)]
+    """
+    wanted: dict[str, list[Any]] = collections.defaultdict(list)
+    for condition in only:
+        key, equals, value = condition.partition("=")
+        if not equals or not key:
+            raise InvalidInput("--only", expected="KEY=VALUE", received=repr(condition))
+        wanted[key].append(value)
+    settings = [_settings(config) for config in configs]
+    for key in wanted:
+        if not any(key in each for each in settings):
+            raise UnknownName("--only", key, set().union(*settings))
+    chosen = tuple(
+        config
+        for config, values in zip(configs, settings, strict=True)
+        if all(any(_matches(values, key, value) for value in allowed) for key, allowed in wanted.items())
+    )
+    if not chosen:
+        raise InvalidInput("--only", expected="conditions that some run fulfils", received=" ".join(only))
+    return chosen
+
+
+def _settings(config: RunConfig) -> dict[str, Any]:
+    values = config.as_json()
+    return {**values.pop("hyperparameters"), **values.pop("architecture_parameters"), **values}
+
+
+def _matches(settings: dict[str, Any], key: str, text: str) -> bool:
+    if key == "dataset":
+        return text in (settings[key], settings[key].partition("/")[0])
+    if key not in settings:
+        return False
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    return bool(settings[key] == value)
+
+
+class State(NamedTuple):
+    """What is known of a run of a sweep: a row of ``index.csv``.
+
+    Attributes:
+        run: its folder, within the sweep's.
+        state: ``done``, ``failed``, ``begun`` or ``waiting``.
+        step: the last recorded step.
+        steps: the steps to take.
+        loss: the loss of that step; empty where none is recorded.
+        seconds: seconds of training so far, up to the last snapshot.
+        dataset: the dataset.
+        objective: the objective.
+        hyperparameters: the objective's, as JSON.
+        seed: the seed.
+        digest: of the config.
+        error: why it failed.
+    """
+
+    run: str
+    state: str
+    step: int
+    steps: int
+    loss: float | str
+    seconds: float
+    dataset: str
+    objective: str
+    hyperparameters: str
+    seed: int
+    digest: str
+    error: str
+
+
+def place(config: RunConfig) -> str:
+    """Give a run's folder within its sweep's.
+
+    Example:
+        >>> place(find("smoke")[0])
+        'xysquares/spacing_1/beta_vae/seed_0_...'
+    """
+    return f"{config.dataset}/{config.objective}/seed_{config.seed}_{config.digest[:8]}"
+
+
+def look(config: RunConfig, into: Path, *, encode: bool = True) -> State:
+    """See how far a run is, from what is on disk.
+
+    Args:
+        config: the run.
+        into: the sweep's folder.
+        encode: count it as done only with its codes.
+
+    Returns:
+        Its row of the index.
+    """
+    name, digest = place(config), config.digest
+    folder, step, seconds, error = into / name, 0, 0.0, ""
+    loss: float | str = ""
+    state = "begun" if (folder / "config.json").exists() else "waiting"
+    if state == "begun":
+        step, loss = _last_line(folder / "history.jsonl")
+        seconds = _seconds(folder / "run.json")
+        done = Snapshots(folder).steps()
+        if done and done[-1] == config.steps and ((folder / "codes.npz").exists() or not encode):
+            state, step = "done", config.steps
+    failure = worker.failure(into, digest)
+    if failure.exists() and state != "done":
+        state, error = "failed", _error(failure)[0]
+    return State(
+        run=name,
+        state=state,
+        step=step,
+        steps=config.steps,
+        loss=loss,
+        seconds=seconds,
+        dataset=config.dataset,
+        objective=config.objective,
+        hyperparameters=json.dumps(dict(config.hyperparameters), sort_keys=True),
+        seed=config.seed,
+        digest=digest,
+        error=error,
+    )
+
+
+def _last_line(path: Path) -> tuple[int, float | str]:
+    """Read step and loss of the last whole line of a history that may be growing."""
+    with contextlib.suppress(OSError, ValueError, KeyError, IndexError):
+        with path.open("rb") as stream:
+            stream.seek(max(0, path.stat().st_size - 4096))
+            row = json.loads(stream.read().rpartition(b"\n")[0].rpartition(b"\n")[2])
+        return int(row["step"]), float(row["loss"])
+    return 0, ""
+
+
+def _seconds(path: Path) -> float:
+    with contextlib.suppress(OffaxisError, KeyError, TypeError):
+        return float(files.read_json(path)["budget"]["seconds"])
+    return 0.0
+
+
+def _error(path: Path) -> tuple[str, bool]:
+    """Read why a run failed, and whether it would again."""
+    with contextlib.suppress(OffaxisError, KeyError, TypeError):
+        held = files.read_json(path)
+        return str(held["error"]), bool(held["diverged"])
+    return "unknown", False
+
+
+def run(
+    configs: Sequence[RunConfig],
+    into: str | os.PathLike[str],
+    *,
+    jobs: int | None = None,
+    threads: int | None = None,
+    together: int = 1,
+    ray: str | None = None,
+    gpus: float = 0.0,
+    encode: bool = True,
+    progress: rich.progress.Progress | None = None,
+) -> list[State]:
+    """Train the runs of a sweep that are not done, and write the index.
+
+    Args:
+        configs: the runs.
+        into: the folder; made if it is not there. It may hold runs of other calls.
+        jobs: worker processes on this machine; one per core if None. On a GPU give 1.
+        threads: of each worker; the cores shared out if None. On Ray one for each task, which is what Ray counts.
+            TensorFlow's last bits depend on their number, and on nothing else here.
+        together: how many runs a worker trains in one program, on the jax backend; see `baselines.train_together`.
+        ray: the address of a Ray cluster to train on, ``"local"``, or None; see `benchmark_data.publish.records.on_ray`. The
+            nodes must see the folder under the same path.
+        gpus: what each task of Ray asks for; see there.
+        encode: write the codes that the leaderboard scores, too.
+        progress: a display to show the runs in; by default one of its own, on standard error.
+
+    Returns:
+        The runs' states, as in ``index.csv``. That some failed is no error here.
+
+    Raises:
+        InvalidInput: the folder cannot be written or another call is at work in it, two runs are the same, a number of
+            jobs, threads or runs below 1, no cluster answers at the address, or none of its nodes has the GPUs.
+        UnknownName: there is no such dataset.
+        MissingExtra: Ray is not installed.
+    """
+    into = Path(into).absolute()
+    for name, value in (("jobs", jobs), ("threads", threads), ("together", together)):
+        if value is not None and value < 1:
+            raise InvalidInput(name, expected="at least 1", received=str(value))
+    if (most := collections.Counter(map(place, configs)).most_common(1)) and most[0][1] > 1:
+        raise InvalidInput("runs of the sweep", expected="each once", received=f"{most[0][0]} more than once")
+    for dataset in dict.fromkeys(config.dataset for config in configs):
+        benchmark_data.load(dataset)
+    with contextlib.ExitStack() as stack:
+        stack.callback(_alone(into).release)
+        stack.enter_context(records.on_ray(ray, gpus=gpus))
+        if progress is None:
+            progress = stack.enter_context(console.progress(*columns()))
+        board = _Board(configs, into, encode, progress)
+        board.write()
+        todo = [config for config in configs if not board.settled(config)]
+        tasks: list[Task] = [
+            ([(config.as_json(), place(config), config.digest) for config in part], str(into), encode)
+            for part in _parts(todo, together)
+        ]
+        stack.enter_context(board)
+        if ray is None:
+            _train_here(tasks, jobs or joblib.cpu_count(), threads)
+        else:
+            for _ in records.in_parallel(worker.work, [(*task, threads or 1) for task in tasks], None):
+                pass
+    return board.states()
+
+
+def _alone(into: Path) -> filelock.BaseFileLock:
+    """Keep another call from training the same runs, as long as the lock is held."""
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(into / ".lock")
+        lock.acquire(timeout=0)
+        return lock
+    except filelock.Timeout as error:
+        raise InvalidInput(
+            str(into),
+            expected="a sweep that nobody else is running",
+            received="one that another process is running",
+            remedy="Wait for it, stop it, or choose another folder.",
+        ) from error
+    except OSError as error:
+        raise files.unwritable(into, error) from error
+
+
+def read_index(into: Path) -> list[dict[str, str]]:
+    """Read a sweep's ``index.csv``.
+
+    Args:
+        into: the sweep's folder.
+
+    Returns:
+        A dictionary for each run, of `State`'s fields as texts; nothing if there is no index.
+
+    Raises:
+        DamagedFile: the file is no index.
+    """
+    path = into / "index.csv"
+    if not path.exists():
+        return []
+    try:
+        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")), strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DamagedFile(str(path), expected="an index of runs", received=str(error)) from error
+    if any(set(row) != set(State._fields) for row in rows):
+        raise DamagedFile(
+            str(path),
+            expected=f"the columns {', '.join(State._fields)}",
+            received="others",
+            remedy="Remove it; it is made anew from the run folders.",
+        )
+    return rows
+
+
+class _Board:
+    """Shows what is on disk, and writes it to the index, in a thread of its own."""
+
+    def __init__(
+        self, configs: Sequence[RunConfig], into: Path, encode: bool, progress: rich.progress.Progress
+    ) -> None:
+        self._configs, self._into, self._encode, self._progress = configs, into, encode, progress
+        self._states = {config.digest: look(config, into, encode=encode) for config in configs}
+        self._others = [row for row in read_index(into) if row["digest"] not in self._states]
+        self._waiting = [config for config in configs if not self.settled(config)]
+        self._total = progress.add_task(
+            "runs", total=len(configs), completed=len(configs) - len(self._waiting), rate="", loss=""
+        )
+        self._bars: dict[str, tuple[rich.progress.TaskID, int, float]] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="board", daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._refresh()
+        self.write()
+
+    def states(self) -> list[State]:
+        """Give the runs' states, in order."""
+        return [self._states[config.digest] for config in self._configs]
+
+    def settled(self, config: RunConfig) -> bool:
+        """Say whether there is nothing to do: the run is done, or diverged and would diverge again."""
+        state = self._states[config.digest].state
+        return state == "done" or (state == "failed" and _error(worker.failure(self._into, config.digest))[1])
+
+    def write(self) -> None:
+        """Write ``index.csv``."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, State._fields, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows([*self._others, *(state._asdict() for state in self.states())])
+        with files.written_atomically(self._into / "index.csv") as temporary:
+            temporary.write_text(text.getvalue(), encoding="utf-8")
+
+    def _watch(self) -> None:
+        written = time.monotonic()
+        while not self._stop.wait(POLLED):
+            self._refresh()
+            if time.monotonic() - written > INDEXED:
+                with contextlib.suppress(OffaxisError):  # the last write tells
+                    self.write()
+                written = time.monotonic()
+
+    def _refresh(self) -> None:
+        for config in self._waiting:
+            before = self._states[config.digest]
+            now = look(config, self._into, encode=self._encode)
+            self._states[config.digest] = now
+            if now.state in ("begun", "done") and now.step != before.step:
+                self._show(config, now, before.step)
+            if now.state != "begun" and config.digest in self._bars:
+                self._progress.remove_task(self._bars.pop(config.digest)[0])
+        self._waiting = [config for config in self._waiting if self._states[config.digest].state != "done"]
+        states = collections.Counter(state.state for state in self._states.values())
+        failed = f"{states['failed']} failed" if states["failed"] else ""
+        self._progress.update(self._total, completed=states["done"] + states["failed"], loss=failed)
+
+    def _show(self, config: RunConfig, now: State, before: int) -> None:
+        if config.digest not in self._bars:
+            what = f"{config.objective}/{config.seed} {config.dataset}"
+            bar = self._progress.add_task(what, total=config.steps, rate="", loss="")
+            self._bars[config.digest] = bar, before, time.monotonic()
+        bar, first, since = self._bars[config.digest]
+        images = max(0, now.step - first) * config.batch_size * config.build_objective().views
+        rate = images / max(POLLED, time.monotonic() - since)
+        loss = f"loss {now.loss:.4g}" if isinstance(now.loss, float) else ""
+        self._progress.update(bar, completed=now.step, rate=f"{rate:,.0f} img/s", loss=loss)
+
+
+Task: TypeAlias = tuple[list[worker.Run], str, bool]
+"""What `worker.work` takes, but for the threads."""
+
+
+def _parts(configs: Sequence[RunConfig], together: int) -> Iterator[list[RunConfig]]:
+    """Divide runs among workers: so many that can be trained in one program, or one by one."""
+    for positions in groups(configs) if together > 1 else [[i] for i in range(len(configs))]:
+        for i in range(0, len(positions), together):
+            yield [configs[position] for position in positions[i : i + together]]
+
+
+def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None) -> None:
+    """Train in worker processes of this machine; a worker that dies is replaced."""
+    waiting = collections.deque(tasks)
+    jobs = min(jobs, len(tasks))
+    if not tasks:
+        return
+    share = threads or max(1, joblib.cpu_count() // jobs)
+    processes: list[subprocess.Popen[str]] = []
+    stopping = threading.Event()
+
+    def serve() -> None:
+        process = None
+        while waiting and not stopping.is_set():
+            try:
+                task = waiting.popleft()
+            except IndexError:  # another thread took the last one
+                break
+            for _ in range(ATTEMPTS):
+                if process is None:
+                    process = _start(share)
+                    processes.append(process)
+                if _answered(process, (*task, share)):
+                    break
+                status = process.wait()
+                process = None
+                if stopping.is_set():
+                    return
+            else:
+                runs, into, _ = task
+                for _, _, digest in runs:
+                    worker.record_failure(Path(into), digest, f"its worker died {ATTEMPTS} times, last with {status}")
+
+    try:
+        with concurrent.futures.ThreadPoolExecutor(jobs, thread_name_prefix="sweep") as pool:
+            try:
+                for served in concurrent.futures.as_completed([pool.submit(serve) for _ in range(jobs)]):
+                    served.result()
+            finally:
+                stopping.set()
+                for process in processes:
+                    process.kill()  # a run that is stopped at any moment goes on exactly
+    finally:
+        for process in processes:
+            process.communicate()
+
+
+def _start(threads: int) -> subprocess.Popen[str]:
+    """Start a worker, out of reach of the terminal's Ctrl+C: this process ends it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "baselines.training.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, **worker.thread_limits(threads)},
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _answered(process: subprocess.Popen[str], task: tuple[Any, ...]) -> bool:
+    """Give a worker a task and wait for it; say whether it lived to answer."""
+    if process.stdin is None or process.stdout is None:
+        return False
+    try:
+        process.stdin.write(json.dumps(task) + "\n")
+        process.stdin.flush()
+        return bool(process.stdout.readline())
+    except OSError:  # a broken pipe
+        return False

@@ -1,0 +1,119 @@
+"""What trains runs of a sweep: a task of Ray, or a process that takes tasks from its standard input.
+
+``python -m baselines.training.worker`` reads a line for each task, a JSON list of `work`'s arguments, and answers each with a
+line once it is over. It ends with its standard input, so that none outlives the sweep.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import rich.console
+import rich.progress
+
+from benchmark_data import files
+from benchmark_data.errors import OffaxisError
+
+Run: TypeAlias = tuple[Mapping[str, Any], str, str]
+"""A run of a sweep: its config as JSON's types, its folder within the sweep's, and the config's digest."""
+
+
+def work(runs: Sequence[Run], into: str, encode: bool, threads: int) -> None:
+    """Train runs together, or go on with them. What goes wrong is recorded, not raised: the sweep's other runs go on.
+
+    Args:
+        runs: one, or several that go together. If training them together fails, they are trained one by one.
+        into: the sweep's folder.
+        encode: write their codes, too.
+        threads: to compute with, where this process has not begun to.
+    """
+    for name, value in thread_limits(threads).items():
+        os.environ.setdefault(name, value)
+    from baselines.config import RunConfig
+    from baselines.training.loop import Diverged, train_together
+
+    quiet = rich.progress.Progress(console=rich.console.Console(quiet=True), disable=True)
+    configs = [RunConfig.from_json(dict(config)) for config, _, _ in runs]
+    for _, _, digest in runs:
+        failure(Path(into), digest).unlink(missing_ok=True)
+    try:
+        outcomes = train_together(configs, [Path(into) / place for _, place, _ in runs], progress=quiet)
+    except Exception as error:
+        for run in runs if len(runs) > 1 else ():  # one of them is to blame, or the memory is too small
+            work([run], into, encode, threads)
+        if len(runs) == 1:
+            record_failure(Path(into), runs[0][2], _told(error))
+        return
+    for (_, _, digest), outcome in zip(runs, outcomes, strict=True):
+        if isinstance(outcome, Diverged):
+            record_failure(Path(into), digest, str(outcome), diverged=True)
+        elif encode and not (outcome.folder / "codes.npz").exists():
+            try:
+                outcome.encode_task()
+            except Exception as error:
+                record_failure(Path(into), digest, _told(error))
+
+
+def _told(error: Exception) -> str:
+    """Give the message of an error of ours, or of a backend's own, such as memory that ran out."""
+    return str(error) if isinstance(error, OffaxisError) else f"{type(error).__name__}: {error}"[:2_000]
+
+
+def failure(into: Path, digest: str) -> Path:
+    """Give the file that says why a run of a sweep failed."""
+    return into / "failed" / f"{digest}.json"
+
+
+def record_failure(into: Path, digest: str, error: str, *, diverged: bool = False) -> None:
+    """Write why a run of a sweep failed; a full disk keeps it from being written.
+
+    Args:
+        into: the sweep's folder.
+        digest: of the run's config.
+        error: the message.
+        diverged: whether it would fail again.
+    """
+    with contextlib.suppress(OffaxisError):
+        files.write_json(failure(into, digest), {"error": error, "diverged": diverged})
+
+
+def thread_limits(threads: int) -> dict[str, str]:
+    """Give the environment in which TensorFlow, jax and BLAS compute with so many threads.
+
+    Example:
+        >>> thread_limits(2)["OMP_NUM_THREADS"]
+        '2'
+    """
+    count = str(threads)
+    variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
+    return {**dict.fromkeys(variables, count), "TF_NUM_INTEROP_THREADS": "1", "NPROC": count}
+
+
+def main() -> None:
+    """Take tasks from standard input until it ends."""
+    tasks: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in sys.stdin:
+            tasks.put(line)
+        os._exit(0)  # whoever gave the tasks is gone; what is half done goes on from its last snapshot
+
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is no answer
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        work(*json.loads(tasks.get()))
+        answers.write("over\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

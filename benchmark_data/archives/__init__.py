@@ -1,0 +1,1 @@
+"""Published archives: fetched, read as streams, checked against published figures, and kept prepared."""

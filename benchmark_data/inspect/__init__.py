@@ -1,0 +1,1 @@
+"""What one looks at before training: distances between images, contact sheets."""

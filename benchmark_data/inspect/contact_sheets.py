@@ -1,0 +1,255 @@
+"""Pictures of a dataset: a contact sheet of random images, a traversal of each factor, distances along each factor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from benchmark_data import draws
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import Factor, FactorSpace, Indices
+from benchmark_data.inspect.distances import Matrices, correlation
+from benchmark_data.sources import Images
+
+GAP = 4
+TEXT = 12
+LINE = TEXT + 4
+PAPER, INK = (255, 255, 255), (30, 30, 30)
+LEAST = 64
+"""Smaller images are enlarged by a whole factor, to about this height."""
+MATRIX = 96
+"""Smaller matrices are enlarged by a whole factor, to at most this height."""
+VIRIDIS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
+"""Five colours of matplotlib's map of that name, which brightens evenly; those between are mixed."""
+
+
+def contact_sheet(dataset: Dataset, *, rows: int = 4, columns: int = 8, seed: int = 0) -> Image.Image:
+    """Show random images side by side.
+
+    Args:
+        dataset: any dataset.
+        rows: rows of the sheet.
+        columns: columns of the sheet.
+        seed: the seed of `benchmark_data.draws`, in [0, 2**64).
+
+    Returns:
+        An RGB picture of at most rows * columns images, all different rows of the dataset.
+
+    Raises:
+        InvalidInput: no rows or no columns.
+
+    Example:
+        >>> import benchmark_data
+        >>> contact_sheet(benchmark_data.load("xysquares"), rows=2, columns=3).size
+        (208, 140)
+    """
+    for name, number in (("rows", rows), ("columns", columns)):
+        if number < 1:
+            raise InvalidInput(f"{name} of a sheet", expected="at least one", received=str(number))
+    tiles = _tiles(dataset.images(draws.permutation(seed, len(dataset))[: rows * columns]))
+    width, height = tiles[0].size
+    rows, columns = math.ceil(len(tiles) / columns), min(columns, len(tiles))
+    sheet = Image.new("RGB", (columns * (width + GAP) + GAP, rows * (height + GAP) + GAP), PAPER)
+    for place, tile in enumerate(tiles):
+        sheet.paste(tile, (GAP + place % columns * (width + GAP), GAP + place // columns * (height + GAP)))
+    return sheet
+
+
+def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -> Image.Image:
+    """Show how each factor changes the image: a row per factor, its values from first to last, named below.
+
+    Without a full grid nothing can be held fixed: each value is then shown by some image that has it.
+
+    Args:
+        dataset: any dataset.
+        row: the row of the dataset that the traversals go through; by default the contact sheet's first.
+        columns: values per factor, evenly spread over those it has.
+
+    Returns:
+        An RGB picture.
+
+    Raises:
+        InvalidInput: fewer than two columns, or no such row.
+    """
+    if columns < 2:
+        raise InvalidInput("columns of a traversal", expected="two or more", received=str(columns))
+    font, small = ImageFont.load_default(TEXT), ImageFont.load_default(TEXT - 2)
+    lines = []
+    for factor in dataset.space.factors:
+        shown = np.unique(np.linspace(0, factor.size - 1, columns).round().astype(np.int64))
+        found, rows = _examples(dataset, factor.name, shown, row)
+        size = f"{factor.size} values{factor.unit and ', '}{factor.unit}"
+        lines.append((factor, size, found, _tiles(dataset.images(rows))))
+    width, height = lines[0][3][0].size
+    names = max(max(font.getlength(factor.name), small.getlength(size)) for factor, size, _, _ in lines)
+    margin = math.ceil(names) + 3 * GAP
+    most = max(len(tiles) for *_, tiles in lines)
+    picture = Image.new("RGB", (margin + most * (width + GAP), len(lines) * (height + LINE + GAP) + GAP), PAPER)
+    draw = ImageDraw.Draw(picture)
+    for line, (factor, size, found, tiles) in enumerate(lines):
+        top = GAP + line * (height + LINE + GAP)
+        draw.text((GAP, top + height // 2 - TEXT), factor.name, INK, font)
+        draw.text((GAP, top + height // 2 + 2), size, INK, small)
+        for column, (value, tile) in enumerate(zip(found, tiles, strict=True)):
+            left = margin + column * (width + GAP)
+            picture.paste(tile, (left, top))
+            draw.text((left, top + height + 1), _caption(factor, value, width, font), INK, font)
+    return picture
+
+
+def sheet(dataset: Dataset) -> Image.Image:
+    """Put a title, a contact sheet and the traversals into one picture.
+
+    Args:
+        dataset: any dataset.
+
+    Returns:
+        An RGB picture.
+    """
+    parts = contact_sheet(dataset, rows=3, columns=11), traversals(dataset)
+    title = f"{dataset.id} {dataset.version}: {len(dataset):,} images of shape {dataset.image_shape}"
+    font = ImageFont.load_default(TEXT + 4)
+    width = max(math.ceil(font.getlength(title)) + 2 * GAP, *(part.width for part in parts))
+    top = 2 * LINE
+    picture = Image.new("RGB", (width, top + sum(part.height + LINE for part in parts)), PAPER)
+    ImageDraw.Draw(picture).text((GAP, GAP), title, INK, font)
+    for part in parts:
+        picture.paste(part, (0, top))
+        top += part.height + LINE
+    return picture
+
+
+def distance_matrices(matrices: Mapping[str, Matrices]) -> Image.Image:
+    """Draw ground-truth distances above perceived distances, a column per factor.
+
+    The layout of figure 3 of Michlo, Klein and James (2023). Each matrix has its own scale of colours, from 0 to the
+    distance written below it; there stands Pearson's correlation of the two, too, where it exists.
+
+    Args:
+        matrices: factor -> what `benchmark_data.inspect.distances.matrices` gave, one or more.
+
+    Returns:
+        An RGB picture.
+
+    Raises:
+        InvalidInput: no matrices.
+    """
+    pairs = list(matrices.values())
+    cells = [[_Cell(pair.ground_truth) for pair in pairs], [_perceived(pair) for pair in pairs]]
+    return _grid(cells, ["ground truth", "perceived"], list(matrices))
+
+
+def perceived_side_by_side(matrices: Mapping[str, Mapping[str, Matrices]]) -> Image.Image:
+    """Draw ground-truth distances on the far left and perceived distances of several datasets, a row per factor.
+
+    The layout of figure 8 of Michlo, Klein and James (2023), which shows XYSquares with the spacing of its places.
+    Colours and captions are those of `distance_matrices`.
+
+    Args:
+        matrices: full name of each dataset -> factor -> what `benchmark_data.inspect.distances.matrices` gave. The factors are
+            the same in each.
+
+    Returns:
+        An RGB picture.
+
+    Raises:
+        InvalidInput: no matrices, or datasets that differ in factors.
+    """
+    factors = list(dict.fromkeys(factor for of_one in matrices.values() for factor in of_one))
+    if any(list(of_one) != factors for of_one in matrices.values()):
+        raise InvalidInput("matrices", expected="the same factors of every dataset", received=", ".join(factors))
+    cells = [
+        [
+            *(_Cell(of_one[factor].ground_truth) for of_one in list(matrices.values())[:1]),
+            *(_perceived(of_one[factor]) for of_one in matrices.values()),
+        ]
+        for factor in factors
+    ]
+    return _grid(cells, factors, ["ground truth", *(name.rpartition("/")[2] for name in matrices)])
+
+
+class _Cell(NamedTuple):
+    """A matrix and what to write beside its largest entry."""
+
+    matrix: NDArray[np.float64]
+    remark: str = ""
+
+
+def _perceived(pair: Matrices) -> _Cell:
+    pearson = correlation(pair).pearson
+    return _Cell(pair.perceived, "" if math.isnan(pearson) else f"r = {pearson:.2f}")
+
+
+def _grid(cells: Sequence[Sequence[_Cell]], rows: Sequence[str], columns: Sequence[str]) -> Image.Image:
+    """Put matrices into a table with names on the left and on top."""
+    if not cells or not cells[0]:
+        raise InvalidInput("matrices", expected="one or more", received="none")
+    font, small = ImageFont.load_default(TEXT), ImageFont.load_default(TEXT - 2)
+    tiles = [[_coloured(cell.matrix) for cell in row] for row in cells]
+    captions = [[(f"max {cell.matrix.max():.3g}", cell.remark) for cell in row] for row in cells]
+    widths = [
+        max(MATRIX, *(row[i].width for row in tiles), math.ceil(font.getlength(name))) for i, name in enumerate(columns)
+    ]
+    heights = [max(tile.height for tile in row) for row in tiles]
+    margin = math.ceil(max(map(font.getlength, rows))) + 3 * GAP
+    width, height = margin + sum(widths) + 3 * GAP * len(widths), LINE + sum(heights) + len(rows) * (2 * LINE + GAP)
+    picture = Image.new("RGB", (width, height + GAP), PAPER)
+    draw = ImageDraw.Draw(picture)
+    top = GAP + LINE
+    for i, row in enumerate(rows):
+        draw.text((GAP, top + heights[i] // 2 - TEXT // 2), row, INK, font)
+        left = margin
+        for j, column in enumerate(columns):
+            if i == 0:
+                draw.text((left, GAP), column, INK, font)
+            picture.paste(tiles[i][j], (left, top))
+            for line, text in enumerate(captions[i][j]):
+                draw.text((left, top + heights[i] + 1 + line * LINE * 7 // 8), text, INK, small)
+            left += widths[j] + 3 * GAP
+        top += heights[i] + 2 * LINE + GAP
+    return picture
+
+
+def _coloured(matrix: NDArray[np.float64]) -> Image.Image:
+    """Colour a matrix from 0, dark, to its largest entry, light; each entry is a square of pixels."""
+    shares = matrix / (matrix.max() or 1.0)
+    ramp = np.array(VIRIDIS, np.float64)
+    colours = np.stack([np.interp(shares, np.linspace(0, 1, len(ramp)), channel) for channel in ramp.T], axis=-1)
+    zoom = max(1, MATRIX // len(matrix))
+    return Image.fromarray(colours.round().astype(np.uint8).repeat(zoom, axis=0).repeat(zoom, axis=1))
+
+
+def _tiles(images: Images) -> list[Image.Image]:
+    """Make pictures of images: one channel is grey, three are colours, any other number stand side by side in grey."""
+    if images.shape[-1] not in (1, 3):
+        images = np.concatenate(np.split(images, images.shape[-1], axis=-1), axis=2)
+    zoom = max(1, LEAST // images.shape[1])
+    images = images.repeat(zoom, axis=1).repeat(zoom, axis=2)
+    return [Image.fromarray(image.squeeze(-1) if image.shape[-1] == 1 else image).convert("RGB") for image in images]
+
+
+def _examples(dataset: Dataset, factor: str, values: Indices, row: int | None) -> tuple[Indices, Indices]:
+    """Find a row for each class id; class ids that no row has are left out."""
+    order = draws.permutation(0, len(dataset))
+    if isinstance(dataset.space, FactorSpace):
+        chosen = dataset.rows([order[0] if row is None else row])[0]
+        return values, dataset.space.traverse(int(chosen), factor)[values]
+    labels = dataset.labels(order)[:, dataset.space.column(factor)]
+    present, first = np.unique(labels, return_index=True)
+    keep = np.isin(present, values)
+    return present[keep], order[first[keep]]
+
+
+def _caption(factor: Factor, value: int, width: int, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
+    """Name a class id, cut to a width in pixels: a number to three digits, a word as far as it fits."""
+    number = f"{factor.values[value]:g}"
+    text = f"{factor.values[value]:.3g}" if factor.labels[value] == number else factor.labels[value]
+    while len(text) > 1 and font.getlength(text) > width:
+        text = text[:-2] + "…"
+    return text

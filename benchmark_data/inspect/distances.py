@@ -1,0 +1,272 @@
+"""How far apart a dataset's images are for a VAE, and whether that agrees with its factors.
+
+Michlo, Klein and James, "Overlooked Implications of the Reconstruction Loss for VAE Disentanglement", IJCAI 2023
+(arXiv 2202.13341), section 4. The ground-truth distance of two images is the L1 distance of their factors (equation 5),
+here of their class ids. The perceived distance is the reconstruction loss between them (equation 7), here the mean
+squared error of pixels in [0, 1]. A factor traversal goes through all values of one factor while the others stay
+(equations 8 and 9).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import scipy.stats
+import threadpoolctl
+from numpy.typing import NDArray
+
+from benchmark_data import draws
+from benchmark_data.archives.checks import PUBLISHED, PUBLISHED_MEANS, RANDOM_PAIR
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import FactorSpace, Indices
+from benchmark_data.sources import Images
+
+__all__ = [
+    "PUBLISHED",
+    "PUBLISHED_MEANS",
+    "RANDOM_PAIR",
+    "STANDS_IN_FOR",
+    "Correlation",
+    "Matrices",
+    "PairDistance",
+    "channel_means",
+    "correlation",
+    "matrices",
+    "mean_squared_error",
+    "pair_distances",
+    "published",
+]
+
+STANDS_IN_FOR: Mapping[str, str] = {"sprites2d": "dsprites", "room3d": "shapes3d"}
+"""Rendered datasets whose distances are comparable with those published for another one."""
+
+
+class PairDistance(NamedTuple):
+    """Mean perceived distance of random pairs, its standard error, and the number of pairs."""
+
+    mean: float
+    error: float
+    pairs: int
+
+
+class Matrices(NamedTuple):
+    """Average distance matrices along one factor, each float64, shape (size, size), symmetric with zero diagonal."""
+
+    ground_truth: NDArray[np.float64]
+    perceived: NDArray[np.float64]
+
+
+class Correlation(NamedTuple):
+    """Agreement of two distance matrices, each in [-1, 1]; NaN where one of them does not vary."""
+
+    pearson: float
+    spearman: float
+
+
+def mean_squared_error(a: Images, b: Images) -> NDArray[np.float64]:
+    """Give the perceived distance of images, pair by pair (equation 7).
+
+    Args:
+        a: uint8, shape (n, H, W, C).
+        b: the same.
+
+    Returns:
+        float64 in [0, 1], shape (n,): the mean squared difference of pixels scaled to [0, 1].
+
+    Example:
+        >>> black, white = np.zeros((1, 2, 2, 1), np.uint8), np.full((1, 2, 2, 1), 255, np.uint8)
+        >>> mean_squared_error(black, white).tolist()
+        [1.0]
+    """
+    return _squared_errors(a, b) / (255.0**2 * math.prod(a.shape[1:]))
+
+
+def _squared_errors(a: Images, b: Images) -> NDArray[np.float64]:
+    """Sum the squared differences of images, pair by pair: whole numbers, exact."""
+    difference = (a.astype(np.float32) - b).reshape(len(a), -1)
+    squares: NDArray[np.float64] = np.einsum("np,np->n", difference, difference, dtype=np.float64)
+    return squares
+
+
+def pair_distances(
+    dataset: Dataset,
+    *,
+    pairs: int = 10_000,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda done: None,
+) -> dict[str, PairDistance]:
+    """Measure how far apart images are that differ in one factor, and images that differ in anything.
+
+    A pair along a factor is a random image and another image of its traversal; a random pair is two different rows.
+
+    Args:
+        dataset: any dataset. One without a full grid has no traversals: only its random pairs are measured.
+        pairs: the number of pairs for each factor, at least 2.
+        seed: the seed of `benchmark_data.draws`, in [0, 2**64).
+        progress: is told after each batch how many pairs it held.
+
+    Returns:
+        The distance for each factor that has two or more values, in column order, and last for `RANDOM_PAIR`.
+
+    Raises:
+        InvalidInput: fewer than two pairs, or a dataset of one image.
+
+    Example:
+        >>> import benchmark_data
+        >>> distances = pair_distances(benchmark_data.load("xysquares/spacing_8"), pairs=100)
+        >>> distances["x_R"].mean == 128 / 12288, distances["x_R"].error
+        (True, 0.0)
+    """
+    _require("pairs", pairs, 2)
+    if len(dataset) < 2:
+        raise InvalidInput(f"pairs of {dataset.id}", expected="two images or more", received="one image")
+    columns = len(dataset.space.factors)
+    uniform = draws.uniform(seed, np.arange(pairs), 2 * columns + 2).reshape(pairs, columns + 1, 2)
+
+    def other(places: Indices, size: int, column: int) -> Indices:
+        """Move each place to another one, all others being equally likely."""
+        return (places + 1 + (uniform[:, column, 1] * (size - 1)).astype(np.int64)) % size
+
+    def first(column: int) -> Indices:
+        return (uniform[:, column, 0] * len(dataset)).astype(np.int64)
+
+    ends: dict[str, tuple[Indices, Indices]] = {}
+    if isinstance(dataset.space, FactorSpace):
+        for column, factor in enumerate(dataset.space.factors):
+            if factor.size > 1:
+                labels = dataset.space.labels(first(column))
+                labels[:, column] = other(labels[:, column], factor.size, column)
+                ends[factor.name] = first(column), dataset.space.index(labels)
+    ends[RANDOM_PAIR] = first(columns), other(first(columns), len(dataset), columns)
+
+    scale = 255.0**2 * math.prod(dataset.image_shape)
+    result = {}
+    for name, (start, end) in ends.items():
+        squares = np.empty(pairs)
+        for batch in np.array_split(np.arange(pairs), math.ceil(pairs / 256)):
+            squares[batch] = _squared_errors(dataset.images(start[batch]), dataset.images(end[batch]))
+            progress(len(batch))
+        error = squares.std(ddof=1) / math.sqrt(pairs)
+        result[name] = PairDistance(float(squares.mean() / scale), float(error / scale), pairs)
+    return result
+
+
+def matrices(dataset: Dataset, factor: str, *, traversals: int = 200, seed: int = 0) -> Matrices:
+    """Average the distances between all values of one factor over random traversals (equation 10).
+
+    Args:
+        dataset: a dataset with a full grid of factors.
+        factor: the factor's name.
+        traversals: how many, at least 1.
+        seed: the seed of `benchmark_data.draws`, in [0, 2**64).
+
+    Returns:
+        The two matrices.
+
+    Raises:
+        UnknownName: there is no such factor.
+        InvalidInput: no traversal, or a dataset without a full grid.
+
+    Example:
+        >>> import benchmark_data
+        >>> perceived = matrices(benchmark_data.load("xysquares/spacing_8"), "x_R", traversals=5).perceived
+        >>> bool((perceived + np.eye(8) * 128 / 12288 == 128 / 12288).all())
+        True
+    """
+    _require("traversals", traversals, 1)
+    if not isinstance(dataset.space, FactorSpace):
+        raise InvalidInput(
+            f"factor traversals of {dataset.id}",
+            expected="a dataset that holds every combination of its factors",
+            received="a table of labels",
+        )
+    column = dataset.space.column(factor)
+    size = dataset.space.sizes[column]
+    total = np.zeros((size, size))
+    rows = (draws.uniform(seed, np.arange(traversals), 1)[:, 0] * len(dataset)).astype(np.int64)
+    with threadpoolctl.threadpool_limits(1):  # products this small lose more by waiting for threads than they gain
+        for row in rows:
+            images = dataset.images(dataset.space.traverse(int(row), factor)).reshape(size, -1).astype(np.float64)
+            squares = np.square(images).sum(axis=1)
+            # |u - v|^2 = |u|^2 + |v|^2 - 2 u v; whole numbers below 2**53, so exact.
+            total += squares[:, None] + squares - 2 * images @ images.T
+    perceived = total / (traversals * 255.0**2 * math.prod(dataset.image_shape))
+    values = np.arange(size, dtype=np.float64)
+    return Matrices(np.abs(values[:, None] - values), perceived)
+
+
+def correlation(distances: Matrices) -> Correlation:
+    """Say how well perceived distances agree with ground-truth distances along a factor.
+
+    Args:
+        distances: the two matrices of `matrices`.
+
+    Returns:
+        Pearson's and Spearman's coefficients over the entries above the diagonal. Both are NaN where a matrix does not
+        vary there: for a factor of two values, and where all images of a traversal are equally far apart.
+
+    Example:
+        >>> import benchmark_data
+        >>> round(correlation(matrices(benchmark_data.load("xysquares/spacing_1"), "x_R")).spearman, 3)
+        1.0
+        >>> correlation(matrices(benchmark_data.load("xysquares/spacing_8"), "x_R"))
+        Correlation(pearson=nan, spearman=nan)
+    """
+    above = np.triu_indices(len(distances.perceived), 1)
+    x, y = distances.ground_truth[above], distances.perceived[above]
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Correlation(math.nan, math.nan)
+    return Correlation(float(scipy.stats.pearsonr(x, y).statistic), float(scipy.stats.spearmanr(x, y).statistic))
+
+
+def channel_means(dataset: Dataset, *, images: int = 10_000, seed: int = 0) -> NDArray[np.float64]:
+    """Give the mean pixel of each channel over random images.
+
+    Args:
+        dataset: any dataset.
+        images: how many; all of them, each once, where the dataset is no larger.
+        seed: the seed of `benchmark_data.draws`, in [0, 2**64).
+
+    Returns:
+        float64 in [0, 1], shape (channels,).
+
+    Raises:
+        InvalidInput: no images.
+
+    Example:
+        >>> import benchmark_data
+        >>> channel_means(benchmark_data.load("xysquares/spacing_8"), images=100).tolist()
+        [0.015625, 0.015625, 0.015625]
+    """
+    _require("images", images, 1)
+    rows = draws.permutation(seed, len(dataset))[:images]
+    total = sum(batch.sum(axis=(0, 1, 2), dtype=np.int64) for _, batch in dataset.batches(rows))
+    height, width, _ = dataset.image_shape
+    means: NDArray[np.float64] = total / (255.0 * len(rows) * height * width)
+    return means
+
+
+def published(dataset_id: str) -> tuple[str, Mapping[str, float]]:
+    """Give the distances that the paper reports for a dataset, or for the one that it stands in for.
+
+    Args:
+        dataset_id: a dataset's full name.
+
+    Returns:
+        The name of the dataset that they were measured on, and factor -> distance; empty where none are published.
+
+    Example:
+        >>> published("sprites2d")[0], published("sprites2d")[1]["posY"]
+        ('dsprites', 0.0584)
+    """
+    measured = STANDS_IN_FOR.get(dataset_id, dataset_id)
+    return measured, PUBLISHED.get(measured, {})
+
+
+def _require(what: str, number: int, least: int) -> None:
+    if number < least:
+        raise InvalidInput(f"number of {what}", expected=f"at least {least}", received=str(number))

@@ -1,0 +1,1 @@
+"""Copies of datasets for TFDS and Hugging Face: records, cards, verification."""

@@ -1,0 +1,374 @@
+"""Rows of a dataset as bytes: PNG images, tf.train.Example records, and the shards they go to.
+
+TensorFlow and Pillow encode one image per call, with overheads several times the work itself. Here a batch of images is
+filtered in one numpy operation and each image is compressed by zlib, and the part of a record that depends on the
+factors alone is put together from a table. No TensorFlow is needed, so that worker processes start fast and stay small.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import contextvars
+import itertools
+import math
+import os
+import socket
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+import joblib
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import benchmark_data
+from benchmark_data.archives.store import Extra
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.factors import Indices
+from benchmark_data.sources import Images
+
+BATCH = 2**22
+"""Bytes of decoded pixels rendered, filtered and compressed at a time: what fits a core's cache."""
+
+SHARD = 2**28
+"""Bytes of decoded pixels per shard, at most. The size of a dataset alone decides how it is cut, so that a build gives
+the same files on any machine."""
+
+LEVEL = 6
+"""zlib's effort. Measured on squares, sprites, shaded scenes and noise of 64 x 64 pixels, level 6 makes files up to a
+third smaller than level 3 at twice the time, which is half to two thirds of what Pillow takes; level 9 takes three to
+five times as long again for another 4 to 7 percent."""
+
+_COLOUR_TYPES = {1: 0, 3: 2, 4: 6}
+
+
+def png_filter(images: Images) -> int:
+    """Choose the PNG filter for images of one kind: the one that makes these few smaller.
+
+    Args:
+        images: some of the images, uint8, shape (n, H, W, C).
+
+    Returns:
+        0 (no filter) for flat colours, as of sprites and squares; 1 (difference to the pixel on the left) for shading
+        and photographs. Differences to the pixel above gained nothing, Paeth's one percent on noise at twice the time.
+    """
+    return min((0, 1), key=lambda f: sum(map(len, pngs(images, f))))
+
+
+def pngs(images: Images, filter_type: int) -> list[bytes]:
+    """Encode images as PNG, one byte per channel.
+
+    Palettes and one-bit pixels would be smaller, but numpy readers of TFDS and Hugging Face (both use Pillow) would
+    then give palette indices and booleans.
+
+    Args:
+        images: uint8, shape (n, H, W, C) with 1 (grey), 3 (RGB) or 4 (RGBA) channels.
+        filter_type: 0 or 1, as `png_filter` gives.
+
+    Returns:
+        n PNG files.
+
+    Raises:
+        InvalidInput: another number of channels.
+
+    Example:
+        >>> import io, PIL.Image
+        >>> image = np.arange(12, dtype=np.uint8).reshape(1, 2, 2, 3)
+        >>> np.asarray(PIL.Image.open(io.BytesIO(pngs(image, 1)[0]))).tolist() == image[0].tolist()
+        True
+    """
+    n, height, width, channels = images.shape
+    if channels not in _COLOUR_TYPES:
+        raise InvalidInput("images", expected="1, 3 or 4 channels", received=f"{channels} channels")
+    rows = images.reshape(n, height, width * channels)
+    lines = np.empty((n, height, 1 + width * channels), np.uint8)
+    lines[:, :, 0] = filter_type
+    lines[:, :, 1:] = rows
+    if filter_type == 1:
+        lines[:, :, 1 + channels :] -= rows[:, :, :-channels]
+    start = b"\x89PNG\r\n\x1a\n" + _chunk(
+        b"IHDR", struct.pack(">IIBBBBB", width, height, 8, _COLOUR_TYPES[channels], 0, 0, 0)
+    )
+    end = _chunk(b"IEND", b"")
+    return [start + _chunk(b"IDAT", zlib.compress(image.data, LEVEL)) + end for image in lines]
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
+
+
+class Batch(NamedTuple):
+    """Some rows of a dataset, encoded."""
+
+    rows: Indices
+    """int64, shape (n,)."""
+
+    labels: Indices
+    """Class ids, int64, shape (n, F)."""
+
+    pngs: list[bytes]
+    """n PNG files."""
+
+    extras: dict[str, NDArray[Any]]
+    """The dataset's extra arrays, each of shape (n, ...), float32 or int64."""
+
+
+def batches(dataset: Dataset, rows: range) -> Iterator[Batch]:
+    """Encode rows of a dataset, a batch at a time.
+
+    Args:
+        dataset: the dataset.
+        rows: which rows, in order.
+
+    Yields:
+        The rows, a few hundred small images or fewer large ones at a time.
+    """
+    filter_type = png_filter(dataset.images(dataset.quick_rows()[:16]))
+    for indices, images in dataset.batches(rows, size=max(1, BATCH // math.prod(dataset.image_shape))):
+        extras = {
+            name: dataset.extra(name, indices).astype(extra_dtype(extra)) for name, extra in dataset.extras.items()
+        }
+        yield Batch(indices, dataset.labels(indices), pngs(images, filter_type), extras)
+
+
+def extra_dtype(extra: Extra) -> type[np.float32 | np.int64]:
+    """Give the dtype in which records hold an extra array: float32 or int64, all that ``tf.train.Example`` knows."""
+    return np.float32 if np.dtype(extra.dtype).kind == "f" else np.int64
+
+
+class Examples:
+    """Writes rows as serialised ``tf.train.Example`` messages, as TFDS would for the features of `benchmark_data.tfds`.
+
+    Map entries stand in the order of their keys, as in protobuf's deterministic serialisation.
+
+    Args:
+        dataset: the dataset.
+
+    Example:
+        >>> xysquares = benchmark_data.load("xysquares")
+        >>> records = Examples(xysquares)(next(batches(xysquares, range(3))))
+        >>> len(records), records[0].count(b"label_x_R")
+        (3, 1)
+    """
+
+    def __init__(self, dataset: Dataset) -> None:
+        factors = dataset.space.factors
+        self._extras = sorted(dataset.extras)
+        self._ids = [[_varint(c) for c in range(f.size)] for f in factors]
+        columns = sorted(range(len(factors)), key=lambda i: factors[i].name)
+        self._columns = columns * 2
+        self._entries = [
+            [_entry(f"label_{factors[i].name}", _int64s(_varint(c))) for c in range(factors[i].size)] for i in columns
+        ] + [[_entry(f"value_{factors[i].name}", _floats(v)) for v in factors[i].values] for i in columns]
+
+    def __call__(self, batch: Batch) -> list[bytes]:
+        """Serialise some rows.
+
+        Args:
+            batch: the rows.
+
+        Returns:
+            One message for each.
+        """
+        records = []
+        for i, (row, png, labels) in enumerate(
+            zip(batch.rows.tolist(), batch.pngs, batch.labels.tolist(), strict=True)
+        ):
+            entries = [
+                *(_entry(f"extra_{name}", _numbers(batch.extras[name][i])) for name in self._extras),
+                _entry("factors", _int64s(b"".join([ids[c] for ids, c in zip(self._ids, labels, strict=True)]))),
+                _entry("image", _field(1, _field(1, png))),
+                _entry("index", _int64s(_varint(row))),
+                *[entry[labels[f]] for entry, f in zip(self._entries, self._columns, strict=True)],
+            ]
+            records.append(_field(1, b"".join(entries)))
+        return records
+
+
+def _varint(n: int) -> bytes:
+    """Give an integer as protobuf does, a negative one as its 64-bit two's complement."""
+    n &= 2**64 - 1
+    return bytes((n,)) if n < 128 else bytes((n & 127 | 128,)) + _varint(n >> 7)
+
+
+def _field(number: int, data: bytes) -> bytes:
+    """Give a length-delimited protobuf field."""
+    return bytes((number << 3 | 2,)) + _varint(len(data)) + data
+
+
+def _entry(name: str, feature: bytes) -> bytes:
+    """Give an entry of ``map<string, Feature>``."""
+    return _field(1, _field(1, name.encode()) + _field(2, feature))
+
+
+def _int64s(packed: bytes) -> bytes:
+    return _field(3, _field(1, packed))
+
+
+def _floats(values: ArrayLike) -> bytes:
+    return _field(2, _field(1, np.asarray(values, "<f4").tobytes()))
+
+
+def _numbers(values: NDArray[Any]) -> bytes:
+    return _floats(values) if values.dtype.kind == "f" else _int64s(b"".join(map(_varint, values.ravel().tolist())))
+
+
+def shards(dataset: Dataset, rows: range, count: int | None = None, *, size: int | None = None) -> list[range]:
+    """Cut the rows of a split into shards of nearly equal length.
+
+    Args:
+        dataset: the dataset.
+        rows: the rows of the split.
+        count: how many shards; by default as few as hold at most ``size`` bytes of pixels each.
+        size: `SHARD` if None.
+
+    Returns:
+        Consecutive parts of ``rows``; no part is empty.
+
+    Example:
+        >>> [len(part) for part in shards(benchmark_data.load("xysquares"), range(10), 3)]
+        [3, 3, 4]
+    """
+    count = min(count or -(-len(rows) * math.prod(dataset.image_shape) // (size or SHARD)), len(rows))
+    bounds = [len(rows) * i // count for i in range(count + 1)]
+    return [rows[a:b] for a, b in itertools.pairwise(bounds)]
+
+
+Handle: TypeAlias = str | Dataset
+"""A dataset as a worker process gets it."""
+
+
+def handle(dataset: Dataset) -> Handle:
+    """Give what a worker process needs to find the dataset: its name where that is enough, else the dataset itself.
+
+    A name is small, and the worker opens caches and tables for itself.
+    """
+    try:
+        return dataset.id if benchmark_data.load(dataset.id) is dataset else dataset
+    except UnknownName:
+        return dataset
+
+
+def opened(handle: Handle) -> Dataset:
+    """Give the dataset that `handle` stands for."""
+    return benchmark_data.load(handle) if isinstance(handle, str) else handle
+
+
+_ray: contextvars.ContextVar[float | None] = contextvars.ContextVar("ray", default=None)
+"""What each task asks of Ray: a share of a GPU, from 0; None where tasks do not go to Ray."""
+
+
+@contextlib.contextmanager
+def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
+    """Let `in_parallel` run its tasks on Ray instead of this process's own workers.
+
+    Each task depends on its arguments alone, so the bytes that come out are those of a local run, given the same
+    versions of packages. When a node dies, Ray runs what it was at, and what only it held, again on another one.
+
+    Every node needs this package, and must see the folders that are written or read, and the cache of prepared
+    datasets, under the same paths.
+
+    Args:
+        address: ``"local"`` for a Ray of one's own on this machine, the address of a running cluster, such as
+            ``"auto"`` or ``"10.0.0.5:6379"``, or None for no Ray. Where this process is connected to Ray already,
+            that connection is used.
+        gpus: what each task asks for beside a core: a share of a GPU, such as 0.25 for four tasks on each, or whole
+            GPUs.
+
+    Raises:
+        MissingExtra: Ray is not installed.
+        InvalidInput: no cluster answers at the address, or none of its nodes has as many GPUs.
+    """
+    if not 0 <= gpus < math.inf or (gpus and address is None):
+        expected = "at least 0" if address else "0 where tasks do not go to Ray"
+        raise InvalidInput("--gpus", expected=expected, received=f"{gpus:g}", remedy="GPUs are what --ray shares out.")
+    if address is None:
+        yield
+        return
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingExtra("--ray", "ray", "cluster") from error
+    connected = ray.is_initialized()
+    if not connected:
+        # A cluster's nodes were started elsewhere and do not know where this process looks for prepared datasets.
+        environment = {name: os.environ[name] for name in ("OFFAXIS_CACHE",) if name in os.environ}
+        own = {"num_cpus": joblib.cpu_count(), "include_dashboard": False} if address == "local" else {}
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report to its makers
+        host, colon, port = address.rpartition(":")
+        try:
+            if colon and "/" not in host:  # Ray itself would wait for minutes
+                socket.create_connection((host, int(port)), timeout=10).close()
+            ray.init(
+                address=address,
+                runtime_env={"env_vars": environment},
+                log_to_driver=False,
+                logging_level="ERROR",
+                **own,
+            )
+        except (OSError, ValueError) as error:
+            raise InvalidInput(
+                "--ray",
+                expected="local, or the address of a cluster that runs",
+                received=address,
+                remedy="Start one with: ray start --head",
+            ) from error
+    token = _ray.set(gpus)
+    try:
+        most = max((node["Resources"].get("GPU", 0.0) for node in ray.nodes() if node["Alive"]), default=0.0)
+        if gpus > most:  # Ray would wait for such a node for ever
+            raise InvalidInput("--gpus", expected=f"at most {most:g}, which a node has", received=f"{gpus:g}")
+        yield
+    finally:
+        _ray.reset(token)
+        if not connected:
+            ray.shutdown()
+
+
+def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], jobs: int | None) -> Iterator[Any]:
+    """Call a function on many tasks in worker processes, or on Ray inside `on_ray`.
+
+    Without Ray the workers are joblib's: they start afresh rather than as forks of a process in which TensorFlow or
+    Arrow run threads, they need no ``if __name__ == "__main__"`` in the caller's script, and
+    ``joblib.parallel_config`` can put them on another machine.
+
+    Args:
+        function: the function; it and its arguments and results travel by pickle.
+        tasks: its positional arguments, one tuple for each call.
+        jobs: how many processes; one per core if None. One task or one job runs in this process. Ray uses the cores
+            of its nodes.
+
+    Yields:
+        The results, in the order of the tasks.
+    """
+    tasks = list(tasks)
+    gpus = _ray.get()
+    if gpus is not None:
+        yield from _in_ray(function, tasks, gpus)
+        return
+    jobs = min(jobs or joblib.cpu_count(), len(tasks))
+    if jobs <= 1:
+        yield from (function(*task) for task in tasks)
+        return
+    yield from joblib.Parallel(n_jobs=jobs, return_as="generator", max_nbytes=None)(
+        joblib.delayed(function)(*task) for task in tasks
+    )
+
+
+def _in_ray(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], gpus: float) -> Iterator[Any]:
+    import ray
+
+    # Spread over nodes, since each has its own cores, disk and network. Retried as often as nodes die.
+    remote = ray.remote(num_gpus=gpus, max_retries=-1, scheduling_strategy="SPREAD")(function)
+    waiting = collections.deque(remote.remote(*task) for task in tasks)
+    # What is left after an error ends with the connection. To cancel it first would be a race that Ray 2.60 loses: its
+    # core aborts this process when the answer to a cancelled task comes in during the shutdown.
+    while waiting:
+        try:
+            result = ray.get(waiting.popleft())
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from error
+        yield result

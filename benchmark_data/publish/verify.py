@@ -1,0 +1,365 @@
+"""Whether copies hold what they should: digests of decoded pixels and factors, of numpy, TFDS and Hugging Face copies.
+
+A copy is read with the stock library, as anyone would read it, and put behind the interface of `Dataset`, so that one
+and the same function hashes the original and every copy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data.dataset import CHUNK, Dataset, Digest
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
+from benchmark_data.factors import FactorTable, Indices
+from benchmark_data.publish import records
+from benchmark_data.sources import Cached, Images
+
+Kind: TypeAlias = Literal["tfds", "hf"]
+Columns: TypeAlias = dict[str, NDArray[Any]]
+
+COLUMNS = ("index", "label_", "value_")
+"""How the names of the columns begin that are compared."""
+
+
+class Finding(NamedTuple):
+    """What `verify` says of the original or of one copy."""
+
+    copy: str
+    """``numpy``, or the kind of copy and its folder."""
+
+    digest: Digest | None
+    """None where the copy cannot be read."""
+
+    problem: str
+    """What is wrong, in a sentence; empty where nothing is."""
+
+
+def verify(
+    dataset: Dataset,
+    copies: Sequence[tuple[Kind, Path]] = (),
+    *,
+    full: bool = False,
+    progress: Callable[[int], None] = lambda rows: None,
+) -> list[Finding]:
+    """Compare copies of a dataset with the dataset.
+
+    Args:
+        dataset: the dataset.
+        copies: what to compare: ``("tfds", the data_dir of TFDS)`` or ``("hf", a folder that was published)``.
+        full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
+        progress: is told how many rows were read since the last call.
+
+    Returns:
+        A finding for the original and one for each copy.
+    """
+    dataset.prepare()
+    original = block_digests(dataset, full=full, progress=progress)
+    found, recorded = Digest.of(original), None
+    if isinstance(dataset.source, Cached) and not full:
+        recorded = Digest(**dataset.source.store().meta["digest"])
+    changed = f"it was prepared with the quick digest {recorded}: remove its folder and prepare it again"
+    findings = [Finding("numpy", found, "" if recorded in (None, found) else changed)]
+    for kind, folder in copies:
+        name = f"{kind} {folder}"
+        try:
+            copy = kind, folder.absolute()  # workers may run in other folders
+            blocks = block_digests(dataset, copy, full=full, progress=progress)
+        except OffaxisError as error:
+            findings.append(Finding(name, None, str(error)))
+            continue
+        different = next((i for i, (a, b) in enumerate(zip(original, blocks, strict=True)) if a != b), None)
+        problem = "" if different is None else _difference(dataset, opened(dataset, kind, folder), different, full)
+        findings.append(Finding(name, Digest.of(blocks), problem))
+    return findings
+
+
+def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], None] = lambda rows: None) -> Digest:
+    """Hash a dataset as `Dataset.digest` does, on all cores.
+
+    Args:
+        dataset: the dataset.
+        full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
+        progress: is told how many rows were hashed since the last call.
+
+    Returns:
+        The two hashes.
+    """
+    return Digest.of(block_digests(dataset, full=full, progress=progress))
+
+
+def block_digests(
+    dataset: Dataset,
+    copy: tuple[Kind, Path] | None = None,
+    *,
+    full: bool,
+    progress: Callable[[int], None],
+) -> list[Digest]:
+    """Hash the blocks of a dataset or of a copy of it, on all cores.
+
+    Args:
+        dataset: the dataset.
+        copy: the copy to read instead of the dataset itself.
+        full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
+        progress: is told how many rows were hashed since the last call.
+
+    Returns:
+        The hashes of each block, in order.
+
+    Raises:
+        InvalidInput: there is no such copy.
+        DamagedFile: the copy's rows are not in order, or names or values differ from the dataset's.
+    """
+    blocks = _blocks(dataset, full)
+    handle = records.handle(dataset)
+    digests = []
+    results = records.in_parallel(_block_digest, [(handle, copy, rows) for rows in blocks], None)
+    for rows, hashed in zip(blocks, results, strict=True):
+        progress(len(rows))
+        digests.append(hashed)
+    return digests
+
+
+def _blocks(dataset: Dataset, full: bool) -> list[range | Indices]:
+    rows = range(len(dataset)) if full else dataset.quick_rows()
+    return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
+
+
+def _block_digest(handle: records.Handle, copy: tuple[Kind, Path] | None, rows: range | Indices) -> Digest:
+    dataset = records.opened(handle)
+    return (dataset if copy is None else opened(dataset, *copy)).block_digest(rows)
+
+
+def _difference(dataset: Dataset, copy: Dataset, block: int, full: bool) -> str:
+    """Say where a copy first differs."""
+    rows = np.asarray(_blocks(dataset, full)[block])
+    labels = (dataset.labels(rows) != copy.labels(rows)).any(axis=1)
+    for start in range(0, len(rows), 64):
+        part = rows[start : start + 64]
+        pixels = (dataset.images(part) != copy.images(part)).any(axis=(1, 2, 3))
+        for row, p, f in zip(part, pixels, labels[start:], strict=False):
+            if p or f:
+                return f"{'pixels' if p else 'factors'} differ, in row {row} and perhaps in others"
+    return "digests differ"
+
+
+def opened(dataset: Dataset, kind: Kind, folder: Path) -> Dataset:
+    """Open a copy of a dataset as a dataset: pixels and class ids come from the copy.
+
+    Args:
+        dataset: the dataset that it is a copy of.
+        kind: who made it.
+        folder: the ``data_dir`` of TFDS, or a folder that was published for Hugging Face.
+
+    Returns:
+        The copy.
+
+    Raises:
+        InvalidInput: there is no such copy there.
+        DamagedFile: the names of its factors' values are not the dataset's.
+    """
+    copy = {"tfds": _TFDS, "hf": _HF}[kind](dataset, folder)
+    for factor in dataset.space.factors:
+        names = copy.names(factor.name)
+        if names != list(factor.labels):
+            raise DamagedFile(
+                f"label_{factor.name} of {kind} {folder}",
+                expected=", ".join(factor.labels[:8]),
+                received=", ".join(names[:8]),
+            )
+    return dataclasses.replace(dataset, source=copy, space=_Labels(dataset, copy))
+
+
+class _Labels(FactorTable):
+    """The class ids in a copy; reading them checks rows and values too."""
+
+    def __init__(self, dataset: Dataset, copy: _Copy) -> None:
+        super().__init__(*dataset.space.factors, rows=len(dataset), read=self._every_label)
+        self._dataset = dataset
+        self._copy = copy
+
+    def labels(self, indices: Any) -> Indices:
+        columns = self._copy.columns(indices)
+        if (columns["index"] != indices).any():
+            row = int(np.argmax(columns["index"] != indices))
+            raise DamagedFile(
+                str(self._copy.folder),
+                expected=f"row {indices[row]}",
+                received=f"row {columns['index'][row]} in its place",
+            )
+        labels = self.checked(np.stack([columns[f"label_{name}"] for name in self.names], axis=1))
+        values = np.stack([columns[f"value_{name}"] for name in self.names], axis=1)
+        if not np.array_equal(values, self.values(labels).astype(np.float32), equal_nan=True):
+            raise DamagedFile(
+                str(self._copy.folder), expected="each label's own value", received="values that differ from the labels"
+            )
+        return labels
+
+    def _every_label(self) -> Indices:
+        return self.labels(np.arange(len(self)))
+
+
+class _Copy:
+    """A copy on disk, as a source of images. Its splits hold the rows that the dataset's splits name."""
+
+    def __init__(self, dataset: Dataset, folder: Path) -> None:
+        self.folder = folder
+        self._dataset = dataset
+        self._last: tuple[bytes, Images, Columns] | None = None
+
+    def images(self, indices: Indices, labels: Indices) -> Images:
+        """Read and decode images."""
+        return self._read(indices)[1]
+
+    def columns(self, indices: Indices) -> Columns:
+        """Read ``index`` and every ``label_`` and ``value_`` of rows, each as an array (n,)."""
+        return self._read(indices)[2]
+
+    def _read(self, indices: Indices) -> tuple[bytes, Images, Columns]:
+        """Read rows. The last ones are kept, since labels and images are asked for in turn."""
+        if self._last is None or self._last[0] != indices.tobytes():
+            images = np.empty((len(indices), *self._dataset.image_shape), np.uint8)
+            columns: Columns = {}
+            for split, positions, places in self._located(indices):
+                with _reading(self.folder):
+                    decoded, found = self._records(split, positions)
+                for place, image in zip(places, decoded, strict=True):
+                    if image.size != images[0].size or image.dtype != np.uint8:
+                        raise DamagedFile(
+                            f"row {indices[place]} of {self.folder}",
+                            expected=f"uint8 of shape {self._dataset.image_shape}",
+                            received=f"{image.dtype} of shape {image.shape}",
+                        )
+                    images[place] = image.reshape(self._dataset.image_shape)
+                for name, column in found.items():
+                    columns.setdefault(name, np.empty(len(indices), column.dtype))[places] = column
+            self._last = indices.tobytes(), images, columns
+        return self._last
+
+    def names(self, factor: str) -> list[str]:
+        """Read the names of a factor's values."""
+        raise NotImplementedError
+
+    def _records(self, split: str, positions: Indices) -> tuple[list[NDArray[Any]], Columns]:
+        """Read records by position: decoded images, and the columns by name."""
+        raise NotImplementedError
+
+    def _located(self, indices: Indices) -> Iterator[tuple[str, Indices, Indices]]:
+        """Give (split, positions in the split, places among ``indices``), each row once."""
+        missing = np.ones(len(indices), bool)
+        for split, rows in self._dataset.splits.items():
+            inside = missing & np.isin(indices, np.asarray(rows))
+            if inside.any():
+                missing &= ~inside
+                yield split, (indices[inside] - rows.start) // rows.step, np.flatnonzero(inside)
+        if missing.any():
+            raise DamagedFile(str(self.folder), expected="every row in a split", received=f"{missing.sum()} in none")
+
+
+@contextlib.contextmanager
+def _reading(folder: Path) -> Iterator[None]:
+    """Turn whatever a library raises over damaged files into an error in the project's form."""
+    try:
+        yield
+    except OffaxisError:
+        raise
+    except Exception as error:
+        raise DamagedFile(
+            str(folder),
+            expected="files that can be read",
+            received=f"{type(error).__name__}: {error}",
+            remedy="Make the copy again.",
+        ) from error
+
+
+class _TFDS(_Copy):
+    """A copy in TFDS's files, read with TFDS alone."""
+
+    def __init__(self, dataset: Dataset, folder: Path) -> None:
+        try:
+            import tensorflow_datasets as tfds
+        except ImportError as error:
+            raise MissingExtra("verify --tfds", "tensorflow-datasets", "tfds") from error
+        super().__init__(dataset, folder)
+        path = folder / f"offaxis_{dataset.name}" / dataset.config / dataset.version
+        try:
+            self._builder = tfds.builder_from_directory(path)
+            self._sources = {split: self._builder.as_data_source(split) for split in dataset.splits}
+        except NotImplementedError as error:
+            raise InvalidInput(
+                str(path),
+                expected="array_record files, which can be read at random",
+                received=str(self._builder.info.file_format.value),
+                remedy="Build the copy again without a file format.",
+            ) from error
+        except (OSError, ValueError, KeyError) as error:
+            raise _no_copy(dataset, path, f"offaxis-data build {dataset.id} --to {folder}") from error
+
+    def names(self, factor: str) -> list[str]:
+        return list(self._builder.info.features[f"label_{factor}"].names)
+
+    def _records(self, split: str, positions: Indices) -> tuple[list[NDArray[Any]], Columns]:
+        records = self._sources[split].__getitems__(positions.tolist())
+        names = [name for name in records[0] if name.startswith(COLUMNS)]
+        columns = {name: np.array([record[name] for record in records]) for name in names}
+        return [record["image"] for record in records], columns
+
+
+class _HF(_Copy):
+    """A published folder: the Parquet files that ``datasets`` finds for a config, with the features they declare."""
+
+    def __init__(self, dataset: Dataset, folder: Path) -> None:
+        try:
+            import datasets
+            import pyarrow.parquet as pq
+        except ImportError as error:
+            raise MissingExtra("verify --hf", "datasets", "hf") from error
+        super().__init__(dataset, folder)
+        config = dataset.config or "default"
+        try:
+            files = datasets.load_dataset_builder(os.fspath(folder), config).config.data_files
+            self._files = {split: [pq.ParquetFile(path) for path in files[split]] for split in dataset.splits}
+            schema = next(iter(self._files.values()))[0].schema_arrow
+            self._features = datasets.Features.from_arrow_schema(schema)
+        except (OSError, ValueError, KeyError) as error:
+            raise _no_copy(dataset, folder, f"offaxis-data publish {dataset.id} --to {folder}") from error
+
+    def names(self, factor: str) -> list[str]:
+        return list(self._features[f"label_{factor}"].names)
+
+    def _records(self, split: str, positions: Indices) -> tuple[list[NDArray[Any]], Columns]:
+        names = [name for name in self._features if name.startswith(COLUMNS)]
+        table = self._rows(split, positions, ["image", *names])
+        image = self._features["image"]
+        decoded = [np.asarray(image.decode_example(row)) for row in table.column("image").to_pylist()]
+        return decoded, {name: table.column(name).to_numpy() for name in names}
+
+    def _rows(self, split: str, positions: Indices, columns: list[str]) -> Any:
+        """Read rows from the row groups that hold them."""
+        import pyarrow as pa
+
+        groups = [(file, g) for file in self._files[split] for g in range(file.num_row_groups)]
+        ends = np.cumsum([file.metadata.row_group(g).num_rows for file, g in groups])
+        if positions.max() >= ends[-1]:
+            raise DamagedFile(
+                f"{split} of {self.folder}", expected=f"row {positions.max()}", received=f"{ends[-1]} rows in all"
+            )
+        found = np.searchsorted(ends, positions, side="right")
+        needed = np.unique(found)
+        tables = [groups[g][0].read_row_group(groups[g][1], columns=columns) for g in needed]
+        starts = np.cumsum([0, *(len(t) for t in tables)])[:-1]
+        offsets = positions - np.append(0, ends)[found] + starts[np.searchsorted(needed, found)]
+        return pa.concat_tables(tables).take(offsets)
+
+
+def _no_copy(dataset: Dataset, path: Path, remedy: str) -> InvalidInput:
+    return InvalidInput(
+        str(path), expected=f"a whole copy of {dataset.id}", received="none", remedy=f"Make one with: {remedy}"
+    )

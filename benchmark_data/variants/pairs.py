@@ -1,0 +1,253 @@
+"""Transfer pairs: two datasets in one image format, to train an encoder on one and see what it is worth on the other.
+
+Bonheme and Grzes, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767. A pair is one
+dataset whose rows are those of its source, then those of its target. One tenth of each side is for testing. Which tenth
+follows from the side's number of rows n alone: ``draws.permutation(0, n)`` puts them in order, the first ceil(n / 10)
+are the test split and the others the train split, each in that order. `leaderboard.analyses.transfer_accuracy.held_out` divides alike.
+
+Factors are named after their side. On the rows of the other side they have no value: they are then of one more class,
+the last, whose value is NaN. So class ids are those of the base datasets. All factors are categorical, since nothing
+lies before or after "does not apply"; the base datasets know which are ordered.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data import draws
+from benchmark_data.archives.store import Extra
+from benchmark_data.dataset import Dataset, Family
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import Factor, FactorTable, Indices
+from benchmark_data.sources import Images
+
+DOES_NOT_APPLY = "does not apply"
+"""Name of the class that a factor has on the rows of the other dataset."""
+
+CITATION = """@article{bonheme2023transfer,
+  title = {How good are variational autoencoders at transfer learning?},
+  author = {Bonheme, Lisa and Grzes, Marek},
+  year = {2023},
+  eprint = {2304.10767},
+  archivePrefix = {arXiv}
+}"""
+
+
+class Side(NamedTuple):
+    """One side of a pair."""
+
+    dataset: Dataset
+    """The dataset that it is made from."""
+
+    factors: tuple[str, ...]
+    """The pair's names of that dataset's factors, in its order. `Factor.size` counts "does not apply", too."""
+
+    train: range
+    """Rows of the pair."""
+
+    test: range
+    """Rows of the pair."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Paired:
+    """Where the pixels of a pair come from: the source's, then the target's.
+
+    Args:
+        source: the dataset to train on.
+        target: the dataset to transfer to.
+    """
+
+    source: Dataset
+    target: Dataset
+
+    extras = MappingProxyType({"row": Extra((), "int64", "row in the dataset that the image comes from")})
+
+    @property
+    def ready(self) -> bool:
+        """Whether both datasets can give images at once."""
+        return self.source.prepared and self.target.prepared
+
+    def prepare(self, **options: Any) -> None:
+        """Prepare both datasets."""
+        self.source.prepare(**options)
+        self.target.prepare(**options)
+
+    def images(self, indices: Indices, labels: Indices) -> Images:
+        """Take the images of either dataset."""
+        images = np.empty((len(indices), *self.source.image_shape), np.uint8)
+        for dataset, places, rows in self.located(indices):
+            images[places] = dataset.images(rows)
+        return images
+
+    def extra(self, name: str, indices: Indices) -> NDArray[np.int64]:
+        """Give the rows of the datasets that rows of the pair come from."""
+        return self._rows[indices]
+
+    def located(self, indices: Indices) -> list[tuple[Dataset, Indices, Indices]]:
+        """Give (dataset, places among ``indices``, rows of the dataset), for each dataset that has any of them."""
+        of_target = indices >= len(self.source)
+        found = [(self.source, np.flatnonzero(~of_target)), (self.target, np.flatnonzero(of_target))]
+        return [(dataset, places, self._rows[indices[places]]) for dataset, places in found if len(places)]
+
+    def __getstate__(self) -> dict[str, Dataset]:
+        """Leave the rows out: they are a formula."""
+        return {"source": self.source, "target": self.target}
+
+    @functools.cached_property
+    def _rows(self) -> Indices:
+        return np.concatenate([part for side in (self.source, self.target) for part in divided(len(side))])
+
+
+class _Labels(FactorTable):
+    """Class ids looked up in the base datasets when they are asked for: no table of all rows is made."""
+
+    def __init__(self, paired: Paired, names: tuple[str, str]) -> None:
+        super().__init__(
+            Factor("side", (0, 1), "categorical", labels=("source", "target")),
+            *(
+                _beside(name, factor)
+                for name, side in zip(names, (paired.source, paired.target), strict=True)
+                for factor in side.space.factors
+            ),
+            rows=len(paired.source) + len(paired.target),
+            read=self._every_label,
+        )
+        self._paired = paired
+
+    def labels(self, indices: ArrayLike) -> Indices:
+        rows = np.asarray(indices, np.int64)
+        labels = np.tile(np.array(self.sizes) - 1, (len(rows), 1))
+        labels[:, 0] = rows >= len(self._paired.source)
+        for dataset, places, of_dataset in self._paired.located(rows):
+            first = 1 if dataset is self._paired.source else 1 + len(self._paired.source.space.factors)
+            labels[places, first : first + len(dataset.space.factors)] = dataset.labels(of_dataset)
+        return labels
+
+    def _every_label(self) -> Indices:
+        return self.labels(np.arange(len(self)))
+
+
+def _beside(side: str, factor: Factor) -> Factor:
+    """Add the class of the other side's rows to a factor."""
+    values, labels = (*factor.values, math.nan), (*factor.labels, DOES_NOT_APPLY)
+    return Factor(f"{side}_{factor.name}", values, "categorical", factor.unit, labels)
+
+
+def divided(n: int) -> tuple[Indices, Indices]:
+    """Divide the rows of one side.
+
+    Args:
+        n: how many rows the dataset has.
+
+    Returns:
+        Rows to train on and rows to test on, int64, together ``range(n)``. The latter are ceil(n / 10).
+
+    Example:
+        >>> train, test = divided(112_791)
+        >>> len(train), len(test), test[:3].tolist()
+        (101511, 11280, [34485, 89959, 92618])
+    """
+    order = draws.permutation(0, n)
+    return order[_tested(n) :], order[: _tested(n)]
+
+
+def _tested(n: int) -> int:
+    return -(-n // 10)
+
+
+def both_ways(**sides: Dataset) -> Family:
+    """Make a pair of each direction out of two datasets, ``first=...`` and ``second=...`` by names for their sides.
+
+    Args:
+        **sides: two datasets with images of the same shape.
+
+    Returns:
+        The dataset ``first_second`` with the configurations ``to_second``, the default, and ``to_first``. Splits are
+        ``source_train``, ``source_test``, ``target_train`` and ``target_test``.
+
+    Raises:
+        InvalidInput: not two datasets, or their images differ in shape.
+    """
+    if len(sides) != 2 or len({dataset.image_shape for dataset in sides.values()}) != 1:
+        raise InvalidInput(
+            "transfer pair",
+            expected="two datasets with images of one shape",
+            received=", ".join(f"{name} {dataset.image_shape}" for name, dataset in sides.items()) or "none",
+        )
+    first, second = sides
+    return Family(
+        _pair("_".join(sides), first, sides[first], second, sides[second]),
+        _pair("_".join(sides), second, sides[second], first, sides[first]),
+        default=f"to_{second}",
+    )
+
+
+def _pair(name: str, source_name: str, source: Dataset, target_name: str, target: Dataset) -> Dataset:
+    paired = Paired(source, target)
+    middle, end = len(source), len(source) + len(target)
+    source_test, target_test = middle - _tested(len(source)), end - _tested(len(target))
+    alike = source.licence == target.licence
+    return Dataset(
+        name=name,
+        config=f"to_{target_name}",
+        parameters={"target": target_name},
+        version="1.0.0",
+        space=_Labels(paired, (source_name, target_name)),
+        source=paired,
+        image_shape=source.image_shape,
+        splits={
+            "source_train": range(source_test),
+            "source_test": range(source_test, middle),
+            "target_train": range(middle, target_test),
+            "target_test": range(target_test, end),
+        },
+        description=(
+            f"A transfer pair: an encoder is trained on {source.id} and judged by what its codes of {target.id} tell "
+            "about the labels there. Rows are the source's, then the target's, nine tenths of each to train on and one "
+            "tenth to test on. A factor is named after its side and does not apply to the rows of the other one."
+        ),
+        citation="\n\n".join(dict.fromkeys((CITATION, source.citation, target.citation))),
+        licence=source.licence if alike else f"{source.licence} ({source_name}); {target.licence} ({target_name})",
+        redistributable=source.redistributable and target.redistributable,
+        homepage="https://arxiv.org/abs/2304.10767",
+        defects=tuple(f"{side.id}: {defect}" for side in (source, target) for defect in side.defects),
+    )
+
+
+def sides(pair: Dataset) -> Mapping[str, Side]:
+    """Say what the two sides of a pair are.
+
+    Args:
+        pair: a transfer pair.
+
+    Returns:
+        ``source`` and ``target``: the dataset, its factors' names in the pair, and the pair's rows of each split.
+
+    Raises:
+        InvalidInput: the dataset is no pair.
+
+    Example:
+        >>> import benchmark_data
+        >>> target = sides(benchmark_data.load("solids_sprites2d"))["target"]
+        >>> target.dataset.id, target.factors[:2], len(target.train), len(target.test)
+        ('sprites2d', ('sprites2d_shape', 'sprites2d_scale'), 663552, 73728)
+    """
+    if not isinstance(pair.source, Paired):
+        raise InvalidInput(pair.id, expected="a transfer pair", received="another dataset")
+    middle = 1 + len(pair.source.source.space.factors)
+    return {
+        side: Side(dataset, names, pair.splits[f"{side}_train"], pair.splits[f"{side}_test"])
+        for side, dataset, names in (
+            ("source", pair.source.source, pair.space.names[1:middle]),
+            ("target", pair.source.target, pair.space.names[middle:]),
+        )
+    }

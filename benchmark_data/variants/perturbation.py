@@ -1,0 +1,479 @@
+"""Datasets with a hidden variable: images that a small pattern changes, and nothing else.
+
+Zietlow, Rolinek and Martius, "Demystifying Inductive Biases for (Beta-)VAE Based Architectures", ICML 2021 (arXiv
+2102.06822), section 4. A fixed pattern of -1 and 1 moves up and down with a scalar s of the image and is added to it,
+scaled by a small epsilon (equation 8). The generative factors stay what they are, but s now dominates how images differ
+locally, and a VAE that aligns its latents with local variance encodes s in place of a factor. The control is noise of
+the same magnitude that means nothing.
+
+Where pixels are 0 or 255 a pattern would be clipped away by half. So, in the perturbed set and in the control alike, x
+is first mapped to epsilon + (1 - 2 epsilon) x; with the pattern f in [-1, 1] that is, in all,
+
+    epsilon + (1 - 2 epsilon) x + epsilon f  =  (1 - 2 epsilon) x + 2 epsilon (1 + f) / 2,
+
+a mixture of the image and an image of the pattern: nothing clips.
+
+The scalar is either the first principal component of the base dataset's pixels (``pca``) or a latent of a beta-VAE that
+was trained on it (``vae``; equation 6). It is standardised, and `ROWS_PER_STD` says by how many rows of pixels the
+pattern moves when s moves by one standard deviation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data import draws
+from benchmark_data.archives import store
+from benchmark_data.dataset import Dataset, Family
+from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable
+from benchmark_data.factors import Indices
+from benchmark_data.files import written_atomically
+from benchmark_data.sources import Derived, Images
+
+EPSILONS = (0.05, 0.1, 0.15, 0.2)
+DEFAULT = 0.1
+"""Where, in the paper, the hidden variable begins to lead locally."""
+
+ROWS_PER_STD = 8.0
+"""Rows by which the pattern moves with one standard deviation of s."""
+
+SEED = 2021
+SAMPLE = 16_384
+"""Images from which the principal component is computed: the first of `draws.permutation`."""
+
+UNIT = 4096
+"""Steps to one standard deviation in a table of s."""
+
+PACKAGED = Path(__file__).with_name("artifacts")
+
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+
+
+def mixed(images: Images, pattern: Bytes, *, epsilon: float) -> Images:
+    """Change images by at most epsilon in each direction, after making room for it.
+
+    Args:
+        images: uint8, shape (n, H, W, C).
+        pattern: the pattern f in [-1, 1] as bytes: 0 is -1 and 255 is 1. uint8, shape (n, H, W, 1) or as the images.
+        epsilon: in (0, 0.5), of the range of pixels.
+
+    Returns:
+        (1 - 2 epsilon) x + 2 epsilon (1 + f) / 2, rounded to uint8, shape (n, H, W, C).
+
+    Raises:
+        InvalidInput: epsilon is out of range.
+
+    Example:
+        >>> black_and_white = np.array([0, 0, 255, 255], np.uint8).reshape(1, 1, 4, 1)
+        >>> low_and_high = np.array([0, 255, 0, 255], np.uint8).reshape(1, 1, 4, 1)
+        >>> mixed(black_and_white, low_and_high, epsilon=0.1).ravel().tolist()
+        [0, 51, 204, 255]
+    """
+    if not 0 < epsilon < 0.5:
+        raise InvalidInput("epsilon", expected="a number between 0 and 0.5", received=repr(epsilon))
+    levels = np.arange(256)
+    table = np.rint((1 - 2 * epsilon) * levels + 2 * epsilon * levels[:, None]).astype(np.uint8)
+    return table[pattern, images]
+
+
+def pattern(s: ArrayLike, height: int, width: int, *, rows_per_std: float = ROWS_PER_STD) -> Bytes:
+    """Give the pattern that goes with each value of the hidden variable (equation 8).
+
+    Args:
+        s: standardised values, finite, shape (n,).
+        height: of the images.
+        width: of the images.
+        rows_per_std: rows by which the pattern moves when s moves by 1.
+
+    Returns:
+        f(s) as bytes, 0 for -1 and 255 for 1, uint8, shape (n, height, width, 1): row i, column j shows row
+        round(rows_per_std s / c_j) + i of a fixed random pattern, where c_j is 1, 2, 3 or 4.
+
+    Raises:
+        InvalidInput: s is not finite, or so large that no pattern was ever meant for it.
+
+    Example:
+        >>> once, again, far = pattern([0.5, 0.5, 2.5], 64, 64)
+        >>> bool((once == again).all()), round(float((once != far).mean()), 1)
+        (True, 0.5)
+    """
+    rows = np.asarray(s, np.float64) * rows_per_std
+    if not (np.abs(rows) < 10_000).all():
+        raise InvalidInput("s", expected="standardised values", received=f"values up to {np.abs(s).max():g}")
+    factors = 1 + (draws.bits(SEED, [0], width)[0] % np.uint64(4)).astype(np.int64)
+    top = np.rint(rows[:, None] / factors).astype(np.int64)
+    first = int(top.min())
+    band = _random_signs(np.arange(first, int(top.max()) + height), width)
+    shown = top[:, None] - first + np.arange(height)[:, None]
+    moved: Bytes = band[shown, np.arange(width)][..., None]
+    return moved
+
+
+def _random_signs(rows: Indices, width: int) -> Bytes:
+    """Give rows of the fixed pattern; negative rows too."""
+    words = draws.bits(SEED + 1, rows, -(-width // 64)).astype("<u8", copy=False)
+    return np.unpackbits(words.view(np.uint8), axis=1, count=width, bitorder="little") * np.uint8(255)
+
+
+def noise(indices: Indices, height: int, width: int) -> Bytes:
+    """Give the control's pattern: uniform noise, independent for every row and pixel and the same in all channels.
+
+    Args:
+        indices: rows, int64, shape (n,).
+        height: of the images.
+        width: of the images; height times width is a multiple of 8.
+
+    Returns:
+        uint8, uniform, shape (n, height, width, 1).
+    """
+    words = draws.bits(SEED + 2, indices, height * width // 8).astype("<u8", copy=False)
+    return words.view(np.uint8).reshape(len(indices), height, width, 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Hidden:
+    """A scalar of each image of a dataset, from a small file with its own digest and provenance.
+
+    The file is a numpy archive without pickles. It holds ``provenance``, JSON text, and either ``direction`` (int16,
+    one weight for each pixel), ``mean`` and ``std``: s = (direction . x - mean) / std; or ``table`` (int16, one entry
+    for each row): s = table / `UNIT`. Products of bytes and int16 are whole numbers, so that s and every pixel that
+    depends on it are the same on every machine.
+
+    Args:
+        base: the dataset.
+        kind: ``pca`` or ``vae``.
+    """
+
+    base: Dataset
+    kind: str
+
+    @property
+    def path(self) -> Path:
+        """Where the file is: shipped with the package, or in the cache."""
+        packaged = PACKAGED / f"{self.base.name}_{self.kind}.npz"
+        if packaged.is_file():
+            return packaged
+        return store.root() / "artifacts" / self.base.id / self.base.version / f"{self.kind}.npz"
+
+    @property
+    def ready(self) -> bool:
+        """Whether the file is there."""
+        return self.path.is_file()
+
+    def values(self, images: Images, indices: Indices) -> Floats:
+        """Give s.
+
+        Args:
+            images: the base's, uint8, shape (n, H, W, C).
+            indices: their rows, int64, shape (n,).
+
+        Returns:
+            float64, shape (n,), with mean 0 and standard deviation 1 over the dataset, up to sampling.
+
+        Raises:
+            Unavailable: there is no such file yet.
+            DamagedFile: the file was damaged, or belongs to another version of the base.
+        """
+        if not self.ready:
+            raise Unavailable(
+                f"{self.base.name}_perturbed",
+                expected=f"a prepared dataset, with values of its hidden variable in {self.path}",
+                received="nothing there",
+                remedy=f"Run: offaxis-data prepare {self.base.name}_perturbed/{self.kind}_eps10",
+            )
+        arrays = _opened(self.path, self.base.id, self.base.version)
+        if "table" in arrays:
+            return arrays["table"][indices] / float(UNIT)
+        # Exact in any order of summation: whole numbers below 2**53.
+        product = images.reshape(len(images), -1).astype(np.float64) @ arrays["direction"].astype(np.float64)
+        standard: Floats = (product - arrays["mean"]) / arrays["std"]
+        return standard
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """How the values were made: method, base with version and digest, and what the maker recorded."""
+        return dict(json.loads(str(_opened(self.path, self.base.id, self.base.version)["provenance"])))
+
+    def prepare(self) -> None:
+        """Compute the principal component, unless the file is there.
+
+        Raises:
+            Unavailable: values of a VAE are missing: training is for `baselines`.
+        """
+        if self.ready:
+            return
+        if self.kind != "pca":
+            raise Unavailable(
+                f"hidden variable of {self.base.id}",
+                expected=f"values of a latent in {self.path}",
+                received="nothing there",
+                remedy=f"Run: offaxis-train derive-perturbation {self.base.id}",
+            )
+        provenance = {"method": "first principal component", "images": min(SAMPLE, len(self.base))}
+        write_hidden(self, principal_component(self.base), provenance=provenance)
+
+
+@functools.lru_cache(maxsize=16)
+def _opened(path: Path, base: str, version: str) -> Mapping[str, NDArray[Any]]:
+    """Read a file once and check it."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        provenance = json.loads(str(arrays["provenance"]))
+        recorded = provenance["digest"], provenance["base"], provenance["base_version"]
+    except (OSError, ValueError, KeyError) as error:
+        raise DamagedFile(str(path), expected="values of a hidden variable", received=str(error)) from error
+    wanted = _digest(arrays), base, version
+    if recorded != wanted:
+        raise DamagedFile(
+            str(path),
+            expected=f"values with the digest {recorded[0]} for {base} {version}",
+            received=f"digest {wanted[0]} for {recorded[1]} {recorded[2]}",
+            remedy="Remove the file and make it again.",
+        )
+    return arrays
+
+
+def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Hash the arrays, in a form that does not depend on the machine."""
+    content = hashlib.sha256()
+    for name in sorted(set(arrays) - {"provenance"}):
+        array = arrays[name]
+        content.update(f"{name} {array.dtype.kind} {array.shape}".encode())
+        content.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
+    return content.hexdigest()
+
+
+def write_hidden(
+    hidden: Hidden, arrays: Mapping[str, ArrayLike], *, provenance: Mapping[str, Any], path: Path | None = None
+) -> Path:
+    """Write the file that `Hidden` reads.
+
+    Args:
+        hidden: the variable.
+        arrays: ``table`` (standardised floats, one for each row of the base), or ``direction`` (int16), ``mean`` and
+            ``std``.
+        provenance: JSON: the method and whatever else tells how the values were made. Base, version and digests of
+            base and values are added.
+        path: where to write; by default where ``hidden`` looks for it.
+
+    Returns:
+        The path.
+
+    Raises:
+        InvalidInput: the arrays are not these, a table has another length, is not finite or reaches beyond 7.9.
+
+    Example:
+        >>> import tempfile, benchmark_data
+        >>> hidden = Hidden(benchmark_data.load("xysquares"), "vae")
+        >>> s = hidden.base.labels(range(len(hidden.base)))[:, 0] / 4 - 1
+        >>> path = Path(tempfile.mkdtemp()) / "s.npz"
+        >>> write_hidden(hidden, {"table": s}, provenance={"method": "by hand"}, path=path) == path
+        True
+    """
+    stored = {name: np.asarray(array) for name, array in arrays.items()}
+    if set(stored) == {"table"}:
+        table = stored["table"].astype(np.float64)
+        if table.shape != (len(hidden.base),) or not (np.abs(table) < 7.9).all():
+            raise InvalidInput(
+                f"hidden variable of {hidden.base.id}",
+                expected=f"standardised values of shape ({len(hidden.base)},), each within 7.9 of 0",
+                received=f"shape {table.shape}, values up to {np.abs(table).max(initial=0):g}",
+            )
+        stored = {"table": np.rint(table * UNIT).astype(np.int16)}
+    elif set(stored) != {"direction", "mean", "std"}:
+        raise InvalidInput(
+            f"hidden variable of {hidden.base.id}",
+            expected="a table, or a direction with mean and std",
+            received=", ".join(sorted(stored)) or "nothing",
+        )
+    base = hidden.base
+    record = {
+        **provenance,
+        "base": base.id,
+        "base_version": base.version,
+        "base_digest": base.digest()._asdict(),
+        "digest": _digest(stored),
+    }
+    path = path or hidden.path
+    content: dict[str, Any] = {**stored, "provenance": np.array(json.dumps(record, sort_keys=True))}
+    with written_atomically(path) as temporary, temporary.open("wb") as stream:
+        np.savez_compressed(stream, **content)
+    return path
+
+
+def principal_component(base: Dataset, *, sample: int = SAMPLE) -> dict[str, ArrayLike]:
+    """Compute the first principal component of a dataset's pixels, in batches.
+
+    Args:
+        base: the dataset.
+        sample: how many images to look at, the first of a fixed permutation; all of them in a smaller dataset.
+
+    Returns:
+        ``direction``, int16, shape (H * W * C,), the component scaled so that its largest weight is 32767; ``mean`` and
+        ``std`` of its product with the images, float64.
+
+    Raises:
+        InvalidInput: all images are the same.
+    """
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    rows = draws.permutation(SEED, len(base))[:sample]
+    batches = [images.reshape(len(images), -1) for _, images in base.batches(rows, size=1024)]
+    pixels = batches[0].shape[1]
+    centre = sum(batch.sum(0, dtype=np.float64) for batch in batches) / len(rows)
+
+    def covariance(vector: Floats) -> Floats:
+        total = np.zeros(pixels)
+        for batch in batches:
+            centred = batch - centre
+            total += centred.T @ (centred @ vector)
+        return total / len(rows)
+
+    start = draws.normal(SEED, [0], pixels)[0]
+    if not covariance(start).any():
+        raise InvalidInput(f"images of {base.id}", expected="images that differ", received="one image, many times")
+    operator = LinearOperator((pixels, pixels), matvec=covariance, dtype=np.float64)
+    component = eigsh(operator, k=1, v0=start, tol=1e-10)[1][:, 0]
+    component *= np.sign(component @ start)
+    direction = np.rint(32767 * component / np.abs(component).max()).astype(np.int16)
+    products = np.concatenate([batch.astype(np.float64) @ direction.astype(np.float64) for batch in batches])
+    return {"direction": direction, "mean": products.mean(), "std": products.std()}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Perturbed(Derived):
+    """A change that needs a hidden variable beside the base."""
+
+    hidden: Hidden
+
+    @property
+    def ready(self) -> bool:
+        """Whether base and hidden variable are there."""
+        return super().ready and self.hidden.ready
+
+    def prepare(self, **options: Any) -> None:
+        """Prepare the base, then the hidden variable."""
+        super().prepare(**options)
+        self.hidden.prepare()
+
+
+def _perturb(images: Images, indices: Indices, labels: Indices, *, hidden: Hidden, epsilon: float) -> Images:
+    """Add the pattern of the hidden variable."""
+    return mixed(images, pattern(hidden.values(images, indices), *images.shape[1:3]), epsilon=epsilon)
+
+
+def _add_noise(images: Images, indices: Indices, labels: Indices, *, epsilon: float) -> Images:
+    """Add noise that means nothing."""
+    return mixed(images, noise(indices, *images.shape[1:3]), epsilon=epsilon)
+
+
+def perturbed(base: Dataset) -> Family:
+    """Make the perturbed forms of a dataset.
+
+    Args:
+        base: the dataset.
+
+    Returns:
+        ``<base>_perturbed`` with configs ``pca_eps05``, ``pca_eps10``, ... ``vae_eps20``: both kinds of hidden variable
+        at `EPSILONS`, in percent. Rows, factors and format are the base's.
+    """
+    how = {
+        "pca": "the first principal component of the base's pixels",
+        "vae": "the latent with the least noise of the beta-VAE with the lowest MIG among several trained on the base",
+    }
+    return Family(
+        *(
+            _derived(
+                base,
+                suffix="perturbed",
+                config=f"{kind}_eps{round(100 * epsilon):02d}",
+                epsilon=epsilon,
+                parameters={"hidden": kind, "epsilon": epsilon, "rows_per_std": ROWS_PER_STD},
+                source=_Perturbed(base, functools.partial(_perturb, hidden=hidden, epsilon=epsilon), hidden),
+                what=(
+                    f"with a faint pattern of strength {epsilon:g} that moves up and down with a hidden variable of "
+                    f"the image: {meaning}. The pattern moves by {ROWS_PER_STD:g} rows for one standard deviation. "
+                    "The factors are untouched, but what moves pixels most, locally, is no longer one of them."
+                ),
+            )
+            for kind, meaning in how.items()
+            for hidden in [Hidden(base, kind)]
+            for epsilon in EPSILONS
+        ),
+        default=f"pca_eps{round(100 * DEFAULT):02d}",
+    )
+
+
+def noisy(base: Dataset) -> Family:
+    """Make the control of `perturbed`: the same magnitude, but no meaning.
+
+    Args:
+        base: the dataset.
+
+    Returns:
+        ``<base>_noisy`` with configs ``eps05``, ``eps10``, ... at `EPSILONS`, in percent.
+    """
+    return Family(
+        *(
+            _derived(
+                base,
+                suffix="noisy",
+                config=f"eps{round(100 * epsilon):02d}",
+                epsilon=epsilon,
+                parameters={"epsilon": epsilon},
+                source=Derived(base, functools.partial(_add_noise, epsilon=epsilon)),
+                what=(
+                    f"with uniform noise of strength {epsilon:g}, drawn once for each row and pixel: the control of "
+                    f"{base.name}_perturbed, changed by as much but by nothing that a model could encode."
+                ),
+            )
+            for epsilon in EPSILONS
+        ),
+        default=f"eps{round(100 * DEFAULT):02d}",
+    )
+
+
+def _derived(
+    base: Dataset,
+    *,
+    suffix: str,
+    config: str,
+    epsilon: float,
+    parameters: Mapping[str, object],
+    source: Derived,
+    what: str,
+) -> Dataset:
+    return dataclasses.replace(
+        base,
+        name=f"{base.name}_{suffix}",
+        config=config,
+        parameters=parameters,
+        version="1.0.0",
+        source=source,
+        description=(
+            f"{base.name} {what} Pixels are first mapped from [0, 1] to [{epsilon:g}, {1 - epsilon:g}], so that "
+            f"nothing clips; a pixel then moves by at most {epsilon:g}. The base: {base.description}"
+        ),
+        citation=f"{base.citation}\n{CITATION}",
+    )
+
+
+CITATION = """@inproceedings{zietlow2021demystifying,
+  title = {Demystifying Inductive Biases for (Beta-){VAE} Based Architectures},
+  author = {Zietlow, Dominik and Rolinek, Michal and Martius, Georg},
+  booktitle = {Proceedings of the 38th International Conference on Machine Learning},
+  year = {2021},
+  eprint = {2102.06822},
+  archivePrefix = {arXiv}
+}"""

@@ -1,0 +1,327 @@
+"""Will an encoder that was trained on one dataset serve on another? Accuracy of simple classifiers on its codes.
+
+Bonheme and Grzes, "How good are variational autoencoders at transfer learning?" (2023), section 4.3, table 1 and
+appendix A: a classifier is fitted to each label of the target dataset, from the codes of an encoder that was trained on
+the source dataset, and again from those of one trained on the target. As in the authors' code: posterior means, no
+scaling, accuracy, one tenth of the rows held out, gradient-boosted trees and cross-validated logistic regression with
+scikit-learn's default settings. What the paper does not show and what tells whether anything was transferred: a random
+encoder, PCA, and the most frequent class.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import threadpoolctl
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data import draws
+from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.factors import Indices
+from leaderboard import figures
+from leaderboard.analyses.traversals import check_images
+from leaderboard.arrays import ConstantFactors, check_codes
+from leaderboard.metrics import downstream
+
+CLASSIFIERS: tuple[downstream.Classifier, ...] = ("gbt", "logistic")
+"""Gradient-boosted trees and logistic regression, see `leaderboard.metrics.downstream`."""
+
+TITLES: dict[str, str] = {"gbt": "gradient-boosted trees", "logistic": "logistic regression"}
+"""Classifier -> its name in words."""
+
+MAJORITY = "most frequent class"
+"""The source, in a table of accuracies, of the row that no codes can fall below and be of use."""
+
+
+def held_out(rows: ArrayLike, size: int) -> NDArray[np.bool_]:
+    """Say which rows of a dataset are for testing: the published division of its transfer pairs.
+
+    ``draws.permutation(0, size)`` puts the dataset's rows in order, and the first tenth, rounded up, is for testing, as
+    in `benchmark_data.variants.pairs`. So the division does not depend on which rows were encoded.
+
+    Args:
+        rows: rows of the dataset, int (n,), in [0, size).
+        size: how many rows the dataset has.
+
+    Returns:
+        Whether each row is held out, shape (n,).
+
+    Example:
+        >>> held_out(range(1000), 1000).sum()
+        np.int64(100)
+    """
+    test = np.zeros(size, bool)
+    test[draws.permutation(0, size)[: -(-size // 10)]] = True
+    return np.asarray(test[np.asarray(rows, np.int64)])
+
+
+def measure(
+    representations: Mapping[str, ArrayLike],
+    labels: ArrayLike,
+    names: Sequence[str],
+    *,
+    classifiers: Sequence[downstream.Classifier] = CLASSIFIERS,
+    test: ArrayLike | None = None,
+    seed: int = 0,
+    constant_labels: ConstantFactors = "refuse",
+    progress: Callable[[str], None] = lambda what: None,
+) -> pd.DataFrame:
+    """Measure how well each label of the target dataset can be read from each representation of it.
+
+    Args:
+        representations: what they come from, such as ``"solids"``, ``"random encoder"`` or ``"PCA"``, to codes of the
+            target's images, shape (n, L), all of the same images in the same order.
+        labels: class ids, shape (n, F).
+        names: of the labels, F of them.
+        classifiers: of ``"gbt"`` and ``"logistic"``.
+        test: whether each row is held out, bool (n,), as from ``held_out``. By default the rows are divided as those of
+            a dataset that has no others.
+        seed: for ties between latents in the trees.
+        constant_labels: what to do with a label that has one value among the rows to fit to: ``"refuse"`` it or
+            ``"drop"`` it.
+        progress: is told what is being fitted, before it is.
+
+    Returns:
+        A row per representation, classifier and label: ``source``, ``classifier``, ``label``, ``train`` and ``test``,
+        the accuracies, and ``unseen``, the share of held-out rows whose class does not occur among the others, which
+        every classifier gets wrong. The most frequent class comes last, with the classifier ``"constant"``.
+
+    Raises:
+        InvalidInput: no representations, arrays that do not match, an unknown classifier, a constant label, or fewer
+            than two rows on either side of the division.
+        MissingExtra: ``"gbt"`` without numba.
+
+    Example:
+        >>> labels = np.arange(200).reshape(-1, 1) % 2
+        >>> noise = draws.normal(0, range(200), 1)
+        >>> table = measure({"known": labels + 0.1 * noise, "noise": noise}, labels, ["parity"])
+        >>> table.set_index(["source", "classifier"]).test.round(2).to_dict()["known", "logistic"]
+        1.0
+    """
+    if not representations:
+        raise InvalidInput("representations", expected="at least one", received="none")
+    if unknown := [name for name in classifiers if name not in CLASSIFIERS]:
+        raise InvalidInput("classifiers", expected=f"some of {', '.join(CLASSIFIERS)}", received=str(unknown))
+    classes = np.asarray(labels)
+    if classes.ndim != 2 or classes.shape[1] != len(names):
+        raise InvalidInput(
+            "labels", expected=f"shape (n, {len(names)}), a column for each name", received=f"shape {classes.shape}"
+        )
+    codes_of = {name: check_codes(codes, f"codes of {name}") for name, codes in representations.items()}
+    for name, codes in codes_of.items():
+        if len(codes) != len(classes):
+            raise InvalidInput(
+                f"codes of {name}",
+                expected=f"{len(classes)} rows, as in labels",
+                received=str(len(codes)),
+                remedy="Encode the same images of the target dataset with every encoder.",
+            )
+    fit, rest = _divided(len(classes), test)
+    names, classes = _varying(list(names), classes, fit, constant_labels)
+    rows: list[tuple[str, str, str, float, float]] = []
+    for name, codes in codes_of.items():
+        for classifier in classifiers:
+            progress(f"{classifier} on {name}")
+            # Products with few latents: BLAS threads would only wait for each other.
+            with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
+                # A label with nearly as many classes as samples; the column `unseen` says what that means.
+                warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+                found = downstream.accuracies(
+                    codes[fit],
+                    classes[fit],
+                    codes_test=codes[rest],
+                    factors_test=classes[rest],
+                    classifier=classifier,
+                    seed=seed,
+                )
+            for label, train, tested in zip(names, found.train.tolist(), found.test.tolist(), strict=True):
+                rows.append((name, classifier, label, train, tested))
+    for label, column in zip(names, classes.T, strict=True):
+        values, counts = np.unique(column[fit], return_counts=True)
+        most = values[counts.argmax()]
+        rows.append(
+            (MAJORITY, "constant", label, float(np.mean(column[fit] == most)), float(np.mean(column[rest] == most)))
+        )
+    table = pd.DataFrame(rows, columns=["source", "classifier", "label", "train", "test"])
+    unseen = {
+        label: float(np.mean(~np.isin(column[rest], column[fit])))
+        for label, column in zip(names, classes.T, strict=True)
+    }
+    return table.assign(unseen=table["label"].map(unseen))
+
+
+def averages(table: pd.DataFrame) -> pd.DataFrame:
+    """Average accuracies over labels, and over seeds if the table has several: table 1 of the paper.
+
+    Args:
+        table: as from ``measure``; rows of several runs of one source are told apart by a column ``seed``, and those of
+            several targets by ``target``.
+
+    Returns:
+        A row per target, source and classifier in the order of the table: ``train`` and ``test``, and ``deviation``,
+        the standard deviation of ``test`` over seeds, 0 for a single one.
+
+    Raises:
+        InvalidInput: a column is missing.
+
+    Example:
+        >>> rows = [("a", "constant", "x", 0.5, 0.4), ("a", "constant", "y", 0.7, 0.8)]
+        >>> averages(pd.DataFrame(rows, columns=["source", "classifier", "label", "train", "test"])).round(2).values
+        array([['a', 'constant', 0.6, 0.6, 0.0]], dtype=object)
+    """
+    figures.check_columns(table, ["source", "classifier", "label", "train", "test"])
+    keys = [key for key in ("target", "source", "classifier") if key in table]
+    per_run = [*keys, "seed"] if "seed" in table else keys
+    runs = table.groupby(per_run, sort=False, dropna=False)[["train", "test"]].mean().reset_index()
+    grouped = runs.groupby(keys, sort=False)
+    return grouped[["train", "test"]].mean().assign(deviation=grouped["test"].std(ddof=0)).reset_index()
+
+
+def by_label(table: pd.DataFrame, *, classifier: str = "gbt", part: str = "test") -> pd.DataFrame:
+    """Lay accuracies out as appendix A of the paper: a row per source, a column per label.
+
+    Args:
+        table: as from ``measure``, of one target; rows of several seeds are averaged.
+        classifier: the one to show.
+        part: ``"test"`` or ``"train"``.
+
+    Returns:
+        The accuracies, with the most frequent class last.
+
+    Raises:
+        UnknownName: there is no such classifier in the table, or no such part.
+    """
+    figures.check_columns(table, ["source", "classifier", "label", "train", "test"])
+    if part not in ("train", "test"):
+        raise UnknownName("part", part, ["train", "test"])
+    if classifier not in set(table["classifier"]):
+        raise UnknownName("classifier", classifier, set(table["classifier"]))
+    shown = table[table["classifier"].isin([classifier, "constant"])]
+    labels, sources = shown["label"].unique(), shown["source"].unique()
+    wide = shown.pivot_table(index="source", columns="label", values=part, aggfunc="mean", observed=True)
+    order = [source for source in sources if source != MAJORITY] + [s for s in sources if s == MAJORITY]
+    return wide.loc[order, list(labels)].rename_axis(columns=None)
+
+
+def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Draw the accuracies on held-out rows: a panel per classifier, a group of bars per label, the average first.
+
+    Args:
+        table: as from ``measure``, of one target; rows of several seeds are averaged.
+        path: the PNG file to write.
+
+    Raises:
+        InvalidInput: a column is missing, or the file cannot be written.
+        MissingExtra: matplotlib is not installed.
+    """
+    figures.check_columns(table, ["source", "classifier", "label", "train", "test"])
+    shown = [name for name in table["classifier"].unique() if name != "constant"]
+    if not shown:
+        raise InvalidInput("table", expected="a classifier", received="the most frequent class alone")
+    count = table["label"].nunique() + 1
+    figure, axes = figures.panels(len(shown), 1, width=max(4.0, 0.9 * count + 2), height=2.4, sharex=True)
+    for panel, classifier in zip(axes[:, 0], shown, strict=True):
+        wide = by_label(table, classifier=classifier)
+        wide.insert(0, "average", wide.mean(axis=1))
+        width = 0.8 / len(wide)
+        for i, (source, values) in enumerate(wide.iterrows()):
+            colour = "0.8" if source == MAJORITY else figures.COLOURS[i % 7]
+            panel.bar(np.arange(count) + (i + 0.5) * width - 0.4, values, width, color=colour, label=source)
+        panel.set_xticks(range(count), wide.columns, rotation=30 if count > 6 else 0, fontsize=8)
+        panel.axvline(0.5, color="0.6", linewidth=0.8)
+        panel.set_ylim(0, 1)
+        panel.set_ylabel("test accuracy")
+        panel.set_title(TITLES.get(classifier, classifier), fontsize=9)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, fontsize=8, loc="outside right upper")
+    figures.save(figure, path)
+
+
+def draw_shared(
+    targets: ArrayLike,
+    reconstructions: ArrayLike,
+    path: str | os.PathLike[str],
+    *,
+    columns: int = 4,
+    title: str = "",
+) -> None:
+    """Draw target images, each beside its reconstruction in the source domain: figures 7 and 8 of the paper.
+
+    What the two have in common, such as position or colour, are the variables that both domains share.
+
+    Args:
+        targets: images of the target, shape (n, H, W, C), uint8 or floats in [0, 1]; one or three channels.
+        reconstructions: what the source-trained model makes of them, shape (n, H, W, C'), in the same order.
+        path: the PNG file to write.
+        columns: pairs beside each other.
+        title: what stands above.
+
+    Raises:
+        InvalidInput: other numbers of images, other sizes, numbers outside [0, 1], or the file cannot be written.
+        MissingExtra: matplotlib is not installed.
+    """
+    given = [np.asarray(targets), np.asarray(reconstructions)]
+    if given[0].ndim != 4 or given[0].shape[:3] != given[1].shape[:3] or given[1].ndim != 4:
+        raise InvalidInput(
+            "reconstructions",
+            expected="an image for each target image, of the same height and width",
+            received=f"shapes {given[0].shape} and {given[1].shape}",
+        )
+    if columns < 1:
+        raise InvalidInput("columns", expected="at least 1", received=str(columns))
+    pairs = np.stack([_coloured(check_images(images[None])[0]) for images in given], axis=1)
+    n, _, height, width, _ = pairs.shape
+    rows = -(-n // columns)
+    gap, line = max(4, width // 8), max(1, width // 64)
+    pitch = 2 * width + line + gap
+    sheet = np.ones((rows * (height + gap) - gap, columns * pitch - gap, 3))
+    for i, (target, reconstruction) in enumerate(pairs):
+        top, left = i // columns * (height + gap), i % columns * pitch
+        right = left + width + line
+        sheet[top : top + height, left : left + width] = target
+        sheet[top : top + height, right : right + width] = reconstruction
+    figure, axes = figures.panels(1, 1, width=1.8 * columns, height=0.9 * rows * height / width + 0.3)
+    axes[0, 0].imshow(sheet, interpolation="nearest")
+    axes[0, 0].set_axis_off()
+    axes[0, 0].set_title(title or "left: target image; right: its reconstruction in the source domain", fontsize=8)
+    figures.save(figure, path)
+
+
+def _coloured(images: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.broadcast_to(images, (*images.shape[:3], 3))
+
+
+def _divided(n: int, test: ArrayLike | None) -> tuple[Indices, Indices]:
+    mask = held_out(np.arange(n), n) if test is None else np.asarray(test)
+    if mask.shape != (n,) or mask.dtype != np.bool_:
+        raise InvalidInput("test", expected=f"booleans of shape ({n},)", received=f"{mask.dtype} of shape {mask.shape}")
+    fit, rest = np.flatnonzero(~mask), np.flatnonzero(mask)
+    if len(fit) < 2 or len(rest) < 2:
+        raise InvalidInput(
+            "rows",
+            expected="at least two to fit to and two to test on",
+            received=f"{len(fit)} and {len(rest)}",
+            remedy="Encode more rows.",
+        )
+    return fit, rest
+
+
+def _varying(
+    names: list[str], classes: NDArray[Any], fit: Indices, constant_labels: ConstantFactors
+) -> tuple[list[str], NDArray[Any]]:
+    if constant_labels not in ("refuse", "drop"):
+        raise InvalidInput("constant_labels", expected="'refuse' or 'drop'", received=repr(constant_labels))
+    varying = (classes[fit] != classes[fit[0]]).any(axis=0)
+    constant = [name for name, varies in zip(names, varying, strict=True) if not varies]
+    if constant and (constant_labels == "refuse" or not varying.any()):
+        raise InvalidInput(
+            f"label{'s' * (len(constant) > 1)} {', '.join(constant)}",
+            expected="at least two classes among the rows to fit to",
+            received="one",
+            remedy="Pass constant_labels='drop' to leave such labels out." if varying.any() else "",
+        )
+    return [name for name in names if name not in constant], classes[:, varying]

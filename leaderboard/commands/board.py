@@ -1,0 +1,446 @@
+"""The ``offaxis-board`` command: score codes, look at results, build the board, check it."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import rich.table
+import typer
+
+from benchmark_data import console
+from benchmark_data.console import err, out
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
+from benchmark_data.files import written_atomically
+from leaderboard import protocol
+from leaderboard.commands import analyses
+
+PUBLISHED = Path(__file__).parents[1] / "published"
+"""The results that are published with the project."""
+
+app = console.command_line("The leaderboard: score codes, look at results, build the board, check it.")
+app.add_typer(analyses.analyse, name="analyse")
+app.add_typer(analyses.transfer, name="transfer")
+app.add_typer(analyses.compare, name="compare")
+app.command()(analyses.metrics)
+app.command()(analyses.udr)
+app.command()(analyses.heatmap)
+
+Results = Annotated[
+    Path, typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results")
+]
+Tier = Annotated[str, typer.Option(help="smoke: small samples, minutes. study: the papers' sample sizes.")]
+
+
+@app.command("tasks")
+def list_tasks(
+    name: Annotated[
+        str, typer.Argument(metavar="DATASET", help="Only the tasks of this dataset.", show_default=False)
+    ] = "",
+) -> None:
+    """List the tasks of the protocol: datasets, how many rows are scored, and the digest of the row list."""
+    shown = [t for t in protocol.tasks() if name in ("", t.dataset, t.dataset.partition("/")[0])]
+    if not shown:
+        raise UnknownName("dataset", name, {t.dataset.partition("/")[0] for t in protocol.tasks()})
+    table = rich.table.Table("task", "train", "test", "factors scored", "digest of the rows", box=None, pad_edge=False)
+    for task in shown:
+        table.add_row(task.id, f"{len(task.train):,}", f"{len(task.test):,}", str(len(task.scored)), task.digest[:16])
+    out.print(table, highlight=False)
+
+
+@app.command()
+def rows(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="A task, such as xysquares/spacing_4.")],
+    to: Annotated[Path, typer.Option(help="The file to write: .npy for numpy, or .txt with one row in a line.")],
+) -> None:
+    """Write the rows of a task that a method must encode, in their order: train rows, then test rows."""
+    indices = protocol.task(task).indices
+    if to.suffix not in (".npy", ".txt"):
+        raise InvalidInput("--to", expected="a file name that ends in .npy or .txt", received=to.name)
+    with written_atomically(to) as temporary, temporary.open("wb") as file:
+        if to.suffix == ".npy":
+            np.save(file, indices, allow_pickle=False)
+        else:
+            np.savetxt(file, indices, fmt="%d")
+    out.print(f"{to}: {len(indices):,} rows of {protocol.task(task).id}", highlight=False)
+
+
+@app.command()
+def evaluate(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Run folders, each with run.json and codes.npz.")
+    ],
+    into: Annotated[Path, typer.Option(help="The results tree to write to. It is made where it is missing.")],
+    tier: Tier = "smoke",
+    reproduced: Annotated[
+        bool, typer.Option("--reproduced", help="The runs were trained here, not only their codes handed in.")
+    ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let a run take the place of one with the same seed from other codes.")
+    ] = False,
+    with_pictures: Annotated[
+        bool,
+        typer.Option(
+            "--pictures", help="Show traversals.png, reconstructions.png and the CKA of activations.npz, if there."
+        ),
+    ] = False,
+) -> None:
+    """Score the codes of runs and add the scores to a results tree, task by task and method by method."""
+    from leaderboard.report import media, ranking
+    from leaderboard.scoring import evaluate
+    from leaderboard.store import results
+
+    with console.progress() as progress:
+        progress.live.transient = True
+        work = progress.add_task("checking", total=None)
+        written: list[Path] = []
+        grouped = evaluate.by_result(runs) if with_pictures else {}
+        for result in evaluate.evaluate(
+            runs,
+            tier=tier,
+            status="reproduced" if reproduced else "recomputed",
+            progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
+        ):
+            written += results.write(into, [result], replace=replace)
+            if with_pictures:
+                media.of_runs(grouped[result.dataset, result.method], written[-1])
+    out.print(ranking.terminal([results.read(file) for file in written]))
+    for sentence in analyses.small_samples(runs):
+        out.print(f"look twice: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
+    for file in written:
+        out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+
+
+@analyses.transfer.command("evaluate")
+def transfer_evaluate(
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="The dataset whose labels are read.")],
+    codes: Annotated[
+        list[str],
+        typer.Option(
+            metavar="RUN | RUN=FILE | METHOD:SOURCE=FILE",
+            help="A run folder on the target itself, or a reference; a run on another dataset and its codes of the "
+            "target's rows; or such codes by any encoder, trained on SOURCE. Repeat it; METHOD:SOURCE given twice is "
+            "two seeds.",
+        ),
+    ],
+    into: Annotated[Path, typer.Option(help="The results tree to write to. It is made where it is missing.")],
+) -> None:
+    """Measure what classifiers read from codes of a target, and add it to the transfer matrix of a results tree.
+
+    offaxis-board transfer evaluate sprites2d --codes runs/solids/beta_vae=codes.npz --codes runs/pca --into results
+    """
+    from leaderboard.scoring import evaluate, transfer_matrix
+
+    task = protocol.task(target)
+    encoded: list[transfer_matrix.Encoded] = []
+    for given in codes:
+        name, equals, path = given.partition("=")
+        method, colon, source = name.partition(":")
+        if (Path(given) / "run.json").is_file():
+            one = transfer_matrix.of_run(given, target=target)
+        elif equals and (Path(name) / "run.json").is_file():
+            one = transfer_matrix.of_run(name, path, target)
+        elif equals and colon:
+            seed = sum((one.method, one.source) == (method, source) for one in encoded)
+            one = transfer_matrix.Encoded(method, source, seed, evaluate.read_codes(path, task), method)
+        else:
+            raise InvalidInput("--codes", expected="a run folder, RUN=FILE or METHOD:SOURCE=FILE", received=repr(given))
+        encoded.append(one)
+    with console.progress() as progress:
+        progress.live.transient = True
+        work = progress.add_task("fitting", total=2 * len(encoded))
+
+        def tell(what: str) -> None:
+            progress.update(work, description=what)
+            progress.advance(work)
+
+        written = transfer_matrix.write(into, transfer_matrix.measure(target, encoded, progress=tell))
+    for file in written:
+        out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+
+
+submit = console.command_line("Hand in a method: a folder with codes, checked and scored by this program.")
+app.add_typer(submit, name="submit")
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A submission's folder.")]
+
+
+@submit.command("init")
+def submit_init(
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="Lower-case name, such as my_vae.")],
+    tasks: Annotated[
+        list[str], typer.Option("--task", "--tasks", help="A task, such as xysquares/spacing_4. Give it several times.")
+    ],
+    to: Annotated[Path, typer.Option(help="The folder to make.")],
+    tier: Tier = "study",
+    seeds: Annotated[int, typer.Option(help="How many seeds. A rank takes 5.")] = protocol.SEEDS,
+) -> None:
+    """Make a submission's folder: a template to fill in, and the rows to encode for each task."""
+    from leaderboard.scoring import submission
+
+    file = submission.init(to, method, tasks, tier=tier, seeds=seeds)
+    out.print(
+        f"{file}\nFill it in; for each task and seed, encode the images of <task>/rows.npy in that order and write "
+        f"<task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {to}",
+        soft_wrap=True,
+        highlight=False,
+        markup=False,
+    )
+
+
+@submit.command("schema")
+def submit_schema() -> None:
+    """Print the JSON Schema of submission.json."""
+    from leaderboard.scoring import submission
+
+    out.print_json(data=submission.json_schema())
+
+
+@app.command()
+def score(
+    folder: Folder,
+    beside: Annotated[
+        Path, typer.Option(metavar="RESULTS", help="The board to compare with.", show_default="the published results")
+    ] = PUBLISHED,
+    into: Annotated[Path | None, typer.Option(help="A results tree to add the scores to.")] = None,
+) -> None:
+    """Recompute all scores of a submission and show them beside the reference rows. Exit status 1 if it is invalid."""
+    from leaderboard.report import ranking
+    from leaderboard.scoring import submission
+    from leaderboard.store import results
+
+    published = results.read_all(beside) if beside.is_dir() else []
+    if problems := submission.check(folder, published=published).problems:
+        _report(str(folder), problems)
+        raise typer.Exit(1)
+    with console.progress() as progress:
+        progress.live.transient = True
+        work = progress.add_task("checking", total=None)
+        scored = submission.score(
+            folder,
+            published=published,
+            progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
+        )
+    tasks = {result.task for result in scored}
+    references = [r for r in published if r.task in tasks and r.runs[0].supervision == "reference"]
+    out.print(ranking.terminal([*scored, *references]))
+    for sentence in submission.outliers(scored, published):
+        out.print(f"look twice: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
+    if into is not None:
+        for file in results.write(into, scored):
+            out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+
+
+@app.command()
+def quarantine(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A result file.")],
+    reason: Annotated[str, typer.Option(help="Why it is not to be trusted; empty to lift the quarantine.")],
+) -> None:
+    """Take a result out of the ranking without deleting it; the reason is shown with it."""
+    from leaderboard.store import results
+
+    found = results.quarantine(file, reason)
+    out.print(f"{file}: {'in quarantine' if found.quarantine else 'trusted again'}", soft_wrap=True, highlight=False)
+
+
+@app.command()
+def show(
+    root: Results = PUBLISHED,
+    task: Annotated[str, typer.Option(help="Only this task.")] = "",
+) -> None:
+    """Print the tables of a results tree in the terminal."""
+    from leaderboard.report import ranking
+    from leaderboard.store import results
+
+    found = results.read_all(root)
+    known = sorted({result.dataset for result in found})
+    if task:
+        wanted = task.partition("@")[0]
+        if wanted not in known:
+            raise UnknownName("task with results", wanted, known)
+        found = [result for result in found if result.dataset == wanted]
+    if not found:
+        raise DamagedFile(
+            str(root), expected="at least one result", received="none", remedy="Add some: see `evaluate`."
+        )
+    out.print(ranking.terminal(found))
+
+
+@app.command()
+def build(
+    root: Results = PUBLISHED,
+    to: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("site"),
+) -> None:
+    """Build the board: HTML pages, and tables as Markdown, CSV and LaTeX, from the results alone."""
+    from leaderboard.report import ranking
+
+    with err.status("building"):
+        page = ranking.build(root, to)
+    out.print(f"{page}\n{page.resolve().as_uri()}", soft_wrap=True, highlight=False, markup=False)
+
+
+@app.command()
+def export(
+    to: Annotated[Path, typer.Option(help="The folder to make.")],
+    owner: Annotated[str, typer.Option(help="Who publishes the datasets on the Hub, as OWNER/<dataset>.")],
+    root: Results = PUBLISHED,
+    source: Annotated[str, typer.Option(metavar="URL", help="The board's address, to be named as the source.")] = "",
+) -> None:
+    """Export for Hugging Face: a dataset of all results, and evaluation results and a card for each method's model."""
+    from leaderboard.report import hub
+
+    with err.status("exporting"):
+        folder = hub.write(root, to, owner=owner, source=source)
+    out.print(f"{folder / 'dataset'}\n{folder / 'models'}", soft_wrap=True, highlight=False, markup=False)
+
+
+@app.command("import-dlib")
+def import_dlib(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What dlib_aggregate_results wrote, or one evaluation.")],
+    key: Annotated[str, typer.Option(help="A short name for the source, lower case, such as locatello2019.")],
+    authors: Annotated[str, typer.Option(help="Whose numbers these are.")],
+    title: Annotated[str, typer.Option(help="Of the paper or the collection.")],
+    year: Annotated[int, typer.Option(help="Of publication.")],
+    link: Annotated[str, typer.Option(help="To the paper or the file.")] = "",
+    root: Annotated[
+        Path, typer.Option("--into", metavar="RESULTS", help="The results tree.", show_default="the published results")
+    ] = PUBLISHED,
+) -> None:
+    """Add scores of disentanglement_lib's aggregated JSON to the reported numbers: dated, cited and never ranked."""
+    from leaderboard.store import import_dlib, reported
+
+    paper = import_dlib.read(file, key=key, authors=authors, title=title, year=year, link=link)
+    written = reported.write(root, paper)
+    out.print(f"{written}: {len(paper.rows):,} numbers", soft_wrap=True, highlight=False, markup=False)
+
+
+@app.command()
+def review(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A submission, or a folder of submissions.")],
+    beside: Annotated[
+        Path, typer.Option(metavar="RESULTS", help="The board to compare with.", show_default="the published results")
+    ] = PUBLISHED,
+    to: Annotated[Path | None, typer.Option(help="Write the report to this file, too.")] = None,
+) -> None:
+    """Check and score submissions; print the report that pull requests get. Exit status 1 if any is invalid."""
+    from leaderboard.report import review
+    from leaderboard.store import results
+
+    published = results.read_all(beside) if beside.is_dir() else []
+    with console.progress() as progress:
+        progress.live.transient = True
+        work = progress.add_task("checking", total=None)
+        text, valid = review.report(
+            folder,
+            published,
+            progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
+        )
+    if to is not None:
+        with written_atomically(to) as temporary:
+            temporary.write_text(text, "utf-8")
+    out.print(text, soft_wrap=True, highlight=False, markup=False)
+    if not valid:
+        raise typer.Exit(1)
+
+
+@app.command()
+def validate(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Submissions, run folders and results trees.")],
+) -> None:
+    """Check submissions, run folders and results trees; list everything that is wrong. Exit status 1 if anything is."""
+    from leaderboard.report import audit
+    from leaderboard.scoring import evaluate, submission
+    from leaderboard.store import results
+
+    published = results.read_all(PUBLISHED) if PUBLISHED.is_dir() else []
+
+    failed = False
+    for path in paths:
+        problems: list[OffaxisError] = []
+        if (path / submission.FILE).exists():
+            problems = submission.check(path, published=published).problems
+        elif (path / "run.json").exists():
+            try:
+                evaluate.read_run(path)
+            except OffaxisError as error:
+                problems = [error]
+        else:
+            problems = audit.check(path)
+        _report(str(path), problems)
+        failed |= bool(problems)
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def check(
+    root: Results = PUBLISHED,
+    site: Annotated[Path | None, typer.Option(help="A built board that must be up to date.")] = None,
+    against: Annotated[
+        str, typer.Option(metavar="TREE|REVISION", help="An earlier copy, or a git revision: no score may have moved.")
+    ] = "",
+) -> None:
+    """Check what is published: results sound, no score moved, the built board up to date. Exit status 1 if not."""
+    from leaderboard.report import audit
+
+    problems = audit.check(root)
+    _report(str(root), problems)
+    if against:
+        drift = audit.moved(root, against)
+        _report(f"scores against {against}", drift)
+        problems += drift
+    if site is not None and not problems:
+        stale: list[OffaxisError] = [
+            InvalidInput(str(site / name), expected="what the results give", received="something else")
+            for name in audit.stale(root, site)
+        ]
+        _report(str(site), stale)
+        if stale:
+            out.print(f"Build it again: offaxis-board build {root} --to {site}", soft_wrap=True, highlight=False)
+        problems += stale
+    if problems:
+        raise typer.Exit(1)
+
+
+def _report(what: str, problems: list[OffaxisError]) -> None:
+    """Print what is wrong with a thing, or that nothing is."""
+    for problem in problems:
+        out.print(f"wrong: {problem}", style="red", soft_wrap=True, highlight=False, markup=False)
+    if not problems:
+        out.print(f"fine: {what}", style="green", soft_wrap=True, highlight=False, markup=False)
+
+
+@app.command()
+def serve(
+    site: Annotated[Path, typer.Argument(metavar="SITE", help="The folder of a built board.")] = Path("site"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 8000,
+) -> None:
+    """Show a built board at a local address, until interrupted."""
+    if not (site / "index.html").is_file():
+        raise DamagedFile(
+            str(site),
+            expected="a built board",
+            received="no index.html",
+            remedy="Make one: offaxis-board build --to site",
+        )
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(site))
+    try:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+    except OSError as error:
+        raise InvalidInput(
+            f"port {port}",
+            expected="a free port",
+            received=error.strerror or str(error),
+            remedy="Choose another --port.",
+        ) from error
+    with server:
+        out.print(f"http://127.0.0.1:{server.server_address[1]}/ (Ctrl+C ends it)", highlight=False)
+        server.serve_forever()
+
+
+def main() -> None:
+    """Run ``offaxis-board``."""
+    console.run(app)

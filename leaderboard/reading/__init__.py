@@ -1,0 +1,1 @@
+"""Files of any framework, read without unpickling."""

@@ -1,0 +1,1 @@
+"""From result files to tables, pages and what is published."""

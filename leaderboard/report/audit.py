@@ -1,0 +1,245 @@
+"""What CI asks of a results tree: is every file sound, did a score move, is the board up to date?"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmark_data import discovery
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
+from benchmark_data.sources import Derived, Rendered, Source
+from leaderboard import protocol
+from leaderboard.report import ranking
+from leaderboard.scoring import evaluate, transfer_matrix
+from leaderboard.store import reported, results
+from leaderboard.store.results import Result, Run, Sample
+
+BESIDE = re.compile(r"(sheet\.png|factors\.png|distances\.csv|[a-z0-9_]+\.[a-z0-9_]+\.(png|gif|webp|csv))")
+"""What may lie beside results: pictures and their numbers."""
+
+
+def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
+    """Look at every file of a results tree.
+
+    Args:
+        root: the results tree.
+
+    Returns:
+        Everything that is wrong with it, file by file; nothing if it is sound.
+
+    Raises:
+        DamagedFile: there is no such folder.
+    """
+    found: list[OffaxisError] = []
+    sound: list[Result] = []
+    for file in results.files(root):
+        try:
+            result = results.read(file)
+            sound.append(result)
+            found += _against_protocol(file, result)
+        except OffaxisError as error:
+            found.append(error)
+    return found + list(_collisions(sound)) + list(_strays(Path(root))) + list(_other(Path(root)))
+
+
+def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
+    """Compare what a result was made from with the task and the dataset that are here."""
+    if result.task.partition("@")[2] not in protocol.versions(result.dataset):
+        return  # another protocol: readable, and never mixed in
+    try:
+        task = protocol.task(result.task)
+        dataset = task.load()
+    except UnknownName as error:
+        yield error
+        return
+    here = evaluate.dataset_digest(result.dataset)[1] if needs_no_download(dataset) else None
+    for run in result.runs:
+        place = f"{file}: seed {run.seed}"
+        if run.tier not in protocol.TIERS:
+            yield UnknownName(f"{place}: tier", run.tier, protocol.TIERS)
+        if run.rows_digest != task.digest:
+            yield InvalidInput(f"{place}: rows_digest", expected=task.digest, received=run.rows_digest)
+        if run.dataset_version != dataset.version:
+            yield InvalidInput(f"{place}: dataset_version", expected=dataset.version, received=run.dataset_version)
+        if here and run.dataset_digest != here:
+            yield InvalidInput(f"{place}: dataset_digest", expected=str(here), received=str(run.dataset_digest))
+        yield from _as_the_tier_says(place, run, task)
+
+
+def _as_the_tier_says(place: str, run: Run, task: protocol.Task) -> Iterator[OffaxisError]:
+    """Compare how metrics were called with the tier, and look for what their scores are made of."""
+    tier = protocol.TIERS.get(run.tier)
+    for measurement in tier.measurements if tier else ():
+        wanted, found = evaluate.sample(measurement, task), run.samples.get(measurement.metric)
+        if found != wanted:
+            yield InvalidInput(
+                f"{place}: samples of {measurement.metric}", expected=_said(wanted), received=_said(found)
+            )
+        metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
+        if hasattr(metric, "parts") and measurement.metric not in run.parts:
+            yield InvalidInput(
+                f"{place}: parts of {measurement.metric}", expected="what its scores are made of", received="nothing"
+            )
+
+
+def _said(sample: Sample | None) -> str:
+    return f"{sample.train} train and {sample.test} test rows, {dict(sample.arguments)}" if sample else "none"
+
+
+def needs_no_download(dataset: Dataset) -> bool:
+    """Say whether a dataset's pixels are computed here, so that its digest can be had anywhere.
+
+    Args:
+        dataset: the dataset.
+
+    Returns:
+        True for rendered datasets and for those derived from them.
+    """
+    source: Source = dataset.source
+    while isinstance(source, Derived):
+        source = source.base.source
+    return isinstance(source, Rendered)
+
+
+def _other(root: Path) -> Iterator[OffaxisError]:
+    """Read what is beside the scores: the transfer matrix and what papers report."""
+    try:
+        reported.read_all(root)
+    except OffaxisError as error:
+        yield error
+    try:
+        found = transfer_matrix.read_all(root)
+    except OffaxisError as error:
+        yield error
+        return
+    for one in found:
+        what = f"{transfer_matrix.path(root, one)}"
+        try:
+            dataset = protocol.task(f"{one.target}@{one.protocol}").load()
+        except UnknownName as error:
+            yield error
+            continue
+        here = evaluate.dataset_digest(one.target)[1] if needs_no_download(dataset) else one.dataset_digest
+        if one.dataset_digest != here:
+            yield InvalidInput(f"{what}: dataset_digest", expected=str(here), received=str(one.dataset_digest))
+
+
+def _collisions(found: list[Result]) -> Iterator[OffaxisError]:
+    """Find methods that a reader would take for one another."""
+    seen: dict[tuple[str, str], str] = {}
+    for result in found:
+        plain = result.method.replace("_", "")
+        other = seen.setdefault((result.task, plain), result.method)
+        if other != result.method:
+            yield InvalidInput(
+                f"method {result.method!r} on {result.task}",
+                expected=f"a name that differs from {other!r} by more than underscores",
+                received="one that does not",
+                remedy="Rename one of them.",
+            )
+
+
+def _strays(root: Path) -> Iterator[OffaxisError]:
+    """Find files that do not belong in the tree, and links."""
+    known = set(results.files(root))
+    for folder in sorted(root.glob("v*")):
+        for path in sorted(folder.rglob("*")):
+            if path.is_symlink() or (path.is_file() and path not in known and not BESIDE.fullmatch(path.name)):
+                yield InvalidInput(
+                    str(path),
+                    expected="<method>.json, <method>.<what>.webp, .png, .gif or .csv, or a picture of the dataset",
+                    received="a link" if path.is_symlink() else "another file",
+                    remedy="Remove it.",
+                )
+
+
+def stale(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> list[str]:
+    """Compare a built board with what the results give now.
+
+    Args:
+        root: the results tree.
+        site: the folder of the built board.
+
+    Returns:
+        The files that differ, are missing, or should not be there; nothing if the board is up to date.
+
+    Raises:
+        DamagedFile: the tree is missing, empty or damaged.
+        InvalidInput: the folder holds something else than a board.
+    """
+    site = Path(site)
+    expected = ranking.files(root)
+    before = ranking.built(site)
+    differ = [n for n, content in expected.items() if not (site / n).is_file() or (site / n).read_bytes() != content]
+    return sorted({*differ, *(before.keys() - expected.keys())})
+
+
+def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[OffaxisError]:
+    """Compare the scores of a tree with those of an earlier state of it.
+
+    Args:
+        root: the results tree.
+        before: an earlier copy of the tree, or a git revision of the repository that the tree lies in.
+
+    Returns:
+        One problem for each score that moved by more than ``results.DRIFT`` and each run that vanished, under the same
+        protocol version. To take a result back, put it in quarantine.
+
+    Raises:
+        DamagedFile: the earlier state cannot be read.
+    """
+    old = results.read_all(before) if Path(before).is_dir() else list(_at_revision(Path(root), str(before)))
+    new = {(result.task, result.method): result for result in results.read_all(root)}
+    problems: list[OffaxisError] = []
+    for result in old:
+        what = f"{result.method} on {result.task}"
+        there = new.get((result.task, result.method))
+        runs = {(run.tier, run.seed): run for run in there.runs} if there else {}
+        for run in result.runs:
+            now = runs.get((run.tier, run.seed))
+            if now is None:
+                problems.append(
+                    InvalidInput(
+                        f"{what}: tier {run.tier}, seed {run.seed}",
+                        expected="a run that was published",
+                        received="nothing",
+                        remedy="Put it back, and set `quarantine` to the reason if it is not to be trusted.",
+                    )
+                )
+                continue
+            problems += [
+                InvalidInput(
+                    f"{what}: {key}, tier {run.tier}, seed {run.seed}",
+                    expected=f"{then:.4f} within {results.DRIFT:g}, as published",
+                    received=f"{value:.4f}",
+                    remedy="A changed evaluation takes a new protocol version.",
+                )
+                for key, then, value in results.drifted(run, now)
+            ]
+    return problems
+
+
+def _at_revision(root: Path, revision: str) -> Iterator[Result]:
+    """Read a tree as it was at a git revision."""
+
+    def git(*arguments: str) -> bytes:
+        try:
+            done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=True)
+        except FileNotFoundError as error:
+            raise DamagedFile("git", expected="the program git", received="no such program") from error
+        except subprocess.CalledProcessError as error:
+            raise DamagedFile(
+                f"{root} at {revision}",
+                expected="an earlier copy of the tree, or a git revision",
+                received=error.stderr.decode(errors="replace").strip().partition("\n")[0],
+            ) from error
+        return done.stdout
+
+    listed = git("ls-tree", "-r", "-z", "--name-only", "--end-of-options", revision, "--", ".").decode().split("\0")
+    for name in listed:
+        if re.match(r"v\d+/.*\.json$", name):
+            yield results.validated(Result, git("show", f"{revision}:./{name}"), f"{name} at {revision}")

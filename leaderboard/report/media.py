@@ -1,0 +1,153 @@
+"""What lies beside results for a reader to look at: pictures of the dataset, pictures of runs, similarities of layers.
+
+Nothing here decides a score. Pictures are made once, when results are written, so that pages can be built from the
+results tree alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import benchmark_data
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import DamagedFile, Unavailable, UnknownName
+from benchmark_data.factors import FactorSpace
+from benchmark_data.files import written_atomically
+from benchmark_data.inspect import contact_sheets, distances
+
+TRAVERSALS = 100
+"""Traversals of each factor that distances are averaged over."""
+
+DISTANCES = ("factor", "steps", "distance")
+"""The columns of ``distances.csv``."""
+
+OF_RUNS = ("traversals.png", "reconstructions.png")
+"""Pictures in a run folder that are shown."""
+
+LARGEST = 16 * 2**20
+"""Bytes of a picture that is read."""
+
+QUALITY = 70
+"""Of WebP, where its lossless form is larger."""
+
+WIDEST = 500
+"""Pixels across; wider pictures are made smaller, since a board shows hundreds of them."""
+
+
+def of_dataset(name: str, folder: Path) -> None:
+    """Put pictures of a dataset and its perceived distances beside its results, once.
+
+    Nothing is done where its images are not on this machine.
+
+    Args:
+        name: full name of the dataset.
+        folder: the folder of its results.
+
+    Raises:
+        InvalidInput: the folder cannot be written.
+    """
+    try:
+        dataset = benchmark_data.load(name)
+        for picture, draw in (("sheet.png", contact_sheets.contact_sheet), ("factors.png", contact_sheets.traversals)):
+            if not (folder / picture).exists():
+                drawn = draw(dataset)
+                with written_atomically(folder / picture) as temporary:
+                    drawn.save(temporary, "PNG", optimize=True)
+        if not (folder / "distances.csv").exists():
+            table = distance_table(dataset)
+            with written_atomically(folder / "distances.csv") as temporary:
+                temporary.write_text(table, "utf-8")
+    except (UnknownName, Unavailable):
+        return
+
+
+def distance_table(data: Dataset, *, traversals: int = TRAVERSALS) -> str:
+    """Measure how the perceived distance grows along each factor, as CSV.
+
+    Michlo, Klein and James 2023 (arXiv 2202.13341), equations 5, 7 and 10: the mean squared error of images that lie
+    so many steps apart on a traversal of one factor, averaged over random traversals.
+
+    Args:
+        data: a dataset.
+        traversals: how many of each factor.
+
+    Returns:
+        A line for each factor and number of steps; only the header where the factors span no full grid.
+
+    Raises:
+        Unavailable: the images are not on this machine.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(DISTANCES)
+    for factor in data.space.factors if isinstance(data.space, FactorSpace) else ():
+        if factor.size > 1:
+            perceived = distances.matrices(data, factor.name, traversals=traversals).perceived
+            for steps in range(1, factor.size):
+                writer.writerow((factor.name, steps, f"{np.diagonal(perceived, steps).mean():.6g}"))
+    return stream.getvalue()
+
+
+def of_runs(folders: Sequence[str | os.PathLike[str]], result: Path) -> list[Path]:
+    """Put pictures of a method's runs beside its result, as small WebP files.
+
+    Args:
+        folders: run folders of the method on one task, by seed. Pictures are taken from the first that has them; where
+            two or more hold ``activations.npz``, the linear CKA of the layers of the first two is computed.
+        result: the method's result file.
+
+    Returns:
+        The files that were written.
+
+    Raises:
+        DamagedFile: a picture or a file of activations is not what it should be.
+        InvalidInput: a file cannot be written.
+    """
+    runs = [Path(folder) for folder in folders]
+    written = []
+    for name in OF_RUNS:
+        source = next((run / name for run in runs if (run / name).exists()), None)
+        if source is not None:
+            to = result.with_name(f"{result.stem}.{Path(name).stem}.webp")
+            content = _webp(source)
+            with written_atomically(to) as temporary:
+                temporary.write_bytes(content)
+            written.append(to)
+    with_layers = [run / "activations.npz" for run in runs if (run / "activations.npz").exists()]
+    if len(with_layers) > 1:
+        from leaderboard.comparisons import heatmap
+        from leaderboard.reading import representations
+
+        table = heatmap.compare_layers(*(representations.activations(file) for file in with_layers[:2]))
+        to = result.with_name(f"{result.stem}.cka.csv")
+        with written_atomically(to) as temporary:
+            table.round(4).to_csv(temporary)
+        written.append(to)
+    return written
+
+
+def _webp(file: Path) -> bytes:
+    """Read a PNG that a stranger may have made, and give it as WebP."""
+    try:
+        status = file.lstat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+            raise DamagedFile(str(file), expected=f"a file of at most {LARGEST >> 20} MiB", received="another")
+        with Image.open(file, formats=["PNG"]) as image:
+            pixels = image.convert("RGB")
+            pixels.thumbnail((WIDEST, 100 * WIDEST), Image.Resampling.LANCZOS)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise DamagedFile(str(file), expected="a PNG picture", received=str(error)) from error
+    forms = []
+    for options in ({"lossless": True}, {"quality": QUALITY}):
+        stream = io.BytesIO()
+        pixels.save(stream, "WEBP", method=6, **options)
+        forms.append(stream.getvalue())
+    return min(forms, key=len)

@@ -1,0 +1,108 @@
+"""What a reviewer of a submission should see, as Markdown: what is wrong, or its scores beside the reference rows.
+
+A submission is only read, never run, and every text of it is escaped: the report can be put under a pull request.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmark_data.errors import DamagedFile, OffaxisError
+from leaderboard.report import ranking
+from leaderboard.scoring import evaluate, submission
+from leaderboard.store.results import Result
+
+LONGEST = 60_000
+"""Characters of a report; GitHub takes comments of 65,536."""
+
+SUBMISSIONS = 50
+"""Submissions in a folder that are looked at."""
+
+
+def report(
+    folder: str | os.PathLike[str],
+    published: Sequence[Result],
+    *,
+    progress: evaluate.Progress = lambda what, done, total: None,
+) -> tuple[str, bool]:
+    """Check and score submissions.
+
+    Args:
+        folder: a submission, or a folder whose folders are submissions.
+        published: results that are on the board.
+        progress: is told what is going on.
+
+    Returns:
+        Markdown, and whether every submission is valid. What is invalid is not scored.
+
+    Raises:
+        DamagedFile: there is no such folder, or nothing in it.
+    """
+    folders = _submissions(Path(folder))
+    parts, valid = [], True
+    for one in folders:
+        found = submission.check(one, published=published)
+        valid &= not found.problems
+        parts.append("\n".join(_section(one, found, published, progress)))
+    text = "\n".join(parts)
+    if len(text) > LONGEST:
+        text = text[:LONGEST].rpartition("\n")[0] + "\n\n(The report goes on; it is too long for a comment.)\n"
+    return text, valid
+
+
+def _submissions(folder: Path) -> list[Path]:
+    if folder.is_symlink() or not folder.is_dir():
+        raise DamagedFile(str(folder), expected="a folder of submissions", received="no such folder")
+    if (folder / submission.FILE).exists():
+        return [folder]
+    with os.scandir(folder) as entries:
+        found = sorted(Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False))
+    if not 0 < len(found) <= SUBMISSIONS:
+        raise DamagedFile(
+            str(folder), expected=f"1 to {SUBMISSIONS} submissions, each in a folder", received=f"{len(found)} folders"
+        )
+    return found
+
+
+def _section(
+    folder: Path, found: submission.Checked, published: Sequence[Result], progress: evaluate.Progress
+) -> Iterator[str]:
+    yield f"## {ranking.escaped(folder.name)}"
+    yield ""
+    if found.problems or found.submission is None:
+        yield f"Not valid: {len(found.problems)} problem{'s' if len(found.problems) != 1 else ''}. Nothing was scored."
+        yield ""
+        yield from (f"- {_said(problem, folder)}" for problem in found.problems)
+        yield ""
+        return
+    scored = list(evaluate.score_all(found.candidates, tier=found.submission.tier, progress=progress))
+    about = found.submission
+    yield (
+        f"Valid. {ranking.escaped(about.about.title)}, version {ranking.escaped(about.version)}, "
+        f"{ranking.escaped(about.supervision)}; selection: {ranking.escaped(about.selection)}. "
+        "All scores were recomputed from the codes; references are of the published board."
+    )
+    yield ""
+    sentences = submission.outliers(scored, published)
+    for sentence in sentences:
+        yield f"- **Look twice:** {ranking.escaped(sentence)}"
+    yield from [""] if sentences else []
+    for board in ranking.tables([*scored, *_references(scored, published)]):
+        yield ranking.markdown(board).replace("## ", "### ", 1)
+
+
+def _references(scored: Sequence[Result], published: Sequence[Result]) -> list[Result]:
+    """Find the reference rows of the same tasks and tiers."""
+    asked = {(result.task, tier) for result in scored for tier in result.tiers}
+    return [
+        result
+        for result in published
+        if result.runs[0].supervision == "reference" and any((result.task, tier) in asked for tier in result.tiers)
+    ]
+
+
+def _said(problem: OffaxisError, folder: Path) -> str:
+    """Print a problem with paths as the author knows them."""
+    return ranking.escaped(str(problem).replace(f"{folder.parent}{os.sep}", ""))

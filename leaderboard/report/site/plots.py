@@ -1,0 +1,398 @@
+"""What the pages draw: scores against a number, against what a dataset was made of, and distances along factors.
+
+Everything here is places in a small coordinate system, worked out from the results; `site/parts.html` puts it into SVG.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import benchmark_data
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import DamagedFile, UnknownName
+from benchmark_data.sources import Derived
+from leaderboard import protocol
+from leaderboard.report import media, ranking
+from leaderboard.report.ranking import Row, Table
+from leaderboard.store import results
+from leaderboard.store.results import Summary
+
+COLOURS = 6
+DASHES = 3
+
+INSET = 18
+"""Between the ends of an axis and its first and last place."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tick:
+    """A place on an axis, with one or two lines of text."""
+
+    at: float
+    label: str
+    second: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """A value in a plot, in the plot's coordinates, with the ends of its interval."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Series:
+    """One line in a plot. Beyond `COLOURS` lines colours and shapes come again, with marks that are hollow."""
+
+    title: str
+    colour: str
+    shape: int
+    hollow: bool
+    reference: bool
+    points: tuple[Point, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Panel:
+    """One set of axes."""
+
+    title: str
+    summary: str
+    y_ticks: tuple[Tick, ...]
+    series: tuple[Series, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plot:
+    """Panels that share their horizontal axis.
+
+    Attributes:
+        title: what is drawn.
+        axis: what stands below the horizontal axis.
+        tier: of the scores.
+        caption: what must be known to read it.
+        x_ticks: places on the horizontal axis.
+        panels: one for each score.
+        legend: the lines that occur in any panel.
+        width: of the coordinate system, as the numbers below it.
+    """
+
+    title: str
+    axis: str
+    tier: str
+    caption: str
+    x_ticks: tuple[Tick, ...]
+    panels: tuple[Panel, ...]
+    legend: tuple[Series, ...]
+    width: int = 250
+    height: int = 206
+    left: int = 40
+    top: int = 10
+    bottom: int = 162
+
+    @property
+    def right(self) -> int:
+        """Where the horizontal axis ends."""
+        return self.width - 4
+
+
+def dataset(name: str) -> Dataset | None:
+    """Give a dataset; None if it is unknown here, as that of an old result may be."""
+    try:
+        return benchmark_data.load(name)
+    except UnknownName:
+        return None
+
+
+def ladders(boards: Sequence[Table]) -> list[Plot]:
+    """Draw scores against the one number in which configurations of a dataset differ, such as the spacing.
+
+    Args:
+        boards: all tables.
+
+    Returns:
+        A plot for each tier and each number with two values or more. The dataset that was changed stands at
+        ``epsilon`` 0, where there are two changed ones.
+    """
+    return [_against_number(name, parameter, tier, steps) for name, parameter, tier, steps in numbered(boards)]
+
+
+def numbered(boards: Sequence[Table]) -> list[tuple[str, str, str, list[tuple[float, Table]]]]:
+    """Find configurations of a dataset that differ in one number only.
+
+    Args:
+        boards: all tables.
+
+    Returns:
+        (dataset, parameter, tier, [(value, table), ...] in the order of the values), two tables or more in each.
+    """
+    at = {(board.dataset, board.tier): board for board in boards}
+    steps: dict[tuple[str, tuple[str, ...], str, str], dict[float, Table]] = {}
+    bases: dict[tuple[str, tuple[str, ...], str, str], Table] = {}
+    for board in boards:
+        found = dataset(board.dataset)
+        for parameter, value in found.parameters.items() if found else ():
+            if found is None or isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            fixed = tuple(str(v) for k, v in sorted(found.parameters.items()) if k != parameter)
+            key = (found.name, fixed, parameter, board.tier)
+            steps.setdefault(key, {})[float(value)] = board
+            base = found.source.base.id if isinstance(found.source, Derived) else ""
+            if parameter == "epsilon" and (base, board.tier) in at:
+                bases[key] = at[base, board.tier]
+    return [
+        (
+            " ".join([key[0], *filter(str.isalpha, key[1])]),
+            key[2],
+            key[3],
+            sorted((({0.0: bases[key]} if key in bases else {}) | values).items()),
+        )
+        for key, values in sorted(steps.items())
+        if len(values) > 1
+    ]
+
+
+def _against_number(name: str, parameter: str, tier: str, steps: Sequence[tuple[float, Table]]) -> Plot:
+    values = [value for value, _ in steps]
+    plot = Plot(f"{name}: score against {parameter}", parameter, tier, "", (), (), ())
+    span = values[-1] - values[0]
+    places = [plot.left + INSET + (v - values[0]) / span * (plot.right - plot.left - 2 * INSET) for v in values]
+    note = f" At 0: {steps[0][1].dataset}, unchanged." if parameter == "epsilon" and values[0] == 0 else ""
+    ticks = [Tick(round(place, 1), f"{value:g}") for place, value in zip(places, values, strict=True)]
+    return _scores(plot, ticks, [board for _, board in steps], note)
+
+
+def pairs(boards: Sequence[Table]) -> list[Plot]:
+    """Draw the scores on a dataset beside those on what was made of it: noisy, perturbed.
+
+    Args:
+        boards: all tables.
+
+    Returns:
+        A plot for each tier and each dataset that has scores on itself and on something made of it; the points of one
+        method are joined.
+    """
+    plots = []
+    for original, changed in derived(boards):
+        places = [original, *changed]
+        plot = Plot(
+            f"{original.dataset}: the original against what was made of it",
+            "",
+            original.tier,
+            "",
+            (),
+            (),
+            (),
+            width=max(250, 80 + 58 * len(places)),
+        )
+        gap = (plot.right - plot.left - 2 * INSET - 20) / (len(places) - 1)
+        ticks = [
+            Tick(round(plot.left + INSET + 10 + gap * k, 1), *_short(board.dataset, original.dataset))
+            for k, board in enumerate(places)
+        ]
+        plots.append(_scores(plot, ticks, places, ""))
+    return plots
+
+
+def derived(boards: Sequence[Table]) -> list[tuple[Table, list[Table]]]:
+    """Find datasets with tables of their own and of what was made of them.
+
+    Args:
+        boards: all tables.
+
+    Returns:
+        (table of the original, tables of what was made of it in the order of their names), by tier.
+    """
+    found: dict[tuple[str, str], list[Table]] = {}
+    for board in boards:
+        here = dataset(board.dataset)
+        if here is not None and isinstance(here.source, Derived):
+            found.setdefault((here.source.base.id, board.tier), []).append(board)
+    at = {(board.dataset, board.tier): board for board in boards}
+    return [(at[key], changed) for key, changed in sorted(found.items()) if key in at]
+
+
+def _short(name: str, original: str) -> tuple[str, str]:
+    """Name a dataset beside the one that it was made of: ``("perturbed", "pca_eps10")``."""
+    if name == original:
+        return "original", ""
+    dataset_name, _, config = name.partition("/")
+    return dataset_name.removeprefix(original.partition("/")[0]).strip("_") or dataset_name, config
+
+
+def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: str) -> Plot:
+    """Fill a plot with the scores of the methods that have any on two or more of the tables."""
+    rows: dict[str, dict[float, Row]] = {}
+    for tick, board in zip(ticks, boards, strict=True):
+        for row in board.rows:
+            if not row.result.quarantine:
+                rows.setdefault(row.result.method, {})[tick.at] = row
+    several = {method: of for method, of in rows.items() if len(of) > 1}
+    trained = [m for m in sorted(several) if next(iter(several[m].values())).category != "reference"]
+    references = [m for m in sorted(several) if m not in trained]
+    panels: list[Panel] = []
+    legend: dict[str, Series] = {}
+    absent: set[str] = set()
+    for column in protocol.COLUMNS.values():
+        cells = {
+            method: {place: row.cells[column.key] for place, row in of.items() if column.key in row.cells}
+            for method, of in several.items()
+        }
+        if not any(cells.values()):
+            continue
+        best = max((cell.mean for m in trained for cell in cells[m].values()), default=1.0)
+        beyond = {m for m in references if all(cell.mean > 2 * best for cell in cells[m].values())}
+        shown = [cell for m in [*trained, *references] if m not in beyond for cell in cells[m].values()]
+        top = ceiling(max((cell.mean if cell.high is None else cell.high for cell in shown), default=1.0))
+        up = _vertical(plot, top)
+        series = []
+        for method in [*references, *trained]:
+            if not cells[method]:
+                continue
+            title = next(iter(rows[method].values())).result.title
+            if method in beyond:
+                absent.add(title)
+                continue
+            among = trained if method in trained else references
+            one = _line(title, among.index(method), method in references, _points(cells[method], up))
+            series.append(one)
+            legend.setdefault(method, one)
+        panels.append(Panel(column.title, column.summary, _y_ticks(up, top), tuple(series)))
+    caption = ranking.caption(plot.tier, [row for board in boards for row in board.rows]) + note
+    if absent:
+        caption += f" Beyond the axis: {', '.join(sorted(absent))}."
+    return dataclasses.replace(
+        plot,
+        caption=caption,
+        x_ticks=tuple(ticks),
+        panels=tuple(panels),
+        legend=tuple(legend[method] for method in [*trained, *references] if method in legend),
+    )
+
+
+def _line(title: str, place: int, reference: bool, points: tuple[Point, ...]) -> Series:
+    colour = "--reference" if reference else f"--c{place % COLOURS}"
+    shape, hollow = place % (DASHES if reference else COLOURS), place // COLOURS % 2 == 1
+    return Series(title, colour, shape, hollow, reference, points)
+
+
+def _points(cells: Mapping[float, Summary], up: Callable[[float], float]) -> tuple[Point, ...]:
+    return tuple(
+        Point(
+            x, up(cell.mean), None if cell.low is None else up(cell.low), None if cell.high is None else up(cell.high)
+        )
+        for x, cell in sorted(cells.items())
+    )
+
+
+def _vertical(plot: Plot, top: float) -> Callable[[float], float]:
+    """Give the place of a value on an axis from 0 to ``top``."""
+    return lambda value: round(plot.bottom - (min(value, top) / top) * (plot.bottom - plot.top), 1)
+
+
+def _y_ticks(up: Callable[[float], float], top: float) -> tuple[Tick, ...]:
+    return tuple(Tick(up(top * k / 4), f"{top * k / 4:.3g}") for k in range(5))
+
+
+def ceiling(value: float) -> float:
+    """Give the end of an axis that holds a score: a round number not far above it.
+
+    Args:
+        value: the greatest score, at most 1.
+
+    Returns:
+        A number in (0, 1].
+
+    Example:
+        >>> ceiling(0.11)
+        0.12
+    """
+    value = min(max(value, 1e-4), 1.0)
+    scale = 10 ** math.floor(math.log10(value))
+    steps = (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10)
+    return float(min(1.0, next(round(s * scale, 12) for s in steps if s * scale >= value * (1 - 1e-12))))
+
+
+def perceived(file: Path) -> Plot | None:
+    """Draw perceived distances against steps along each factor.
+
+    Args:
+        file: a table as from ``pictures.distances``.
+
+    Returns:
+        The plot: both axes go from 0 to the greatest value, steps as a share of the factor's range. None where there
+        is no file or nothing to draw.
+
+    Raises:
+        DamagedFile: the file holds something else.
+    """
+    if not file.exists():
+        return None
+    try:
+        header, *lines = csv.reader(io.StringIO(results.content(file).decode()))
+        along: dict[str, list[tuple[int, float]]] = {}
+        for name, steps, value in lines:
+            along.setdefault(name, []).append((int(steps), float(value)))
+        if tuple(header) != media.DISTANCES or not all(math.isfinite(v) for of in along.values() for _, v in of):
+            raise ValueError(f"columns {header}")
+    except ValueError as error:
+        raise DamagedFile(
+            str(file),
+            expected=f"a table with the columns {', '.join(media.DISTANCES)}",
+            received=str(error),
+            remedy="Remove it, and let the board be written again.",
+        ) from error
+    if not along:
+        return None
+    plot = Plot(
+        "Perceived distance along each factor", "steps, as a share of the factor's range", "", "", (), (), (), 400
+    )
+    top = ceiling(max(value for of in along.values() for _, value in of))
+    up = _vertical(plot, top)
+    width = plot.right - plot.left - 2 * INSET
+
+    def across(share: float) -> float:
+        return round(plot.left + INSET + share * width, 1)
+
+    series = tuple(
+        _line(
+            f"{name} ({_agreement([value for _, value in sorted(of)])})",
+            place,
+            False,
+            tuple(Point(across(steps / max(s for s, _ in of)), up(value)) for steps, value in _thinned(sorted(of))),
+        )
+        for place, (name, of) in enumerate(along.items())
+    )
+    return dataclasses.replace(
+        plot,
+        x_ticks=tuple(Tick(across(k / 4), f"{k / 4:g}") for k in range(5)),
+        panels=(Panel("Mean squared error of pixels", "", _y_ticks(up, top), series),),
+        legend=series,
+    )
+
+
+def _thinned(points: Sequence[tuple[int, float]], most: int = 16) -> list[tuple[int, float]]:
+    """Take evenly spaced points, the first and the last among them."""
+    chosen = np.unique(np.linspace(0, len(points) - 1, min(most, len(points))).round().astype(int))
+    return [points[k] for k in chosen]
+
+
+def _agreement(values: Sequence[float]) -> str:
+    """Say in words whether a distance grows with the number of steps."""
+    steps = np.diff(values)
+    if len(values) < 2:
+        return "two values"
+    if np.ptp(values) <= 0.01 * max(values):
+        return "the same at all steps"
+    rising = float((steps > 0).mean())
+    return "grows with every step" if rising == 1 else f"grows at {100 * rising:.0f} % of the steps"

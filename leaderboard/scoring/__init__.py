@@ -1,0 +1,1 @@
+"""From codes to scores."""

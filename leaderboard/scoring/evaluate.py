@@ -1,0 +1,488 @@
+"""From codes to scores: run folders that anyone may have written, in; results, out.
+
+A run folder holds ``run.json`` (`RunFile`) and ``codes.npz``: ``indices`` int64 (n,), the rows of the task in its
+order, and ``codes`` float (n, L), one row of latents for each. Nothing in it is run or unpickled.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import hashlib
+import importlib.metadata
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data import discovery
+from benchmark_data.errors import InvalidInput
+from leaderboard import protocol
+from leaderboard.arrays import check_codes
+from leaderboard.reading import npz
+from leaderboard.store import results
+from leaderboard.store.results import (
+    About,
+    Budget,
+    Digests,
+    Name,
+    Result,
+    Run,
+    Settings,
+    Supervision,
+    Versions,
+    pydantic,
+)
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Is told what is being done now, how many steps are done and how many there are."""
+
+LATENTS = 1024
+"""The most latents that are scored."""
+
+Codes = NDArray[np.float32]
+
+
+class RunFile(results.Model):
+    """What ``run.json`` says of a run. Keys that are not listed here are left alone.
+
+    Attributes:
+        schema_version: 1; written as ``schema``.
+        method: lower-case name of the method.
+        dataset: full name, such as ``xysquares/spacing_4``.
+        dataset_version: of the data that the codes were made from.
+        dataset_digest: its quick digest.
+        seed: of the training.
+        supervision: what the method may see.
+        selection: how this model was chosen among others; ``none`` where it was not.
+        hyperparameters: what tells this method from its siblings.
+        budget: what training cost.
+        versions: package -> version.
+        about: what a reader wants to know of the method.
+        claimed: what the authors say the scores are; kept beside what comes out here.
+    """
+
+    model_config = pydantic.ConfigDict(extra="ignore")
+
+    schema_version: Literal[1] = pydantic.Field(alias="schema")
+    method: Name
+    dataset: results.Line
+    dataset_version: results.Line
+    dataset_digest: Digests
+    seed: int = pydantic.Field(ge=0, lt=2**63)
+    supervision: Supervision
+    selection: results.Line
+    hyperparameters: Settings
+    budget: Budget
+    versions: Versions
+    about: About = About()
+    claimed: results.Scores = pydantic.Field(default_factory=dict)
+
+
+def evaluate(
+    folders: Iterable[str | os.PathLike[str]],
+    *,
+    tier: str = "smoke",
+    status: results.Status = "recomputed",
+    progress: Progress = lambda what, done, total: None,
+) -> Iterator[Result]:
+    """Score run folders.
+
+    All of them are checked before the first is scored.
+
+    Args:
+        folders: run folders. Several seeds of a method on a task become one result.
+        tier: of the protocol.
+        status: ``"recomputed"`` from codes that someone handed in, or ``"reproduced"`` by training here.
+        progress: is told what is going on.
+
+    Yields:
+        One result for each task and method, in that order, as soon as its runs are scored. Nothing is written; see
+        ``results.write``.
+
+    Raises:
+        DamagedFile: a folder lacks a file, or a file does not hold what it should.
+        InvalidInput: no folders; codes of other rows, of another dataset, not finite; the same seed twice; settings
+            that differ between the seeds of a method.
+        UnknownName: an unknown tier or dataset.
+    """
+    protocol.tier(tier)
+    candidates = []
+    for folder in folders:
+        run, _ = read_run(folder)
+        candidates.append(
+            Candidate(
+                str(folder), run, functools.partial(read_codes, Path(folder) / "codes.npz", protocol.task(run.dataset))
+            )
+        )
+    yield from score_all(candidates, tier=tier, status=status, progress=progress)
+
+
+def by_result(folders: Iterable[str | os.PathLike[str]]) -> dict[tuple[str, str], list[Path]]:
+    """Group run folders by the result that they belong to.
+
+    Args:
+        folders: run folders.
+
+    Returns:
+        (dataset, method) -> folders, by seed.
+
+    Raises:
+        DamagedFile: a folder's ``run.json`` cannot be read.
+    """
+    found: dict[tuple[str, str], list[tuple[int, Path]]] = {}
+    for folder in map(Path, folders):
+        run = read_record(folder)
+        found.setdefault((protocol.task(run.dataset).dataset, run.method), []).append((run.seed, folder))
+    return {key: [folder for _, folder in sorted(of)] for key, of in found.items()}
+
+
+def read_record(folder: Path) -> RunFile:
+    """Read what a run folder says of its run.
+
+    Args:
+        folder: the run folder.
+
+    Returns:
+        The content of ``run.json``.
+
+    Raises:
+        DamagedFile: there is no such file, or it does not hold what it should.
+    """
+    file = folder / "run.json"
+    return results.validated(RunFile, results.content(file), str(file))
+
+
+class Candidate(NamedTuple):
+    """One run to score.
+
+    Args:
+        where: its place, for messages.
+        run: what is said of it, already checked.
+        read: gives its codes, already checked. They are read when they are scored, one run at a time.
+    """
+
+    where: str
+    run: RunFile
+    read: Callable[[], Codes]
+
+
+def score_all(
+    candidates: Sequence[Candidate],
+    *,
+    tier: str,
+    status: results.Status = "recomputed",
+    progress: Progress = lambda what, done, total: None,
+) -> Iterator[Result]:
+    """Score runs.
+
+    Args:
+        candidates: the runs.
+        tier: of the protocol.
+        status: as in ``evaluate``.
+        progress: as in ``evaluate``.
+
+    Yields:
+        One result for each task and method, in that order, as soon as its runs are scored.
+
+    Raises:
+        InvalidInput: no runs; the same seed twice; settings that differ between the seeds of a method.
+        UnknownName: an unknown tier.
+    """
+    chosen = protocol.tier(tier)
+    if not candidates:
+        raise InvalidInput("runs", expected="at least one", received="none")
+    seen: dict[tuple[str, str, int], str] = {}
+    grouped: dict[tuple[str, str], list[Candidate]] = {}
+    for candidate in candidates:
+        where, run, _ = candidate
+        other = seen.setdefault((run.dataset, run.method, run.seed), where)
+        if other != where:
+            raise InvalidInput(
+                f"{where}: seed",
+                expected=f"another seed of {run.method} on {run.dataset} than {run.seed}",
+                received=f"the same as in {other}",
+                remedy="Give one folder for each seed.",
+            )
+        grouped.setdefault((protocol.task(run.dataset).id, run.method), []).append(candidate)
+    steps, done = len(candidates) * len(chosen.measurements), 0
+    for (task_id, method), group in sorted(grouped.items()):
+        task, scored = protocol.task(group[0].run.dataset), []
+        for _, run, read in group:
+
+            def tell(metric: str, run: RunFile = run) -> None:
+                nonlocal done
+                progress(f"{metric} of {run.method} on {run.dataset}, seed {run.seed}", done, steps)
+                done += 1
+
+            codes = read()
+            marks = leaks(codes, task) if status == "recomputed" and run.supervision != "reference" else ()
+            scores = score(codes, task, chosen, before=tell)
+            scored.append(_run(run, codes, task, chosen, status, scores, marks))
+        yield results.result(task_id, method, scored, about=group[-1].run.about)
+    progress("done", steps, steps)
+
+
+def leaks(codes: Codes, task: protocol.Task) -> tuple[str, ...]:
+    """Look for a latent that is a factor's label under another name, which no encoder of pixels comes by.
+
+    A latent is suspected when every class of a factor with three or more values has a value of its own in it, and that
+    value is the same on all images of the class up to a thousandth of the latent's spread.
+
+    Args:
+        codes: float32, shape (rows of the task, L), in the task's order.
+        task: the task.
+
+    Returns:
+        ``("codes_equal_labels",)`` or nothing. A marked result is shown and not ranked until someone has reproduced it.
+    """
+    labels = task.labels()
+    wide = codes.astype(np.float64)
+    spread = wide.std(axis=0)
+    for column in range(labels.shape[1]):
+        classes, counts = np.unique(labels[:, column], return_counts=True)
+        if len(classes) < 3 or counts.max() < 2:
+            continue
+        order = np.argsort(labels[:, column], kind="stable")
+        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        low = np.minimum.reduceat(wide[order], starts, axis=0)
+        high = np.maximum.reduceat(wide[order], starts, axis=0)
+        apart = np.diff(np.sort(low, axis=0), axis=0).min(axis=0)
+        if ((spread > 0) & ((high - low).max(axis=0) <= 1e-3 * spread) & (apart > 1e-3 * spread)).any():
+            return ("codes_equal_labels",)
+    return ()
+
+
+def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Codes]:
+    """Read a run folder and check it against its task.
+
+    Args:
+        folder: the run folder.
+
+    Returns:
+        What ``run.json`` says, and the codes, float32 (n, L), in the order of the task's rows.
+
+    Raises:
+        DamagedFile: see ``evaluate``.
+        InvalidInput: see ``evaluate``.
+        UnknownName: see ``evaluate``.
+    """
+    folder = Path(folder)
+    run = read_record(folder)
+    task = protocol.task(run.dataset)
+    check_dataset(task, run.dataset_version, run.dataset_digest, str(folder / "run.json"))
+    return run, read_codes(folder / "codes.npz", task)
+
+
+def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Codes:
+    """Read codes and check that they are those of a task's rows.
+
+    Args:
+        file: an npz file with ``indices`` and ``codes``.
+        task: the task.
+
+    Returns:
+        float32, shape (rows of the task, L), all finite.
+
+    Raises:
+        DamagedFile: not an npz file, or an array is missing, too large, or of another type or shape.
+        InvalidInput: other rows than the task's, no latents or too many, or a value that is not finite.
+    """
+    arrays = npz.read(
+        file, {"indices": npz.Array("iu", (len(task.indices),)), "codes": npz.Array("f", (len(task.indices), None))}
+    )
+    indices, codes = arrays["indices"], arrays["codes"]
+    wrong = np.flatnonzero(indices != task.indices)
+    if len(wrong):
+        same = np.array_equal(np.sort(indices), np.sort(task.indices))
+        raise InvalidInput(
+            f"{file}: indices",
+            expected=f"the rows of {task.id}: {task.indices[wrong[0]]} at position {wrong[0]}",
+            received=str(indices[wrong[0]]),
+            remedy="They are the right rows in another order: reorder the codes with them."
+            if same
+            else "Encode the rows that `leaderboard.protocol.task(...).indices` gives, in that order.",
+        )
+    if not 1 <= codes.shape[1] <= LATENTS:
+        raise InvalidInput(f"{file}: codes", expected=f"1 to {LATENTS} latents", received=str(codes.shape[1]))
+    checked: Codes = check_codes(codes, f"{file}: codes").astype(np.float32)
+    return checked
+
+
+def codes_digest(codes: Codes) -> str:
+    """Hash codes.
+
+    Args:
+        codes: float32, shape (n, L).
+
+    Returns:
+        SHA-256 of them as little-endian float32, row by row, in hexadecimal.
+    """
+    return hashlib.sha256(codes.astype("<f4").tobytes()).hexdigest()
+
+
+def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str) -> None:
+    """Check that codes were made from the data that is here.
+
+    Args:
+        task: the task.
+        version: the dataset's version, as the codes' author has it.
+        digest: its quick digest, likewise.
+        what: where that stands.
+
+    Raises:
+        InvalidInput: another version, other pixels or other factors.
+    """
+    here_version, here = dataset_digest(task.dataset)
+    for field, received, expected in (
+        ("dataset_version", version, here_version),
+        ("dataset_digest.pixels", digest.pixels, here.pixels),
+        ("dataset_digest.factors", digest.factors, here.factors),
+    ):
+        if received != expected:
+            raise InvalidInput(
+                f"{what}: {field}",
+                expected=f"{expected}, that of {task.dataset} here",
+                received=received,
+                remedy="The codes were made from other data. Encode again with this version of the dataset.",
+            )
+
+
+@functools.cache
+def dataset_digest(name: str) -> tuple[str, Digests]:
+    """Give a dataset's version and quick digest, worked out once.
+
+    Args:
+        name: full name of the dataset.
+
+    Returns:
+        The version and the digest.
+    """
+    dataset = protocol.task(name).load()
+    return dataset.version, Digests(**dataset.digest()._asdict())
+
+
+class Scored(NamedTuple):
+    """What the metrics of a tier gave.
+
+    Args:
+        scores: score -> value.
+        parts: metric -> part -> what the scores are made of, for metrics that say so, with six decimals.
+    """
+
+    scores: dict[str, float]
+    parts: dict[str, dict[str, Any]]
+
+
+def score(
+    codes: Codes, task: protocol.Task, tier: protocol.Tier, *, before: Callable[[str], None] = lambda metric: None
+) -> Scored:
+    """Score the codes of one run.
+
+    Args:
+        codes: float32, shape (rows of the task, L), in the task's order.
+        task: the task.
+        tier: decides the metrics, their arguments and how many rows they get.
+        before: is told the name of each metric before it is computed.
+
+    Returns:
+        The scores and what they are made of.
+
+    Raises:
+        InvalidInput: a metric cannot work on these codes.
+    """
+    factors = task.labels()
+    n = len(task.train)
+    scores: dict[str, float] = {}
+    parts: dict[str, dict[str, Any]] = {}
+    for measurement in tier.measurements:
+        before(measurement.metric)
+        metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
+        train = slice(0, min(measurement.train, n))
+        held_out = slice(n, n + measurement.test)
+        extra = {"codes_test": codes[held_out], "factors_test": factors[held_out]} if measurement.test else {}
+        compute = metric.parts if hasattr(metric, "parts") else metric.score
+        found: Mapping[str, Any] = compute(codes[train], factors[train], **extra, **measurement.arguments)
+        if hasattr(metric, "parts"):
+            parts[measurement.metric] = {name: _rounded(part) for name, part in found.items()}
+            found = metric.combine(found)
+        scores |= {protocol.key(measurement.metric, name): value for name, value in found.items()}
+    return Scored(scores, parts)
+
+
+def _rounded(part: NDArray[np.float64]) -> Any:
+    """Round numbers to six decimals, as nested tuples."""
+    if part.ndim > 1:
+        return tuple(_rounded(row) for row in part)
+    return tuple(part.round(6).tolist())
+
+
+def _run(
+    run: RunFile,
+    codes: Codes,
+    task: protocol.Task,
+    tier: protocol.Tier,
+    status: results.Status,
+    scored: Scored,
+    marks: tuple[str, ...],
+) -> Run:
+    return Run(
+        seed=run.seed,
+        tier=tier.name,
+        status=status,
+        scores=scored.scores,
+        parts=scored.parts,
+        claimed=run.claimed,
+        marks=marks,
+        date=datetime.datetime.now(datetime.UTC).date(),
+        dataset_version=run.dataset_version,
+        dataset_digest=run.dataset_digest,
+        rows_digest=task.digest,
+        codes_digest=codes_digest(codes),
+        latents=codes.shape[1],
+        samples={m.metric: sample(m, task) for m in tier.measurements},
+        supervision=run.supervision,
+        selection=run.selection,
+        hyperparameters=run.hyperparameters,
+        budget=run.budget,
+        trained_with=run.versions,
+        scored_with=versions(),
+    )
+
+
+def sample(measurement: protocol.Measurement, task: protocol.Task) -> results.Sample:
+    """Say on how much of a task a metric is computed.
+
+    Args:
+        measurement: the metric.
+        task: the task.
+
+    Returns:
+        The number of rows, and the metric's arguments.
+    """
+    return results.Sample(
+        train=min(measurement.train, len(task.train)),
+        test=min(measurement.test, len(task.test)),
+        arguments=dict(measurement.arguments),
+    )
+
+
+def versions(packages: Sequence[str] = ("offaxis", "numpy", "scipy", "scikit-learn", "numba")) -> dict[str, str]:
+    """Give the versions of the packages that decide scores.
+
+    Args:
+        packages: names of distributions.
+
+    Returns:
+        Name -> version, for those that are installed.
+    """
+    found = {}
+    for package in packages:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

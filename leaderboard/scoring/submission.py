@@ -1,0 +1,437 @@
+"""Submissions: codes that anyone hands in, with what must be known of them. Data, never code.
+
+A submission is a folder::
+
+    submission.json               who, what, how (`Submission`)
+    <dataset>/<config>/rows.npy   the rows to encode, written by ``offaxis-board submit init``; int64, in their order
+    <dataset>/<config>/seed_0.npz ``indices`` int64 (n,), equal to the rows, and ``codes`` float (n, L), one row each
+
+Whatever is wrong is listed at once. Nothing is unpickled, no link is followed, and nothing is read before its size is
+known.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+from benchmark_data.files import write_json, written_atomically
+from leaderboard import protocol
+from leaderboard.scoring import evaluate
+from leaderboard.scoring.evaluate import Candidate, RunFile
+from leaderboard.store import results
+from leaderboard.store.results import (
+    About,
+    Budget,
+    Digests,
+    Field,
+    Model,
+    Name,
+    Result,
+    Scores,
+    Settings,
+    Supervision,
+    Versions,
+    pydantic,
+)
+
+ENTRIES = 2_000
+"""The most files and folders that a submission may hold: some 35 tasks with 50 seeds."""
+
+TOTAL = 2 * 2**30
+"""Bytes of all codes of a submission together, as float32: 3,000 runs of 10 latents are 1.8 GB."""
+
+FILE = "submission.json"
+LARGEST = 2**20
+"""Bytes of ``submission.json``."""
+
+
+class Seed(Model):
+    """One run: ``seed_<seed>.npz``.
+
+    Attributes:
+        seed: of the training.
+        budget: what training cost.
+        claimed: score -> what you measured, if you did. It is shown beside what comes out here, and never ranked.
+    """
+
+    seed: int = Field(ge=0, lt=2**63)
+    budget: Budget
+    claimed: Scores = Field(default_factory=dict)
+
+
+class Entry(Model):
+    """One task.
+
+    Attributes:
+        dataset_version: of the data that the codes were made from.
+        dataset_digest: its quick digest.
+        seeds: the runs.
+    """
+
+    dataset_version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
+    dataset_digest: Digests
+    seeds: tuple[Seed, ...] = Field(min_length=1, max_length=1_000)
+
+
+Tasks = Annotated[
+    dict[Annotated[str, Field(pattern=results.DATASET + "$")], Entry], Field(min_length=1, max_length=200)
+]
+
+
+class Submission(Model):
+    """What ``submission.json`` holds.
+
+    Attributes:
+        schema_version: of this layout; written as ``schema``.
+        protocol: version of the protocol that the rows are from.
+        tier: ``smoke`` or ``study``.
+        method: lower-case name; it becomes the name of files and pages.
+        version: of the method, as its authors count.
+        about: title, authors and licence must be filled in; paper, code and BibTeX should be.
+        supervision: what the method saw in training.
+        selection: how this model was chosen among others, such as ``UDR over 6 betas``; ``none`` where it was not.
+        hyperparameters: what tells this method from its siblings.
+        trained_with: package -> version.
+        tasks: full name of the dataset -> runs.
+    """
+
+    schema_version: Literal[1] = Field(default=results.SCHEMA, alias="schema")
+    protocol: Literal["v1"]
+    tier: Literal["smoke", "study"]
+    method: Name
+    version: Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[\w.+-]*$")]
+    about: About
+    supervision: Supervision
+    selection: results.Line
+    hyperparameters: Settings
+    trained_with: Versions = Field(default_factory=dict)
+    tasks: Tasks
+
+
+class _OnlyTasks(Model):
+    """The part of a submission that names files, so that they can be checked when another part is wrong."""
+
+    model_config = pydantic.ConfigDict(extra="ignore")
+
+    tasks: Tasks
+
+
+class Checked(NamedTuple):
+    """What a look at a submission gave.
+
+    Attributes:
+        problems: everything that is wrong; it can be scored if nothing is.
+        candidates: the runs, to score.
+        submission: what its file says; None where it cannot be read.
+    """
+
+    problems: list[OffaxisError]
+    candidates: list[Candidate]
+    submission: Submission | None
+
+
+def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, tier: str, seeds: int) -> Path:
+    """Write a submission's folder, to be filled: the file with what is known, and the rows of each task.
+
+    Args:
+        folder: a path that is free.
+        method: the method's name, lower case.
+        tasks: tasks or datasets.
+        tier: ``smoke`` or ``study``.
+        seeds: how many, from 0 on.
+
+    Returns:
+        The path of ``submission.json``.
+
+    Raises:
+        InvalidInput: the folder exists or cannot be written, no tasks, no seeds, or a malformed name.
+        UnknownName: an unknown task or tier.
+    """
+    folder = Path(folder)
+    protocol.tier(tier)
+    chosen = [protocol.task(name) for name in tasks]
+    if not chosen or seeds < 1 or not re.fullmatch(r"[a-z0-9][a-z0-9_]{0,63}", method):
+        raise InvalidInput(
+            "submission",
+            expected="a lower-case name of letters, digits and underscores, at least one task and one seed",
+            received=f"{method!r}, {len(chosen)} tasks, {seeds} seeds",
+        )
+    digests = {task.dataset: evaluate.dataset_digest(task.dataset) for task in chosen}
+    with written_atomically(folder) as temporary:
+        for task in chosen:
+            place = temporary / task.dataset
+            place.mkdir(parents=True, exist_ok=True)
+            np.save(place / "rows.npy", task.indices, allow_pickle=False)
+        template = {
+            "schema": results.SCHEMA,
+            "protocol": protocol.VERSION,
+            "tier": tier,
+            "method": method,
+            "version": "1.0",
+            "about": About(title=method).model_dump(),
+            "supervision": "",
+            "selection": "none",
+            "hyperparameters": {},
+            "trained_with": {},
+            "tasks": {
+                name: {
+                    "dataset_version": version,
+                    "dataset_digest": digest.model_dump(),
+                    "seeds": [
+                        {
+                            "seed": seed,
+                            "budget": {"steps": 0, "images": 0, "seconds": 0.0, "device": ""},
+                            "claimed": {},
+                        }
+                        for seed in range(seeds)
+                    ],
+                }
+                for name, (version, digest) in digests.items()
+            },
+        }
+        write_json(temporary / FILE, template)
+    return folder / FILE
+
+
+def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -> Checked:
+    """Look at everything in a submission.
+
+    Args:
+        folder: the submission.
+        published: results that are on the board already, to compare names with.
+
+    Returns:
+        What is wrong, and what can be scored. Nothing is raised for what the submission holds.
+    """
+    folder = Path(folder)
+    file = folder / FILE
+    try:
+        entries = _entries(folder)
+        text = results.content(file, LARGEST)
+    except OffaxisError as error:
+        return Checked([error], [], None)
+    parsed = results.parse(Submission, text, str(file))
+    submission = parsed if isinstance(parsed, Submission) else None
+    problems: list[OffaxisError] = []
+    if isinstance(parsed, list):
+        problems += parsed
+        only = results.parse(_OnlyTasks, text, str(file))
+        if isinstance(only, list):
+            return Checked(problems, [], None)
+        tasks = only.tasks
+    else:
+        problems += _incomplete(file, parsed)
+        problems += _collisions(parsed, published)
+        tasks = parsed.tasks
+    problems += _strays(folder, tasks, entries)
+    if any(path.is_symlink() for path in entries):
+        return Checked(problems, [], submission)
+    candidates = []
+    size = 0
+    seen: dict[str, str] = {}
+    for name, entry in tasks.items():
+        where = f"{file}: tasks.{name}"
+        try:
+            task = protocol.task(name)
+            evaluate.check_dataset(task, entry.dataset_version, entry.dataset_digest, where)
+        except OffaxisError as error:
+            problems.append(error)
+            continue
+        numbers = [seed.seed for seed in entry.seeds]
+        for twice in sorted({number for number in numbers if numbers.count(number) > 1}):
+            problems.append(
+                InvalidInput(f"{where}: seeds", expected="each seed once", received=f"seed {twice} more than once")
+            )
+        for seed in entry.seeds:
+            npz = folder / name / f"seed_{seed.seed}.npz"
+            read = functools.partial(evaluate.read_codes, npz, task)
+            try:
+                codes = read()
+            except OffaxisError as error:
+                problems.append(error)
+                continue
+            digest = evaluate.codes_digest(codes)
+            size += codes.nbytes
+            if size > TOTAL:
+                problems.append(
+                    InvalidInput(str(folder), expected=f"at most {TOTAL >> 20} MiB of codes", received="more than that")
+                )
+                return Checked(problems, [], submission)
+            other = seen.setdefault(f"{name} {digest}", str(npz))
+            if other != str(npz):
+                problems.append(
+                    InvalidInput(
+                        str(npz),
+                        expected="codes of a training of its own for each seed",
+                        received=f"the same codes as in {other}",
+                        remedy="Train with another seed, or leave this one out.",
+                    )
+                )
+            if submission is not None:
+                candidates.append(Candidate(str(npz), _run_file(submission, name, entry, seed), read))
+    return Checked(problems, candidates, submission)
+
+
+def score(
+    folder: str | os.PathLike[str],
+    *,
+    published: Sequence[Result] = (),
+    progress: evaluate.Progress = lambda what, done, total: None,
+) -> list[Result]:
+    """Recompute all scores of a submission.
+
+    Args:
+        folder: the submission.
+        published: as in ``check``.
+        progress: is told what is going on.
+
+    Returns:
+        One result for each task. Nothing is written.
+
+    Raises:
+        OffaxisError: the first problem of ``check``.
+    """
+    found = check(folder, published=published)
+    if found.problems or found.submission is None:
+        raise found.problems[0]
+    return list(evaluate.score_all(found.candidates, tier=found.submission.tier, progress=progress))
+
+
+def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]:
+    """Say what a reviewer should look at twice, beside the reference rows of the same task and tier.
+
+    Args:
+        scored: results of a submission.
+        published: results that are on the board.
+
+    Returns:
+        One sentence for each score of a table above that of the ground-truth factors or below that of the random
+        encoder, each claim that is off by more than ``results.DRIFT``, and each mark.
+    """
+    sentences = []
+    there = {(result.task, result.method): result for result in published}
+    for result in scored:
+        for tier, summaries in result.summary.items():
+            for key in [key for key in protocol.COLUMNS if key in summaries]:
+                found = summaries[key]
+                for reference, sign, word in (("ground_truth", 1, "above"), ("random_encoder", -1, "below")):
+                    other = there.get((result.task, reference))
+                    level = other.summary.get(tier, {}).get(key) if other else None
+                    if level and sign * (found.mean - level.mean) > results.DRIFT:
+                        sentences.append(
+                            f"{result.task}: {key} {found.mean:.3f} is {word} that of {reference}, {level.mean:.3f}."
+                        )
+        for run in result.runs:
+            sentences += [f"{result.task}: seed {run.seed} is marked {mark}." for mark in run.marks]
+            for key, claim in run.claimed.items():
+                found_here = run.scores.get(key, claim)
+                if abs(claim - found_here) > results.DRIFT:
+                    sentences.append(
+                        f"{result.task}: {key} of seed {run.seed} was claimed as {claim:.3f} and is {found_here:.3f}."
+                    )
+    return sentences
+
+
+def _run_file(submission: Submission, name: str, entry: Entry, seed: Seed) -> RunFile:
+    return RunFile(
+        schema=results.SCHEMA,
+        method=submission.method,
+        dataset=name,
+        dataset_version=entry.dataset_version,
+        dataset_digest=entry.dataset_digest,
+        seed=seed.seed,
+        supervision=submission.supervision,
+        selection=submission.selection,
+        hyperparameters=submission.hyperparameters,
+        budget=seed.budget,
+        versions=submission.trained_with,
+        about=submission.about,
+        claimed=seed.claimed,
+    )
+
+
+def _entries(folder: Path) -> list[Path]:
+    """List the folder, without following links; stop where there are too many entries."""
+    if folder.is_symlink() or not folder.is_dir():
+        raise DamagedFile(str(folder), expected="a submission's folder", received="no such folder")
+    found: list[Path] = []
+    waiting = [folder]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                found.append(Path(entry.path))
+                if len(found) > ENTRIES:
+                    raise DamagedFile(
+                        str(folder), expected=f"at most {ENTRIES:,} files and folders", received="more than that"
+                    )
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
+    return sorted(found)
+
+
+def _strays(folder: Path, tasks: dict[str, Entry], entries: Sequence[Path]) -> Iterator[OffaxisError]:
+    """Find what does not belong: links, devices, files that nothing names."""
+    expected = {folder / FILE}
+    folders: set[Path] = set()
+    for name, entry in tasks.items():
+        place = folder / name
+        folders |= {place, place.parent}
+        expected |= {place / "rows.npy", *(place / f"seed_{seed.seed}.npz" for seed in entry.seeds)}
+    for path in entries:
+        mode = path.lstat().st_mode
+        if (stat.S_ISDIR(mode) and path in folders) or (stat.S_ISREG(mode) and path in expected):
+            continue
+        kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "a file"
+        yield InvalidInput(
+            ascii(str(path)),
+            expected="submission.json, and rows.npy and seed_<k>.npz in a folder for each task",
+            received=kind if kind == "a link" else f"{kind} that submission.json does not name",
+            remedy="Remove it.",
+        )
+
+
+def _incomplete(file: Path, submission: Submission) -> Iterator[OffaxisError]:
+    """Find what the template leaves to be filled in."""
+    for field in ("title", "authors", "licence"):
+        if not getattr(submission.about, field).strip():
+            yield InvalidInput(f"{file}: about.{field}", expected="some text", received="nothing")
+    for name, entry in submission.tasks.items():
+        for seed in entry.seeds:
+            if submission.supervision != "reference" and not seed.budget.steps and not seed.budget.images:
+                yield InvalidInput(
+                    f"{file}: tasks.{name}: budget of seed {seed.seed}",
+                    expected="steps or images that training took",
+                    received="0 of both",
+                )
+
+
+def _collisions(submission: Submission, published: Sequence[Result]) -> Iterator[OffaxisError]:
+    """Find a published method that a reader would take for this one."""
+    plain = submission.method.replace("_", "")
+    for other in sorted({result.method for result in published}):
+        if other != submission.method and other.replace("_", "") == plain:
+            yield InvalidInput(
+                "method",
+                expected=f"a name that differs from {other!r} by more than underscores",
+                received=repr(submission.method),
+                remedy="Rename the method.",
+            )
+
+
+def json_schema() -> dict[str, object]:
+    """Give the JSON Schema of ``submission.json``.
+
+    Returns:
+        A schema of the 2020-12 draft.
+    """
+    schema: dict[str, object] = Submission.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,0 +1,1 @@
+"""Result files: what they hold, how they are read, merged and written."""

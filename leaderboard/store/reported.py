@@ -1,0 +1,141 @@
+"""Numbers that papers have published: dated, cited, shown beside ours and never ranked.
+
+They were measured by other code on other samples, often of other data: nobody can score them again. They live in
+``<root>/reported/<key>.json``, one file for each paper.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.files import write_json
+from leaderboard.store import results
+from leaderboard.store.results import Field, Line, Link, Model, Name, Text
+
+
+class Row(Model):
+    """One number.
+
+    Attributes:
+        dataset: the dataset here that comes nearest, without its configuration.
+        setting: what the paper did to it, in a few words.
+        method: as the paper calls it.
+        score: as the paper calls it.
+        mean: as printed.
+        spread: what follows the paper's ±; None where there is none.
+        seeds: how many, where the paper says so.
+        place: where in the paper.
+    """
+
+    dataset: Name
+    setting: Line
+    method: Line
+    score: Line
+    mean: float
+    spread: float | None
+    seeds: Annotated[int, Field(gt=0)] | None
+    place: Line
+
+    @property
+    def printed(self) -> str:
+        """The number as the paper prints it: ``0.23 ± 0.08``."""
+        return f"{self.mean:.2f}" + (f" ± {self.spread:.2f}" if self.spread is not None else "")
+
+
+class Paper(Model):
+    """What one paper reports.
+
+    Attributes:
+        schema_version: of this layout; written as ``schema``.
+        key: the file's name.
+        authors: of the paper.
+        title: of the paper.
+        year: of publication.
+        link: to the paper.
+        read: when the numbers were taken from it.
+        notes: what must be known to read them.
+        bibtex: how to cite it.
+        rows: the numbers.
+    """
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    key: Name
+    authors: Line
+    title: Line
+    year: int = Field(ge=1990, le=2100)
+    link: Link
+    read: datetime.date
+    notes: Text
+    bibtex: Text
+    rows: tuple[Row, ...] = Field(min_length=1)
+
+
+def read_all(root: str | os.PathLike[str]) -> list[Paper]:
+    """Read what papers report.
+
+    Args:
+        root: the results tree.
+
+    Returns:
+        Papers by year and key; none where the tree has none.
+
+    Raises:
+        DamagedFile: a file breaks the schema, or bears another name than its key.
+    """
+    papers = []
+    for file in sorted(Path(root, "reported").glob("*.json")):
+        paper = results.validated(Paper, results.content(file), str(file))
+        if paper.key != file.stem:
+            raise DamagedFile(str(file), expected=f"the name {paper.key}.json, as its key says", received=file.name)
+        papers.append(paper)
+    return sorted(papers, key=lambda paper: (paper.year, paper.key))
+
+
+def write(root: str | os.PathLike[str], paper: Paper) -> Path:
+    """Add what a paper reports to a results tree.
+
+    Args:
+        root: the results tree. It is made where it is missing.
+        paper: the paper.
+
+    Returns:
+        The file.
+
+    Raises:
+        InvalidInput: there is a paper of that key, or the folder cannot be written.
+    """
+    file = Path(root, "reported", f"{paper.key}.json")
+    with results.locked(Path(root)):
+        if file.exists():
+            raise InvalidInput(
+                str(file),
+                expected="a key that is free",
+                received=paper.key,
+                remedy="Choose another key, or remove the file.",
+            )
+        write_json(file, paper.model_dump(mode="json", by_alias=True))
+    return file
+
+
+def comma_separated(papers: list[Paper]) -> str:
+    """Render the numbers as CSV, one to a line.
+
+    Args:
+        papers: what papers report.
+
+    Returns:
+        CSV with a header.
+    """
+    fields = ["source", "year", *Row.model_fields]
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, fields, lineterminator="\n")
+    writer.writeheader()
+    for paper in papers:
+        writer.writerows({"source": paper.key, "year": paper.year, **row.model_dump()} for row in paper.rows)
+    return stream.getvalue()

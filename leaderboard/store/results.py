@@ -1,0 +1,686 @@
+"""The published data: one JSON file for each method on each task, ``<root>/v1/<dataset>/<config>/<method>.json``.
+
+Every run in a file carries its own provenance, so that a file stays true when runs are merged into it. Tables and pages
+are made from these files alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import difflib
+import os
+import reprlib
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+from benchmark_data import discovery
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
+from benchmark_data.files import unwritable, write_json
+from leaderboard import protocol
+from leaderboard.report import media
+from leaderboard.store import statistics
+
+try:
+    import filelock
+    import pydantic as pydantic  # the other modules take it from here, so that its absence is told in one place
+    import pydantic_core
+    from pydantic import Field as Field
+except ImportError as error:  # pragma: no cover - exercised in a subprocess
+    raise MissingExtra("reading results", error.name or "pydantic", "board") from error
+
+SCHEMA: Literal[1] = 1
+"""Version of the result file's layout."""
+
+ROUNDING = 1e-5
+"""A score may differ by this much from what its parts come to, which are written with six decimals."""
+
+DRIFT = 1e-3
+"""A score recomputed from the same codes may differ by this much; more means that the evaluation has changed."""
+
+LARGEST = 16 * 2**20
+"""Bytes of a JSON file that is read."""
+
+Status: TypeAlias = Literal["recomputed", "reproduced"]
+"""``recomputed``: scored here from codes that were handed in. ``reproduced``: trained here, too."""
+
+Supervision: TypeAlias = Literal["unsupervised", "weakly_supervised", "supervised", "reference"]
+"""What a method may see."""
+
+DATASET = r"^[a-z0-9_]+(/[a-z0-9_]+([.-][a-z0-9_]+)*)?"
+"""How the full name of a dataset begins, as a regular expression. No part of it can lead out of a folder."""
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,63}$")]
+Text = Annotated[str, Field(max_length=4_000, pattern=r"^([^\p{Cc}\p{Cf}]|[\n\t])*$")]
+Line = Annotated[str, Field(max_length=200, pattern=r"^[^\p{Cc}\p{Cf}\u2028\u2029]*$")]
+"""One line without control characters, among which are those that turn the direction of writing."""
+Link = Annotated[str, Field(max_length=500, pattern=r"^(https?://[^\s\"'<>\\]+)?$")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Scalar: TypeAlias = bool | int | float | Line | None
+Settings = Annotated[dict[Line, Scalar | list[Scalar]], Field(max_length=200)]
+Versions = Annotated[dict[Line, Line], Field(max_length=200)]
+M = TypeVar("M", bound="Model")
+
+Scores = Annotated[dict[Line, float], Field(max_length=200)]
+Parts = dict[Line, dict[Line, tuple[float, ...] | tuple[tuple[float, ...], ...]]]
+
+
+class Model(pydantic.BaseModel):
+    """What every part of a file is: frozen, typed strictly, with no unknown keys and no NaN."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Digests(Model):
+    """A dataset's quick digest: SHA-256 of the decoded pixels and of the class ids of 1,024 fixed rows."""
+
+    pixels: Sha256
+    factors: Sha256
+
+
+class Budget(Model):
+    """What training cost.
+
+    Attributes:
+        steps: parameter updates.
+        images: images seen, repeats counted.
+        seconds: wall-clock time.
+        device: what it ran on.
+    """
+
+    steps: int = Field(ge=0, le=2**53)
+    images: int = Field(ge=0, le=2**53)
+    seconds: float = Field(ge=0, le=1e12)
+    device: Line
+
+
+class About(Model):
+    """What a reader wants to know of a method. All of it may be empty.
+
+    Attributes:
+        title: the name as it is printed, such as ``β-VAE``.
+        description: one paragraph.
+        authors: who proposed it.
+        paper: link.
+        code: link.
+        licence: of the code, SPDX.
+        bibtex: how to cite it.
+    """
+
+    title: Line = ""
+    description: Text = ""
+    authors: Line = ""
+    paper: Link = ""
+    code: Link = ""
+    licence: Line = ""
+    bibtex: Text = ""
+
+
+class Sample(Model):
+    """How a metric was called: rows from the front of the task's lists, and keyword arguments."""
+
+    train: int = Field(gt=0)
+    test: int = Field(ge=0)
+    arguments: Settings
+
+
+class Run(Model):
+    """One seed of a method, scored, with everything that decided the scores.
+
+    Attributes:
+        seed: of the training.
+        tier: of the protocol.
+        status: who vouches for the scores.
+        scores: ``<metric>.<score>``, or ``<metric>`` where the two are the same.
+        claimed: what the authors say the scores are, where they say so.
+        marks: what a reader should be warned of, such as ``codes_equal_labels``.
+        date: of the evaluation, UTC.
+        dataset_version: semantic version of the data.
+        dataset_digest: the quick digest of the data that the codes were made from, equal to that of the data here.
+        rows_digest: of the task's row list.
+        codes_digest: SHA-256 of the codes as little-endian float32.
+        latents: columns of the codes.
+        parts: metric -> part -> numbers that its scores are made of, such as the gap of each factor; for metrics that
+            say what those are (``parts`` and ``combine`` in their files).
+        samples: metric -> how it was called.
+        supervision: what the method may see.
+        selection: how this model was chosen among others; ``none`` where it was not.
+        hyperparameters: what tells this method from its siblings.
+        budget: what training cost.
+        trained_with: package -> version, when training.
+        scored_with: package -> version, when scoring.
+    """
+
+    seed: int = Field(ge=0, lt=2**63)
+    tier: str
+    status: Status
+    scores: Scores
+    claimed: Scores = Field(default_factory=dict)
+    marks: tuple[Line, ...] = ()
+    date: datetime.date
+    dataset_version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
+    dataset_digest: Digests
+    rows_digest: Sha256
+    codes_digest: Sha256
+    latents: int = Field(gt=0)
+    parts: Parts = Field(default_factory=dict)
+    samples: dict[str, Sample]
+    supervision: Supervision
+    selection: Line
+    hyperparameters: Settings
+    budget: Budget
+    trained_with: Versions
+    scored_with: Versions
+
+    @pydantic.model_validator(mode="after")
+    def _identities(self) -> Run:
+        for key, value in self.scores.items():
+            column = protocol.COLUMNS.get(key)
+            if column and not column.low <= value <= column.high:
+                raise _wrong(f"scores.{key}", f"a number in [{column.low:g}, {column.high:g}]", f"{value:g}")
+        metrics = {key.partition(".")[0] for key in self.scores}
+        if metrics != set(self.samples):
+            raise _wrong("samples", f"an entry for each of {sorted(metrics)}", str(sorted(self.samples)))
+        for metric, parts in self.parts.items():
+            for name, expected in _combined(metric, parts).items():
+                key = protocol.key(metric, name)
+                written = self.scores.get(key)
+                if written is None or not abs(written - expected) <= ROUNDING:
+                    raise _wrong(f"scores.{key}", f"{expected:.6f}, what its parts come to", str(written))
+        return self
+
+
+def _combined(metric: str, parts: dict[str, Any]) -> dict[str, float]:
+    """Compute the scores of a metric from their parts."""
+    try:
+        combined: dict[str, float] = discovery.find("leaderboard.metrics", metric, kind="metric").combine(parts)
+        return combined
+    except (OffaxisError, AttributeError, KeyError, ValueError, TypeError) as error:
+        raise _wrong(f"parts.{metric}", "what the metric of that name is made of", str(error)) from error
+
+
+class Summary(Model):
+    """Mean, interquartile mean and 95% bootstrap interval of the mean over seeds; no interval for a single seed."""
+
+    seeds: int = Field(gt=0)
+    mean: float
+    iqm: float
+    low: float | None
+    high: float | None
+
+
+_SHARED = (
+    "supervision",
+    "selection",
+    "hyperparameters",
+    "dataset_version",
+    "dataset_digest",
+    "rows_digest",
+    "samples",
+    "status",
+)
+"""What all seeds of a method in one tier must have in common."""
+
+
+class Result(Model):
+    """What is known of one method on one task.
+
+    Attributes:
+        schema_version: of this layout; written as ``schema``.
+        task: such as ``xysquares/spacing_4@v1``.
+        method: the file's name.
+        about: what a reader wants to know.
+        runs: one for each tier and seed, in that order.
+        summary: tier -> score -> what the runs come to.
+        quarantine: why the result is not to be trusted; empty where it is. It stays readable and is not ranked.
+    """
+
+    schema_version: Literal[1] = Field(default=SCHEMA, alias="schema")
+    task: Annotated[str, Field(pattern=DATASET + r"@v[0-9]+$")]
+    method: Name
+    about: About = About()
+    runs: tuple[Run, ...] = Field(min_length=1)
+    summary: dict[str, dict[str, Summary]]
+    quarantine: Text = ""
+
+    @pydantic.model_validator(mode="after")
+    def _consistent(self) -> Result:
+        keys = [(run.tier, run.seed) for run in self.runs]
+        if keys != sorted(set(keys)):
+            raise _wrong("runs", "one run for each tier and seed, in order", str(keys))
+        for tier in self.tiers:
+            runs = self.of(tier)
+            for run in runs[1:]:
+                for field in _SHARED:
+                    first, other = getattr(runs[0], field), getattr(run, field)
+                    if first != other:
+                        raise _wrong(
+                            f"runs of tier {tier}: {field} of seed {run.seed}",
+                            f"{first!r}, as of seed {runs[0].seed}",
+                            repr(other),
+                            "Seeds of one method differ in nothing else; give the other setting another method name.",
+                        )
+                if run.scores.keys() != runs[0].scores.keys():
+                    raise _wrong(f"scores of seed {run.seed}", str(sorted(runs[0].scores)), str(sorted(run.scores)))
+        for tier, scores in summarise(self.runs).items():
+            for key, expected in scores.items():
+                written = self.summary.get(tier, {}).get(key)
+                if written is None or not _close(expected, written):
+                    raise _wrong(f"summary.{tier}.{key}", f"{expected}, what the runs come to", str(written))
+        return self
+
+    @property
+    def dataset(self) -> str:
+        """The dataset's full name."""
+        return self.task.partition("@")[0]
+
+    @property
+    def title(self) -> str:
+        """The method's name as it is printed."""
+        return self.about.title or self.method
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """The tiers that there are runs of."""
+        return tuple(sorted({run.tier for run in self.runs}))
+
+    def of(self, tier: str) -> tuple[Run, ...]:
+        """Give the runs of a tier, by seed."""
+        return tuple(run for run in self.runs if run.tier == tier)
+
+
+def summarise(runs: Iterable[Run]) -> dict[str, dict[str, Summary]]:
+    """Summarise runs by tier and score.
+
+    Args:
+        runs: runs of one method on one task.
+
+    Returns:
+        tier -> score -> summary.
+    """
+    runs = tuple(runs)
+    return {
+        tier: {
+            key: Summary(**statistics.summary([r.scores[key] for r in of_tier if key in r.scores])._asdict())
+            for key in of_tier[0].scores
+        }
+        for tier in sorted({run.tier for run in runs})
+        for of_tier in [[run for run in runs if run.tier == tier]]
+    }
+
+
+def result(task: str, method: str, runs: Iterable[Run], *, about: About | None = None, quarantine: str = "") -> Result:
+    """Make a result of runs.
+
+    Args:
+        task: the task's name.
+        method: the method's name.
+        runs: its runs, in any order.
+        about: what a reader wants to know of the method.
+        quarantine: why it is not to be trusted.
+
+    Returns:
+        The result, with its summary.
+
+    Raises:
+        InvalidInput: the runs do not belong together, or a name is malformed.
+    """
+    ordered = tuple(sorted(runs, key=lambda run: (run.tier, run.seed)))
+    try:
+        return Result(
+            schema=SCHEMA,
+            task=task,
+            method=method,
+            about=about or About(),
+            runs=ordered,
+            summary=summarise(ordered),
+            quarantine=quarantine,
+        )
+    except pydantic.ValidationError as error:
+        raise problems(error, f"{method} on {task}", Result)[0] from error
+
+
+def path(root: str | os.PathLike[str], task: str, method: str) -> Path:
+    """Give the place of a result: ``<root>/<version>/<dataset>[/<config>]/<method>.json``.
+
+    Args:
+        root: the results tree.
+        task: the task's name.
+        method: the method's name.
+
+    Returns:
+        The path, whether or not there is a file.
+
+    Example:
+        >>> path("results", "xysquares/spacing_4@v1", "pca").as_posix()
+        'results/v1/xysquares/spacing_4/pca.json'
+    """
+    dataset, _, version = task.partition("@")
+    return Path(root, version, *dataset.split("/"), f"{method}.json")
+
+
+def read(file: str | os.PathLike[str]) -> Result:
+    """Read one result.
+
+    Args:
+        file: its JSON file.
+
+    Returns:
+        The result.
+
+    Raises:
+        DamagedFile: the file is missing, too large or no JSON, or breaks the schema or an identity; or its name or its
+            folders do not agree with what it holds. The message names the first field that is wrong.
+    """
+    file = Path(file)
+    found = validated(Result, content(file), str(file))
+    expected = path(".", found.task, found.method)
+    if file.absolute().parts[-len(expected.parts) :] != expected.parts:
+        raise DamagedFile(
+            str(file),
+            expected=f"the path to end in {expected.as_posix()}, as its task and method say",
+            received=file.name,
+            remedy="Move the file, or mend the fields.",
+        )
+    return found
+
+
+def files(root: str | os.PathLike[str]) -> list[Path]:
+    """List the result files of a tree.
+
+    Args:
+        root: the results tree.
+
+    Returns:
+        Paths, sorted.
+
+    Raises:
+        DamagedFile: there is no such folder.
+    """
+    root = Path(root)
+    if not root.is_dir():
+        raise DamagedFile(
+            str(root), expected="a results folder", received="no such folder", remedy="Make one with `evaluate --into`."
+        )
+    return sorted(p for p in root.glob("v*/**/*.json") if not p.name.startswith("."))
+
+
+def read_all(root: str | os.PathLike[str]) -> list[Result]:
+    """Read every result of a tree.
+
+    Args:
+        root: the results tree.
+
+    Returns:
+        Results in the order of task and method.
+
+    Raises:
+        DamagedFile: there is no such folder, or a file is damaged.
+    """
+    return sorted((read(file) for file in files(root)), key=lambda result: (result.task, result.method))
+
+
+def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: bool = False) -> list[Path]:
+    """Write results into a tree, merging their runs into what is there.
+
+    Writers take turns by a lock on the tree, and each file is replaced in one step: many may write at the same time
+    and nothing is lost.
+
+    Args:
+        root: the results tree. It is made where it is missing.
+        results: what to write. Each is written before the next one is taken.
+        replace: let a run take the place of one with the same tier and seed that came from other codes.
+
+    Returns:
+        The files, in the order of the results.
+
+    Raises:
+        InvalidInput: the runs do not fit those in the tree (see ``merge``), or the folder cannot be written.
+        DamagedFile: a file that is there cannot be read.
+    """
+    root = Path(root)
+    written = []
+    for new in results:
+        with locked(root):
+            file = path(root, new.task, new.method)
+            merged = merge(read(file), new, replace=replace) if file.exists() else new
+            write_json(file, merged.model_dump(mode="json", by_alias=True))
+            media.of_dataset(new.dataset, file.parent)
+            written.append(file)
+    return written
+
+
+def quarantine(file: str | os.PathLike[str], reason: str) -> Result:
+    """Say why a result is not to be trusted. It stays readable and is not ranked.
+
+    Args:
+        file: its JSON file.
+        reason: why; empty to trust it again.
+
+    Returns:
+        The result as it is now.
+
+    Raises:
+        DamagedFile: the file cannot be read.
+        InvalidInput: the reason is too long, or the file cannot be written.
+    """
+    file = Path(file)
+    root = file.absolute().parents[len(path(".", read(file).task, "x").parts) - 1]
+    with locked(root):
+        found = read(file)
+        found = result(found.task, found.method, found.runs, about=found.about, quarantine=reason)
+        write_json(file, found.model_dump(mode="json", by_alias=True))
+    return found
+
+
+@contextlib.contextmanager
+def locked(root: Path) -> Iterator[None]:
+    """Keep other writers out of a tree while a ``with`` block runs.
+
+    Args:
+        root: the results tree. It is made where it is missing.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        InvalidInput: the folder cannot be written.
+    """
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(root / ".lock")
+        lock.acquire()
+    except OSError as error:
+        raise unwritable(root, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
+    """Put the runs of two results of the same method and task together.
+
+    A run that is there already, from the same codes and with the same scores, stays as it is, so that evaluating twice
+    changes nothing.
+
+    Args:
+        old: what is there.
+        new: what comes in. What it says about the method wins.
+        replace: let a run take the place of one with the same tier and seed.
+
+    Returns:
+        The two together.
+
+    Raises:
+        InvalidInput: another task or method; other codes for a seed that is there; scores of the same codes that have
+            moved by more than ``DRIFT``; or settings that differ between seeds.
+    """
+    what = f"{new.method} on {new.task}"
+    if (old.task, old.method) != (new.task, new.method):
+        raise InvalidInput(what, expected="the same task and method", received=f"{old.method} on {old.task}")
+    kept = {(run.tier, run.seed): run for run in old.runs}
+    for run in new.runs:
+        there = kept.get((run.tier, run.seed))
+        if there is None or replace:
+            kept[run.tier, run.seed] = run
+        elif there.codes_digest != run.codes_digest:
+            raise InvalidInput(
+                f"{what}: seed {run.seed}",
+                expected="the codes that are on the board for it",
+                received="other codes",
+                remedy="Give it another seed or method name, or replace the old run (--replace).",
+            )
+        else:
+            for key, before, after in drifted(there, run):
+                raise InvalidInput(
+                    f"{what}: {key} of seed {run.seed}",
+                    expected=f"{before:.4f} within {DRIFT:g}, as published for the same codes",
+                    received=f"{after:.4f}",
+                    remedy="The evaluation has changed. That takes a new protocol version, or --replace for a mistake.",
+                )
+    about = old.about.model_copy(update={k: v for k, v in new.about.model_dump().items() if v})
+    return result(old.task, old.method, kept.values(), about=about, quarantine=old.quarantine)
+
+
+def drifted(before: Run, after: Run) -> Iterator[tuple[str, float, float]]:
+    """List the scores that two evaluations have in common and that differ by more than ``DRIFT``.
+
+    Args:
+        before: one run.
+        after: the other.
+
+    Yields:
+        (score, before, after).
+    """
+    for key in before.scores.keys() & after.scores.keys():
+        if abs(before.scores[key] - after.scores[key]) > DRIFT:
+            yield key, before.scores[key], after.scores[key]
+
+
+def content(file: Path, largest: int = LARGEST) -> bytes:
+    """Read a file that a stranger may have put there.
+
+    Args:
+        file: the path.
+        largest: how many bytes it may have.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        DamagedFile: no regular file, too large, or it cannot be read.
+    """
+    try:
+        status = file.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            raise DamagedFile(str(file), expected="a regular file", received="a link, folder or device")
+        if status.st_size > largest:
+            raise DamagedFile(str(file), expected=f"at most {largest:,} bytes", received=f"{status.st_size:,} bytes")
+        return file.read_bytes()
+    except OSError as error:
+        raise DamagedFile(str(file), expected="a JSON file", received=error.strerror or str(error)) from error
+
+
+def validated(model: type[M], text: str | bytes, what: str) -> M:
+    """Check JSON against a schema.
+
+    Args:
+        model: the schema.
+        text: JSON.
+        what: what it is called in an error message.
+
+    Returns:
+        The content as the schema's type.
+
+    Raises:
+        DamagedFile: with the first problem; it says how many more there are.
+    """
+    found = parse(model, text, what)
+    if not isinstance(found, list):
+        return found
+    first = found[0]
+    more = f" ({len(found) - 1} more problems.)" if len(found) > 1 else ""
+    raise DamagedFile(first.what, expected=first.expected, received=first.received, remedy=first.remedy + more)
+
+
+def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError]:
+    """Check JSON against a schema, and list all that is wrong.
+
+    Args:
+        model: the schema.
+        text: JSON.
+        what: what it is called in an error message.
+
+    Returns:
+        The content as the schema's type; or its problems, at least one.
+    """
+    try:
+        return model.model_validate_json(text)
+    except pydantic.ValidationError as error:
+        return problems(error, what, model)
+
+
+def problems(error: pydantic.ValidationError, what: str, model: type[Model]) -> list[OffaxisError]:
+    """Put everything that pydantic found into the project's form.
+
+    Args:
+        error: what pydantic raised.
+        what: what was checked.
+        model: the schema it was checked against.
+
+    Returns:
+        One error for each problem, in the order of the file.
+    """
+    return [_problem(detail, what, model) for detail in error.errors(include_url=False)]
+
+
+def _problem(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) -> OffaxisError:
+    field = ".".join(str(part) for part in detail["loc"])
+    context = detail.get("ctx", {})
+    expected = detail["msg"].removeprefix("Input should be ").removeprefix("Input should ")
+    received, remedy = _shortly.repr(detail["input"]), ""
+    match detail["type"]:
+        case "offaxis":
+            field, expected, received, remedy = (context[k] for k in ("field", "expected", "received", "remedy"))
+        case "json_invalid":
+            field, expected, received = "", "valid JSON", str(context["error"])
+        case "missing":
+            expected, received = "a value", "nothing"
+        case "extra_forbidden":
+            known = _fields(model)
+            near = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1, cutoff=0.5)
+            expected, received = "no such field", received
+            remedy = f"Did you mean {near[0]!r}?" if near else "Remove it."
+        case "string_pattern_mismatch":
+            expected = f"text that matches {context['pattern']}"
+    return InvalidInput(f"{what}: {field}" if field else what, expected=expected, received=received, remedy=remedy)
+
+
+_shortly = reprlib.Repr()
+_shortly.maxstring = _shortly.maxother = 80
+
+
+def _fields(model: type[Model]) -> set[str]:
+    """Give the names of all fields of a schema and of its parts."""
+    schema = model.model_json_schema()
+    parts = [schema, *schema.get("$defs", {}).values()]
+    return {name for part in parts for name in part.get("properties", {})}
+
+
+def _wrong(field: str, expected: str, received: str, remedy: str = "") -> pydantic_core.PydanticCustomError:
+    return pydantic_core.PydanticCustomError(
+        "offaxis",
+        "{field}: expected {expected}, received {received}",
+        {"field": field, "expected": expected, "received": received, "remedy": remedy},
+    )
+
+
+def _close(a: Summary, b: Summary) -> bool:
+    """Say whether two summaries agree up to the last bits, which depend on the machine."""
+    return all(
+        x == y or (x is not None and y is not None and abs(x - y) < 1e-9)
+        for x, y in zip(a.model_dump().values(), b.model_dump().values(), strict=True)
+    )

@@ -1,0 +1,159 @@
+"""Codes for others: a target's rows for the transfer evaluation, and a submission that validates and scores."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import benchmark_data
+from baselines import RunConfig, cli, train
+from baselines.outputs import encode
+from benchmark_data import DamagedFile, InvalidInput
+from leaderboard import protocol
+from leaderboard.reading import representations
+from leaderboard.scoring import submission
+
+TINY = {
+    "objective": "beta_vae",
+    "architecture": "fc",
+    "architecture_parameters": {"width": 8},
+    "latents": 3,
+    "steps": 2,
+    "batch_size": 4,
+    "snapshots": [],
+}
+
+
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch):
+    """Score 300 rows of each dataset, by MIG alone, so that all is done in a moment."""
+    tier = protocol.Tier("smoke", "For tests.", (protocol.Measurement("mig", train=200),))
+    monkeypatch.setattr(protocol, "TIERS", {"smoke": tier})
+    monkeypatch.setattr(protocol, "TRAIN", 200)
+    monkeypatch.setattr(protocol, "TEST", 100)
+    protocol.task.cache_clear()
+    yield
+    protocol.task.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory):
+    """Runs of two datasets and two seeds."""
+    folder = tmp_path_factory.mktemp("seeds")
+    return {
+        (dataset, seed): train(RunConfig(**TINY | {"dataset": dataset, "seed": seed}), folder / dataset / str(seed))
+        for dataset in ("xysquares/spacing_1", "xysquares/spacing_8")
+        for seed in (0, 1)
+    }
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """A submission's folder as its author gets it, with what only people know filled in."""
+    tasks = ("xysquares/spacing_1", "xysquares/spacing_8")
+    file = submission.init(tmp_path / "submission", "my_vae", tasks, tier="smoke", seeds=2)
+    content = json.loads(file.read_text("utf-8"))
+    content["about"] |= {"title": "My VAE", "authors": "A. Author", "licence": "MIT"}
+    file.write_text(json.dumps(content), "utf-8")
+    return file.parent
+
+
+def call(command):
+    return CliRunner().invoke(cli.app, command.split(), catch_exceptions=False)
+
+
+def test_a_filled_submission_validates_and_scores(seeds, asked):
+    before = [str(problem) for problem in submission.check(asked).problems]
+    assert any("supervision" in problem for problem in before)
+    done = call(f"encode {' '.join(str(run.folder) for run in seeds.values())} --into {asked}")
+    expected = [asked / dataset / f"seed_{seed}.npz" for dataset, seed in seeds]
+    assert done.stdout.split() == [str(path) for path in expected]
+    assert submission.check(asked).problems == []
+    scored = submission.score(asked)
+    assert [(result.task, len(result.runs)) for result in scored] == [
+        ("xysquares/spacing_1@v1", 2),
+        ("xysquares/spacing_8@v1", 2),
+    ]
+    content = json.loads((asked / "submission.json").read_text())
+    for (dataset, seed), run in seeds.items():
+        rows = np.load(asked / dataset / "rows.npy")
+        found = np.load(asked / dataset / f"seed_{seed}.npz")
+        np.testing.assert_array_equal(found["indices"], rows)
+        np.testing.assert_array_equal(found["codes"], run.encode(run.dataset.images(rows)).mean)
+        record = json.loads((run.folder / "run.json").read_text())
+        assert content["tasks"][dataset]["seeds"][seed]["budget"] == record["budget"]
+    assert content["hyperparameters"] == record["hyperparameters"]
+    assert (content["supervision"], content["trained_with"]) == ("unsupervised", record["versions"])
+
+
+def test_what_its_author_wrote_stays(seeds, asked):
+    path = asked / "submission.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"supervision": "supervised"}))
+    encode.fill(asked, list(seeds.values()))
+    assert json.loads(path.read_text())["supervision"] == "supervised"
+
+
+def test_runs_that_a_submission_does_not_ask_for(seeds, asked, tmp_path):
+    run = seeds["xysquares/spacing_1", 0]
+
+    def changed(**changes):
+        return train(RunConfig(**TINY | {"dataset": "xysquares/spacing_1", "seed": 1} | changes), tmp_path / "run")
+
+    before = sorted(asked.rglob("*"))
+    with pytest.raises(InvalidInput, match="runs: expected one for each dataset and seed, received two with the same"):
+        encode.fill(asked, [run, run])
+    with pytest.raises(InvalidInput, match=r"xysquares/spacing_1, seed 7 of .*: expected a dataset and seed that"):
+        encode.fill(asked, [changed(seed=7)])
+    shutil.rmtree(tmp_path / "run")
+    with pytest.raises(InvalidInput, match=r"hyperparameters of .*run: expected those of the other runs: one method"):
+        encode.fill(asked, [run, changed(hyperparameters={"beta": 9})])
+    with pytest.raises(DamagedFile, match=r"nothing/submission.json: expected a JSON file"):
+        encode.fill(tmp_path / "nothing", [run])
+    (asked / "submission.json").write_text('{"tasks": {"xysquares/spacing_1": 3}}')
+    with pytest.raises(DamagedFile, match=r"submission.json: expected tasks with seeds, received something else"):
+        encode.fill(asked, [run])
+    assert sorted(asked.rglob("*")) == before
+
+
+def test_codes_of_a_target_are_what_the_transfer_evaluation_reads(seeds, tmp_path):
+    run, target = seeds["xysquares/spacing_1", 0], benchmark_data.load("xysquares/spacing_8")
+    path = tmp_path / "codes.npz"
+    done = call(f"encode {run.folder} --dataset {target.id} --into {path}")
+    assert done.stdout.strip() == str(path)
+    found = representations.codes(path, dataset=target.id)
+    rows = protocol.task(target.id).indices
+    np.testing.assert_array_equal(found.indices, rows)
+    np.testing.assert_array_equal(found.codes, run.encode(target.images(rows)).mean)
+    np.testing.assert_array_equal(found.factors, target.labels(rows))
+    for command, message in (
+        (
+            f"encode {run.folder} --dataset sprites2d --into {path}",
+            r"images of sprites2d: expected shape \(64, 64, 3\)",
+        ),
+        (f"encode {run.folder} --dataset {target.id}", "--dataset: expected one run and --into FILE.npz, received 1 r"),
+        (f"encode {run.folder} {run.folder} --dataset {target.id} --into {path}", "received 2 runs"),
+        (f"encode {run.folder} --dataset {target.id} --into {tmp_path}/codes.npy", "--into: expected a file name that"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            call(command)
+
+
+def test_activations_of_the_run_and_of_a_target(seeds, tmp_path):
+    run, target = seeds["xysquares/spacing_1", 0], benchmark_data.load("xysquares/spacing_8")
+    call(f"activations {run.folder} --into {tmp_path}/own.npz --images 5")
+    call(f"activations {run.folder} --into {tmp_path}/target.npz --images 5 --dataset {target.id} --step 2")
+    for name, dataset in (("own", run.dataset), ("target", target)):
+        found = representations.activations(tmp_path / f"{name}.npz")
+        rows = np.load(tmp_path / f"{name}.npz")["indices"]
+        np.testing.assert_array_equal(rows, protocol.task(dataset.id).test[:5])
+        expected = run.activations(dataset.images(rows))
+        assert list(found) == list(expected)
+        np.testing.assert_array_equal(found["mean"], expected["mean"])
+    with pytest.raises(InvalidInput, match=r"--into: expected a file name that ends in .npz, received x.npy"):
+        call(f"activations {run.folder} --into x.npy")
+    with pytest.raises(InvalidInput, match=r"step of .*: expected one of \[2\], received 9"):
+        call(f"activations {run.folder} --step 9")

@@ -1,0 +1,117 @@
+"""Deriving a hidden variable: on a dataset of 64 images, the restarts, the choice and the file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import benchmark_data
+from baselines import RunConfig, cli
+from baselines.outputs import hidden_variable
+from baselines.run import Run
+from benchmark_data import FactorSpace, InvalidInput, UnknownName
+from benchmark_data.datasets import xysquares
+from benchmark_data.variants import perturbation
+from benchmark_data.variants.perturbation import Hidden
+from leaderboard.metrics import mig
+
+TINY = {"architecture": "fc", "architecture_parameters": {"width": 8}, "steps": 3, "batch_size": 4}
+
+
+@pytest.fixture(scope="module")
+def small():
+    """64 images: the red square of XYSquares moves, the others rest. Its name is that of a base of perturbed ones."""
+    space = FactorSpace(*xysquares.SPACE.factors[:2])
+
+    def render(labels):
+        return xysquares.render(np.concatenate([labels, np.zeros((len(labels), 4), np.int64)], axis=1), spacing=3)
+
+    return dataclasses.replace(
+        benchmark_data.load("xysquares"),
+        name="small",
+        config="",
+        parameters={},
+        space=space,
+        splits={},
+        source=benchmark_data.Rendered(render),
+    )
+
+
+@pytest.fixture
+def known(small, monkeypatch, tmp_path):
+    """Let ``small`` and ``small_perturbed`` be found by name; nothing is shipped and the cache is empty."""
+    load = benchmark_data.load
+
+    def loaded(name, **parameters):
+        if name == "small_perturbed":
+            return perturbation.perturbed(small).configs["vae_eps10"]
+        return small if name == "small" else load(name, **parameters)
+
+    monkeypatch.setattr(benchmark_data, "load", loaded)
+    monkeypatch.setattr(perturbation, "PACKAGED", tmp_path / "package")
+    monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "cache"))
+
+
+def test_the_least_noise_of_the_lowest_mig_becomes_the_hidden_variable(small, known, tmp_path):
+    config = RunConfig.from_json(hidden_variable.settings(small) | TINY | {"seed": 3})
+    assert config.latents == 2
+    found = hidden_variable.derive(config, tmp_path / "runs", restarts=3)
+
+    runs = {seed: Run.open(tmp_path / f"runs/seed_{seed}") for seed in (3, 4, 5)}
+    images, labels = small.images(range(64)), small.labels(range(64))
+    migs = {seed: mig.score(run.encode(images).mean, labels)["mig"] for seed, run in runs.items()}
+    assert found.migs == pytest.approx(migs)
+    assert len(set(migs.values())) == 3
+    assert found.seed == min(migs, key=migs.get)
+    posterior = runs[found.seed].encode(images)
+    assert found.latent == np.exp(posterior.log_variance).mean(axis=0).argmin()
+
+    hidden = Hidden(small, "vae")
+    s = posterior.mean[:, found.latent]
+    written = hidden.values(images, np.arange(64))
+    assert np.allclose(written, (s - s.mean()) / s.std(), atol=1e-3)
+    assert found.path == hidden.path
+    recorded = hidden.provenance
+    assert recorded["config"]["seed"] == found.seed
+    assert recorded["config"]["steps"] == 3
+    assert recorded["migs"] == {str(seed): round(score, 6) for seed, score in found.migs.items()}
+    assert (recorded["latent"], len(recorded["noise"])) == (found.latent, 2)
+    assert recorded["base_digest"] == small.digest()._asdict()
+    assert {"numpy", "keras", "offaxis"} < set(recorded["versions"])
+    with pytest.raises(InvalidInput, match=r"hidden variable of small: expected none yet, .* say where to"):
+        hidden_variable.derive(config, tmp_path / "runs", restarts=3)
+
+    # What is trained is not trained again, and the same file comes of it.
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("weights.npz")}
+    again = hidden_variable.derive(config, tmp_path / "runs", restarts=3, path=tmp_path / "again.npz")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("weights.npz")} == times
+    first, second = (np.load(path, allow_pickle=False) for path in (found.path, again.path))
+    assert np.array_equal(first["table"], second["table"])
+    assert str(first["provenance"]) == str(second["provenance"])
+
+
+def test_what_cannot_be_derived(small, known, tmp_path):
+    values = hidden_variable.settings(small) | TINY
+    with pytest.raises(InvalidInput, match="objective: expected beta_vae, received ae"):
+        hidden_variable.derive(RunConfig.from_json(values | {"objective": "ae"}), tmp_path / "runs")
+    with pytest.raises(InvalidInput, match="restarts: expected at least 2, to choose from, received 1"):
+        hidden_variable.derive(RunConfig.from_json(values), tmp_path / "runs", restarts=1)
+    with pytest.raises(UnknownName, match=r"dataset: .* received 'xysquares_perturbed'"):
+        hidden_variable.derive(RunConfig.from_json(values | {"dataset": "xysquares/spacing_1"}), tmp_path / "runs")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command(known, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = "derive-perturbation small --restarts 2 --steps 1 --set architecture=fc --set width=4 --set batch_size=2"
+    done = CliRunner().invoke(cli.app, [*command.split(), "--into", "s.npz"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "chosen: latent" in done.stdout
+    assert done.stdout.split()[-1] == "s.npz"
+    assert sorted(path.name for path in (tmp_path / "runs/small/derive").iterdir()) == ["seed_0", "seed_1"]
+    config = json.loads((tmp_path / "runs/small/derive/seed_1/config.json").read_text())
+    assert (config["latents"], config["steps"], config["hyperparameters"]) == (2, 1, {"beta": 4.0})

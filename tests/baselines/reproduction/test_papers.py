@@ -1,0 +1,415 @@
+"""Every figure and table of the papers: its plans can be run, its claim can fail, and its picture is drawn."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import PIL.Image
+import pytest
+
+import benchmark_data
+from baselines import train
+from baselines.nets import reconstruction
+from baselines.reproduction import runner
+from baselines.reproduction.papers import _heatmaps, _smoke, bonheme2022, bonheme2023, michlo2023, zietlow2021
+from baselines.reproduction.runner import Found
+from baselines.training import sweep
+from leaderboard.analyses import transfer_accuracy
+
+COMMITTED = Path(__file__).parents[3] / "docs" / "reproduction"
+ENTRIES = runner.entries()
+every = pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+tiers = pytest.mark.parametrize("tier", runner.TIERS)
+
+
+def heat(*panels):
+    """Similarities of panels (encoder, decoder, their sampled with our encoder, our sampled with their encoder)."""
+    names = ["encoder_1", "sampled", "decoder_1"]
+    rows = []
+    for number, (encoder, decoder, *sampled) in enumerate(panels):
+        values = np.full((3, 3), 0.5)
+        values[0, 0], values[2, 2] = encoder, decoder
+        if sampled:
+            values[0, 1], values[1, 0] = sampled
+        rows += [(f"p{number}", x, y, values[i, j]) for i, x in enumerate(names) for j, y in enumerate(names)]
+    return pd.DataFrame(rows, columns=["panel", "layer_x", "layer_y", "similarity"])
+
+
+def shared(zero):
+    rows = [
+        (n, 0, metric, share or (zero if metric == "Procrustes" else 0.05), share)
+        for n in (50, 5_000)
+        for metric in ("CKA", "Procrustes")
+        for share in (0.8, 0.5, 0.0)
+    ]
+    return pd.DataFrame(rows, columns=["samples", "repeat", "metric", "similarity", "share"])
+
+
+def distances(near, far, dataset="d"):
+    pairs = [(0, 0, 0, 0), (0, 1, 1, near), (0, 2, 2, far), (1, 0, 1, near), (1, 1, 0, 0), (1, 2, 1, near)]
+    pairs += [(2, 0, 2, far), (2, 1, 1, near), (2, 2, 0, 0)]
+    table = pd.DataFrame(pairs, columns=["first", "second", "ground_truth", "perceived"]).astype(float)
+    return table.assign(dataset=dataset, factor="f")
+
+
+def both(*tables):
+    return pd.concat(tables, ignore_index=True)
+
+
+def spaced(near, far):
+    rows = [("beta_vae", s, score, score) for s, score in ((1, near), (8, far)) for _ in range(2)]
+    return pd.DataFrame(rows, columns=["objective", "spacing", "mig", "dci_disentanglement"])
+
+
+def apart(others, squares):
+    rows = [(name, "beta_vae", score, score) for name, score in (("d", others), ("xysquares/spacing_8", squares))]
+    rows += [(name, "ada_gvae", score / 2, score / 2) for name, _, score, _ in rows]
+    return pd.DataFrame(rows, columns=["dataset", "objective", "mig", "dci_disentanglement"])
+
+
+def at_levels(near, *, losses=("mse",)):
+    """Distances that grow with the factor; those of the means do so from ``near`` on, and with the first loss alone."""
+    place = np.arange(4.0)
+    steps = np.abs(place[:, None] - place)
+    first, second = np.indices(steps.shape).reshape(2, -1)
+    tables = []
+    for loss in losses:
+        for level in ("ground truth", "input", "mean", "KL", "reconstruction"):
+            found = steps if loss == losses[0] or level == "ground truth" else np.ones_like(steps)
+            if level == "mean":
+                found = np.where(steps == 1, near, found)
+            values = {"level": level, "first": first, "second": second, "distance": found.ravel()}
+            tables.append(pd.DataFrame(values).assign(factor="f", reconstruction=loss, seed=0))
+    return pd.concat(tables, ignore_index=True)
+
+
+def losses(plain, blurred):
+    rows = [("beta_vae", "mse", plain, plain), ("beta_vae", "box_blur", blurred, blurred)]
+    return pd.DataFrame(rows, columns=["objective", "reconstruction", "mig", "dci_disentanglement"])
+
+
+def latent(mig):
+    return pd.DataFrame({"latent": [0, 1], "change": [0.1, 0.0], "path": 0.1, "kl": [1.0, 0.0], "mig": mig})
+
+
+def migs(original, changed, tuned=0.0):
+    """MIG on original and changed data, and with twice the strength on changed data."""
+    rows = [("original", 1.0, original), ("changed", 1.0, changed), ("changed", 2.0, tuned)]
+    return pd.DataFrame(rows, columns=["variant", "scale", "mig"]).assign(base="b", objective="beta_vae")
+
+
+def pruned(active):
+    """MIG that recovers with twice the strength, where so many of five units are active."""
+    return migs(0.5, 0.1, 0.6).assign(active=[5, 5, active], factors=5)
+
+
+def changes(largest):
+    return pd.DataFrame({"dataset": ["d"], "row": [0], "epsilon": [0.1], "mean_change": 0.1, "largest_change": largest})
+
+
+def hidden(overall, noise=0.1):
+    """s leads locally from 0.1 on; ``overall`` says from when on globally, ``noise`` what its latent has."""
+    rows = [
+        (factor, quantity, value, epsilon)
+        for epsilon in (0.0, 0.1, 0.2)
+        for quantity, slope in (("expansiveness", 20), ("global_variance", overall))
+        for factor, value in (("posX", 1.0), ("s", slope * epsilon))
+    ]
+    rows += [("posX", "noise", 0.05, 0.0), ("posX", "noise", 0.2, 0.1), ("s", "noise", noise, 0.1)]
+    return pd.DataFrame(rows, columns=["factor", "quantity", "value", "epsilon"])
+
+
+def drift(high):
+    rows = [
+        (strength, 0, step, other, 0.9 if strength == 1 else high)
+        for strength in (1, 8)
+        for step in (10, 20)
+        for other in ("mean", "input")
+    ]
+    return pd.DataFrame(rows, columns=["strength", "seed", "step", "with", "similarity"])
+
+
+def falling(least, most, *, late=1):
+    """Losses that fall from 100 to the given ones, the most regularised model's at step ``late``."""
+    rows = [
+        ("d", "beta_vae", strength, 0, step, 100.0 if step < begin else end)
+        for strength, end, begin in (("least", least, 1), ("most", most, late))
+        for step in range(11)
+    ]
+    return pd.DataFrame(rows, columns=["dataset", "objective", "regularised", "seed", "step", "loss"])
+
+
+def against(high):
+    rows = [
+        ("encoder_1", "CKA", 0.9 if group == "low" else high, group, seed, step)
+        for group in ("low", "high")
+        for seed in (0, 1)
+        for step in (10, 20)
+    ]
+    return pd.DataFrame(rows, columns=["layer", "metric", "similarity", "group", "seed", "step"])
+
+
+def correlations(**values):
+    rows = [(seed, name, value) for name, value in values.items() for seed in (0, 1)]
+    return pd.DataFrame(rows, columns=["seed", "property", "correlation"])
+
+
+def retrained(frozen, heads):
+    rows = [
+        (with_heads, layers, 0, loss)
+        for with_heads, values in ((False, frozen), (True, heads))
+        for layers, loss in zip((1, 2, 4), values, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["heads", "layers", "seed", "loss"])
+
+
+def accuracies(own, other, largest=0.1, labels=("shape", "posX", "posY")):
+    rows = [
+        ("d", source, seed, classifier, label, 1.0, test, 0.0)
+        for source, values in (("d", own), ("e", other), (transfer_accuracy.MAJORITY, [largest] * 3))
+        for seed in (0, 1)
+        for classifier in (("constant",) if source == transfer_accuracy.MAJORITY else ("gbt", "logistic"))
+        for label, test in zip(labels, values, strict=True)
+    ]
+    columns = ["target", "source", "seed", "classifier", "label", "train", "test", "unseen"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+GENERIC = ((0.9, 0.8), (0.85, 0.3), (0.95, 0.7), (0.5, 0.6), (0.45, 0.2))
+
+CASES = {
+    _heatmaps.encoder_above_decoder: (heat((0.9, 0.5)), heat((0.9, 0.5), (0.5, 0.9))),
+    _heatmaps.encoders_alike: (heat((0.8, 0.1)), heat((0.9, 0.1), (0.7, 0.1))),
+    _heatmaps.decoder_falls: (heat((0.5, 0.9), (0.5, 0.4)), heat((0.5, 0.4), (0.5, 0.9))),
+    _heatmaps.decoder_rises: (heat((0.9, 0.2), (0.9, 0.8)), heat((0.9, 0.8), (0.9, 0.2))),
+    _heatmaps.metrics_agree: (heat((0.9, 0.5), (0.8, 0.7)), heat((0.9, 0.5), (0.6, 0.7))),
+    bonheme2022.judge_collapse: (heat((0.9, 0.5, 0.1, 0.6)), heat((0.9, 0.5, 0.6, 0.1))),
+    bonheme2022.judge_samples: (shared(0.2), shared(0.01)),
+    bonheme2022.judge_sampled: (drift(0.2), drift(0.95)),
+    bonheme2022.judge_losses: (falling(10, 20), falling(20, 10)),
+    bonheme2022.judge_against_input: (against(0.88), against(0.5)),
+    bonheme2023.judge_generic: (heat(*GENERIC), heat(*GENERIC[:2], (0.95, 0.9), *GENERIC[3:])),
+    bonheme2023.judge_brightness: (correlations(brightness=0.6), correlations(brightness=0.4)),
+    bonheme2023.judge_places: (correlations(x=0.9, y=0.8, size=0.3), correlations(x=0.9, y=0.6, size=0.7)),
+    bonheme2023.judge_retrained: (retrained((9, 6, 2), (8, 6, 1)), retrained((9, 6, 2), (1, 0.5, 0.2))),
+    bonheme2023.judge_averages: (accuracies((0.5, 0.4, 0.4), (0.6, 0.3, 0.3)), accuracies([0.5] * 3, [0.6] * 3)),
+    bonheme2023.judge_every_label: (accuracies([0.5] * 3, [0.4] * 3), accuracies([0.5] * 3, (0.4, 0.4, 0.6))),
+    bonheme2023.judge_positions: (accuracies([0.5] * 3, (0.1, 0.6, 0.6)), accuracies([0.5] * 3, (0.1, 0.6, 0.4))),
+    michlo2023.judge_natural: (distances(0.1, 0.2), both(distances(0.1, 0.2), distances(0.2, 0.1, "e"))),
+    michlo2023.judge_constant: (distances(0.1, 0.1).query("ground_truth > 0"), distances(0.1, 0.2)),
+    michlo2023.judge_varying: (distances(0.1, 0.2), distances(0.2, 0.1)),
+    michlo2023.judge_spacing: (
+        both(distances(0.1, 0.1, "8"), distances(0.1, 0.2, "1")),
+        both(distances(0.1, 0.2, "8"), distances(0.1, 0.1, "1")),
+    ),
+    michlo2023.judge_levels: (at_levels(0.5), at_levels(9.0)),
+    michlo2023.judge_levels_blurred: (
+        at_levels(1.0, losses=("box_blur", "mse")),
+        at_levels(1.0, losses=("mse", "box_blur")),
+    ),
+    michlo2023.judge_densities: (apart(0.5, 0.1), apart(0.1, 0.5)),
+    michlo2023.judge_scores_by_spacing: (spaced(0.5, 0.1), spaced(0.1, 0.5)),
+    michlo2023.judge_blur: (losses(0.1, 0.5), losses(0.5, 0.1)),
+    michlo2023.judge_latents: (latent(0.02), latent(0.4)),
+    zietlow2021.judge_falls: (migs(0.5, 0.1), migs(0.1, 0.5)),
+    zietlow2021.judge_stays: (migs(0.5, 0.48), migs(0.5, 0.1, 0.48)),
+    zietlow2021.judge_robust: (pruned(4), pruned(5)),
+    zietlow2021.judge_small: (changes(0.2), changes(0.5)),
+    zietlow2021.judge_hidden: (hidden(6), hidden(40)),
+}
+"""Judge -> a table for which the claim holds and one for which it does not, both made up."""
+
+IMAGES = {"a": np.zeros((3, 8, 8, 3)), "b": np.ones((3, 8, 8, 3))}
+
+
+def test_all_figures_and_tables_are_listed():
+    wanted = {
+        "2205.08399": [f"fig{n}" for n in (1, *range(3, 8), *range(9, 21))],
+        "2304.10767": [*(f"fig{n}" for n in range(1, 10)), *(f"table{n}" for n in range(1, 5))],
+        "2202.13341": [f"fig{n}" for n in range(2, 12)],
+        "2102.06822": ["fig3", "fig4", "fig5", "table1", "table2"],
+    }
+    assert set(runner.entries()) == {f"{paper}/{what}" for paper, items in wanted.items() for what in items}
+
+
+@every
+def test_ids_and_sentences(entry):
+    assert re.fullmatch(r"\d{4}\.\d{5}/(fig|table)\d+", entry.id)
+    assert entry.claim.endswith(".")
+    assert entry.title
+    assert entry.paper
+    assert "|" not in entry.title + entry.paper + entry.claim
+
+
+@every
+@tiers
+def test_plans_name_runs_and_datasets_that_exist(entry, tier):
+    plan = entry.plan(tier)
+    assert len({sweep.place(run) for run in plan.runs}) == len(plan.runs)
+    assert len(plan.configs) == len(plan.runs) + len(plan.transfers)
+    assert {each.source.digest for each in plan.transfers} <= {run.digest for run in plan.runs}
+    for each in plan.transfers:
+        shapes = [benchmark_data.load(name).image_shape for name in (each.source.dataset, each.dataset)]
+        assert shapes[0] == shapes[1]
+    for name in plan.all_datasets:
+        dataset = benchmark_data.load(name)
+        assert dataset.id == name
+        if tier == "smoke":
+            assert dataset.prepared, "the smoke tier downloads nothing"
+    assert 0 < runner.hours([plan]) < math.inf
+    assert len(runner.inputs(entry, tier)) == 64
+    assert plan.runs or plan.datasets or entry.id.endswith("/fig1")
+
+
+@every
+def test_smoke_runs_are_small(entry):
+    for run in entry.smoke.configs.values():
+        assert (run.architecture, run.architecture_parameters["width"]) == ("fc", 128)
+        assert run.steps <= 2_500
+        assert run.dataset in entry.smoke.training
+
+
+@every
+def test_tiers_differ_unless_nothing_is_trained(entry):
+    if entry.study.runs:
+        assert runner.inputs(entry, "smoke") != runner.inputs(entry, "study")
+        assert len(entry.study.configs) >= len(entry.smoke.configs)
+
+
+@every
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_claim_can_hold_and_can_fail(entry, holds):
+    verdict = entry.judge(CASES[entry.judge][0 if holds else 1])
+    assert verdict.holds is holds
+    assert verdict.numbers
+    assert all(math.isfinite(number) for number in verdict.numbers.values())
+
+
+@every
+def test_the_picture_is_drawn(entry, tmp_path):
+    entry.draw(Found(CASES[entry.judge][0], IMAGES), tmp_path / "figure.png")
+    with PIL.Image.open(tmp_path / "figure.png") as picture:
+        assert picture.format == "PNG"
+        assert min(picture.size) > 50
+
+
+def test_distances_after_the_blur_are_the_loss_that_was_trained_with():
+    images, others = np.random.default_rng(0).random((2, 1, 64, 64, 3), np.float32)
+    for loss in ("mse", "box_blur"):
+        seen, decoded = (michlo2023.compared(array, loss).astype(float) for array in (images, others))
+        wanted = reconstruction.find(loss).loss(images, others)
+        assert ((seen - decoded) ** 2).mean() * images.size == pytest.approx(float(wanted[0]), rel=1e-4)
+
+
+def test_levels_of_a_model(tiny, tmp_path):
+    config = tiny(dataset="xysquares/spacing_4", reconstruction="box_blur")
+    train(config, tmp_path / sweep.place(config))
+    settings = {"runs": (config,), "factors": {"all": ("x_R", "y_G")}, "traversals": 2}
+    table = michlo2023.levels(settings, runner.Runs(tmp_path), "smoke").table
+    assert list(table["level"].unique()) == ["ground truth", "input", "mean", "KL", "reconstruction"]
+    found = michlo2023.follows(table, "ground truth")
+    assert found["box_blur", "all", "input"] > 0.9, "the blur is what makes the distances follow the places"
+
+
+@pytest.mark.parametrize(
+    ("judge", "table"),
+    [
+        (bonheme2022.judge_losses, falling(10, 20, late=5)),
+        (zietlow2021.judge_hidden, hidden(6, noise=0.3)),
+        (zietlow2021.judge_robust, pruned(4).assign(active=4)),
+        (zietlow2021.judge_stays, both(migs(0.5, 0.1, 0.2), migs(0.1, 0.6).assign(objective="factor_vae"))),
+        (michlo2023.judge_densities, both(apart(0.5, 0.1), apart(0.05, 0.1).assign(dataset="e"))),
+    ],
+)
+def test_what_else_does_not_hold(judge, table):
+    """A model begins late; s leads, not in noise; all is pruned; no β helps; one dataset is as hard as XYSquares."""
+    assert not judge(table).holds
+
+
+def test_a_layer_that_is_the_input_does_not_count():
+    rows = [("p", "encoder_1", "encoder_1", 1.0), ("p", "encoder_1", "input", 1.0)]
+    rows += [("p", "encoder_2", "encoder_2", 0.4), ("p", "encoder_2", "input", 0.3)]
+    table = pd.DataFrame(rows, columns=["panel", "layer_x", "layer_y", "similarity"])
+    assert _heatmaps.diagonal(table, "encoder")["p"] == 0.4
+
+
+def test_everything_at_smoke_tier_stays_under_three_hours():
+    assert runner.hours([entry.smoke for entry in ENTRIES.values()]) < 3
+
+
+@every
+def test_a_committed_record_is_of_the_entry_as_it_is(entry):
+    """Else: offaxis-study run ID --into docs/reproduction."""
+    record = runner.read(COMMITTED / entry.id)
+    assert record is None or record["inputs"] == runner.inputs(entry, record["tier"])
+
+
+def test_runs_are_shared():
+    """Two figures that need the same run name the same folder, and the first paper's are those of its sweeps."""
+    plans = [entry.smoke for entry in ENTRIES.values()]
+    separate = sum(runner.hours([plan]) for plan in plans)
+    assert runner.hours(plans) < 0.7 * separate
+    published = {run.digest for name in ("bonheme2022", "bonheme2022_fc") for run in sweep.find(name)}
+    for what in ("fig3", "fig4", "fig5", "fig6", "fig7", "fig17", "fig18", "fig19", "fig20"):
+        assert {run.digest for run in ENTRIES[f"2205.08399/{what}"].study.runs} <= published
+
+
+@pytest.mark.parametrize(
+    ("id_", "own"),
+    [
+        ("2205.08399/fig20", 0),
+        ("2202.13341/fig4", 0),
+        ("2202.13341/fig6", 0),
+        ("2202.13341/fig10", 0),
+        ("2102.06822/fig4", 0),
+        ("2102.06822/fig5", 6),
+        ("2102.06822/table2", 6),
+    ],
+)
+def test_how_many_runs_of_its_own_a_figure_has_at_smoke_tier(id_, own):
+    """The others are the board's or those of other figures."""
+    shared = {run.digest for run in sweep.find("board")}
+    shared |= {run.digest for other, entry in ENTRIES.items() if other != id_ for run in entry.smoke.runs}
+    assert len({run.digest for run in ENTRIES[id_].smoke.runs} - shared) == own
+
+
+def test_a_smoke_run_keeps_objective_strength_and_seed():
+    config = ENTRIES["2205.08399/fig19"].study.runs[3]
+    small = _smoke.run(config)
+    assert (small.dataset, small.objective, small.seed, small.latents) == ("solids", "annealed_vae", 3, 10)
+    assert small.hyperparameters["c_max"] == config.hyperparameters["c_max"]
+    part = config.hyperparameters["iteration_threshold"] / config.steps
+    assert small.hyperparameters["iteration_threshold"] / small.steps == pytest.approx(part, abs=0.001)
+
+
+def test_transfers_are_shared_and_the_whole_decoder_has_no_side():
+    inside, outside, heatmaps = (set(ENTRIES[f"2304.10767/fig{n}"].smoke.configs) for n in (6, 9, 5))
+    assert len(inside & outside) == 2 + 4  # the sources, and all layers with and without heads
+    assert len(inside & heatmaps) == 2 + 2
+    both_tiers = [ENTRIES["2304.10767/fig6"].plan(tier).transfers for tier in runner.TIERS]
+    assert [max(each.decoder for each in transfers) for transfers in both_tiers] == [4, 6]
+
+
+def test_properties_of_images():
+    images = np.zeros((2, 8, 8, 3), np.float32)
+    images[0, 1:3, 5:7] = 1
+    images[1] = 0.5
+    found = bonheme2023._properties(images)
+    np.testing.assert_allclose(found["brightness"], [4 / 64, 0.5])
+    np.testing.assert_allclose(found["x"], [5.5, 3.5])
+    np.testing.assert_allclose(found["y"], [1.5, 3.5])
+    assert found["size"].tolist() == [4, 0]
+    assert bonheme2023._correlation(found["x"], np.ones(2)) == 0
+
+
+@pytest.mark.parametrize("id_", ["2202.13341/fig5", "2202.13341/fig8"])
+def test_what_needs_no_training_holds(id_, tmp_path):
+    """Facts of the datasets and of the similarities, not of trained models."""
+    record = runner.run(ENTRIES[id_], "smoke", tmp_path, tmp_path / "runs")
+    assert record["holds"]
+    assert (tmp_path / id_ / "figure.png").stat().st_size > 1_000
+    assert record["budget"]["runs"] == 0

@@ -1,0 +1,364 @@
+"""Studies: a figure with training from nothing, what is kept when it stops, what is refused, and the commands."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+import re
+import signal
+import time
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from baselines.reproduction import cli
+from baselines.reproduction import runner as study
+from baselines.reproduction.papers import _heatmaps
+from baselines.reproduction.papers._heatmaps import Panel, Side
+from baselines.reproduction.runner import Entry, Found, Plan, Runs, Transfer, Verdict
+from baselines.training import sweep, worker
+from benchmark_data import DamagedFile, InvalidInput, Unavailable, UnknownName, console
+
+ROOT = Path(__file__).parents[3]
+FIRST, SCORES = "2205.08399/fig3", "2202.13341/fig9"
+
+
+@pytest.fixture(scope="module")
+def configs(tiny):
+    return tuple(
+        tiny(dataset=f"xysquares/spacing_{spacing}", architecture_parameters={"width": 32}) for spacing in (1, 8)
+    )
+
+
+def heatmaps_of(configs):
+    """The entry of figure 3 with these runs."""
+    panels = tuple(Panel(c.dataset, Side((c,), 0.7), Side((c,))) for c in configs)
+    plan = Plan(runs=tuple(configs), settings={"panels": panels, "samples": 20})
+    return dataclasses.replace(study.entries()[FIRST], smoke=plan)
+
+
+@pytest.fixture(scope="module")
+def heatmaps(configs):
+    """The entry of figure 3 with two runs of six steps."""
+    return heatmaps_of(configs)
+
+
+@pytest.fixture(scope="module")
+def made(heatmaps, tmp_path_factory):
+    """Its results, made once. The first attempt is broken off between the table and the picture."""
+    folder = tmp_path_factory.mktemp("study")
+
+    def broken(found, path):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        study.run(dataclasses.replace(heatmaps, draw=broken), "smoke", folder, folder / "runs", jobs=1)
+    assert (folder / FIRST / "table.csv").exists()
+    assert not (folder / FIRST / "verdict.json").exists()
+    assert study.state(heatmaps, "smoke", folder, folder / "runs") == "ready"
+    trained = stamps(folder)
+    record = study.run(heatmaps, "smoke", folder, folder / "runs", jobs=1)
+    assert stamps(folder) == trained, "finished runs are not trained again"
+    return folder, record
+
+
+def runs_of(folder):
+    return sorted(path.parent for path in (folder / "runs").rglob("run.json"))
+
+
+def stamps(folder):
+    return {path: path.stat().st_mtime_ns for path in sorted((folder / "runs").rglob("weights.npz"))}
+
+
+def constant(holds=True, **changes):
+    """An entry that trains nothing."""
+    values = {
+        "id": "2205.08399/fig1",
+        "title": "t",
+        "paper": "p",
+        "claim": "C.",
+        "smoke": Plan(settings={"a": 1}),
+        "study": Plan(),
+        "compute": lambda settings, runs, tier: Found(pd.DataFrame({"a": [1.0]})),
+        "draw": lambda found, path: path.write_bytes(b"PNG") and None,
+        "judge": lambda table: Verdict(holds, {"a": float(table["a"].iloc[0])}),
+    }
+    return Entry(**values | changes)
+
+
+def test_a_figure_with_training_from_nothing(made):
+    folder, record = made
+    assert set(record) == {"schema", *study.RECORDED}
+    assert record == json.loads((folder / FIRST / "verdict.json").read_text("utf-8"))
+    assert record["budget"]["runs"] == 2
+    assert record["budget"]["steps"] == [6]
+    assert list(record["trained"]) == [str(path.relative_to(folder / "runs")) for path in runs_of(folder)]
+    assert all(seconds > 0 for seconds in record["trained"].values())
+    table = pd.read_csv(folder / FIRST / "table.csv")
+    assert table["panel"].unique().tolist() == ["xysquares/spacing_1", "xysquares/spacing_8"]
+    same = table[(table.layer_x == "input") & (table.layer_y == "input")]
+    assert same.similarity.tolist() == pytest.approx([1, 1])
+    verdict = _heatmaps.encoder_above_decoder(table)
+    assert record["holds"] == verdict.holds
+    assert record["numbers"] == pytest.approx(verdict.numbers, abs=1e-5)
+    assert (folder / FIRST / "figure.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
+    """SIGKILL after the first run's first snapshot: the rest is trained, and every number is the same."""
+    entry = heatmaps_of([dataclasses.replace(config, steps=300, snapshots=[20]) for config in configs])
+    whole, half = tmp_path / "whole", tmp_path / "half"
+    study.run(entry, "smoke", whole, whole / "runs", jobs=1)
+    first = half / "runs" / sweep.place(entry.smoke.runs[0]) / "snapshots" / "step_00000020" / "state.json"
+    child = multiprocessing.get_context("spawn").Process(
+        target=study.run, args=(entry, "smoke", half, half / "runs"), kwargs={"jobs": 1}
+    )
+    child.start()
+    while child.is_alive() and not first.exists():
+        time.sleep(0.002)
+    child.kill()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
+    assert not (half / FIRST).exists()
+    assert study.state(entry, "smoke", half, half / "runs") == "2 of 2 runs missing"
+    written = first.stat().st_mtime_ns
+    study.run(entry, "smoke", half, half / "runs", jobs=1)
+    assert first.stat().st_mtime_ns == written
+    for name in ("table.csv", "figure.png"):
+        assert (half / FIRST / name).read_bytes() == (whole / FIRST / name).read_bytes()
+
+
+def test_what_is_finished_is_left_alone_until_it_changes(made, heatmaps):
+    folder, record = made
+
+    def never(*_):
+        raise AssertionError
+
+    again = dataclasses.replace(heatmaps, compute=never)
+    assert study.run(again, "smoke", folder, folder / "runs") == record
+    assert study.state(again, "smoke", folder, folder / "runs") == "done"
+    changed = dataclasses.replace(again, claim="Another one.")
+    assert study.state(changed, "smoke", folder, folder / "runs") == "ready"
+    with pytest.raises(AssertionError):
+        study.run(changed, "smoke", folder, folder / "runs")
+
+
+def test_another_figure_takes_the_same_runs(made, configs):
+    folder, _ = made
+    trained = stamps(folder)
+    entry = study.entries()[SCORES]
+    entry = dataclasses.replace(entry, smoke=Plan(runs=configs, settings={"runs": configs}, codes=True))
+    assert study.state(entry, "smoke", folder, folder / "runs") == "2 of 2 runs missing"  # their codes
+    study.run(entry, "smoke", folder, folder / "runs", jobs=1)
+    assert stamps(folder) == trained
+    table = pd.read_csv(folder / SCORES / "table.csv")
+    assert table["spacing"].tolist() == [1, 8]
+    assert table[["mig", "dci_disentanglement"]].stack().between(0, 1).all()
+    scores = list((folder / "runs" / "scores").iterdir())
+    assert len(scores) == 2
+
+
+def test_an_encoder_is_asked_about_another_dataset(made, configs):
+    """Accuracies and reconstructions of a target, by models of both datasets."""
+    folder, _ = made
+    trained = stamps(folder)
+    target, source = (config.dataset for config in configs)
+    settings = {"targets": {target: configs}, "train": 100, "test": 50, "labels": ("x_R",)}
+    table = dataclasses.replace(study.entries()["2304.10767/table2"], smoke=Plan(runs=configs, settings=settings))
+    study.run(table, "smoke", folder, folder / "runs", jobs=1)
+    found = pd.read_csv(folder / table.id / "table.csv")
+    assert found["label"].unique().tolist() == ["x_R"]
+    assert found.groupby("source", sort=False).size().to_dict() == {target: 2, "most frequent class": 1, source: 2}
+    held = {path.name: path.stat().st_mtime_ns for path in (folder / "runs" / "accuracies").iterdir()}
+    assert len(held) == 2
+    averages = dataclasses.replace(study.entries()["2304.10767/table1"], smoke=Plan(settings=settings))
+    study.run(averages, "smoke", folder, folder / "runs")
+    assert held == {path.name: path.stat().st_mtime_ns for path in (folder / "runs" / "accuracies").iterdir()}
+    settings = {"target": target, "runs": configs[1:], "images": 20, "shown": 4, "properties": ("x", "y", "size")}
+    places = dataclasses.replace(study.entries()["2304.10767/fig8"], smoke=Plan(runs=configs[1:], settings=settings))
+    numbers = study.run(places, "smoke", folder, folder / "runs", jobs=1)["numbers"]
+    assert set(numbers) == {f"rank correlation of {name}" for name in ("x", "y", "size")}
+    assert all(-1 <= value <= 1 for value in numbers.values())
+    assert stamps(folder) == trained
+
+
+@pytest.fixture(scope="module")
+def decoders(configs):
+    """The entry of figure 6 with a run, and transfers of it that retrain one layer or all four."""
+    transfers = tuple(
+        Transfer(source=configs[0], dataset=configs[1].dataset, heads=heads, decoder=layers, changes={"steps": 2})
+        for layers in (1, 4)
+        for heads in (False, True)
+    )
+    settings = {"transfers": transfers, "images": 20, "shown": 4}
+    plan = Plan(runs=configs[:1], transfers=transfers, settings=settings)
+    return dataclasses.replace(study.entries()["2304.10767/fig6"], smoke=plan)
+
+
+def test_transfers_are_trained_after_their_sources(decoders, tmp_path):
+    folder, runs = tmp_path / "one", tmp_path / "one" / "runs"
+    transfers = decoders.smoke.transfers
+    assert study.state(decoders, "smoke", folder, runs) == "5 of 5 runs missing"
+    with pytest.raises(DamagedFile, match=r"config\.json"):
+        Runs(runs).open(transfers[0])
+    record = study.run(decoders, "smoke", folder, runs, jobs=1)
+    assert (record["budget"]["runs"], record["budget"]["steps"]) == (5, [2, 6])
+    assert record["budget"]["datasets"] == ["xysquares/spacing_1", "xysquares/spacing_8"]
+    table = pd.read_csv(folder / decoders.id / "table.csv")
+    assert table[["heads", "layers"]].to_numpy().tolist() == [[False, 1], [True, 1], [False, 4], [True, 4]]
+    assert table["loss"].between(0, 64 * 64 * 3).all()
+    run = Runs(runs).open(transfers[1])
+    assert (run.config.dataset, run.config.steps) == ("xysquares/spacing_8", 2)
+    assert run.config.reset == ("decoder_1", "log_variance", "mean")
+    moved = folder.rename(tmp_path / "two")
+    trained = stamps(moved)
+    (moved / decoders.id / "verdict.json").unlink()
+    assert study.state(decoders, "smoke", moved, moved / "runs") == "ready"
+    assert study.run(decoders, "smoke", moved, moved / "runs", jobs=1)["numbers"] == record["numbers"]
+    assert stamps(moved) == trained, "a transfer does not depend on where its source lies"
+
+
+def test_transfers_count(decoders):
+    plan = decoders.smoke
+    alone = dataclasses.replace(decoders, smoke=dataclasses.replace(plan, transfers=()))
+    assert study.inputs(alone, "smoke") != study.inputs(decoders, "smoke")
+    assert study.hours([plan]) > study.hours([alone.smoke])
+    assert study.hours([plan, plan]) - study.hours([plan]) == pytest.approx(plan.seconds / 3_600)
+    assert alone.smoke.all_datasets == ("xysquares/spacing_1",)
+    assert len({each.digest for each in plan.transfers}) == len(plan.transfers)
+    other = dataclasses.replace(plan.transfers[0], source=dataclasses.replace(plan.runs[0], seed=1))
+    assert other.digest != plan.transfers[0].digest
+    assert (other.plain.seed, other.plain.steps, other.plain.snapshots) == (1, 2, (0,))
+
+
+def test_a_run_that_diverges_is_named(tiny, tmp_path):
+    config = tiny()
+    worker.record_failure(tmp_path / "runs", config.digest, "the loss is NaN", diverged=True)
+    with pytest.raises(InvalidInput, match=r"1 of 1 runs: expected all to finish, received xysq.*: the loss is NaN"):
+        study.run(constant(smoke=Plan(runs=(config,))), "smoke", tmp_path, tmp_path / "runs", jobs=1)
+    assert not (tmp_path / "2205.08399").exists()
+
+
+def test_a_dataset_that_is_not_there_is_named_before_anything_is_trained(tmp_path, monkeypatch):
+    monkeypatch.setenv("OFFAXIS_DATA", str(tmp_path / "none"))
+    entry = constant(smoke=Plan(datasets=("cars3d/native",)))
+    with pytest.raises(Unavailable, match=r"Run `offaxis-data prepare cars3d/native`"):
+        study.run(entry, "smoke", tmp_path, tmp_path / "runs")
+
+
+def test_tiers_do_not_share_a_folder(tmp_path):
+    study.run(constant(), "smoke", tmp_path, tmp_path)
+    with pytest.raises(InvalidInput, match=r"expected results of tier study, received smoke\. Choose another folder"):
+        study.run(constant(), "study", tmp_path, tmp_path)
+    with pytest.raises(UnknownName, match=r"tier: expected one of smoke, study, received 'smok'"):
+        study.run(constant(), "smok", tmp_path, tmp_path)
+
+
+def test_inputs_decide(tmp_path):
+    base = study.inputs(constant(), "smoke")
+    assert base == study.inputs(constant(title="another", paper="another"), "smoke")
+    for changed in (
+        constant(claim="D."),
+        constant(smoke=Plan(settings={"a": 2})),
+        constant(smoke=Plan(settings={"a": 1}, datasets=("xysquares/spacing_1",))),
+    ):
+        assert study.inputs(changed, "smoke") != base
+    record = study.run(constant(), "smoke", tmp_path, tmp_path)
+    assert study.run(constant(smoke=Plan(settings={"a": 2})), "smoke", tmp_path, tmp_path)["inputs"] != record["inputs"]
+
+
+def test_a_file_that_was_changed_by_hand_is_noticed(tmp_path):
+    study.run(constant(), "smoke", tmp_path, tmp_path)
+    folder = tmp_path / constant().id
+    (folder / "table.csv").write_text("a\n2.0\n")
+    with pytest.raises(DamagedFile, match=r"table\.csv: expected the file with SHA-256 .* Remove the folder's verdict"):
+        study.run(constant(), "smoke", tmp_path, tmp_path)
+    (folder / "verdict.json").write_text("{}")
+    with pytest.raises(DamagedFile, match=r"verdict\.json: expected a record with id, tier"):
+        study.report(tmp_path)
+
+
+def test_hours_count_a_shared_run_once(tiny):
+    config = tiny(steps=3_600, snapshots=[])
+    slow = Plan(runs=(config,), seconds=0, training={config.dataset: 1.0})
+    assert study.hours([slow, slow]) == pytest.approx(1.0)
+    stated = Plan(runs=(dataclasses.replace(config, steps=300_000, batch_size=64),), seconds=0)
+    assert study.hours([stated]) == pytest.approx(20)  # 6,000 hours for 300 runs
+
+
+def test_choosing():
+    assert [entry.id for entry in study.find([FIRST, FIRST])] == [FIRST]
+    assert {entry.id for entry in study.find(["all"])} == set(study.entries())
+    assert all(entry.id.startswith("2102.06822/") for entry in study.find(["2102.06822"]))
+    with pytest.raises(UnknownName, match=r"Did you mean '2205\.08399/fig3'\?"):
+        study.find(["2205.08399/fig_3"])
+
+
+def test_the_page_is_made_of_the_folders(tmp_path):
+    study.run(constant(holds=False), "smoke", tmp_path, tmp_path)
+    page = study.report(tmp_path)
+    assert "\nThey took 0 runs, trained in 0.00 hours of a worker, and 0.00 hours of computing.\n" in page
+    assert "\n1 of " in page
+    assert "and 0 of these claims hold" in page
+    assert "\nClaims that do not hold: 2205.08399/fig1.\n" in page
+    assert page.count("\n## ") == len(study.papers())
+    assert "| C. **Does not hold.** |" in page
+    rows = [line for line in page.splitlines() if re.match(r"\| \[?\d{4}\.", line)]
+    assert len(rows) == len(study.entries())
+    assert sum("| not run |" in row for row in rows) == len(study.entries()) - 1
+
+
+def test_the_committed_page_is_that_of_the_committed_folders():
+    assert (ROOT / "docs" / "reproduction.md").read_text("utf-8") == study.report(ROOT / "docs" / "reproduction")
+
+
+def test_the_commands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(console.out, "_width", 200)
+    runner = CliRunner()
+    done = runner.invoke(cli.app, ["run", "2202.13341/fig8", "2202.13341/fig5", "--into", "r"])
+    assert done.exit_code == 0, done.output
+    assert "2202.13341/fig8 (smoke): HOLDS. " in done.output
+    assert "2 of 2 done, 2 claims hold. They took 0 runs, " in done.output
+    listed = runner.invoke(cli.app, ["list", "--into", "r"]).output
+    assert re.search(r"2202\.13341/fig8 .* done\s*\n", listed)
+    assert re.search(r"2202\.13341/fig9 .* 16 of 16 runs missing", listed)
+    assert re.search(r"tier smoke: \d+ runs, [\d.]+ hours on 2 cores", listed)
+    assert runner.invoke(cli.app, ["report", "r"]).output == "r.md\n"
+    assert (tmp_path / "r.md").read_text("utf-8") == study.report(tmp_path / "r")
+
+
+def test_one_of_several_that_fails_does_not_stop_the_others(tmp_path):
+    blocked = tmp_path / "2202.13341" / "fig5"
+    blocked.parent.mkdir()
+    blocked.write_text("a file where a folder goes")
+    arguments = ["run", "2202.13341/fig5", "2202.13341/fig8", "--into", str(tmp_path)]
+    result = CliRunner().invoke(cli.app, arguments)
+    assert result.exit_code == 1
+    assert "2202.13341/fig8 (smoke): HOLDS" in result.output
+
+
+def test_the_command_is_installed():
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    assert scripts["offaxis-study"] == "baselines.reproduction.cli:main"
+
+
+def test_a_wrong_name_is_one_line(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["offaxis-study", "run", "2205.08399/figg3"])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: figure or table: expected one of ")
+    assert "Did you mean '2205.08399/fig3'?" in error
+    assert error.count("\n") == 1
+
+
+def test_a_paper_is_a_file():
+    for name in study.papers():
+        module = sweep.discovery.find("baselines.reproduction.papers", name, kind="paper")
+        assert all(entry.id.startswith(f"{module.PAPER}/") for entry in module.ENTRIES)

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from baselines.model import Model
+from baselines.nets.backend import keras, tensorflow
+from baselines.objectives import Adam
+from baselines.training import engines
+from baselines.training.engines import State, adam_step
+from baselines.training.loop import draw_batch
+from benchmark_data import DamagedFile
+
+
+def batch(config, step):
+    data = benchmark_data.load(config.dataset)
+    return draw_batch(config, config.build_objective(), data, np.arange(512), step)
+
+
+def test_adam_is_keras_adam():
+    adam = Adam(1e-2, 0.8, 0.95, 1e-4)
+    reference = keras.optimizers.Adam(1e-2, beta_1=0.8, beta_2=0.95, epsilon=1e-4)
+    variable = keras.Variable(np.array([1.0, -2.0, 0.5], np.float32))
+    weight, first, second = np.array([1.0, -2.0, 0.5], np.float32), *np.zeros((2, 3), np.float32)
+    reference.build([variable])
+    for step in range(1, 6):
+        gradient = np.array([0.3, -1.0, 0.01], np.float32) * step
+        reference.apply([gradient], [variable])
+        weight, first, second = adam_step(weight, first, second, gradient, adam, np.float32(step))
+        np.testing.assert_allclose(np.asarray(weight), np.asarray(variable.value), rtol=1e-5)
+
+
+def test_the_engine_takes_adams_step_on_the_losss_gradient(tiny):
+    config = tiny(learning_rate=1e-3)
+    model = Model(config, (64, 64, 3))
+    weights = [tensorflow.identity(v.value) for v in model.variables()]
+    state = [(w, tensorflow.zeros_like(w), tensorflow.zeros_like(w)) for w in weights]
+    for step in (1, 2):
+        with tensorflow.GradientTape() as tape:
+            tape.watch(weights)
+            loss, _ = model.loss(weights, batch(config, step))
+        gradients = tape.gradient(loss, weights)
+        state = [
+            adam_step(*parts, gradient, adam, np.float32(step))
+            for parts, gradient, adam in zip(state, gradients, model.optimisers(), strict=True)
+        ]
+        weights = [parts[0] for parts in state]
+    engine = engines.start(Model(config, (64, 64, 3)))
+    for step in (1, 2):
+        engine.step(batch(config, step))
+    found = engine.state()
+    for i, part in enumerate(found):
+        slack = 2e-5 if i == 0 else 1e-6  # where a gradient is near 0, rounding moves the step by some of its 1e-3
+        for expected, (name, value) in zip(state, part.items(), strict=True):
+            np.testing.assert_allclose(value, np.asarray(expected[i]), rtol=2e-4, atol=slack, err_msg=name)
+
+
+def test_state_of_another_model_is_refused(tiny):
+    engine = engines.start(Model(tiny(), (64, 64, 3)))
+    state = engine.state()
+    with pytest.raises(
+        DamagedFile, match=r"weights.npz: expected encoder/mean/kernel of shape \(8, 3\), received none"
+    ):
+        engine.load(
+            State({k: v for k, v in state.weights.items() if k != "encoder/mean/kernel"}, *state[1:]), "weights.npz"
+        )
+    wrong = {**state.first, "encoder/mean/kernel": np.zeros((8, 8), np.float32)}
+    with pytest.raises(DamagedFile, match=r"received \(8, 8\)"):
+        engine.load(State(state.weights, wrong, state.second), "x")
+
+
+JAX = """
+import json, sys
+from baselines import RunConfig, train
+run = train(RunConfig.from_json(json.loads(sys.argv[1])), sys.argv[2])
+images = run.dataset.images([0, 1])
+again = train(run.config, sys.argv[2])
+print(json.dumps([
+    sorted(m for m in ("tensorflow", "jax") if m in sys.modules),
+    run.history, run.encode(images).mean.tolist(), run.decode(run.encode(images).mean).shape,
+    list(run.activations(images)), run.step,
+]))
+"""
+
+
+def test_jax_trains_the_same_and_never_loads_tensorflow(tiny, trained, tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    done = subprocess.run(
+        [sys.executable, "-c", JAX, json.dumps(tiny().as_json()), str(tmp_path / "jax")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded, history, mean, shape, layers, step = json.loads(done.stdout)
+    assert loaded == ["jax"]
+    assert step == 6
+    assert [list(row) for row in history] == [list(row) for row in trained.history]
+    for ours, theirs in zip(history, trained.history, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-4)
+    images = trained.dataset.images([0, 1])
+    np.testing.assert_allclose(mean, trained.encode(images).mean, rtol=1e-2, atol=1e-3)
+    assert shape == [2, 64, 64, 3]
+    assert layers == list(trained.activations(images))
+    record = json.loads((tmp_path / "jax" / "run.json").read_text())
+    assert "(jax)" in record["budget"]["device"]
+    assert set(record["versions"]) == {"python", "offaxis", "numpy", "keras", "jax"}
+
+
+@pytest.mark.parametrize("name", ["torch", "numpy"])
+def test_another_backend_is_refused_in_one_line(tiny, tmp_path, monkeypatch, name):
+    monkeypatch.setenv("KERAS_BACKEND", name)
+    program = "import sys; from baselines import RunConfig, train; train(RunConfig.read(sys.argv[1]), sys.argv[2])"
+    (tmp_path / "c.json").write_text(json.dumps(tiny().as_json()))
+    command = [sys.executable, "-c", program, str(tmp_path / "c.json"), str(tmp_path / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert f"InvalidInput: KERAS_BACKEND: expected tensorflow or jax, received {name}." in done.stderr
+    assert not (tmp_path / "run").exists()

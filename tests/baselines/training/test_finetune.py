@@ -1,0 +1,188 @@
+"""Transfer: what is frozen does not move, what is reset starts anew, and a stopped transfer goes on exactly."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from baselines import RunConfig, cli, train
+from baselines.model import Model
+from baselines.run import Snapshots, read_arrays
+from baselines.training import finetune
+from baselines.training.loop import training_rows
+from benchmark_data import DamagedFile, InvalidInput, UnknownName, load
+
+TARGET = "xysquares/spacing_2"
+CONV_DECODER = ["decoder_1", "decoder_2", "decoder_3", "decoder_4", "decoder_5", "output"]
+
+
+def weights(folder, step):
+    return read_arrays(Snapshots(folder).path(step) / "weights.npz")
+
+
+def fresh(config):
+    target = load(config.dataset)
+    return Model(config, target.image_shape, target.space.sizes).weights()
+
+
+@pytest.fixture(scope="module")
+def conv(tmp_path_factory):
+    """A run of the papers' architecture, of one step."""
+    config = RunConfig(
+        dataset="xysquares/spacing_1", objective="beta_vae", latents=3, steps=1, batch_size=2, snapshots=[]
+    )
+    return train(config, tmp_path_factory.mktemp("source") / "conv")
+
+
+@pytest.mark.parametrize(
+    ("side", "heads", "decoder", "reset"),
+    [
+        ("inside", True, 1, {"mean", "log_variance", "decoder_1"}),  # the authors' code
+        ("inside", False, 3, {"decoder_1", "decoder_2", "decoder_3"}),
+        ("outside", True, 2, {"mean", "log_variance", "decoder_5", "output"}),
+        ("outside", False, 6, set(CONV_DECODER)),
+        ("inside", False, 0, set()),
+    ],
+)
+def test_frozen_layers_stay_and_reset_layers_start_anew(conv, tmp_path, side, heads, decoder, reset):
+    config = finetune.config(
+        conv.folder, TARGET, side=side, heads=heads, decoder=decoder, steps=2, seed=9, snapshots=[0], train_share=0.5
+    )
+    assert set(config.reset) == reset
+    assert (config.dataset, config.seed, config.train_share, config.latents) == (TARGET, 9, 0.5, 3)
+    run = train(config, tmp_path / "run")
+    source, new = weights(conv.folder, 1), fresh(config)
+    before, after = weights(run.folder, 0), weights(run.folder, 2)
+    assert list(source) == list(before) == list(after)
+    seen = set()
+    for name in source:
+        layer = finetune.layer_of(name)
+        seen.add(layer)
+        if layer in reset:
+            np.testing.assert_array_equal(before[name], new[name])
+            assert (after[name] != before[name]).any(), name
+            assert name.endswith("bias") or (before[name] != source[name]).any(), name
+        else:
+            np.testing.assert_array_equal(before[name], source[name])
+            np.testing.assert_array_equal(after[name], source[name])
+    assert seen == {*(f"encoder_{i}" for i in (1, 2, 3, 4, 6)), "mean", "log_variance", *CONV_DECODER}
+    moments = read_arrays(Snapshots(run.folder).path(2) / "optimiser.npz")
+    assert {finetune.layer_of(n.partition("/")[2]) for n, a in moments.items() if a.any()} == reset
+
+
+def test_what_is_neither_frozen_nor_reset_goes_on_from_the_source(trained, tiny, tmp_path):
+    config = tiny(dataset=TARGET, start_from=str(trained.folder), steps=1, snapshots=[0])
+    run = train(config, tmp_path / "run")
+    source, before, after = weights(trained.folder, 6), weights(run.folder, 0), weights(run.folder, 1)
+    for name in source:
+        np.testing.assert_array_equal(before[name], source[name])
+        assert (after[name] != before[name]).any(), name
+    assert run.config.start_weights == finetune.digest(source)
+
+
+def test_a_network_of_the_objective_starts_anew(trained, tiny, tmp_path):
+    settings = {"dataset": TARGET, "objective": "factor_vae", "hyperparameters": {"units": 4}, "snapshots": [0]}
+    config = tiny(**settings, start_from=str(trained.folder), frozen=["encoder_2"], steps=1)
+    run = train(config, tmp_path / "run")
+    source, new = weights(trained.folder, 6), fresh(config)
+    before, after = weights(run.folder, 0), weights(run.folder, 1)
+    own = [name for name in before if name not in source]
+    assert own
+    for name in before:
+        np.testing.assert_array_equal(before[name], new[name] if name in own else source[name])
+        assert (after[name] == before[name]).all() == (finetune.layer_of(name) == "encoder_2"), name
+
+
+def test_a_stopped_transfer_goes_on_exactly_without_its_source(trained, tmp_path):
+    source = shutil.copytree(trained.folder, tmp_path / "source")
+    config = finetune.config(source, TARGET, steps=4, snapshots=[2], history_every=1)
+    whole = train(config, tmp_path / "whole")
+    for kept in ("config.json", "start.npz", "run.json", "snapshots/step_00000002"):
+        here, there = whole.folder / kept, tmp_path / "half" / kept
+        there.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(here, there) if here.is_dir() else shutil.copy(here, there)
+    lines = (whole.folder / "history.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "half" / "history.jsonl").write_text("".join(lines[:3]))
+    for name in ("config.json", "start.npz"):  # killed before its first snapshot
+        (tmp_path / "begun").mkdir(exist_ok=True)
+        shutil.copy(whole.folder / name, tmp_path / "begun" / name)
+    shutil.rmtree(source)
+    for stopped in ("half", "begun"):
+        train(dataclasses.replace(config, start_weights=""), tmp_path / stopped)
+        for file in ("history.jsonl", "snapshots/step_00000004/weights.npz", "snapshots/step_00000004/optimiser.npz"):
+            assert (tmp_path / stopped / file).read_bytes() == (whole.folder / file).read_bytes()
+
+
+def test_the_record_says_what_was_transferred_and_a_plain_run_does_not(trained, tmp_path):
+    config = finetune.config(trained.folder, TARGET, steps=0)
+    record = json.loads((train(config, tmp_path / "run").folder / "run.json").read_text())["hyperparameters"]
+    assert record["start_weights"] == config.start_weights
+    assert record["reset"] == ["decoder_1", "log_variance", "mean"]
+    assert "encoder_2" in record["frozen"]
+    plain = json.loads((trained.folder / "run.json").read_text())["hyperparameters"]
+    assert not {"start_from", "start_weights", "reset", "frozen", "split"}.intersection(plain)
+
+
+def test_training_rows_of_a_split():
+    pair = load("solids_sprites2d/to_sprites2d")
+    rows = training_rows(pair, 0.5, "target_train")
+    split = pair.splits["target_train"]
+    assert len(rows) == len(set(rows.tolist())) == len(split) // 2
+    assert split.start <= rows.min() < rows.max() < split.stop
+    with pytest.raises(UnknownName, match=r"split of solids_sprites2d/to_sprites2d: .* Did you mean 'target_train'"):
+        training_rows(pair, 0.5, "target_trian")
+
+
+def test_what_cannot_be_started_from(trained, tiny, tmp_path):
+    there, into = str(trained.folder), tmp_path / "run"
+    with pytest.raises(InvalidInput, match="start_from: expected the run whose layers are reset or frozen"):
+        tiny(frozen=["mean"])
+    with pytest.raises(InvalidInput, match="layers: expected each reset or frozen, received both for mean"):
+        tiny(start_from=there, frozen=["mean"], reset=["mean"])
+    with pytest.raises(InvalidInput, match="frozen: expected a list of layers' names, received 'mean'"):
+        tiny(start_from=there, frozen="mean")
+    with pytest.raises(UnknownName, match=r"layer with weights of .*'decoder_9'. Did you mean 'decoder_3'"):
+        train(tiny(start_from=there, frozen=["decoder_9"]), into)
+    for changes, message in (
+        ({"latents": 4}, "latents of .*: expected 4, received 3"),
+        ({"architecture_parameters": {"width": 9}}, "architecture_parameters of .*: expected"),
+        ({"dataset": "sprites2d"}, r"image shape of .*: expected \(64, 64, 1\), received \(64, 64, 3\)"),
+        ({"start_weights": "0" * 64}, "weights of .*: expected 000"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            train(tiny(start_from=there, **changes), into)
+    with pytest.raises(DamagedFile, match=r"nowhere/config.json: expected a JSON file"):
+        train(tiny(start_from="nowhere"), into)
+    unfinished = shutil.copytree(trained.folder, tmp_path / "unfinished")
+    shutil.rmtree(unfinished / "snapshots/step_00000006")
+    with pytest.raises(InvalidInput, match=r"expected a finished run of 6 steps, received step 4"):
+        finetune.config(unfinished, TARGET)
+    with pytest.raises(InvalidInput, match=r"decoder: expected between 0 and 4 layers, as .* has them, received 5"):
+        finetune.config(there, TARGET, decoder=5)
+    with pytest.raises(UnknownName, match=r"side: .* Did you mean 'inside'"):
+        finetune.config(there, TARGET, side="insid")
+    assert not into.exists()
+
+
+def test_a_damaged_copy_of_the_source_is_refused(trained, tmp_path):
+    config = finetune.config(trained.folder, TARGET, steps=1)
+    folder = tmp_path / "run"
+    (folder).mkdir()
+    (folder / "config.json").write_text(json.dumps(config.as_json()))
+    np.savez(folder / "start.npz", **{n: a + 1 for n, a in weights(trained.folder, 6).items()})
+    with pytest.raises(DamagedFile, match=r"start.npz: expected the weights with the hash \w{16} that the run starts"):
+        train(config, folder)
+
+
+def test_the_command(trained, tmp_path):
+    command = f"transfer {trained.folder} --dataset {TARGET} --no-heads --decoder 2 --side outside --steps 1 --seed 4"
+    done = CliRunner().invoke(cli.app, [*command.split(), "--into", str(tmp_path / "run")], catch_exceptions=False)
+    assert done.exit_code == 0
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert (config["reset"], config["seed"], config["steps"]) == (["decoder_3", "output"], 4, 1)
+    assert (tmp_path / "run" / "codes.npz").exists()

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from baselines import Diverged, train
+from baselines.run import Run, Snapshots
+from baselines.training.loop import draw_batch, training_rows
+from benchmark_data import DamagedFile, InvalidInput, UnknownName
+
+
+def test_it_learns(tiny, tmp_path):
+    run = train(tiny(steps=60, learning_rate=1e-2, batch_size=16, history_every=59), tmp_path / "run")
+    first, last = run.history[0], run.history[-1]
+    assert last["reconstruction"] < 0.1 * first["reconstruction"]
+
+
+def test_what_it_leaves(trained):
+    assert trained.steps == [0, 4, 6]
+    assert [row["step"] for row in trained.history] == [1, 2, 4, 6]
+    assert list(trained.history[0]) == ["step", "loss", "reconstruction", "kl"]
+    record = json.loads((trained.folder / "run.json").read_text())
+    assert set(record) == {
+        *("schema", "method", "dataset", "dataset_version", "dataset_digest", "seed", "supervision", "selection"),
+        *("hyperparameters", "budget", "versions", "about", "image_shape", "factor_sizes"),
+    }
+    assert (record["method"], record["dataset"], record["seed"]) == ("beta_vae", "xysquares/spacing_1", 0)
+    assert record["dataset_digest"] == trained.dataset.digest()._asdict()
+    assert (record["supervision"], record["selection"]) == ("unsupervised", "none")
+    assert record["hyperparameters"]["beta"] == 4.0
+    assert record["hyperparameters"]["width"] == 8
+    assert {key: record["budget"][key] for key in ("steps", "images")} == {"steps": 6, "images": 24}
+    assert record["budget"]["seconds"] > 0
+    assert record["budget"]["device"].endswith("(tensorflow)")
+    assert set(record["versions"]) == {"python", "offaxis", "numpy", "keras", "tensorflow"}
+    assert not [p for p in trained.folder.rglob("*") if p.name.startswith(".")]
+
+
+def test_a_finished_run_is_left_alone(tiny, trained, tmp_path):
+    before = {p: p.stat().st_mtime_ns for p in trained.folder.rglob("*")}
+    assert repr(train(tiny(), trained.folder)) == repr(trained)
+    assert {p: p.stat().st_mtime_ns for p in trained.folder.rglob("*")} == before
+
+
+def test_seeds_differ_and_repeat(tiny, trained, tmp_path):
+    same, other = train(tiny(), tmp_path / "same"), train(tiny(seed=1), tmp_path / "other")
+    assert same.history == trained.history
+    assert other.history != trained.history
+
+
+def test_no_steps_leave_the_initial_weights(tiny, trained, tmp_path):
+    run = train(tiny(steps=0, snapshots=[]), tmp_path / "run")
+    assert run.step == 0
+    images = run.dataset.images([0, 5])
+    np.testing.assert_array_equal(run.encode(images).mean, Run.open(trained.folder, step=0).encode(images).mean)
+
+
+def test_training_rows_are_the_same_share_for_every_seed():
+    data = benchmark_data.load("xysquares/spacing_1")
+    rows = training_rows(data, 0.9)
+    assert len(rows) == len(set(rows.tolist())) == 235929
+    np.testing.assert_array_equal(rows, training_rows(benchmark_data.load("xysquares/spacing_8"), 0.9))
+    assert sorted(training_rows(data, 1.0).tolist()) == list(range(len(data)))
+
+
+def test_batches_hold_training_rows_only(tiny):
+    data = benchmark_data.load("xysquares/spacing_8")
+    rows = np.array([3, 5])
+    config = tiny(dataset=data.id, batch_size=50)
+    images = draw_batch(config, config.build_objective(), data, rows, 1)["images"]
+    kinds = {image.tobytes() for image in images}
+    assert kinds == {image.tobytes() for image in data.images(rows)}
+
+
+def test_mean_reduction_is_the_sum_scaled(tiny):
+    from baselines.model import Model
+    from baselines.nets.reconstruction import beta_from_mean
+
+    data = benchmark_data.load("xysquares/spacing_1")
+    mean = tiny(reduction="mean", hyperparameters={"beta": 0.01})
+    summed = tiny(hyperparameters={"beta": beta_from_mean(0.01, data.image_shape, 3)})
+    batch = draw_batch(mean, mean.build_objective(), data, np.arange(100), 1)
+    losses = []
+    for config in (mean, summed):
+        model = Model(config, data.image_shape)
+        losses.append(float(model.loss([v.value for v in model.variables()], batch)[0]))
+    assert losses[0] * 64 * 64 * 3 == pytest.approx(losses[1], rel=1e-5)
+
+
+def test_a_loss_that_explodes_stops_the_run_and_leaves_the_last_good_snapshot(tiny, tmp_path):
+    with pytest.raises(
+        Diverged,
+        match=r"loss of .*run at step \d+: expected a finite number .* The last good snapshot is that of step 0",
+    ):
+        train(tiny(learning_rate=900.0, steps=40, snapshots=[0], history_every=1), tmp_path / "run")
+    run = Run.open(tmp_path / "run")
+    assert run.step == 0
+    assert all(np.isfinite(row["loss"]) for row in run.history)
+
+
+@pytest.mark.parametrize(("part", "name"), [("weights", "weight"), ("second", "moment")])
+def test_a_state_that_is_not_finite_is_never_kept(tiny, tmp_path, monkeypatch, part, name):
+    from baselines.training import engines
+
+    state = engines.TensorFlowEngine.state
+
+    def broken(self, model=0):
+        found = state(self, model)
+        getattr(found, part)["encoder/mean/bias"][0] = np.inf
+        return found
+
+    monkeypatch.setattr(engines.TensorFlowEngine, "state", broken)
+    with pytest.raises(Diverged, match=rf"received a {name} that is not finite. The last good snapshot is none"):
+        train(tiny(snapshots=[]), tmp_path / "run")
+    with pytest.raises(DamagedFile, match="expected a run with a snapshot, received none"):
+        Run.open(tmp_path / "run")
+
+
+def test_a_full_disk_keeps_the_last_good_snapshot_and_the_run_goes_on_later(tiny, trained, tmp_path, monkeypatch):
+    save = np.savez
+
+    def full(stream, **arrays):
+        if any(name.startswith("first/") for name in arrays) and full.left == 0:
+            stream.write(b"half of it")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        full.left -= any(name.startswith("first/") for name in arrays)
+        save(stream, **arrays)
+
+    full.left = 2
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(InvalidInput, match=r"step_00000006: expected a place that can be written, .*No space left"):
+        train(tiny(), tmp_path / "run")
+    assert Run.open(tmp_path / "run").steps == [0, 4]
+    assert not list((tmp_path / "run").rglob("*.part"))
+    monkeypatch.undo()
+    assert train(tiny(), tmp_path / "run").history == trained.history
+
+
+def test_killed_between_the_record_and_the_last_snapshot(tiny, trained, tmp_path, monkeypatch):
+    write = Snapshots.write
+
+    def killed(self, step, *state):
+        if step == 6:
+            raise KeyboardInterrupt
+        write(self, step, *state)
+
+    monkeypatch.setattr(Snapshots, "write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny(), tmp_path / "run")
+    monkeypatch.undo()
+    run = train(tiny(), tmp_path / "run")
+    assert json.loads((run.folder / "run.json").read_text())["budget"]["steps"] == 6
+    assert run.history == trained.history
+
+
+def test_two_processes_do_not_train_one_folder(tiny, tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    run = train(tiny(steps=0, snapshots=[]), tmp_path / "run")
+    run.folder.joinpath("run.json").unlink()  # so that it is not finished
+    with (run.folder / "config.json").open() as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        with pytest.raises(InvalidInput, match="expected a run that nobody else is training, received one that anoth"):
+            train(tiny(steps=0, snapshots=[]), tmp_path / "run")
+    assert train(tiny(steps=0, snapshots=[]), tmp_path / "run").step == 0
+
+
+def test_a_history_that_cannot_be_written(tiny, tmp_path, monkeypatch):
+    from pathlib import Path
+
+    opened = Path.open
+
+    def refusing(self, mode="r", *arguments, **named):
+        if self.name == "history.jsonl" and mode == "a":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return opened(self, mode, *arguments, **named)
+
+    monkeypatch.setattr(Path, "open", refusing)
+    with pytest.raises(InvalidInput, match=r"history.jsonl: expected a place that can be written, .*No space left"):
+        train(tiny(), tmp_path / "run")
+
+
+def test_a_folder_that_holds_something_else(tiny, trained, tmp_path):
+    with pytest.raises(
+        InvalidInput, match=r"tiny: expected the run with seed 3, received a run with seed 0. Choose anoth"
+    ):
+        train(tiny(seed=3), trained.folder)
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InvalidInput, match="expected a run's folder or an empty one, received something else"):
+        train(tiny(), tmp_path)
+    with pytest.raises(InvalidInput, match="expected a run's folder or an empty one"):
+        train(tiny(), tmp_path / "notes.txt")
+    assert os.listdir(tmp_path) == ["notes.txt"]
+
+
+def test_a_dataset_that_has_changed_since(tiny, trained, tmp_path):
+    folder = tmp_path / "run"
+    Snapshots(folder).folder.mkdir(parents=True)
+    (folder / "config.json").write_bytes((trained.folder / "config.json").read_bytes())
+    record = json.loads((trained.folder / "run.json").read_text())
+    record["dataset_digest"]["pixels"] = "0" * 64
+    (folder / "run.json").write_text(json.dumps(record))
+    with pytest.raises(InvalidInput, match=r"dataset of .*: expected the pixels and factors that the run began with"):
+        train(tiny(), folder)
+    (folder / "run.json").write_text("[]")
+    with pytest.raises(DamagedFile, match=r"run.json: expected a run's record"):
+        train(tiny(), folder)
+
+
+def test_an_unknown_dataset(tiny, tmp_path):
+    with pytest.raises(UnknownName, match=r"dataset: expected one of .* Did you mean 'xysquares'\?"):
+        train(tiny(dataset="xysquare"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_error_while_a_batch_is_drawn_comes_through(tiny, tmp_path):
+    with pytest.raises(InvalidInput, match="hyperparameter 'changed': expected fewer than the 6 factors that vary"):
+        train(tiny(objective="ada_gvae", hyperparameters={"changed": 6}), tmp_path / "run")

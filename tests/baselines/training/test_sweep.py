@@ -1,0 +1,269 @@
+"""Sweeps: the published ones, choosing among runs, and runs that outlive whoever trains them."""
+
+from __future__ import annotations
+
+import collections
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import filelock
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import benchmark_data
+from baselines import RunConfig, cli, train
+from baselines.run import Snapshots, read_arrays
+from baselines.training import sweep, worker
+from benchmark_data import DamagedFile, InvalidInput, UnknownName, discovery
+
+every = pytest.mark.parametrize("name", sweep.names())
+
+
+@pytest.fixture
+def runs(tiny):
+    """Two short runs, one that takes long enough to be killed, and one that diverges."""
+    return [
+        tiny(seed=1, snapshots=[]),
+        tiny(seed=2, snapshots=[], steps=600, history_every=20),
+        tiny(seed=3, snapshots=[], learning_rate=999.0, reconstruction="mse", steps=30, history_every=1),
+    ]
+
+
+def index(folder):
+    with (folder / "index.csv").open(encoding="utf-8", newline="") as stream:
+        return {int(row["seed"]): row for row in csv.DictReader(stream)}
+
+
+def weights(folder, config):
+    return (Snapshots(folder).path(config.steps) / "weights.npz").read_bytes()
+
+
+@every
+def test_a_sweep_is_a_tuple_of_different_runs_of_datasets_that_exist(name):
+    configs = sweep.find(name)
+    assert isinstance(configs, tuple)
+    assert all(isinstance(config, RunConfig) for config in configs)
+    assert len({sweep.place(config) for config in configs}) == len(configs)
+    for dataset in {config.dataset for config in configs}:
+        assert benchmark_data.load(dataset).id == dataset
+    for split, dataset in {(config.split, config.dataset) for config in configs if config.split}:
+        assert split in benchmark_data.load(dataset).splits
+
+
+@every
+def test_the_top_of_the_file_says_command_and_expectation(name):
+    top = discovery.find("baselines.sweeps", name, kind="sweep").__doc__
+    assert f"\n    offaxis-train sweep {name}" in top
+    assert "\nExpected" in top
+    count = len(sweep.find(name))
+    assert f"{count:,} runs" in top or {8: "eight runs"}.get(count, "") in top.lower()
+
+
+def test_the_papers_numbers():
+    def strengths(name, objective, *keys):
+        chosen = [config for config in sweep.find(name) if config.objective == objective]
+        return sorted({tuple(config.hyperparameters[key] for key in keys) for config in chosen})
+
+    # Bonheme and Grzes 2022, tables 2 and 5
+    assert strengths("bonheme2022", "beta_vae", "beta") == [(1,), (2,), (4,), (6,), (8,)]
+    assert strengths("bonheme2022", "dip_vae_ii", "lambda_od", "lambda_d") == [(w, w) for w in (1, 2, 5, 10, 20)]
+    assert strengths("bonheme2022", "annealed_vae", "gamma", "c_max", "iteration_threshold") == [
+        (1000, c, 100_000) for c in (5, 10, 25, 50, 75)
+    ]
+    assert strengths("bonheme2022_fc", "beta_vae", "beta") == [(1,), (8,), (16,)]
+    assert {(c.architecture, c.steps, c.latents) for c in sweep.find("bonheme2022_fc")} == {("fc", 300_000, 10)}
+    # Locatello et al. 2019, in disentanglement_lib's configuration unsupervised_study_v1
+    assert strengths("locatello2019", "dip_vae_i", "lambda_od", "lambda_d") == [
+        (w, 10 * w) for w in (1, 2, 5, 10, 20, 50)
+    ]
+    assert collections.Counter(config.objective for config in sweep.find("locatello2019")).most_common()[-1][1] == 2100
+    # Michlo et al. 2023: a beta of 0.001 is of the mean error of pixels divided by 0.124, and 0.124 ** 2 = 0.01538
+    (beta, _) = strengths("michlo2023_overlap", "beta_vae", "beta")
+    assert beta[0] == pytest.approx(0.001 * 0.0153846, rel=1e-4)
+    assert {(c.batch_size, c.learning_rate, c.reduction) for c in sweep.find("michlo2023_overlap")} == {
+        (256, 1e-3, "mean")
+    }
+    assert {c.steps for c in sweep.find("michlo2023_benchmark")} == {115_200}
+    assert {c.reconstruction for c in sweep.find("michlo2023_box_blur")} == {"mse", "box_blur"}
+
+
+def test_choosing_runs():
+    configs = sweep.find("smoke")
+    assert sweep.select(configs, []) == configs
+    chosen = sweep.select(configs, ["dataset=xysquares", "objective=ada_gvae", "seed=1"])
+    assert [(c.dataset, c.objective, c.seed) for c in chosen] == [
+        (f"xysquares/spacing_{spacing}", "ada_gvae", 1) for spacing in (1, 8)
+    ]
+    assert len(sweep.select(configs, ["dataset=xysquares/spacing_1", "dataset=xysquares/spacing_8"])) == 8
+    assert len(sweep.select(configs, ["beta=4"])) == 4
+    assert len(sweep.select(configs, ["width=64"])) == 8
+    for only, error, message in (
+        (["seed"], InvalidInput, "--only: expected KEY=VALUE, received 'seed'"),
+        (["sed=1"], UnknownName, r"--only: .* received 'sed'. Did you mean 'seed'"),
+        (["seed=7"], InvalidInput, "--only: expected conditions that some run fulfils, received seed=7"),
+    ):
+        with pytest.raises(error, match=message):
+            sweep.select(configs, only)
+    with pytest.raises(UnknownName, match=r"sweep: .* received 'smok'. Did you mean 'smoke'"):
+        sweep.find("smok")
+
+
+def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp_path, monkeypatch):
+    begun, start = [], sweep._start
+
+    def recorded(threads):
+        begun.append(start(threads))
+        return begun[-1]
+
+    monkeypatch.setattr(sweep, "_start", recorded)
+    history = tmp_path / sweep.place(runs[1]) / "history.jsonl"
+
+    def kill():
+        until = time.monotonic() + 120
+        while time.monotonic() < until and not (history.exists() and history.read_bytes()):
+            time.sleep(0.005)
+        begun[-1].send_signal(signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    states = sweep.run(runs, tmp_path, jobs=1, threads=1, encode=False)
+    killer.join()
+    assert [process.returncode for process in begun] == [-signal.SIGKILL] * 2, "one by the test, one at the end"
+    assert [state.state for state in states] == ["done", "done", "failed"]
+    assert "expected a finite number that does not explode" in states[2].error
+    found = index(tmp_path)
+    assert [(row["state"], row["step"], row["steps"]) for row in found.values()][:2] == [
+        ("done", "6", "6"),
+        ("done", "600", "600"),
+    ]
+    for config, row in zip(runs, found.values(), strict=True):
+        assert row["digest"] == config.digest
+        assert json.loads(row["hyperparameters"]) == config.hyperparameters
+        assert (tmp_path / row["run"] / "config.json").exists()
+    assert float(found[1]["loss"]) > 0
+    assert float(found[2]["seconds"]) > 0
+    monkeypatch.setattr(sweep, "_start", start)
+    whole = sweep.run(runs[:2], tmp_path / "whole", jobs=1, threads=1, encode=False)
+    for config, state in zip(runs, whole, strict=False):
+        assert weights(tmp_path / state.run, config) == weights(tmp_path / "whole" / state.run, config)
+
+    # Once more: nothing is trained, not even what would diverge again, and rows of other runs stay.
+    monkeypatch.setattr(sweep, "_start", lambda threads: pytest.fail("there is nothing to do"))
+    assert sweep.run(runs[1:], tmp_path, encode=False) == states[1:]
+    assert index(tmp_path) == found
+
+
+def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypatch):
+    dying = [sys.executable, "-c", "import sys; sys.stdin.readline(); sys.exit(3)"]
+    started = []
+
+    def start(threads):
+        started.append(subprocess.Popen(dying, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+        return started[-1]
+
+    monkeypatch.setattr(sweep, "_start", start)
+    states = sweep.run([tiny(seed=1), tiny(seed=2)], tmp_path, jobs=2)
+    assert [state.error for state in states] == ["its worker died 3 times, last with 3"] * 2
+    assert len(started) == 2 * sweep.ATTEMPTS
+    # It is tried again, and what was wrong is forgotten once it is done.
+    monkeypatch.setattr(sweep, "_train_here", lambda tasks, *_: [worker.work(*task, 1) for task in tasks])
+    (state,) = sweep.run([tiny(seed=1)], tmp_path)
+    assert (state.state, state.error, state.step) == ("done", "", 6)
+    assert (tmp_path / state.run / "codes.npz").exists()
+    assert [path.stem for path in (tmp_path / "failed").iterdir()] == [tiny(seed=2).digest]
+    assert {seed: row["state"] for seed, row in index(tmp_path).items()} == {1: "done", 2: "failed"}
+
+
+def test_a_worker_ends_with_whoever_started_it():
+    process = sweep._start(1)
+    assert process.poll() is None
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def test_what_is_no_error_of_ours_is_recorded_too(tiny, tmp_path, monkeypatch):
+    def broken(configs, folders, **options):
+        if len(configs) > 1 or configs[0].seed == 1:
+            raise MemoryError("no more")
+        return real(configs, folders, **options)
+
+    real = sys.modules["baselines.training.loop"].train_together
+    monkeypatch.setattr(sys.modules["baselines.training.loop"], "train_together", broken)
+    configs = [tiny(seed=1), tiny(seed=2)]
+    task = [(config.as_json(), sweep.place(config), config.digest) for config in configs]
+    worker.work(task, str(tmp_path), False, 1)
+    states = [sweep.look(config, tmp_path, encode=False) for config in configs]
+    assert [(state.state, state.error) for state in states] == [("failed", "MemoryError: no more"), ("done", "")]
+
+
+def test_runs_trained_together_on_jax(tiny, trained, tmp_path, monkeypatch):
+    """Within rounding what TensorFlow makes of each alone; frozen layers stay to the last bit."""
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    shared = {"start_from": str(trained.folder), "frozen": ["encoder_2"], "reset": ["mean"]}
+    configs = [tiny(seed=seed, hyperparameters={"beta": 1.0 + seed}, **shared) for seed in (1, 2, 3)]
+    source = read_arrays(Snapshots(trained.folder).path(6) / "weights.npz")
+    states = sweep.run(configs, tmp_path / "jax", jobs=1, together=2, encode=False)
+    assert [state.state for state in states] == ["done"] * 3
+    for config, state in zip(configs, states, strict=True):
+        record = json.loads((tmp_path / "jax" / state.run / "run.json").read_text())
+        assert "jax" in record["versions"]
+        alone = train(config, tmp_path / "alone" / str(config.seed))
+        found, expected = (
+            read_arrays(Snapshots(folder).path(6) / "weights.npz")
+            for folder in (tmp_path / "jax" / state.run, alone.folder)
+        )
+        for name, array in expected.items():
+            np.testing.assert_allclose(found[name], array, atol=1e-4)
+            assert (found[name] == source[name]).all() == ("encoder_2" in name), name
+
+
+def test_runs_are_divided_into_programs(tiny):
+    configs = [tiny(seed=seed, latents=latents) for latents in (2, 3) for seed in range(3)]
+    parts = [[(c.latents, c.seed) for c in part] for part in sweep._parts(configs, 2)]
+    assert parts == [[(2, 0), (2, 1)], [(2, 2)], [(3, 0), (3, 1)], [(3, 2)]]
+    assert [len(part) for part in sweep._parts(configs, 1)] == [1] * 6
+
+
+def test_what_cannot_be_run(tiny, tmp_path):
+    with pytest.raises(InvalidInput, match=r"runs of the sweep: expected each once, .*seed_0_\w{8} more than once"):
+        sweep.run([tiny(), tiny()], tmp_path)
+    with pytest.raises(InvalidInput, match="jobs: expected at least 1, received 0"):
+        sweep.run([tiny()], tmp_path, jobs=0)
+    with pytest.raises(UnknownName, match=r"dataset: .* Did you mean 'sprites2d'"):
+        sweep.run([tiny(dataset="sprites2e")], tmp_path)
+    with (
+        filelock.FileLock(tmp_path / ".lock"),
+        pytest.raises(InvalidInput, match="expected a sweep that nobody else is running, received one that another"),
+    ):
+        sweep.run([tiny()], tmp_path)
+    with pytest.raises(InvalidInput, match="--gpus: expected 0 where tasks do not go to Ray, received 1"):
+        sweep.run([tiny()], tmp_path, gpus=1)
+    assert not (tmp_path / "index.csv").exists()
+    (tmp_path / "index.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(DamagedFile, match=r"index.csv: expected the columns run, state, .* Remove it"):
+        sweep.run([tiny()], tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidInput, match="file: expected a place that can be written"):
+        sweep.run([tiny()], tmp_path / "file")
+
+
+def test_the_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sweep, "_train_here", lambda tasks, *_: [worker.work(*task, 1) for task in tasks])
+    command = "sweep smoke --only objective=beta_vae --only dataset=xysquares/spacing_1 --steps 1 --no-encode"
+    done = CliRunner().invoke(cli.app, command.split(), catch_exceptions=False)
+    assert done.exit_code == 0
+    assert done.stdout.splitlines() == ["2 of 2 runs are done, 0 failed", os.path.join("runs", "smoke", "index.csv")]
+    assert [row["steps"] for row in index(tmp_path / "runs/smoke").values()] == ["1", "1"]
+
+    monkeypatch.setattr(sweep, "_train_here", lambda tasks, *_: None)
+    again = CliRunner().invoke(cli.app, [*command.split(), "--only", "seed=1", "--encode"], catch_exceptions=False)
+    assert again.exit_code == 1
+    assert again.stdout.splitlines()[0] == "0 of 1 runs are done, 0 failed"

@@ -1,0 +1,102 @@
+"""Training on Ray: of two nodes one dies half-way and nothing is lost; a study's numbers are those of a local run."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+
+import pytest
+
+from baselines.reproduction import runner
+from baselines.run import read_history
+from baselines.training import sweep, worker
+from benchmark_data.publish import records
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'offaxis[cluster]'")
+
+PARTS = ("weights", "optimiser")
+
+
+def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny, tmp_path, monkeypatch):
+    second = cluster.add_node(num_cpus=1, object_store_memory=10**8)
+    doomed, begun, into = second.node_id, tmp_path / "begun", tmp_path / "sweep"
+    configs = [tiny(seed=seed, steps=40, snapshots=[10], history_every=1) for seed in (1, 2, 3)]
+    last = time.time() + 600  # not to wait for ever
+    real = worker.work
+
+    def watched(runs, *options):
+        import itertools
+        import time
+
+        import ray
+
+        from benchmark_data.dataset import Dataset
+
+        if ray.get_runtime_context().get_node_id() == doomed:
+            images, calls = Dataset.images, itertools.count()
+
+            def slow(dataset, rows):
+                if len(rows) == 4 and next(calls) == 30:  # a batch that is far from the first and from the last
+                    begun.write_text(runs[0][1])
+                    time.sleep(600)  # until the node is killed
+                return images(dataset, rows)
+
+            Dataset.images = slow
+        while not begun.exists() and time.time() < last and ray.get_runtime_context().get_node_id() != doomed:
+            time.sleep(0.01)
+        real(runs, *options)
+
+    watched.__module__ = "__main__"  # travels by value: the nodes cannot import this module
+    monkeypatch.setattr(worker, "work", watched)
+    over = threading.Event()
+    steps = []
+
+    def kill():
+        while not (begun.exists() or over.wait(0.01)):
+            pass
+        if begun.exists():
+            history = into / begun.read_text() / "history.jsonl"
+            while len(read_history(history, until=40)) < 20 and time.time() < last:
+                time.sleep(0.01)
+            steps.append(len(read_history(history, until=40)))
+        cluster.remove_node(second, allow_graceful=False)
+
+    killer = threading.Thread(target=kill)
+    with records.on_ray(cluster.address):
+        assert len([node for node in ray.nodes() if node["Alive"]]) == 2
+        killer.start()
+        try:
+            states = sweep.run(configs, into, ray=cluster.address, encode=False)
+        finally:
+            over.set()
+            killer.join()
+    assert begun.read_text() in {state.run for state in states}
+    assert 20 <= steps[0] < 40, "the node died in the middle of this run"
+    assert [(state.state, state.step, state.error) for state in states] == [("done", 40, "")] * 3
+    monkeypatch.setattr(worker, "work", real)
+    whole = tmp_path / "whole"
+    assert len(sweep.run(configs, whole, jobs=1, threads=1, encode=False)) == 3
+    for state in states:
+        files = ["history.jsonl"]
+        files += [f"snapshots/step_{step}/{part}.npz" for step in ("00000010", "00000040") for part in PARTS]
+        for file in files:
+            assert (into / state.run / file).read_bytes() == (whole / state.run / file).read_bytes()
+
+
+def test_a_study_trains_on_ray(cluster, tiny, tmp_path):
+    """A run, and transfers that start from it."""
+    source, target = tiny(), "xysquares/spacing_8"
+    transfers = tuple(
+        runner.Transfer(source=source, dataset=target, heads=heads, decoder=layers, changes={"steps": 2})
+        for layers in (1, 4)
+        for heads in (False, True)
+    )
+    plan = runner.Plan(runs=(source,), transfers=transfers, settings={"transfers": transfers, "images": 9, "shown": 2})
+    entry = dataclasses.replace(runner.entries()["2304.10767/fig6"], smoke=plan)
+    with records.on_ray(cluster.address):
+        there = runner.run(entry, "smoke", tmp_path / "there", tmp_path / "there" / "runs", ray=cluster.address)
+    here = runner.run(entry, "smoke", tmp_path / "here", tmp_path / "here" / "runs", jobs=1)
+    assert there["budget"]["runs"] == 5
+    assert there["numbers"] == here["numbers"]
+    assert there["files"]["table.csv"] == here["files"]["table.csv"]

@@ -1,0 +1,139 @@
+"""Many models in one program: on jax in a process of its own, on TensorFlow one after another."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from baselines import RunConfig, objectives, train_together
+from baselines.training.loop import groups
+from benchmark_data import InvalidInput
+
+WEIGHTS = 1e-4
+"""How far the weights may end from those of a run alone, over how far training moved them: rounding gives 3e-6, a
+learning rate that is 1% off gives 1e-2."""
+
+HISTORY = 5e-3
+"""How far the history's scalars may be, relatively: rounding gives up to 2e-4, a learning rate that is 1% off 2e-2."""
+
+
+@pytest.fixture(scope="module")
+def found(tiny, tmp_path_factory):
+    settings = tiny(learning_rate=1e-3).as_json()
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("together.py"), tmp_path_factory.mktemp("jax"), json.dumps(settings)],
+        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return {name: value for line in done.stdout.splitlines() for name, value in json.loads(line).items()}
+
+
+@pytest.mark.parametrize("name", objectives.names())
+def test_together_they_end_as_alone(found, name):
+    steps, weights, history = found["same_as_alone"][name]
+    assert steps == [[0, 4, 6]] * 3
+    assert weights < WEIGHTS
+    assert history < HISTORY
+
+
+def test_every_objective_takes_the_strengths_of_many_models(found):
+    shapes = found["every_objective_takes_strengths"]
+    assert set(shapes) == set(objectives.names())
+    assert all(shape == [2] for history in shapes.values() for shape in history.values())
+
+
+def test_a_group_that_was_killed_goes_on_each_run_from_its_own_step(found):
+    killed = found["killed"]
+    assert killed["at"] == [[0, 4], [0], [0]]
+    assert killed["after"] == killed["again"] == [[0, 4, 6]] * 3
+    assert killed["images"] == [24] * 3
+    for weights, history in killed["differences"]:
+        assert weights < WEIGHTS
+        assert history < HISTORY
+
+
+def test_a_run_that_diverges_stops_alone(found):
+    diverging = found["diverging"]
+    first, second, third = diverging["stopped"]
+    assert first is None
+    assert third is None
+    assert "expected a finite number that does not explode" in second
+    assert "The last good snapshot is that of step" in second
+    assert diverging["steps"][0] == diverging["steps"][2] == [0, 4, 12]
+    assert diverging["steps"][1][-1] < 12
+    assert diverging["finite"]
+
+
+def test_pixels_on_the_device_are_the_datasets(found):
+    held = found["on_the_device"]
+    assert held["grey"] == [[30, 64], True]
+    assert held["bits"] == [[30, 8], True]
+    assert held["rare"] == [[1100, 64], True]  # one pixel in one image that the sample does not hold
+    assert held["limit"]
+    assert held["free"]  # a CPU has no memory of its own
+    assert held["difference"] == [0.0, 0.0]
+
+
+def test_convolutions_are_those_of_keras(found):
+    assert len(found["layers"]) == 6
+    for name, differences in found["layers"].items():
+        assert max(differences) < 1e-5, name
+
+
+def test_the_benchmark_for_a_gpu_runs_without_one():
+    script = Path(__file__).parents[3] / "benchmarks" / "gpu_training.py"
+    command = [sys.executable, script, "--quick", "--seconds", "0.1", "--models", "2", "--torch", sys.executable]
+    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (row,) = [line.split() for line in done.stdout.splitlines() if line.startswith("2 together")]
+    rate, per_model = (float(field.replace(",", "")) for field in row[2:4])
+    assert rate > 0
+    assert per_model == pytest.approx(rate / 2, rel=0.1, abs=1)
+    assert "--quick: tiny networks" in done.stdout
+
+
+def test_operations_of_the_papers_network_counted_by_hand():
+    sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
+    from gpu_training import flop
+
+    from baselines.model import Model
+
+    sys.path.pop(0)
+    model = Model(RunConfig(dataset="xysquares/spacing_8", objective="beta_vae"), (64, 64, 3))
+    halves = 16 * (32**2 * 3 * 32 + 16**2 * 32 * 32 + 8**2 * 32 * 64 + 4**2 * 64 * 64)  # the decoder's mirror these
+    dense = 2 * 1024 * 256 + 3 * 256 * 10
+    first = 16 * 32**2 * 3 * 32
+    assert flop(model) == 2 * (3 * (2 * halves + dense) - first)
+
+
+def test_on_tensorflow_they_are_trained_one_after_another(tiny, trained, tmp_path):
+    told = []
+    runs = train_together(
+        [tiny(), tiny(seed=1, hyperparameters={"beta": 1.0})],
+        [tmp_path / "a", tmp_path / "b"],
+        observers=[[], [lambda step, scalars: told.append(step)]],
+    )
+    assert [run.steps for run in runs] == [[0, 4, 6]] * 2
+    assert runs[0].history == trained.history
+    assert told == [row["step"] for row in runs[1].history]
+
+
+def test_runs_that_do_not_go_together(tiny, tmp_path):
+    configs = [tiny(), tiny(latents=4)]
+    assert groups([*configs, tiny(seed=7, hyperparameters={"beta": 0.5}, learning_rate=0.1)]) == [[0, 2], [1]]
+    with pytest.raises(InvalidInput, match="latents of runs that are trained together: expected the same for all, 3,"):
+        train_together(configs, [tmp_path / "a", tmp_path / "b"])
+    with pytest.raises(InvalidInput, match="folders: expected another one for each of 2 runs"):
+        train_together([tiny(), tiny(seed=1)], [tmp_path / "a"] * 2)
+    with pytest.raises(InvalidInput, match="folders: expected another one for each of 0 runs, and a run at least"):
+        train_together([])
+    assert not list(tmp_path.iterdir())

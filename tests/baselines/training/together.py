@@ -1,0 +1,183 @@
+"""Run by test_together.py on the jax backend, in one process: each part prints what it found as a line of JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+
+import benchmark_data
+from baselines import Diverged, RunConfig, objectives, train, train_together
+from baselines.model import Model
+from baselines.nets import convolutions
+from baselines.nets.backend import jax
+from baselines.run import Snapshots, read_history
+from baselines.training import device_images, engines
+from baselines.training.loop import draw_batch
+
+STRENGTHS = {
+    "ae": None,
+    "beta_vae": "beta",
+    "beta_tc_vae": "beta",
+    "factor_vae": "gamma",
+    "dip_vae_i": "lambda_od",
+    "dip_vae_ii": "lambda_d",
+    "annealed_vae": "c_max",
+    "ada_gvae": "beta",
+    "ada_ml_vae": "beta",
+    "classifier": None,
+}
+
+
+def config(**changes):
+    return RunConfig(**SETTINGS | changes)
+
+
+def difference(one, other, step=6):
+    """Give how far two runs end from each other over how far the second has moved, and how far their histories are."""
+    a, b, start = (Snapshots(run).read(at)[0].weights for run, at in ((one, step), (other, step), (other, 0)))
+    apart, moved = (np.sqrt(sum(((x[name] - b[name]) ** 2).sum() for name in b)) for x in (a, start))
+    rows = zip(*(read_history(folder / "history.jsonl") for folder in (one, other)), strict=True)
+    relative = [abs(x[name] - y[name]) / (abs(y[name]) + 1e-3) for x, y in rows for name in y]
+    return float(apart / moved), max(relative)
+
+
+def same_as_alone():
+    """Train three runs of an objective together, the last of them alone too."""
+    found = {}
+    for name, strength in STRENGTHS.items():
+        fixed = {"units": 8} if name == "factor_vae" else {}
+        strengths = [fixed | ({strength: 2.0 * i} if strength else {}) for i in range(4)]
+        configs = [
+            config(objective=name, hyperparameters=strengths[i], seed=i, learning_rate=1e-3 * i) for i in (1, 2, 3)
+        ]
+        folders = [ROOT / name / str(i) for i in range(3)]
+        runs = train_together(configs, folders)
+        train(configs[2], ROOT / name / "alone")
+        found[name] = [[run.steps for run in runs], *difference(folders[2], ROOT / name / "alone")]
+    return found
+
+
+def every_objective_takes_strengths():
+    """Trace the step of two models of each objective that differ in every float."""
+    found = {}
+    for name in objectives.names():
+        kind = objectives.find(name)
+        fields = dataclasses.fields(kind)
+        small = {"units": 8} if "units" in {field.name for field in fields} else {}
+        data = benchmark_data.load(SETTINGS["dataset"])
+        models, batches = [], []
+        for i in (1, 2):
+            floats = {f.name: getattr(kind(), f.name) * i for f in fields if isinstance(getattr(kind(), f.name), float)}
+            settled = config(objective=name, hyperparameters=small | floats)
+            models.append(Model(settled, data.image_shape, data.space.sizes))
+            batches.append(draw_batch(settled, models[-1].objective, data, np.arange(99), 1))
+        engine = engines.start(*models)
+        stacked = {key: np.stack([batch[key] for batch in batches]) for key in batches[0]}
+        _, history = jax.eval_shape(engine._step, engine._state, stacked, None)
+        found[name] = {key: value.shape for key, value in history.items()}
+    return found
+
+
+def killed():
+    """Kill a group while it writes the second of three snapshots of step 4; go on; compare with one left alone."""
+    configs = [config(seed=seed) for seed in range(3)]
+    whole, half = ([ROOT / which / str(i) for i in range(3)] for which in ("whole", "half"))
+    train_together(configs, whole)
+    write = Snapshots.write
+
+    def dying(self, step, *state):
+        if step == 4 and self.folder.parent.name == "1":
+            raise KeyboardInterrupt
+        write(self, step, *state)
+
+    Snapshots.write = dying
+    try:
+        train_together(configs, half)
+    except KeyboardInterrupt:
+        at = [Snapshots(folder).steps() for folder in half]
+    Snapshots.write = write
+    after = [run.steps for run in train_together(configs, half)]
+    again = [run.steps for run in train_together(configs, half)]
+    budgets = [json.loads((folder / "run.json").read_text())["budget"]["images"] for folder in half]
+    return {
+        "at": at,
+        "after": after,
+        "again": again,
+        "images": budgets,
+        "differences": [difference(*pair) for pair in zip(half, whole, strict=True)],
+    }
+
+
+def diverging():
+    """Let one of three runs explode."""
+    configs = [config(seed=i, learning_rate=900.0 if i == 1 else 1e-3, history_every=1, steps=12) for i in range(3)]
+    folders = [ROOT / "diverging" / str(i) for i in range(3)]
+    outcomes = train_together(configs, folders)
+    return {
+        "stopped": [str(outcome) if isinstance(outcome, Diverged) else None for outcome in outcomes],
+        "steps": [Snapshots(folder).steps() for folder in folders],
+        "finite": all(np.isfinite(row["loss"]) for row in read_history(folders[1] / "history.jsonl")),
+    }
+
+
+def own(images):
+    return benchmark_data.from_images("mine", images)
+
+
+def on_the_device():
+    """Keep datasets on the device: bits, bytes, what only looks like bits, and what does not fit."""
+    rng = np.random.default_rng(0)
+    grey = rng.integers(0, 256, (30, 8, 8, 1)).astype(np.uint8)
+    bits = np.where(grey < 128, np.uint8(0), np.uint8(7))
+    rare = np.resize(bits, (1100, 8, 8, 1)).copy()
+    rare[np.setdiff1d(np.arange(1100), own(rare).quick_rows())[-1], 3, 3] = 5
+    found = {}
+    for name, images in {"grey": grey, "bits": bits, "rare": rare}.items():
+        data = own(images)
+        held = device_images.place(data, limit=10**6, drawn=0)
+        rows = np.array([[3, 3], [len(data) - 1, 0]], np.int32)
+        same = np.array_equal(jax.jit(held.gather)(held.held, rows), images[rows])
+        found[name] = [held.held.shape, bool(same)]
+    found["limit"] = device_images.place(own(grey), limit=30 * 64 - 1, drawn=0) is None
+    found["free"] = device_images.place(own(grey), limit=None, drawn=10**9) is None
+    for where, limit in (("host", 0), ("device", 10**6)):
+        train(config(dataset="mine"), ROOT / where, dataset=own(bits), device_bytes=limit)
+    found["difference"] = difference(ROOT / "device", ROOT / "host")
+    return found
+
+
+def layers():
+    """Compare the convolutions with Keras' own: outputs, and gradients with respect to images and kernels."""
+    found = {}
+    images = np.random.default_rng(0).standard_normal((2, 12, 6, 3)).astype(np.float32)
+    for size, stride in ((4, 2), (2, 2), (3, 1)):
+        for ours in (convolutions.Conv2D, convolutions.Conv2DTranspose):
+            theirs = getattr(keras.layers, ours.__name__)
+            pair = [kind(5, size, stride, "same", activation="relu") for kind in (theirs, ours)]
+            for layer in pair:
+                layer.build(images.shape)
+            weights = [pair[0].get_weights()[0], np.linspace(-1, 1, 5)]
+            results = []
+            for layer in pair:
+                layer.set_weights(weights)
+
+                def square(kernel, x, layer=layer):
+                    return (layer.stateless_call([kernel, layer.bias.value], [], x)[0] ** 2).sum()
+
+                gradients = jax.grad(square, argnums=(0, 1))(layer.kernel.value, images)
+                results.append([np.asarray(layer(images)), *map(np.asarray, gradients)])
+            found[f"{ours.__name__} {size}/{stride}"] = [
+                float(abs(a - b).max() / abs(a).max()) for a, b in zip(*results, strict=True)
+            ]
+    return found
+
+
+if __name__ == "__main__":
+    ROOT, SETTINGS = Path(sys.argv[1]), json.loads(sys.argv[2])
+    for part in (same_as_alone, every_objective_takes_strengths, killed, diverging, on_the_device, layers):
+        print(json.dumps({part.__name__: part()}), flush=True)

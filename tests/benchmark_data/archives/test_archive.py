@@ -1,0 +1,283 @@
+"""From a published file on a server to images: mirrors, forms, the user's own copies, hostile containers."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import hashlib
+import io
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from benchmark_data.archives import containers
+from benchmark_data.archives.containers import hdf5_slabs, npz_slabs, tar_members, zip_members
+from benchmark_data.datasets import celeba, dsprites, mpi3d
+from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, UnknownName
+from benchmark_data.sources import Archive, Form, Kept
+
+SIZES = (2, 2, 2, 1, 1, 2, 2)
+IMAGES = np.random.default_rng(0).integers(0, 256, (32, 64, 64, 3), dtype=np.uint8)
+
+
+def npz(images=IMAGES):
+    stream = io.BytesIO()
+    np.savez(stream, images=images)
+    return stream.getvalue()
+
+
+@pytest.fixture
+def served(shrink, server):
+    """Declare small MPI3Ds whose file is served, with its real hash, in one form for each given (name, content)."""
+
+    def make(*contents, **behaviour):
+        forms = []
+        for name, content in contents:
+            download = dataclasses.replace(
+                mpi3d.COMPLEX,
+                name=name,
+                urls=(server.add(name, content, **behaviour),),
+                size=len(content),
+                sha256=hashlib.sha256(content).hexdigest(),
+            )
+            forms.append(Form((download,), mpi3d.read))
+        small = shrink(mpi3d.DATASET.configs["toy"], SIZES)
+        return dataclasses.replace(small, source=dataclasses.replace(small.source, forms=tuple(forms)))
+
+    return make
+
+
+def test_from_the_server_to_images(served, server):
+    small = served(("a.npz", npz()))
+    assert not small.prepared
+    small.prepare()
+    assert small.prepared
+    assert np.array_equal(small.images(range(32)), IMAGES)
+    (source,) = small.source.store().meta["sources"]
+    assert source["origin"].endswith("/a.npz")
+    assert source["sha256"] == hashlib.sha256(npz()).hexdigest()
+    assert (small.source.download_folder / "a.npz").is_file()
+
+
+def test_downloads_need_not_be_kept(served):
+    small = served(("a.npz", npz()))
+    small.prepare(keep_downloads=False)
+    assert list(small.source.download_folder.iterdir()) == []
+    assert np.array_equal(small.images([3]), IMAGES[[3]])
+
+
+def test_the_users_own_copy_is_never_removed(served, tmp_path):
+    small = served(("a.npz", npz()))
+    (tmp_path / "a.npz").write_bytes(npz())
+    small.prepare(manual_dir=tmp_path, keep_downloads=False)
+    assert (tmp_path / "a.npz").is_file()
+
+
+def test_another_form_is_asked_for_when_the_first_is_gone(served, server):
+    small = served(("a.npz", npz()), ("b.npz", npz()))
+    server.add("a.npz", b"gone", status=410)
+    small.prepare()
+    assert small.source.store().meta["sources"][0]["name"] == "b.npz"
+
+
+def test_a_form_that_the_user_has_comes_first(served, server, tmp_path):
+    small = served(("a.npz", npz()), ("b.npz", npz()))
+    (tmp_path / "b.npz").write_bytes(npz())
+    small.prepare(manual_dir=tmp_path)
+    assert small.source.store().meta["sources"][0]["origin"] == "the user's own copy"
+    assert server.served == []
+
+
+def test_all_forms_are_named_when_all_are_gone(served, server):
+    small = served(("a.npz", npz()), ("b.npz", npz()))
+    server.add("a.npz", b"gone", status=410)
+    server.add("b.npz", b"gone", status=503)
+    message = (
+        r"mpi3d/toy: expected a.npz \(.+\) or b.npz \(.+\), received from 127.0.0.1:\d+: HTTP 410 Gone; "
+        r"from 127.0.0.1:\d+: HTTP 503 Service Unavailable. "
+        r"Try again later, or put your own copy of a.npz in a folder and name .*--manual-dir"
+    )
+    with pytest.raises(Unavailable, match=message):
+        small.prepare()
+    assert not small.prepared
+
+
+def test_the_environment_names_the_manual_folder(served, server, tmp_path, monkeypatch):
+    small = served(("a.npz", npz()))
+    (tmp_path / "a.npz").write_bytes(npz())
+    monkeypatch.setenv("OFFAXIS_MANUAL_DIR", str(tmp_path))
+    small.prepare()
+    assert server.served == []
+
+
+def test_a_hash_of_an_earlier_upload_is_recorded_not_refused(shrink, server):
+    small = shrink(mpi3d.DATASET.configs["toy"], SIZES)
+    (form,) = mpi3d.DATASET.configs["toy"].source.forms
+    download = dataclasses.replace(form.files[0], urls=(server.add("toy.npz", npz()),))
+    small = dataclasses.replace(small, source=dataclasses.replace(small.source, forms=(Form((download,), mpi3d.read),)))
+    small.prepare()
+    (source,) = small.source.store().meta["sources"]
+    assert source["difference"] == f"MD5 {hashlib.md5(npz()).hexdigest()}"
+
+
+def test_an_unprepared_archive_says_what_to_do():
+    for name in ("dsprites", "celeba/64_bicubic_padded", "noisy_dsprites"):
+        dataset = benchmark_data.load(name)
+        assert not dataset.prepared
+        with pytest.raises(Unavailable, match=r"received nothing there. Run: offaxis-data prepare \w+"):
+            dataset.images([0])
+    with pytest.raises(Unavailable, match="celeba/native: expected a prepared dataset in"):
+        benchmark_data.load("celeba").labels([0])
+
+
+def test_rendered_data_need_no_preparation():
+    xysquares = benchmark_data.load("xysquares")
+    assert xysquares.prepared
+    xysquares.prepare()
+    assert xysquares.extras == {}
+    with pytest.raises(UnknownName, match="extra array of xysquares/spacing_8"):
+        xysquares.extra("rotation", [0])
+
+
+def test_an_extra_array_is_asked_for_by_name_and_rows():
+    with pytest.raises(UnknownName, match=r"expected one of identity, landmarks, received 'landmark'. Did you mean"):
+        celeba.NATIVE.extra("landmark", [0])
+    with pytest.raises(InvalidInput, match=r"expected rows in \[0, 202598\]"):
+        celeba.NATIVE.extra("landmarks", [202_599])
+
+
+def test_importing_the_datasets_loads_nothing_heavy():
+    code = (
+        "import sys, benchmark_data\n"
+        "for name in benchmark_data.names(): benchmark_data.load(name)\n"
+        "print(sorted({'h5py', 'requests', 'pooch', 'scipy', 'PIL', 'filelock'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def archives():
+    for name in benchmark_data.names():
+        for full_name in benchmark_data.configs(name):
+            source = benchmark_data.load(full_name).source
+            if isinstance(source, Archive | Kept):
+                yield full_name, source
+
+
+@pytest.mark.parametrize("name", [name for name, _ in archives()])
+def test_declarations_agree_with_themselves(name):
+    dataset = benchmark_data.load(name)
+    source = dataset.source
+    assert source.id == dataset.id
+    assert source.version == dataset.version
+    assert source.image_shape == dataset.image_shape
+    assert len(source.space) == len(dataset.space)
+    if source.oracle.means:
+        assert len(source.oracle.means) == dataset.image_shape[2]
+    grid = source.oracle.grid or dataset.space
+    assert set(source.oracle.distances) - {"random pair"} <= set(grid.names)
+    if isinstance(source, Archive):
+        assert len(dataset.space) == source.rows
+        if source.splits:
+            assert dataset.splits == source.splits
+            assert sum(len(rows) for rows in source.splits.values()) == source.rows
+        for form in source.forms:
+            assert len({download.name for download in form.files}) == len(form.files)
+            for download in form.files:
+                assert download.urls
+                assert download.note
+                assert all(url.startswith(("https://", "http://")) for url in download.urls)
+                assert len(download.sha256) in (0, 64)
+                assert len(download.md5) in (0, 32)
+
+
+def test_a_name_in_an_archive_cannot_reach_out_of_a_folder(tmp_path):
+    """Members are read as streams: whatever they are called, nothing is written."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("../../escaped.txt", "x")
+        archive.writestr("/etc/escaped.txt", "y")
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        info = tarfile.TarInfo("../escaped.txt")
+        info.size = 1
+        archive.addfile(info, io.BytesIO(b"z"))
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    assert [content for _, content in zip_members(tmp_path / "a.zip", lambda name: True)] == [b"x", b"y"]
+    assert [content for _, content in tar_members(tmp_path / "a.tar", lambda name: True)] == [b"z"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
+def test_a_link_in_a_tar_file_is_refused(tmp_path, kind):
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        info = tarfile.TarInfo("data.mat")
+        info.type, info.linkname = kind, "/etc/passwd"
+        archive.addfile(info)
+    with pytest.raises(DamagedFile, match=r"expected data.mat to be a file, received a link or a device"):
+        list(tar_members(tmp_path / "a.tar", lambda name: True))
+
+
+def test_members_over_the_limit_are_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb.png", bytes(10_000_000))
+    with pytest.raises(
+        DamagedFile, match=r"expected members of at most 1,000,000 bytes, received bomb.png of 10,000,000"
+    ):
+        list(zip_members(tmp_path / "a.zip", lambda name: True, limit=1_000_000))
+    with tarfile.open(tmp_path / "a.tgz", "w:gz") as archive:
+        info = tarfile.TarInfo("bomb.mat")
+        info.size = 10_000_000
+        archive.addfile(info, io.BytesIO(bytes(10_000_000)))
+    with pytest.raises(
+        DamagedFile, match=r"expected members of at most 1,000,000 bytes, received bomb.mat of 10,000,000"
+    ):
+        list(tar_members(tmp_path / "a.tgz", lambda name: True, limit=1_000_000))
+
+
+def test_a_tar_file_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(containers, "TOTAL_LIMIT", 1_000_000)
+    with tarfile.open(tmp_path / "a.tgz", "w:gz") as archive:
+        for i in range(20):
+            info = tarfile.TarInfo(f"{i}")
+            info.size = 100_000
+            archive.addfile(info, io.BytesIO(bytes(100_000)))
+    with pytest.raises(DamagedFile, match="expected at most 1,000,000 bytes unpacked, received 1,100,000 or more"):
+        list(tar_members(tmp_path / "a.tgz", lambda name: False))
+
+
+def test_rubbish_is_named_as_such(tmp_path):
+    path = tmp_path / "rubbish"
+    path.write_bytes(gzip.compress(b"rubbish" * 1000))
+    for read in (zip_members, tar_members):
+        with pytest.raises(DamagedFile, match=r"rubbish: expected an archive that can be read, received"):
+            list(read(path, lambda name: True))
+    with pytest.raises(DamagedFile, match=r"rubbish: expected an archive that can be read"):
+        npz_slabs(path, "images")
+    with pytest.raises(DamagedFile, match=r"rubbish: expected an archive that can be read"):
+        hdf5_slabs(path, "images")
+
+
+@pytest.mark.parametrize("read", [npz_slabs, hdf5_slabs])
+def test_slabs_are_bounded_and_follow_chunks(tmp_path, monkeypatch, read):
+    import h5py
+
+    monkeypatch.setattr(containers, "SLAB", 10 * 8)
+    array = np.arange(103.0)
+    np.savez(tmp_path / "npz", values=array)
+    with h5py.File(tmp_path / "hdf5", "w") as file:
+        file.create_dataset("values", data=array, chunks=(3,))
+    path = tmp_path / ("npz.npz" if read is npz_slabs else "hdf5")
+    slabs = list(read(path, "values").slabs)
+    assert np.array_equal(np.concatenate([slab for _, slab in slabs]), array)
+    assert [start for start, _ in slabs] == list(range(0, 103, 10 if read is npz_slabs else 9))
+
+
+def test_dsprites_prefers_the_form_with_the_stronger_hash():
+    first, second = dsprites.ARCHIVE.forms
+    assert first.files[0].sha256
+    assert not second.files[0].sha256
+    assert second.files[0].md5

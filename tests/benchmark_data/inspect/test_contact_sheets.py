@@ -1,0 +1,178 @@
+"""Pictures of datasets: their pixels are the dataset's pixels, and small golden files hold their looks."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import benchmark_data
+from benchmark_data import Factor, FactorTable, InvalidInput, Rendered, draws
+from benchmark_data.inspect import contact_sheets, distances
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+def tile(picture, left, top, size=64):
+    return np.asarray(picture)[top : top + size, left : left + size]
+
+
+@pytest.mark.parametrize("name", ["xysquares", "sprites2d"])
+def test_golden_contact_sheet(name, request):
+    picture = contact_sheets.contact_sheet(benchmark_data.load(name), rows=2, columns=4)
+    path = GOLDEN / f"contact_sheet_{name}.png"
+    if request.config.getoption("--update-golden"):
+        picture.quantize(16).save(path, optimize=True)
+    with Image.open(path) as golden:
+        assert np.array_equal(np.asarray(golden.convert("RGB")), np.asarray(picture)), (
+            f"{path.name} differs: look at it"
+        )
+
+
+def test_contact_sheet_shows_different_rows_of_the_dataset():
+    dataset = benchmark_data.load("xysquares/spacing_2")
+    picture = contact_sheets.contact_sheet(dataset, rows=2, columns=3, seed=9)
+    expected = dataset.images(draws.permutation(9, len(dataset))[:6])
+    found = [tile(picture, 4 + column * 68, 4 + row * 68) for row in range(2) for column in range(3)]
+    assert np.array_equal(np.stack(found), expected)
+    other = contact_sheets.contact_sheet(dataset, rows=2, columns=3, seed=10)
+    assert np.asarray(other).shape == np.asarray(picture).shape
+    assert (np.asarray(other) != np.asarray(picture)).any()
+
+
+def test_traversals_show_every_value_of_a_small_factor():
+    dataset = benchmark_data.load("sprites2d")
+    row = 123_456
+    picture = contact_sheets.traversals(dataset, row=row, columns=6)
+    width = picture.width - 6 * 68
+    for line, factor in enumerate(("shape", "scale")):
+        expected = dataset.images(dataset.space.traverse(row, factor))
+        found = [tile(picture, width + column * 68, 4 + line * 84) for column in range(len(expected))]
+        assert np.array_equal(np.stack(found)[..., :1], expected)
+
+
+def test_traversals_end_with_the_last_value():
+    dataset = benchmark_data.load("sprites2d")
+    picture = contact_sheets.traversals(dataset, row=7, columns=4)
+    last = dataset.images(dataset.space.traverse(7, "posY")[-1:])[0]
+    assert np.array_equal(tile(picture, picture.width - 68, 4 + 4 * 84)[..., :1], last)
+
+
+def labelled(values, channels=1, size=8):
+    """A table whose images are filled with ten times their label; label 2 never occurs."""
+    table = np.array([[0], [1], [3], [0], [1]])
+    return dataclasses.replace(
+        benchmark_data.load("xysquares"),
+        name="toy",
+        config="",
+        space=FactorTable(
+            Factor("kind", range(values), "categorical", labels=("a", "bee", "c", "dromedaries and camels")),
+            rows=5,
+            read=lambda: table,
+        ),
+        source=Rendered(
+            lambda labels: np.broadcast_to(10 * labels[:, :, None, None], (len(labels), size, size, channels)).astype(
+                "u1"
+            )
+        ),
+        image_shape=(size, size, channels),
+        splits={},
+    )
+
+
+def test_tables_show_one_image_for_each_value_that_occurs():
+    picture = contact_sheets.traversals(labelled(4))
+    assert [tile(picture, picture.width - 68 * (3 - i), 4)[0, 0, 0] for i in range(3)] == [0, 10, 30]
+
+
+def test_small_images_are_enlarged_and_two_channels_stand_side_by_side():
+    picture = contact_sheets.contact_sheet(labelled(4, channels=2), rows=1, columns=5)
+    assert picture.size == (5 * (128 + 4) + 4, 64 + 8)
+
+
+def test_a_small_dataset_fills_what_it_can():
+    assert contact_sheets.contact_sheet(labelled(4), rows=4, columns=8).size == (5 * 68 + 4, 72)
+
+
+def test_sheet_holds_both():
+    dataset = benchmark_data.load("sprites2d")
+    whole = contact_sheets.sheet(dataset)
+    below = np.asarray(contact_sheets.traversals(dataset))
+    assert np.array_equal(np.asarray(whole)[-16 - len(below) : -16, : below.shape[1]], below)
+
+
+def test_bad_input():
+    dataset = benchmark_data.load("xysquares")
+    with pytest.raises(InvalidInput, match="rows of a sheet: expected at least one, received 0"):
+        contact_sheets.contact_sheet(dataset, rows=0)
+    with pytest.raises(InvalidInput, match="columns of a sheet: expected at least one, received -1"):
+        contact_sheets.contact_sheet(dataset, columns=-1)
+    with pytest.raises(InvalidInput, match="columns of a traversal: expected two or more, received 1"):
+        contact_sheets.traversals(dataset, columns=1)
+    with pytest.raises(InvalidInput, match=r"rows of xysquares/spacing_8: expected rows in \[0, 262143\]"):
+        contact_sheets.traversals(dataset, row=262_144)
+
+
+def some_matrices(size, largest):
+    steps = np.abs(np.arange(size)[:, None] - np.arange(size)).astype(float)
+    return distances.Matrices(steps, np.where(steps > 0, largest, 0.0))
+
+
+def shades(picture, left, top, size):
+    """Give which entries of a matrix are drawn dark, as 0, and light, as 1; others are -1."""
+    zoom = contact_sheets.MATRIX // size
+    pixels = tile(picture, left, top, size * zoom).reshape(size, zoom, size, zoom, 3)
+    assert (pixels == pixels[:, :1, :, :1]).all(), "each entry is a square of one colour"
+    entries = pixels[:, 0, :, 0]
+    return np.where(
+        (entries == contact_sheets.VIRIDIS[-1]).all(-1), 1, -1 + (entries == contact_sheets.VIRIDIS[0]).all(-1)
+    )
+
+
+def place(picture, dark=contact_sheets.VIRIDIS[0]):
+    """Find the first entry of each matrix, which is 0: the left and top of every dark square with paper around it."""
+    dark = (np.asarray(picture) == dark).all(-1)
+    paper = (np.asarray(picture) == contact_sheets.PAPER).all(-1)
+    corners = dark[1:, 1:] & paper[:-1, 1:] & paper[1:, :-1]
+    return [(left + 1, top + 1) for top, left in np.argwhere(corners)]
+
+
+def test_distance_matrices_stand_in_columns_of_factors():
+    picture = contact_sheets.distance_matrices({"posX": some_matrices(4, 0.5), "x": some_matrices(3, 0.25)})
+    places = place(picture)
+    assert len(places) == 4
+    (left_0, top), (left_1, top_1), (below_0, bottom), (below_1, bottom_1) = places
+    assert (left_0, left_1, top, bottom) == (below_0, below_1, top_1, bottom_1)
+    assert np.array_equal(shades(picture, left_1, top, 3), [[0, -1, 1], [-1, 0, -1], [1, -1, 0]])
+    assert np.array_equal(shades(picture, left_0, bottom, 4), 1 - np.eye(4))
+    assert np.array_equal(shades(picture, left_1, bottom, 3), 1 - np.eye(3))
+
+
+def test_perceived_matrices_stand_beside_the_ground_truth():
+    found = {f"xysquares/spacing_{i}": {"x_R": some_matrices(4, i)} for i in range(1, 4)}
+    picture = contact_sheets.perceived_side_by_side(found)
+    places = place(picture)
+    assert len({top for _, top in places}) == 1
+    assert len({left for left, _ in places}) == 4
+    assert shades(picture, *places[0], 4)[0].tolist() == [0, -1, -1, 1]
+    for of_one in places[1:]:
+        assert np.array_equal(shades(picture, *of_one, 4), 1 - np.eye(4))
+
+
+def test_large_matrices_keep_every_entry():
+    picture = contact_sheets.distance_matrices({"object_type": some_matrices(183, 1)})
+    (left, top), _ = place(picture)
+    assert picture.width > left + 183
+    assert tile(picture, left, top, 183)[0, -1].tolist() == list(contact_sheets.VIRIDIS[-1])
+
+
+def test_matrices_that_cannot_be_drawn():
+    with pytest.raises(InvalidInput, match="matrices: expected one or more, received none"):
+        contact_sheets.distance_matrices({})
+    with pytest.raises(InvalidInput, match="matrices: expected one or more, received none"):
+        contact_sheets.perceived_side_by_side({})
+    with pytest.raises(InvalidInput, match="matrices: expected the same factors of every dataset, received x, y"):
+        contact_sheets.perceived_side_by_side({"a": {"x": some_matrices(3, 1)}, "b": {"y": some_matrices(3, 1)}})

@@ -1,0 +1,280 @@
+"""Copies of a dataset for numpy, TFDS and Hugging Face are equal, and a copy that is not is found out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import benchmark_data
+from benchmark_data import Factor, FactorSpace, FactorTable, Rendered, cli
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
+from benchmark_data.publish import records
+from benchmark_data.publish.verify import digest, opened, verify
+
+pytest.importorskip("tensorflow_datasets")
+pytest.importorskip("datasets")
+
+from benchmark_data import hf, tfds
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+
+
+@pytest.fixture(scope="module")
+def corner():
+    """A corner of XYSquares' grid: its own renderer on the first two values of every factor; 64 images."""
+    space = FactorSpace(
+        *(Factor(f.name, f.values[:2], f.kind, f.unit) for f in benchmark_data.load("xysquares").space.factors)
+    )
+    return dataclasses.replace(
+        benchmark_data.load("xysquares/spacing_4"), name="tiny_corner", config="", space=space, splits={}
+    )
+
+
+@pytest.fixture(scope="module")
+def copies(corner, tiny_family, tmp_path_factory):
+    """Both kinds of copy of two datasets."""
+    folder = tmp_path_factory.mktemp("copies")
+    family = dataclasses.replace(tiny_family.configs["plus_1"], name="tiny_copied")
+    for dataset in (corner, family):
+        tfds.builder_class(dataset if dataset is corner else benchmark_data.Family(dataset, default="plus_1"))
+        tfds.build(dataset, folder / "tfds")
+        hf.publish(dataset, folder / dataset.name)
+    return {
+        "corner": (corner, [("tfds", folder / "tfds"), ("hf", folder / "tiny_corner")]),
+        "family": (family, [("tfds", folder / "tfds"), ("hf", folder / "tiny_copied")]),
+    }
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("name", ["corner", "family"])
+def test_numpy_tfds_and_hugging_face_copies_are_equal(name, full, copies):
+    dataset, places = copies[name]
+    counted = []
+    findings = verify(dataset, places, full=full, progress=counted.append)
+    assert [(f.copy.split()[0], f.problem) for f in findings] == [("numpy", ""), ("tfds", ""), ("hf", "")]
+    assert {f.digest for f in findings} == {dataset.digest(full=full)}
+    assert sum(counted) == 3 * len(dataset)
+
+
+@pytest.mark.parametrize("name", ["corner", "family"])
+def test_copies_are_equal_pixel_by_pixel_and_factor_by_factor(name, copies):
+    dataset, places = copies[name]
+    rows = np.random.default_rng(0).permutation(len(dataset))
+    for kind, folder in places:
+        copy = opened(dataset, kind, folder)
+        assert np.array_equal(copy.images(rows), dataset.images(rows))
+        assert np.array_equal(copy.labels(rows), dataset.labels(rows))
+
+
+def test_digests_from_worker_processes_are_the_datasets_own(monkeypatch):
+    monkeypatch.setattr("joblib.cpu_count", lambda: 2)
+    dataset = benchmark_data.load("xysquares")
+    rows = range(9_000)
+    part = dataclasses.replace(
+        dataset,
+        name="tiny_part",
+        space=FactorTable(*dataset.space.factors, rows=9_000, read=lambda: dataset.space.labels(rows)),
+        splits={},
+    )
+    assert digest(part, full=True) == part.digest(full=True)
+    assert digest(dataset) == dataset.digest()
+
+
+@pytest.mark.parametrize("what", ["pixels", "factors"])
+def test_a_changed_row_is_found_in_both_copies(what, corner, copies):
+    dataset, places = copies["corner"]
+    hit = 37
+
+    if what == "pixels":
+
+        def change(labels):
+            images = corner.source.render(labels)
+            images[corner.space.index(labels) == hit, 3, 3, 1] ^= 1
+            return images
+
+        changed = dataclasses.replace(dataset, source=Rendered(change))
+    else:
+        table = dataset.space.labels(range(64))
+        table[hit] = table[0]
+        render = corner.source.render
+        truth = dataset.space
+        changed = dataclasses.replace(
+            dataset,
+            space=FactorTable(*dataset.space.factors, rows=64, read=lambda: table),
+            source=ByRow(lambda rows: render(truth.labels(rows))),
+        )
+    for full in (False, True):
+        problems = [finding.problem for finding in verify(changed, places, full=full)]
+        assert problems == ["", *[f"{what} differ, in row {hit} and perhaps in others"] * 2]
+
+
+@dataclasses.dataclass(frozen=True)
+class ByRow:
+    """A source that looks at rows, not at labels."""
+
+    render: object
+
+    def images(self, indices, labels):
+        return self.render(indices)
+
+
+@pytest.mark.parametrize("kind", ["tfds", "hf"])
+def test_rows_out_of_order_are_found(kind, corner, tmp_path, monkeypatch, request):
+    true_batches = records.batches
+
+    def shifted(dataset, rows):
+        for batch in true_batches(dataset, rows):
+            yield batch._replace(rows=batch.rows + 1)
+
+    monkeypatch.setattr(records, "batches", shifted)
+    wrong = dataclasses.replace(corner, name=f"tiny_shifted_{kind}")
+    make(kind, wrong, tmp_path)
+    monkeypatch.undo()
+    [_, finding] = verify(wrong, [(kind, tmp_path)])
+    assert finding.digest is None
+    assert "received row" in finding.problem
+
+
+@pytest.mark.parametrize("kind", ["tfds", "hf"])
+def test_wrong_values_and_wrong_names_are_found(kind, corner, tmp_path):
+    made = dataclasses.replace(corner, name=f"tiny_wrong_{kind}")
+    make(kind, made, tmp_path)
+    first, *others = made.space.factors
+    values = Factor(first.name, (0, 7), first.kind, first.unit, first.labels)
+    names = Factor(first.name, first.values, first.kind, first.unit, ("left", "right"))
+    for factor, message in (
+        (values, "values that differ from the labels"),
+        (names, "expected left, right, received 0, 1"),
+    ):
+        changed = dataclasses.replace(made, space=FactorSpace(factor, *others))
+        assert message in verify(changed, [(kind, tmp_path)])[1].problem
+
+
+def make(kind, dataset, folder):
+    if kind == "hf":
+        hf.publish(dataset, folder)
+    else:
+        tfds.builder_class(dataset)
+        tfds.build(dataset, folder)
+
+
+@pytest.mark.parametrize("kind", ["tfds", "hf"])
+def test_no_copy(kind, corner, tmp_path):
+    with pytest.raises(
+        InvalidInput, match=rf"a whole copy of tiny_corner, received none.*offaxis-data .* --to {tmp_path}"
+    ):
+        opened(corner, kind, tmp_path)
+    assert "a whole copy" in verify(corner, [(kind, tmp_path)])[1].problem
+
+
+def test_a_copy_that_lost_files(copies, tmp_path):
+    dataset, [(_, built), (_, published)] = copies["corner"]
+    shutil.copytree(built, tmp_path / "tfds")
+    next((tmp_path / "tfds").rglob("*tiny_corner-train*")).unlink()
+    assert "files that can be read, received RuntimeError" in verify(dataset, [("tfds", tmp_path / "tfds")])[1].problem
+    shutil.copytree(published, tmp_path / "hf")
+    next((tmp_path / "hf").rglob("train*.parquet")).unlink()
+    assert "a whole copy" in verify(dataset, [("hf", tmp_path / "hf")])[1].problem
+
+
+def test_a_copy_with_damaged_bytes(copies, tmp_path):
+    dataset, [(_, built), (_, published)] = copies["corner"]
+    for kind, source, pattern in (("tfds", built, "*tiny_corner-train*"), ("hf", published, "train*.parquet")):
+        shutil.copytree(source, tmp_path / kind)
+        path = next((tmp_path / kind).rglob(pattern))
+        content = bytearray(path.read_bytes())
+        content[1_000:2_000] = bytes(1_000)
+        path.write_bytes(content)
+        finding = verify(dataset, [(kind, tmp_path / kind)], full=True)[1]
+        assert finding.problem, "a thousand bytes were lost"
+
+
+def test_tfrecord_copies_cannot_be_read_at_random(corner, tmp_path):
+    dataset = dataclasses.replace(corner, name="tiny_tfrecord")
+    tfds.builder_class(dataset)
+    tfds.build(dataset, tmp_path, file_format="tfrecord")
+    with pytest.raises(InvalidInput, match="array_record files, which can be read at random, received tfrecord"):
+        opened(dataset, "tfds", tmp_path)
+
+
+def test_a_row_in_no_split(corner, tmp_path):
+    dataset = dataclasses.replace(corner, name="tiny_gap", splits={"train": range(60)})
+    hf.publish(dataset, tmp_path)
+    with pytest.raises(DamagedFile, match="every row in a split, received 4 in none"):
+        opened(dataset, "hf", tmp_path).images(range(64))
+
+
+@pytest.mark.parametrize(("kind", "package"), [("tfds", "tensorflow_datasets"), ("hf", "datasets")])
+def test_missing_package(kind, package, corner, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf"pip install 'offaxis\[{kind}\]'"):
+        opened(corner, kind, tmp_path)
+
+
+@pytest.fixture
+def small_xysquares(monkeypatch, corner):
+    """XYSquares cut to a corner of its grid, under its own name."""
+    from benchmark_data.datasets import xysquares
+
+    family = benchmark_data.Family(
+        *(
+            dataclasses.replace(d, space=corner.space, splits={})
+            for d in xysquares.DATASET.configs.values()
+            if d.config in ("spacing_4", "spacing_8")
+        ),
+        default="spacing_8",
+    )
+    monkeypatch.setattr(xysquares, "DATASET", family)
+    monkeypatch.setattr(tfds.offaxis_xysquares, "declared", family)
+
+
+def test_commands(small_xysquares, tmp_path):
+    def run(*arguments):
+        return CliRunner().invoke(cli.app, [*map(str, arguments)])
+
+    built = run("build", "xysquares/spacing_4", "--to", tmp_path / "tfds")
+    assert built.exit_code == 0, built.output
+    assert (tmp_path / "tfds/offaxis_xysquares/spacing_4/1.0.0/dataset_info.json").is_file()
+    published = run("publish", "xysquares", "--config", "spacing_4", "--config", "spacing_8", "--to", tmp_path / "hf")
+    assert published.exit_code == 0, published.output
+    assert {path.parent.name for path in (tmp_path / "hf").rglob("*.json")} == {"spacing_4", "spacing_8"}
+    copies = ("--tfds", tmp_path / "tfds", "--hf", tmp_path / "hf")
+    good = run("verify", "xysquares", "--config", "spacing_4", *copies, "--full")
+    assert good.exit_code == 0, good.output
+    assert good.output.count("ok") == 3
+    record = tmp_path / "hf/spacing_4/train-00000-of-00001.parquet"
+    shutil.copy(tmp_path / "hf/spacing_8/train-00000-of-00001.parquet", record)
+    bad = run("verify", "xysquares", "--config", "spacing_4", *copies)
+    assert bad.exit_code == 1
+    assert "pixels differ" in bad.output.replace("\n", " ")
+    assert run("verify", "xysquares", "--all").exit_code == 0
+
+
+def test_commands_refuse_what_they_do_not_know(tmp_path):
+    for arguments in (("publish", "xysquares", "--config", "spacing_44"), ("publish", "xysquare")):
+        result = CliRunner().invoke(cli.app, [*arguments, "--to", str(tmp_path)])
+        assert "Did you mean" in str(result.exception)
+    result = CliRunner().invoke(cli.app, ["publish", "xysquares/spacing_4", "--all", "--to", str(tmp_path)])
+    assert "one of NAME/CONFIG, --config and --all" in str(result.exception)
+
+
+def test_json_of_a_published_config_names_the_digests(copies):
+    dataset, [_, (_, published)] = copies["corner"]
+    made = json.loads((published / "default/offaxis.json").read_text())
+    assert made["digests"] == {"quick": dataset.digest()._asdict(), "full": dataset.digest(full=True)._asdict()}
+
+
+def test_publish_looks_at_every_licence_before_it_writes(tmp_path):
+    result = CliRunner().invoke(cli.app, ["publish", "cars3d", "--all", "--to", str(tmp_path / "never")])
+    assert "a licence that allows to pass on copies" in str(result.exception)
+    assert not (tmp_path / "never").exists()

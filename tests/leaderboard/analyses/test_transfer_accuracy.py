@@ -1,0 +1,213 @@
+"""Transfer: what can be read from whose codes, and what happens where classes are missing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from sklearn.ensemble import GradientBoostingClassifier
+
+import benchmark_data
+from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.variants import pairs
+from leaderboard.analyses import transfer_accuracy
+
+NAMES = ["shape", "x"]
+
+
+def target(n=300, seed=0):
+    """Labels of a target dataset and three representations of it."""
+    rng = np.random.default_rng(seed)
+    labels = np.stack([rng.integers(0, 3, n), rng.integers(0, 2, n)], axis=1)
+    noise = rng.normal(size=(n, 4))
+    return labels, {
+        "target": np.hstack([labels + 0.05 * noise[:, :2], noise[:, 2:]]),
+        "source": np.hstack([noise[:, :1], labels[:, 1:] + 0.05 * noise[:, 1:2]]),
+        "random encoder": noise,
+    }
+
+
+def division(n):
+    mask = transfer_accuracy.held_out(range(n), n)
+    return np.flatnonzero(~mask), np.flatnonzero(mask)
+
+
+@pytest.fixture(scope="module")
+def table():
+    labels, representations = target()
+    return transfer_accuracy.measure(representations, labels, NAMES)
+
+
+def accuracy(table, source, classifier, label):
+    return table.set_index(["source", "classifier", "label"]).test[source, classifier, label]
+
+
+@pytest.mark.parametrize("classifier", transfer_accuracy.CLASSIFIERS)
+def test_what_the_source_shares_can_be_read_and_the_rest_is_chance(table, classifier):
+    for label in NAMES:
+        assert accuracy(table, "target", classifier, label) > 0.95
+    assert accuracy(table, "source", classifier, "x") > 0.95
+    assert accuracy(table, "source", classifier, "shape") < 0.65
+    assert accuracy(table, "random encoder", classifier, "shape") < 0.65
+
+
+def test_the_most_frequent_class_is_the_floor(table):
+    labels, _ = target()
+    fit, held_out = division(len(labels))
+    for column, label in enumerate(NAMES):
+        most = np.bincount(labels[fit][:, column]).argmax()
+        row = table[(table.source == transfer_accuracy.MAJORITY) & (table.label == label)]
+        assert row.test.item() == np.mean(labels[held_out][:, column] == most)
+        assert row.train.item() == np.mean(labels[fit][:, column] == most)
+
+
+def test_one_row_for_each_source_classifier_and_label(table):
+    assert len(table) == 3 * 2 * 2 + 2
+    assert (table.unseen == 0).all()
+    assert table.notna().all(axis=None)
+
+
+def test_the_trees_are_scikit_learn_s():
+    labels, representations = target(300)
+    fit, held_out = np.arange(150), np.arange(150, 300)
+    table = transfer_accuracy.measure(representations, labels, NAMES, classifiers=["gbt"], test=np.arange(300) >= 150)
+    for source, codes in representations.items():
+        for column, label in enumerate(NAMES):
+            trees = GradientBoostingClassifier(random_state=0).fit(codes[fit], labels[fit, column])
+            expected = np.mean(trees.predict(codes[held_out]) == labels[held_out, column])
+            assert accuracy(table, source, "gbt", label) == pytest.approx(expected, abs=0.03)
+
+
+def test_twice_is_the_same(table):
+    labels, representations = target()
+    assert transfer_accuracy.measure(representations, labels, NAMES).equals(table)
+
+
+def test_a_tenth_of_the_dataset_is_held_out_whichever_rows_are_encoded():
+    everything = transfer_accuracy.held_out(range(1001), 1001)
+    assert everything.sum() == 101
+    assert transfer_accuracy.held_out([7, 1000, 7], 1001).tolist() == everything[[7, 1000, 7]].tolist()
+    assert transfer_accuracy.held_out(range(30), 30).sum() == 3
+
+
+def test_the_division_is_that_of_the_transfer_pairs():
+    side = pairs.sides(benchmark_data.load("solids_sprites2d/to_solids"))["target"]
+    rows = benchmark_data.load("solids_sprites2d/to_solids").source.extra("row", np.array(side.test))
+    assert np.array_equal(np.sort(rows), np.flatnonzero(transfer_accuracy.held_out(range(112_791), 112_791)))
+
+
+def test_too_few_rows():
+    labels, representations = target(12)
+    with pytest.raises(
+        InvalidInput, match="rows: expected at least two to fit to and two to test on, received 4 and 1"
+    ):
+        transfer_accuracy.measure({"a": np.ones((5, 1))}, np.arange(5)[:, None], ["a"])
+    with pytest.raises(InvalidInput, match=r"test: expected booleans of shape \(12,\), received int64"):
+        transfer_accuracy.measure(representations, labels, NAMES, test=np.arange(12))
+
+
+def test_a_class_that_is_missing_from_the_rows_to_fit_to():
+    labels, representations = target(100)
+    _, held_out = division(100)
+    labels[held_out[:3], 0] = 9
+    table = transfer_accuracy.measure(representations, labels, NAMES)
+    assert table[table.label == "shape"].unseen.unique().tolist() == [0.3]
+    assert (table[table.label == "shape"].test <= 0.7).all()
+    assert table[table.label == "x"].unseen.unique().tolist() == [0.0]
+
+
+def test_classes_with_one_sample():
+    labels, representations = target(100)
+    fit, _ = division(100)
+    labels[fit[0], 0] = 9
+    table = transfer_accuracy.measure(representations, labels, NAMES)
+    assert (table.train <= 1).all()
+    alone = transfer_accuracy.measure({"a": np.ones((50, 2))}, np.arange(50)[:, None], ["id"])
+    assert alone.unseen.unique().tolist() == [1.0]
+    assert (alone.test == 0).all()
+
+
+def test_a_constant_label():
+    labels, representations = target(100)
+    fit, _ = division(100)
+    labels[fit, 1] = 1
+    with pytest.raises(
+        InvalidInput, match="label x: expected at least two classes among the rows to fit to, received one"
+    ):
+        transfer_accuracy.measure(representations, labels, NAMES)
+    kept = transfer_accuracy.measure(representations, labels, NAMES, constant_labels="drop")
+    assert kept.label.unique().tolist() == ["shape"]
+    with pytest.raises(InvalidInput, match=r"labels a, b: expected at least two classes .* received one\.$"):
+        transfer_accuracy.measure(representations, np.ones((100, 2), int), ["a", "b"], constant_labels="drop")
+    with pytest.raises(InvalidInput, match="constant_labels: expected 'refuse' or 'drop'"):
+        transfer_accuracy.measure(representations, labels, NAMES, constant_labels="keep")
+
+
+def test_hard_codes():
+    labels, _ = target(60)
+    wide = np.random.default_rng(0).normal(size=(60, 80)).astype(np.float16)
+    table = transfer_accuracy.measure({"constant": np.ones((60, 1)), "wide": wide}, labels, NAMES)
+    floor = table[table.source == transfer_accuracy.MAJORITY].set_index("label").test
+    for label in NAMES:
+        for classifier in transfer_accuracy.CLASSIFIERS:
+            assert accuracy(table, "constant", classifier, label) == floor[label]
+    with pytest.raises(InvalidInput, match="codes of a: expected finite numbers"):
+        transfer_accuracy.measure({"a": np.full((60, 2), np.nan)}, labels, NAMES)
+    with pytest.raises(InvalidInput, match=r"codes of a: expected 60 rows, as in labels, received 2.*same images"):
+        transfer_accuracy.measure({"a": np.ones((2, 60))}, labels, NAMES)
+    with pytest.raises(InvalidInput, match=r"labels: expected shape \(n, 2\), a column for each name"):
+        transfer_accuracy.measure({"a": wide}, labels[:, :1], NAMES)
+    with pytest.raises(InvalidInput, match="representations: expected at least one"):
+        transfer_accuracy.measure({}, labels, NAMES)
+    with pytest.raises(InvalidInput, match="classifiers: expected some of gbt, logistic"):
+        transfer_accuracy.measure({"a": wide}, labels, NAMES, classifiers=["svm"])
+
+
+def test_table_1_averages_labels_then_seeds():
+    rows = [
+        ("solids", seed, "gbt", label, 1.0, accuracy)
+        for seed, label, accuracy in [(0, "a", 0.2), (0, "b", 0.4), (1, "a", 0.6), (1, "b", 0.8)]
+    ]
+    table = pd.DataFrame(rows, columns=["source", "seed", "classifier", "label", "train", "test"])
+    found = transfer_accuracy.averages(table)
+    assert found.test.tolist() == pytest.approx([0.5])
+    assert found.deviation.tolist() == pytest.approx([0.2])
+    assert transfer_accuracy.averages(table.assign(target="sprites2d")).target.tolist() == ["sprites2d"]
+
+
+def test_appendix_a_has_a_column_per_label(table):
+    wide = transfer_accuracy.by_label(table)
+    assert list(wide.columns) == NAMES
+    assert list(wide.index) == ["target", "source", "random encoder", transfer_accuracy.MAJORITY]
+    assert wide.loc["source", "x"] == accuracy(table, "source", "gbt", "x")
+    with pytest.raises(UnknownName, match="classifier: expected one of"):
+        transfer_accuracy.by_label(table, classifier="svm")
+    with pytest.raises(UnknownName, match="part: expected one of test, train"):
+        transfer_accuracy.by_label(table, part="valid")
+
+
+def test_drawing_bars(tmp_path, table):
+    transfer_accuracy.draw(table, tmp_path / "a.png")
+    assert (tmp_path / "a.png").stat().st_size > 1000
+    with pytest.raises(InvalidInput, match="table: expected a classifier"):
+        transfer_accuracy.draw(table[table.classifier == "constant"], tmp_path / "b.png")
+
+
+def test_each_target_stands_beside_its_reconstruction(tmp_path):
+    targets = np.zeros((5, 16, 16, 3), np.uint8)
+    targets[..., 0] = 255
+    reconstructions = np.full((5, 16, 16, 1), 0.5)
+    transfer_accuracy.draw_shared(targets, reconstructions, tmp_path / "a.png", columns=2)
+    with Image.open(tmp_path / "a.png") as picture:
+        pixels = np.asarray(picture.convert("RGB")).astype(int)
+    red = (pixels == [255, 0, 0]).all(axis=2)
+    gray = (np.abs(pixels - 127) <= 1).all(axis=2)
+    assert red.any()
+    assert gray.any()
+    assert np.argwhere(red)[:, 1].min() < np.argwhere(gray)[:, 1].min(), "the target is on the left"
+    assert abs(red.sum() / gray.sum() - 1) < 0.1
+    with pytest.raises(InvalidInput, match="reconstructions: expected an image for each target image"):
+        transfer_accuracy.draw_shared(targets, reconstructions[:4], tmp_path / "b.png")
+    with pytest.raises(InvalidInput, match=r"expected uint8, or floats in \[0, 1\]"):
+        transfer_accuracy.draw_shared(targets, reconstructions * 4, tmp_path / "b.png")
+    with pytest.raises(InvalidInput, match="columns: expected at least 1"):
+        transfer_accuracy.draw_shared(targets, reconstructions, tmp_path / "b.png", columns=0)

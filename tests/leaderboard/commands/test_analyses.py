@@ -1,0 +1,435 @@
+"""``offaxis-board analyse`` and ``transfer`` as a user meets them: run folders, bare arrays, one-line errors."""
+
+import json
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer.testing
+from safetensors.numpy import save_file
+
+import benchmark_data
+from leaderboard import protocol
+from leaderboard.commands import analyses
+from leaderboard.commands import board as cli
+
+
+@pytest.fixture
+def board(capsys, monkeypatch):
+    """Run a command as ``main`` does; give the exit code, what it printed, and what it complained of."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["offaxis-board", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+def activations(active, n=80, seed=0):
+    rng = np.random.default_rng(seed)
+    images = rng.normal(size=(n, 12)).astype(np.float32)
+    mean = (
+        images[:, :3] * [1.0] * 3 if active == 3 else images[:, :3] * ([1.0] * active + [1e-3] * (3 - active))
+    ).astype(np.float32)
+    variance = np.broadcast_to(np.array([0.01] * active + [1.0] * (3 - active), np.float32), mean.shape)
+    return {
+        "input": images,
+        "encoder_1": np.tanh(images @ rng.normal(size=(12, 6))),
+        "mean": mean,
+        "variance": variance,
+    }
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two strengths with two seeds each."""
+    folders = []
+    for beta, active in ((1, 3), (8, 1)):
+        for seed in range(2):
+            folder = tmp_path / f"beta_{beta}_seed_{seed}"
+            folder.mkdir()
+            layers = activations(active, seed=seed)
+            np.savez(folder / "activations.npz", layers=np.array(list(layers)), indices=np.arange(80), **layers)
+            record = {"method": "beta_vae", "seed": seed, "hyperparameters": {"beta": beta}}
+            (folder / "run.json").write_text(json.dumps(record))
+            folders.append(folder)
+    return folders
+
+
+def test_help_names_every_command_and_its_figure():
+    for app, names in (
+        (
+            analyses.analyse,
+            ("sample-size", "latents", "layers-against-input", "perceived", "expansiveness", "traversals"),
+        ),
+        (analyses.transfer, ("accuracy", "heatmap", "shared")),
+    ):
+        shown = typer.testing.CliRunner().invoke(app, ["--help"]).output
+        for name in names:
+            assert re.search(rf"\b{name}\b", shown), name
+        assert shown.count("arXiv:") >= len(names)
+
+
+def test_sample_size(board, tmp_path, runs, monkeypatch):
+    from leaderboard.analyses import sample_size
+
+    code, _, err = board("analyse", "sample-size", *runs[:2], "--layer", "encoder_1", "--to", tmp_path / "a.png")
+    assert code == 0, err
+    assert pd.read_csv(tmp_path / "a.csv").samples.unique().tolist() == [50]
+    monkeypatch.setattr(
+        sample_size, "measure_shared", lambda **kw: sample_size.measure(np.eye(60), np.eye(60), sizes=[50])
+    )
+    assert board("analyse", "sample-size", "--to", tmp_path / "b.png")[0] == 0
+    assert board("analyse", "sample-size", runs[0], "--to", tmp_path / "c.png")[0] == 2
+
+
+def test_latents(board, tmp_path, runs):
+    code, out, err = board("analyse", "latents", *runs, "--by", "beta", "--to", tmp_path / "a.png")
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "a.csv")
+    assert table.strength.tolist() == [1, 1, 8, 8]
+    assert table.active.tolist() == [3, 3, 1, 1]
+    assert table.regime.tolist() == ["all in use"] * 2 + ["polarised"] * 2
+    units = pd.read_csv(tmp_path / "a.units.csv")
+    assert units.groupby("strength").kind.apply(lambda k: (k == "passive").sum()).to_dict() == {1: 0, 8: 4}
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert "polarised" in out
+
+
+def test_plain_arrays_are_as_good_as_a_run(board, tmp_path):
+    layers = {name: np.ascontiguousarray(array, np.float32) for name, array in activations(2).items()}
+    save_file(layers, tmp_path / "mine.safetensors")
+    assert board("analyse", "latents", tmp_path / "mine.safetensors", "--to", tmp_path / "a.png")[0] == 0
+    assert pd.read_csv(tmp_path / "a.csv").strength.tolist() == ["mine"]
+    pd.DataFrame({name: list(array) for name, array in layers.items()}).to_parquet(tmp_path / "mine.parquet")
+    assert board("analyse", "layers-against-input", tmp_path / "mine.parquet", "--to", tmp_path / "b.png")[0] == 0
+    assert pd.read_csv(tmp_path / "b.csv").layer.tolist() == ["encoder_1"]
+
+
+def test_layers_against_input(board, tmp_path, runs):
+    code, _, err = board(
+        "analyse",
+        "layers-against-input",
+        *runs,
+        "--by",
+        "beta",
+        "--layers",
+        "",
+        "--procrustes",
+        "--to",
+        tmp_path / "a.png",
+    )
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "a.csv")
+    assert table.group.unique().tolist() == ["beta = 1", "beta = 8"]
+    assert table.layer.unique().tolist() == ["encoder_1", "mean", "variance"]
+    assert table.metric.unique().tolist() == ["CKA", "Procrustes"]
+    code, _, err = board("analyse", "layers-against-input", runs[0], "--layers", "decoder", "--to", tmp_path / "b.png")
+    assert (code, "expected one of encoder_1, input, mean, variance, received 'decoder'" in err) == (2, True)
+
+
+def test_perceived(board, tmp_path):
+    rows = tmp_path / "rows.npy"
+    assert board("analyse", "traversal-rows", "xysquares/spacing_2", "--traversals", 2, "--to", rows)[0] == 0
+    indices = np.load(rows)
+    labels = benchmark_data.load("xysquares/spacing_2").labels(indices)
+    output = np.zeros((len(indices), 4), np.float32)
+    np.savez(tmp_path / "a.npz", indices=indices, mean=labels * 1.0, log_variance=labels * 0.0, output=output)
+    code, _, err = board(
+        "analyse",
+        "perceived",
+        "xysquares/spacing_2",
+        tmp_path / "a.npz",
+        "--output",
+        "logits",
+        "--to",
+        tmp_path / "a.png",
+    )
+    assert code == 0, err
+    agreement = pd.read_csv(tmp_path / "a.agreement.csv")
+    assert agreement[agreement.level == "mean"].pearson.tolist() == pytest.approx([1.0] * 6)
+    assert set(agreement.level) == {"input", "mean", "KL", "reconstruction"}
+    assert board("analyse", "perceived", "xysquares/spacing_2", "--to", tmp_path / "b.png")[0] == 0
+    np.savez(tmp_path / "b.npz", indices=indices[:5], mean=labels[:5] * 1.0)
+    code, _, err = board("analyse", "perceived", "xysquares/spacing_2", tmp_path / "b.npz", "--to", tmp_path / "c.png")
+    assert code == 2
+    assert "expected at least one whole traversal of x_R, all 8 values of it, received none" in err
+    np.savez(tmp_path / "c.npz", indices=indices, mean=labels[:5] * 1.0)
+    code, _, err = board("analyse", "perceived", "xysquares/spacing_2", tmp_path / "c.npz", "--to", tmp_path / "c.png")
+    assert (code, "mean: expected shape" in err) == (2, True)
+
+
+def test_expansiveness(board, tmp_path):
+    arguments = ["xysquares/spacing_1", "--factor", "x_R", "--samples", "10", "--to", tmp_path / "a.png"]
+    code, out, err = board("analyse", "expansiveness", *arguments)
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "a.csv")
+    assert set(table[table.quantity == "expansiveness"].factor) == {"x_R", "s"}
+    assert "local expansiveness" in out
+    folder = tmp_path / "run"
+    folder.mkdir()
+    mean = benchmark_data.load("xysquares/spacing_1").labels(range(512)) * 1.0
+    np.savez(folder / "activations.npz", indices=np.arange(512), mean=mean, variance=mean * 0 + 0.25)
+    (folder / "run.json").write_text(json.dumps({"dataset": "xysquares/spacing_1", "seed": 3}))
+    code, out, err = board("analyse", "expansiveness", *arguments, "--run", folder)
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "a.csv")
+    assert table[table.quantity == "noise"].value.tolist() == [0.5] * 3
+    assert "mean latent noise" in out
+    assert "explained global variance" in out
+
+
+def test_traversals_and_shared_variables(board, tmp_path):
+    images = np.linspace(0, 1, 2 * 3 * 4 * 4).reshape(2, 3, 4, 4, 1)
+    np.savez(tmp_path / "a.npz", images=images, targets=images[0], reconstructions=images[1])
+    assert board("analyse", "traversals", tmp_path / "a.npz", "--to", tmp_path / "a.png")[0] == 0
+    assert len(pd.read_csv(tmp_path / "a.csv")) == 2
+    assert board("transfer", "shared", tmp_path / "a.npz", "--to", tmp_path / "b.png")[0] == 0
+    code, _, err = board("analyse", "traversals", tmp_path / "a.npz", "--array", "image", "--to", tmp_path / "c.png")
+    assert (code, "Did you mean 'images'?" in err) == (2, True)
+
+
+def test_metrics_on_anyone_s_codes(board, tmp_path):
+    factors = np.arange(300)[:, None] % [3, 4]
+    codes = factors + 0.01 * np.random.default_rng(0).normal(size=(300, 2))
+    save_file({"codes": codes.astype(np.float32), "factors": factors}, tmp_path / "a.safetensors")
+    arguments = ["--metric", "mig", "--metric", "sap", "--metric", "unsupervised", "--to", tmp_path / "a.csv"]
+    code, out, err = board("metrics", tmp_path / "a.safetensors", *arguments)
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "a.csv").set_index("score").value
+    assert table["mig"] > 0.9
+    assert "gaussian_total_correlation" in out
+    save_file({"codes": codes.astype(np.float32)}, tmp_path / "b.safetensors")
+    code, _, err = board("metrics", tmp_path / "b.safetensors")
+    assert (code, "expected codes of a dataset, or an array called factors" in err) == (2, True)
+    code, _, err = board("metrics", tmp_path / "a.safetensors", "--metric", "mgi")
+    assert (code, "Did you mean 'mig'?" in err) == (2, True)
+    code, _, err = board("metrics", tmp_path / "a.safetensors", "--to", tmp_path / "a.txt")
+    assert (code, "--to: expected a file name that ends in .csv" in err) == (2, True)
+
+
+def test_metrics_of_a_run_and_of_an_encoder(board, toys, run_folder, tmp_path):
+    from onnx import TensorProto, helper, numpy_helper, save
+
+    folder = run_folder(noise=0.001)
+    code, out, err = board("metrics", folder, "--metric", "mig")
+    assert (code, "mig" in out) == (0, True), err
+    # An encoder that looks at the one bright pixel of each factor: its place times its brightness.
+    weights = np.zeros((192, 3), np.float32)
+    for factor in range(3):
+        for place in range(8):
+            weights[(factor * 8 + place) * 3, factor] = place
+    graph = helper.make_graph(
+        [helper.make_node("Flatten", ["image"], ["flat"]), helper.make_node("MatMul", ["flat", "w"], ["codes"])],
+        "encoder",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 8, 8, 3])],
+        [helper.make_tensor_value_info("codes", TensorProto.FLOAT, ["n", 3])],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), str(tmp_path / "a.onnx"))
+    arguments = ["--dataset", "toy/small", "--metric", "mig", "--to", tmp_path / "a.csv"]
+    code, _, err = board("metrics", tmp_path / "a.onnx", *arguments)
+    assert code == 0, err
+    assert pd.read_csv(tmp_path / "a.csv").value.item() > 0.9
+    code, _, err = board("metrics", tmp_path / "a.onnx", *arguments, "--std", "0")
+    assert (code, "mean and std: expected one number each" in err) == (2, True)
+
+
+def test_metrics_say_how_far_they_can_be_trusted(board, tmp_path):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, [3, 6], (240, 2))
+    np.savez(tmp_path / "a.npz", codes=factors + 0.5 * rng.normal(size=(240, 2)), factors=factors)
+    arguments = ["--metric", "mig", "--metric", "sap", "--intervals", 20, "--bins", "--to", tmp_path / "s.csv"]
+    code, out, err = board("metrics", tmp_path / "a.npz", *arguments)
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "s.csv").set_index("score")
+    assert list(table.columns) == ["metric", "value", "low", "high"]
+    assert (table.low < table.value).all()
+    assert (table.value < table.high).all()
+    bins = pd.read_csv(tmp_path / "s.bins.csv", index_col="estimator")
+    assert bins.loc["plugin", "20"] == pytest.approx(table.value["mig"])
+    assert re.search(r"look twice: mig: 0\.\d+ with 20, .* with 160 samples; a score .* needs more", out)
+    _, out, _ = board("metrics", tmp_path / "a.npz", "--metric", "mig", "--no-check")
+    assert "look twice" not in out
+    np.savez(tmp_path / "b.npz", codes=rng.normal(size=(30, 2)), factors=np.stack([np.arange(30) == 0] * 2, 1))
+    _, out, _ = board("metrics", tmp_path / "b.npz", "--metric", "mig")
+    assert "look twice: mig" in out
+
+
+def test_runs_on_small_datasets_are_looked_at_twice(toys, run_folder):
+    noisy = run_folder(noise=0.2)
+    (sentence,) = analyses.small_samples([noisy])
+    assert sentence.startswith(f"{noisy}: mig: ")
+    assert "with 40 samples" in sentence
+
+
+def test_udr_ranks_runs_without_labels(board, tmp_path):
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(300, 3))
+    turned = z @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    for name, codes in {"a": z, "b": -z[:, ::-1], "c": turned}.items():
+        np.savez(tmp_path / f"{name}.npz", codes=codes, indices=np.arange(300))
+    files = [tmp_path / f"{name}.npz" for name in "cab"]
+    code, _, err = board("udr", *files, "--to", tmp_path / "u.csv")
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "u.csv")
+    assert table.run.iloc[-1] == str(files[0])
+    assert table.udr.is_monotonic_decreasing
+    np.savez(tmp_path / "d.npz", codes=z, indices=np.arange(300)[::-1])
+    code, _, err = board("udr", files[0], tmp_path / "d.npz")
+    assert (code, "expected the rows that" in err) == (2, True)
+    code, _, err = board("udr", files[0])
+    assert (code, "runs: expected at least two, received 1" in err) == (2, True)
+    code, _, err = board("udr", *files, "--to", tmp_path / "u.txt")
+    assert (code, "--to: expected a file name that ends in .csv" in err) == (2, True)
+
+
+def test_udr_leaves_out_latents_that_a_posterior_says_are_shut_down(board, tmp_path):
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(300, 3)) * [1, 1, 1e-3]
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        noisy = z + 1e-3 * rng.normal(size=z.shape)
+        np.savez(tmp_path / name / "codes.npz", codes=noisy, indices=np.arange(300))
+        variance = np.broadcast_to([0.01, 0.01, 1.0], z.shape)
+        np.savez(tmp_path / name / "activations.npz", mean=noisy, variance=variance)
+    board("udr", tmp_path / "a", tmp_path / "b", "--to", tmp_path / "kl.csv")
+    (tmp_path / "b" / "activations.npz").unlink()
+    board("udr", tmp_path / "a", tmp_path / "b", "--to", tmp_path / "all.csv")
+    used, every = (pd.read_csv(tmp_path / name).udr.min() for name in ("kl.csv", "all.csv"))
+    assert used > every + 0.1
+
+
+def test_heatmap_of_plain_arrays(board, tmp_path, runs):
+    layers = {name: np.ascontiguousarray(array, np.float32) for name, array in activations(2).items()}
+    save_file(layers, tmp_path / "mine.safetensors", metadata={"layers": json.dumps(list(layers))})
+    assert board("heatmap", runs[0], tmp_path / "mine.safetensors", "--to", tmp_path / "a.png")[0] == 0
+    assert list(pd.read_csv(tmp_path / "a.csv", index_col=0).columns) == list(layers)
+    assert list(pd.read_parquet(tmp_path / "a.parquet").layer) == list(layers)
+
+
+def test_heatmap_averages_seeds_by_any_similarity(board, tmp_path, runs):
+    tables = {}
+    for similarity in ("cka", "procrustes", "smaller"):
+        code, _, err = board("heatmap", *runs, "--similarity", similarity, "--to", tmp_path / f"{similarity}.png")
+        assert code == 0, err
+        tables[similarity] = pd.read_csv(tmp_path / f"{similarity}.csv", index_col="layer")
+    singles = []
+    for seed in range(2):
+        board("heatmap", runs[seed], runs[2 + seed], "--to", tmp_path / "one.png")
+        singles.append(pd.read_csv(tmp_path / "one.csv", index_col="layer"))
+    pd.testing.assert_frame_equal(tables["cka"], (singles[0] + singles[1]) / 2)
+    assert (tables["smaller"] <= np.minimum(tables["cka"], tables["procrustes"]) + 1e-12).all(axis=None)
+    code, _, err = board("heatmap", *runs[:3], "--to", tmp_path / "b.png")
+    assert (code, "runs: expected as many of one model as of the other, received 3 in all" in err) == (2, True)
+
+
+def test_compare_many_snapshots_and_draw_some(board, tmp_path, runs):
+    folder = tmp_path / "study"
+    code, _, err = board("compare", "run", *runs, "--into", folder, "--jobs", 1)
+    assert code == 0, err
+    assert len(pd.read_parquet(folder / "scores")) == 10 * 16
+    patterns = ["--x", f"{tmp_path}/beta_1_seed_*", "--y", f"{tmp_path}/beta_8_seed_*"]
+    code, _, err = board("compare", "heatmap", folder, *patterns, "--to", tmp_path / "a.png")
+    assert code == 0, err
+    board("heatmap", *runs, "--to", tmp_path / "b.png")
+    found, expected = (
+        pd.read_csv(tmp_path / name).set_index("layer")[["input", "mean"]] for name in ("a.csv", "b.csv")
+    )
+    pd.testing.assert_frame_equal(found, expected, atol=1e-5)
+    code, _, err = board(
+        "compare", "heatmap", folder, *patterns, *patterns[2:3], patterns[1], "--to", tmp_path / "c.png"
+    )
+    assert code == 0, err
+    assert pd.read_parquet(tmp_path / "c.parquet").y.unique().tolist() == [patterns[3], patterns[1]]
+    for wrong, message in (
+        (["--x", patterns[1], "--y", str(runs[2])], "expected one for each of the 2 that"),
+        (["--x", "none", "--y", patterns[3]], "snapshot: expected one of"),
+    ):
+        code, _, err = board("compare", "heatmap", folder, *wrong, "--to", tmp_path / "d.png")
+        assert (code, message in err) == (2, True)
+
+
+def test_transfer_accuracy(board, toys, run_folder, tmp_path):
+    source = tmp_path / "source.npz"
+    np.savez(source, codes=np.random.default_rng(0).normal(size=(60, 3)), indices=protocol.task("toy/small").indices)
+    codes = [
+        "--codes",
+        f"toy={run_folder(seed=0)}",
+        "--codes",
+        f"toy={run_folder(seed=1)}",
+        "--codes",
+        f"other={source}",
+    ]
+    code, out, err = board(
+        "transfer", "accuracy", "toy/small", *codes, "--classifier", "gbt", "--to", tmp_path / "a.png"
+    )
+    assert code == 0, err
+    averages = pd.read_csv(tmp_path / "a.averages.csv").set_index("source")
+    assert averages.test["toy"] > averages.test["other"]
+    assert averages.deviation["other"] == 0
+    assert list(averages.index) == ["toy", "other", "most frequent class"]
+    table = pd.read_csv(tmp_path / "a.csv")
+    assert table.groupby("source").seed.nunique().to_dict() == {"toy": 2, "other": 1, "most frequent class": 1}
+    assert "f2" in out
+
+
+def test_transfer_mistakes(board, toys, run_folder, tmp_path):
+    to = ["--to", tmp_path / "a.png"]
+    code, _, err = board("transfer", "accuracy", "toy/small", "--codes", "nothing", *to)
+    assert (code, "--codes: expected NAME=PATH, received 'nothing'" in err) == (2, True)
+    other = run_folder(dataset="toy/spacing_1")
+    code, _, err = board("transfer", "accuracy", "toy/small", "--codes", f"a={other}", *to)
+    assert (code, "expected codes of toy/small, received codes of toy/spacing_1" in err) == (2, True)
+    np.savez(tmp_path / "a.npz", codes=np.ones((60, 2)), indices=np.arange(60))
+    mixed = ["--codes", f"a={run_folder()}", "--codes", f"b={tmp_path / 'a.npz'}"]
+    code, _, err = board("transfer", "accuracy", "toy/small", *mixed, *to)
+    assert (code, "Encode the same rows of the target with every encoder." in err) == (2, True)
+
+
+def test_transfer_heatmap(board, tmp_path, runs):
+    arguments = ["--source", runs[0], "--source", runs[1], "--target", runs[2], "--target", runs[3]]
+    code, _, err = board("transfer", "heatmap", *arguments, "--to", tmp_path / "a.png")
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "a.csv", index_col="layer")
+    assert table.loc["input", "input"] == pytest.approx(1.0)
+    code, _, err = board("transfer", "heatmap", *arguments[:6], "--to", tmp_path / "b.png")
+    assert (code, "received 2 and 1" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["analyse", "latents", "absent.npz", "--to", "a.png"], "absent.npz: expected a file, received none"),
+        (
+            ["analyse", "latents", "absent.npz", "--to", "a.jpg"],
+            "--to: expected a file name that ends in .png, received a.jpg",
+        ),
+        (["analyse", "traversal-rows", "xysquare", "--to", "a.npy"], "Did you mean 'xysquares'?"),
+        (["analyse", "traversal-rows", "xysquares", "--to", "a.txt"], "--to: expected a file name that ends in .npy"),
+        (["analyse", "perceived", "solids", "--to", "a.png"], "expected a full grid of factors"),
+    ],
+)
+def test_mistakes_take_one_line_and_write_nothing(board, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = board(*arguments)
+    assert code == 2
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_record_that_is_none_and_an_unknown_hyperparameter(board, tmp_path, runs):
+    code, _, err = board("analyse", "latents", *runs, "--by", "beat", "--to", tmp_path / "a.png")
+    assert (code, "Did you mean 'beta'?" in err) == (2, True)
+    (runs[0] / "run.json").write_text("[1]")
+    code, _, err = board("analyse", "latents", runs[0], "--to", tmp_path / "a.png")
+    assert (code, "expected the record of a run, received [1]" in err) == (2, True)

@@ -1,0 +1,308 @@
+"""``offaxis-board`` as a user meets it: help, results, one-line errors, exit codes."""
+
+import http.server
+import json
+import re
+import subprocess
+import sys
+import threading
+import urllib.request
+
+import numpy as np
+import PIL.Image
+import pytest
+import typer.testing
+
+from benchmark_data import console
+from leaderboard import protocol
+from leaderboard.commands import board as cli
+from leaderboard.report import ranking
+from leaderboard.scoring import evaluate, transfer_matrix
+from leaderboard.store import results
+
+pytestmark = pytest.mark.usefixtures("only_mig", "toys")
+
+
+@pytest.fixture
+def board(capsys):
+    """Run a command as ``main`` does; give the exit code, what it printed, and what it complained of."""
+
+    def run(*arguments):
+        code = 0
+        sys.argv = ["offaxis-board", *map(str, arguments)]
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    before = sys.argv
+    yield run
+    sys.argv = before
+
+
+@pytest.fixture
+def tree(run_folder, tmp_path):
+    root = tmp_path / "results"
+    results.write(root, evaluate.evaluate([run_folder(seed=0), run_folder(seed=1), run_folder("pca")]))
+    return root
+
+
+def test_help_names_every_command():
+    shown = typer.testing.CliRunner().invoke(cli.app, ["--help"]).output
+    for command in ("tasks", "rows", "evaluate", "show", "build", "validate", "check", "serve", "export", "review"):
+        assert re.search(rf"\b{command}\b", shown), command
+
+
+def test_evaluate_show_build_check(board, run_folder, tmp_path):
+    root, site = tmp_path / "r", tmp_path / "s"
+    code, out, err = board("evaluate", run_folder(seed=0), run_folder(seed=1), "--into", root, "--reproduced")
+    assert code == 0, err
+    assert "β-VAE" in out
+    assert "beta_vae.json" in out
+    assert results.read_all(root)[0].runs[0].status == "reproduced"
+    assert board("show", root)[:1] == (0,)
+    code, out, _ = board("build", root, "--to", site)
+    assert code == 0
+    assert "file://" in out
+    code, out, _ = board("check", root, "--site", site, "--against", root)
+    assert code == 0
+    assert out.count("fine:") == 3
+    (site / "tables" / "all.md").write_text("0.999")
+    code, out, _ = board("check", root, "--site", site)
+    assert code == 1
+    assert "all.md: expected what the results give" in out
+    assert "Build it again: offaxis-board build" in out
+
+
+def test_validate_lists_what_is_wrong_and_exits_with_1(board, tree, run_folder):
+    assert board("validate", tree, run_folder(seed=3))[0] == 0
+    bad = run_folder(seed=4, selection=5)
+    file = results.path(tree, "toy/small@v1", "pca")
+    file.write_text(file.read_text("utf-8").replace('"schema": 1', '"schema": 7'), "utf-8")
+    code, out, _ = board("validate", tree, bad)
+    assert code == 1
+    assert out.count("wrong:") == 2
+    assert "selection: expected a valid string, received 5" in out
+
+
+def test_check_says_which_score_moved(board, tree, tmp_path):
+    before = tmp_path / "before"
+    tree.rename(before)
+    for result in results.read_all(before):
+        runs = [r.model_copy(update={"scores": {"mig": r.scores["mig"] - 0.1}, "parts": {}}) for r in result.runs]
+        results.write(tree, [results.result(result.task, result.method, runs)])
+    code, out, _ = board("check", tree, "--against", before)
+    assert code == 1
+    assert "mig, tier smoke, seed 0: expected" in out
+
+
+def test_what_was_scored_before_an_error_is_kept(board, run_folder, tmp_path):
+    other = run_folder("factor_vae", seed=0), run_folder("factor_vae", seed=1, hyperparameters={"beta": 4.0})
+    code, _, err = board("evaluate", run_folder("beta_vae"), *other, "--into", tmp_path)
+    assert code == 2
+    assert "factor_vae" in err
+    assert [result.method for result in results.read_all(tmp_path)] == ["beta_vae"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("show", "{tmp}/absent"), "expected a results folder, received no such folder"),
+        (("show", "{tree}", "--task", "toy/smal"), "Did you mean 'toy/small'?"),
+        (("evaluate", "{tmp}", "--into", "{tmp}/r"), "run.json: expected a JSON file"),
+        (("evaluate", "{tmp}", "--into", "{tmp}/r", "--tier", "smoky"), "Did you mean 'smoke'?"),
+        (("tasks", "toi"), "Did you mean 'toy'?"),
+        (("rows", "toy/small", "--to", "{tmp}/rows.csv"), "expected a file name that ends in .npy or .txt"),
+        (("build", "{tree}", "--to", "{tree}"), "expected a new or empty folder"),
+        (("serve", "{tmp}"), "expected a built board, received no index.html"),
+        (("heatmap", "{tmp}/a.npz", "{tmp}/b.npz", "--to", "x.jpg"), "expected a file name that ends in .png"),
+        (
+            ("check", "{tree}", "--against", "no-such-revision"),
+            "expected an earlier copy of the tree, or a git revision",
+        ),
+    ],
+)
+def test_errors_are_one_line_and_exit_with_2(board, tree, tmp_path, arguments, message):
+    code, _, err = board(*(a.format(tmp=tmp_path, tree=tree) for a in arguments))
+    assert code == 2
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+    assert "Traceback" not in err
+
+
+def test_an_unknown_command_names_the_near_one(board):
+    code, _, err = board("evalaute")
+    assert code == 2
+    assert "evaluate" in err
+
+
+def test_tasks_and_rows(board, tmp_path):
+    code, out, err = board("tasks", "toy/small")
+    assert code == 0, err
+    assert "toy/small@v1" in out
+    indices = protocol.task("toy/small").indices
+    assert board("rows", "toy/small", "--to", tmp_path / "rows.npy")[0] == 0
+    assert np.array_equal(np.load(tmp_path / "rows.npy"), indices)
+    assert board("rows", "toy/small", "--to", tmp_path / "rows.txt")[0] == 0
+    assert [int(line) for line in (tmp_path / "rows.txt").read_text().split()] == indices.tolist()
+
+
+def test_serve_shows_the_board(tree, tmp_path, monkeypatch):
+    site = ranking.build(tree, tmp_path / "site").parent
+    started = threading.Event()
+    printed = []
+
+    def said(text, **options):
+        printed.append(text)
+        started.set()
+
+    monkeypatch.setattr(console.out, "print", said)
+    server = []
+    real = http.server.ThreadingHTTPServer
+
+    def made(*arguments):
+        server.append(real(*arguments))
+        return server[0]
+
+    monkeypatch.setattr(http.server, "ThreadingHTTPServer", made)
+    thread = threading.Thread(target=cli.serve, args=(site, 0))
+    thread.start()
+    assert started.wait(10)
+    address = printed[0].split()[0]
+    assert address.startswith("http://127.0.0.1:")
+    with urllib.request.urlopen(address) as answer:
+        assert answer.read() == (site / "index.html").read_bytes()
+    server[0].shutdown()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_heatmap(board, tmp_path):
+    rng = np.random.default_rng(0)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        np.savez(
+            tmp_path / name / "activations.npz",
+            indices=np.arange(50),
+            layers=np.array(["first", "second"]),
+            first=rng.standard_normal((50, 4)).astype(np.float32),
+            second=rng.standard_normal((50, 3)).astype(np.float32),
+        )
+    to = tmp_path / "cka.png"
+    code, _, err = board("heatmap", tmp_path / "a/activations.npz", tmp_path / "b/activations.npz", "--to", to)
+    assert code == 0, err
+    assert to.read_bytes().startswith(b"\x89PNG")
+    assert "first" in to.with_suffix(".csv").read_text()
+
+
+def test_the_installed_command_starts(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", "from leaderboard.commands.board import main; main()", "tasks", "xysquares/spacing_4"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "xysquares/spacing_4@v1" in done.stdout
+
+
+def test_submit_validate_score(board, toys, tmp_path):
+    folder = tmp_path / "s"
+    code, out, err = board(
+        "submit", "init", "my_vae", "--task", "toy/small", "--to", folder, "--tier", "smoke", "--seeds", "1"
+    )
+    assert code == 0, err
+    assert "rows.npy" in out
+    file = folder / "submission.json"
+    content = json.loads(file.read_text("utf-8"))
+    content["about"] |= {"title": "My VAE", "authors": "A. Author", "licence": "MIT"}
+    content["supervision"] = "unsupervised"
+    seed = content["tasks"]["toy/small"]["seeds"][0]
+    seed["budget"]["steps"] = 10
+    seed["claimed"] = {"mig": 0.999}
+    file.write_text(json.dumps(content), "utf-8")
+    code, out, _ = board("score", folder)
+    assert code == 1
+    assert "seed_0.npz: expected an npz file, received no such file" in out
+    rows = np.load(folder / "toy/small/rows.npy")
+    codes = toys["toy/small"].labels(rows) + np.sin(np.arange(180)).reshape(60, 3)
+    np.savez(folder / "toy/small/seed_0.npz", indices=rows, codes=codes.astype(np.float32))
+    assert board("validate", folder)[0] == 0
+    code, out, err = board("score", folder, "--into", tmp_path / "r")
+    assert code == 0, err
+    assert "My VAE" in out
+    assert "look twice: toy/small@v1: mig of seed 0 was claimed as 0.999" in out
+    code, out, _ = board("quarantine", tmp_path / "r/v1/toy/small/my_vae.json", "--reason", "a test")
+    assert code == 0
+    assert "in quarantine" in out
+
+
+def test_the_schema_is_json(board):
+    code, out, _ = board("submit", "schema")
+    assert code == 0
+    assert json.loads(out)["title"] == "Submission"
+
+
+def test_pictures_are_shown_when_asked_for(board, run_folder, tmp_path):
+    folder = run_folder()
+    PIL.Image.new("RGB", (30, 20)).save(folder / "traversals.png")
+    assert board("evaluate", folder, "--into", tmp_path / "r")[0] == 0
+    assert not list((tmp_path / "r").rglob("*.webp"))
+    assert board("evaluate", folder, "--into", tmp_path / "r", "--pictures")[0] == 0
+    assert [file.name for file in (tmp_path / "r").rglob("*.webp")] == ["beta_vae.traversals.webp"]
+
+
+def test_export(board, tree, tmp_path):
+    code, out, err = board("export", tree, "--to", tmp_path / "e", "--owner", "someone")
+    assert code == 0, err
+    assert (tmp_path / "e" / "dataset" / "summaries.parquet").is_file()
+    assert (tmp_path / "e" / "models" / "beta_vae" / ".eval_results" / "toy.smoke.yaml").is_file()
+    assert "models" in out
+
+
+def test_import_of_old_evaluations(board, tmp_path):
+    file = tmp_path / "evaluation.json"
+    names = {"train_config.dataset.name": "'cars3d'", "train_config.model.name": "'vae'"}
+    file.write_text(json.dumps(names | {"evaluation_results.discrete_mig": 0.1}))
+    said = ("--key", "old", "--authors", "A", "--title", "T", "--year", "2019", "--into", tmp_path / "r")
+    code, out, err = board("import-dlib", file, *said)
+    assert code == 0, err
+    assert "old.json: 1 numbers" in out
+    code, _, err = board("import-dlib", file, *said)
+    assert (code, len(err.strip().splitlines())) == (2, 1)
+
+
+def test_review_of_what_is_no_submission(board, tmp_path):
+    (tmp_path / "s" / "mine").mkdir(parents=True)
+    code, out, _ = board("review", tmp_path / "s", "--beside", tmp_path / "none", "--to", tmp_path / "report.md")
+    assert code == 1
+    assert "Not valid: 1 problem" in out
+    assert (tmp_path / "report.md").read_text("utf-8").strip() in out
+
+
+def test_transfer_matrix(board, run_folder, toys, tmp_path):
+    folder = run_folder("random_encoder")
+    file, other = folder / "codes.npz", run_folder("factor_vae", "toy/spacing_8", seed=3)
+    given = [f"beta_vae:toy/spacing_8={file}", folder, f"{other}={file}"]
+    codes = [argument for each in given for argument in ("--codes", each)]
+    code, out, err = board("transfer", "evaluate", "toy/small", *codes, "--into", tmp_path)
+    assert code == 0, err
+    found = {(one.method, one.source): one.runs[0] for one in transfer_matrix.read_all(tmp_path)}
+    assert set(found) == {
+        ("beta_vae", "toy/spacing_8"),
+        ("random_encoder", "none"),
+        ("factor_vae", "toy/spacing_8"),
+    }
+    assert found["beta_vae", "toy/spacing_8"].budget is None
+    known = found["factor_vae", "toy/spacing_8"]
+    assert (known.seed, known.budget.steps) == (3, 100)
+    assert "factor_vae.toy-spacing_8.json" in out
+    for given, message in (
+        ("x.npz", "expected a run folder, RUN=FILE or METHOD:SOURCE=FILE"),
+        (folder, "expected a run on toy/sp"),
+        (other, "expected a run on toy/spacing_1, or its codes of that, received one on toy/spacing_8. Encode them"),
+    ):
+        code, _, err = board("transfer", "evaluate", "toy/spacing_1", "--codes", given, "--into", tmp_path)
+        assert code == 2
+        assert message in err

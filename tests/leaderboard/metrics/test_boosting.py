@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeRegressor
+
+from leaderboard.metrics import _boosting as boosting
+
+
+def search(x, gradient, tried=None):
+    """Search the whole sample for its best cut."""
+    n = x.shape[1]
+    order = np.argsort(x, axis=1, kind="stable").astype(np.uint32)
+    rising = np.concatenate([[0.0], 1 / np.arange(1, n + 1)])
+    falling = np.concatenate([1 / np.arange(n, 0, -1), [0.0]])
+    tried = np.arange(len(x)) if tried is None else tried
+    return boosting._search(x, order, 0, n, tried, gradient, gradient.sum(), (rising, falling), np.empty((4, n)))
+
+
+def brute(x, gradient):
+    """The greatest sl² / nl + sr² / nr over all cuts between values more than 1e-7 apart."""
+    best = -1.0
+    for row in x:
+        by = np.argsort(row, kind="stable")
+        values, g = row[by], gradient[by]
+        for i in range(1, len(row)):
+            if values[i] > values[i - 1] + np.float32(1e-7):
+                best = max(best, g[:i].sum() ** 2 / i + g[i:].sum() ** 2 / (len(row) - i))
+    return best
+
+
+@pytest.mark.parametrize("latents", [1, 3, 4, 6, 9])
+@pytest.mark.parametrize("levels", [2, 5, None])
+def test_the_best_cut_is_found_among_tied_and_untied_codes(latents, levels):
+    rng = np.random.default_rng(latents)
+    x = rng.normal(size=(latents, 120)).astype(np.float32)
+    if levels:
+        x = np.floor(x * levels / 4).astype(np.float32)
+    gradient = rng.normal(size=120)
+    value, latent, left = search(x, gradient)
+    assert value == pytest.approx(brute(x, gradient), rel=1e-12)
+    goes = np.argsort(x[latent], kind="stable")
+    s = gradient[goes[:left]].sum()
+    assert s**2 / left + (gradient.sum() - s) ** 2 / (120 - left) == pytest.approx(value, rel=1e-12)
+
+
+def test_constant_codes_have_no_cut():
+    assert search(np.full((3, 10), 0.5, np.float32), np.arange(10.0) - 4.5) == (-1.0, -1, -1)
+
+
+def test_the_first_tried_of_equal_latents_wins():
+    row = np.random.default_rng(0).normal(size=50).astype(np.float32)
+    gradient = np.random.default_rng(1).normal(size=50)
+    for tried in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        assert search(np.stack([row] * 3), gradient, np.array(tried))[1] == tried[0]
+
+
+def test_a_tree_is_scikit_learns():
+    """On a gradient without ties there is one best tree of depth 3."""
+    rng = np.random.default_rng(0)
+    n, latents = 400, 5
+    x = rng.normal(size=(latents, n)).astype(np.float32)
+    gradient = np.sin(3 * x[0]) + x[1] * x[2] + rng.normal(size=n)
+    order = np.argsort(x, axis=1, kind="stable").astype(np.uint32)
+    rising = np.concatenate([[0.0], 1 / np.arange(1, n + 1)])
+    falling = np.concatenate([1 / np.arange(n, 0, -1), [0.0]])
+    scratch = (
+        np.empty_like(order),
+        np.empty_like(order),
+        np.empty(n, np.uint8),
+        np.empty(n, np.uint32),
+        np.empty(n, np.uint32),
+        np.empty((4, n)),
+    )
+    feature, threshold, value = np.empty(7, np.int64), np.empty(7), np.empty(8)
+    importances, raw = np.zeros(latents), np.zeros(n)
+    boosting._grow(
+        x, order, gradient, np.zeros(n, np.uint8), 1.0, raw, (rising, falling), scratch, np.zeros(1, np.uint64),
+        importances, (feature, threshold, value),
+    )  # fmt: skip
+    tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(x.T, gradient).tree_
+    np.testing.assert_allclose(importances / n, tree.compute_feature_importances(normalize=False), rtol=1e-9)
+    assert sorted(zip(feature, threshold, strict=True)) == [
+        (f, pytest.approx(t, rel=1e-12)) for f, t in sorted(zip(tree.feature, tree.threshold, strict=True)) if f >= 0
+    ]
+
+
+def test_a_partition_keeps_the_order():
+    rng = np.random.default_rng(0)
+    source = rng.permutation(100).astype(np.uint32)
+    left = (rng.random(100) < 0.3).astype(np.uint8)
+    target = np.empty_like(source)
+    boosting._partition(source, target, left, np.empty_like(source))
+    assert target.tolist() == [*source[left[source] == 1], *source[left[source] == 0]]
+
+
+@pytest.mark.parametrize("trees", [1, 5])
+def test_residuals_survive_extreme_scores(trees):
+    raw = np.random.default_rng(0).normal(size=(trees, 4)) * [1.0, 1e3, 1e100, -1e100]
+    residual = np.empty_like(raw)
+    boosting._residuals(raw, np.array([0, 1, 0, 1]), residual)
+    assert np.isfinite(residual).all()
+    if trees > 1:
+        np.testing.assert_allclose(residual.sum(axis=0), 0.0, atol=1e-12)
+
+
+def test_no_folder_for_machine_code_is_no_error(monkeypatch):
+    real = numba.njit
+
+    def njit(*arguments, cache=False, **options):
+        def decorate(function):
+            if cache:
+                raise RuntimeError("cannot cache function: no locator available")
+            return real(**options)(function)
+
+        return decorate
+
+    monkeypatch.setattr(numba, "njit", njit)
+    assert boosting._compiled(lambda a: a + 1)(1) == 2

@@ -1,0 +1,381 @@
+"""The same codes from every kind of file, and an encoder in ONNX without Keras."""
+
+import builtins
+import json
+import math
+import pickle
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from safetensors.numpy import save_file
+
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
+from leaderboard import protocol
+from leaderboard.reading import representations
+
+N = 60  # rows of toy/small
+
+
+@pytest.fixture
+def codes():
+    return np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
+
+
+def write_npz(path, codes, indices):
+    np.savez(path, codes=codes, indices=indices)
+
+
+def write_safetensors(path, codes, indices):
+    save_file({"codes": codes, "indices": indices}, path)
+
+
+def write_parquet_lists(path, codes, indices):
+    pd.DataFrame({"codes": list(codes), "index": indices}).to_parquet(path)
+
+
+def write_parquet_columns(path, codes, indices):
+    pd.DataFrame({**{f"codes_{i}": codes[:, i] for i in reversed(range(3))}, "index": indices}).to_parquet(path)
+
+
+def write_parquet_fixed(path, codes, indices):
+    flat = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(codes.ravel()), 3)
+    pyarrow.parquet.write_table(pyarrow.table({"mean": flat, "indices": indices}), path)
+
+
+FORMATS = {
+    "a.npz": write_npz,
+    "b.safetensors": write_safetensors,
+    "c.parquet": write_parquet_lists,
+    "d.parquet": write_parquet_columns,
+    "e.parquet": write_parquet_fixed,
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_codes_and_labels(toys, tmp_path, codes, name):
+    indices = np.arange(N)[::-1].copy()
+    FORMATS[name](tmp_path / name, codes, indices)
+    found = representations.codes(tmp_path / name, dataset="toy/small")
+    assert np.array_equal(found.codes, codes)
+    assert np.array_equal(found.indices, indices)
+    assert np.array_equal(found.factors, toys["toy/small"].labels(indices))
+    assert found.names == ("f0", "f1", "f2")
+
+
+def test_without_indices_the_rows_are_the_task_s(toys, tmp_path, codes):
+    np.save(tmp_path / "a.npy", codes)
+    found = representations.codes(tmp_path / "a.npy", dataset="toy/small")
+    assert np.array_equal(found.indices, protocol.task("toy/small").indices)
+    np.save(tmp_path / "b.npy", codes[:50])
+    with pytest.raises(
+        InvalidInput, match=r"codes: expected 60 rows, those of toy/small@v1 in order, received 50.*`indices`"
+    ):
+        representations.codes(tmp_path / "b.npy", dataset="toy/small")
+
+
+def test_a_run_folder_knows_its_dataset(toys, run_folder):
+    folder = run_folder(dataset="toy/spacing_1")
+    found = representations.codes(folder)
+    assert found.names == ("f0", "f1", "f2")
+    assert np.array_equal(found.indices, protocol.task("toy/spacing_1").indices)
+    with pytest.raises(
+        InvalidInput, match=r"expected codes of toy/small, received codes of toy/spacing_1.*Encode the rows"
+    ):
+        representations.codes(folder, dataset="toy/small")
+    (folder / "codes.npz").unlink()
+    with pytest.raises(DamagedFile, match=r"expected a run folder with codes.npz, received none. Encode"):
+        representations.codes(folder)
+    (folder / "run.json").write_text("{}")
+    with pytest.raises(DamagedFile, match=r"run.json: expected the name of a dataset, received \{\}"):
+        representations.codes(folder)
+
+
+def test_factors_of_data_that_is_no_dataset_here(tmp_path, codes):
+    factors = np.arange(2 * N).reshape(N, 2) % 3
+    np.savez(tmp_path / "a.npz", z=codes, factors=factors)
+    found = representations.codes(tmp_path / "a.npz")
+    assert np.array_equal(found.factors, factors)
+    assert found.names == ("factor_0", "factor_1")
+    frame = pd.DataFrame({"codes": list(codes), "label_shape": factors[:, 0], "label_x": factors[:, 1]})
+    frame.to_parquet(tmp_path / "b.parquet")
+    assert representations.codes(tmp_path / "b.parquet").names == ("shape", "x")
+    np.save(tmp_path / "c.npy", codes)
+    assert representations.codes(tmp_path / "c.npy").factors is None
+    np.savez(tmp_path / "d.npz", z=codes, factors=factors[:9])
+    with pytest.raises(InvalidInput, match="factors: expected 60 rows, as in z, received 9"):
+        representations.codes(tmp_path / "d.npz")
+
+
+def test_which_array_holds_the_codes(tmp_path, codes):
+    path = tmp_path / "a.npz"
+    np.savez(path, a=codes, b=2 * codes)
+    with pytest.raises(InvalidInput, match=r"expected an array called codes, .* received the arrays a \(60, 3\), b"):
+        representations.codes(path)
+    assert np.array_equal(representations.codes(path, array="b").codes, 2 * codes)
+    with pytest.raises(UnknownName, match="expected one of a, b, received 'c'"):
+        representations.codes(path, array="c")
+
+
+def test_half_precision_and_brain_floats(tmp_path):
+    save_file({"codes": np.ones((4, 2), np.float16)}, tmp_path / "a.safetensors")
+    assert representations.codes(tmp_path / "a.safetensors").codes.dtype == np.float32
+    header = json.dumps({"codes": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 8]}}).encode()
+    numbers = np.array([1.0, 2.0, 3.0, 4.5], np.float32).view(np.uint32) >> 16
+    content = struct.pack("<Q", len(header)) + header + numbers.astype("<u2").tobytes()
+    (tmp_path / "b.safetensors").write_bytes(content)
+    assert representations.codes(tmp_path / "b.safetensors").codes.tolist() == [[1.0, 2.0], [3.0, 4.5]]
+
+
+def test_bad_codes_are_named(toys, tmp_path, codes):
+    np.save(tmp_path / "a.npy", np.where(np.arange(3) == 1, np.nan, codes))
+    with pytest.raises(InvalidInput, match=r"a.npy: codes: expected finite numbers"):
+        representations.codes(tmp_path / "a.npy")
+    np.savez(tmp_path / "b.npz", codes=codes, indices=np.arange(1, N + 1))
+    with pytest.raises(InvalidInput, match=r"rows of toy/small: expected rows in \[0, 59\]"):
+        representations.codes(tmp_path / "b.npz", dataset="toy/small")
+    np.savez(tmp_path / "c.npz", codes=codes, indices=np.arange(9))
+    with pytest.raises(InvalidInput, match="indices: expected 60 rows, as in codes, received 9"):
+        representations.codes(tmp_path / "c.npz", dataset="toy/small")
+
+
+def test_layers_keep_their_order(tmp_path):
+    layers = {"z_input": np.zeros((5, 2, 2, 1), np.float32), "mean": np.ones((5, 2), np.float32)}
+    np.savez(tmp_path / "activations.npz", layers=np.array(["mean", "z_input"]), indices=np.arange(5), **layers)
+    assert list(representations.activations(tmp_path)) == ["mean", "z_input"]
+    assert list(representations.activations(tmp_path, ["z_input"])) == ["z_input"]
+    np.savez(tmp_path / "plain.npz", indices=np.arange(5), **layers)
+    assert list(representations.activations(tmp_path / "plain.npz")) == ["z_input", "mean"]
+    save_file(layers, tmp_path / "a.safetensors", metadata={"layers": json.dumps(["z_input", "mean"])})
+    assert list(representations.activations(tmp_path / "a.safetensors")) == ["z_input", "mean"]
+    save_file(layers, tmp_path / "b.safetensors")
+    assert sorted(representations.activations(tmp_path / "b.safetensors")) == ["mean", "z_input"]
+    save_file(layers, tmp_path / "c.safetensors", metadata={"layers": "mean"})
+    with pytest.raises(DamagedFile, match="layers: expected a JSON list of names, received mean"):
+        representations.activations(tmp_path / "c.safetensors")
+    images = [row.tolist() for row in layers["z_input"]]
+    pyarrow.parquet.write_table(
+        pyarrow.table({"z_input": images, "mean": layers["mean"].tolist()}), tmp_path / "a.parquet"
+    )
+    found = representations.activations(tmp_path / "a.parquet")
+    assert {name: array.shape for name, array in found.items()} == {"z_input": (5, 4), "mean": (5, 2)}
+
+
+def test_layers_that_cannot_be_compared(tmp_path):
+    with pytest.raises(DamagedFile, match=r"expected a run folder with activations.npz, received none. Write them"):
+        representations.activations(tmp_path)
+    np.savez(tmp_path / "a.npz", a=np.zeros((5, 2)), b=np.zeros((4, 2)))
+    with pytest.raises(InvalidInput, match=r"expected the same samples in each, received \{'a': 5, 'b': 4\}"):
+        representations.activations(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", indices=np.arange(5))
+    with pytest.raises(InvalidInput, match="expected at least one layer"):
+        representations.activations(tmp_path / "b.npz")
+    with pytest.raises(UnknownName, match="received 'mean'"):
+        representations.activations(tmp_path / "b.npz", ["mean"])
+
+
+def test_posterior(tmp_path):
+    mean = np.zeros((5, 2), np.float32)
+    np.savez(tmp_path / "a.npz", mean=mean, log_variance=mean)
+    found = representations.posterior(tmp_path / "a.npz")
+    assert (found.variance == 1).all()
+    assert (found.sampled, found.inputs) == (None, None)
+    np.savez(tmp_path / "b.npz", input=np.ones((5, 4)), mean=mean, variance=mean + 2, sampled=mean + 3)
+    found = representations.posterior(tmp_path / "b.npz")
+    assert (found.variance.max(), found.sampled.max(), found.inputs.shape) == (2, 3, (5, 4))
+    np.savez(tmp_path / "c.npz", mean=mean)
+    with pytest.raises(InvalidInput, match=r"expected a layer variance or log_variance.*deterministic autoencoder"):
+        representations.posterior(tmp_path / "c.npz")
+    np.savez(tmp_path / "d.npz", variance=mean)
+    with pytest.raises(UnknownName, match="expected one of variance, received 'mean'"):
+        representations.posterior(tmp_path / "d.npz")
+
+
+class Exploit:
+    def __reduce__(self):
+        return (pytest.fail, ("unpickled",))
+
+
+def test_nothing_is_unpickled_and_damage_is_named(tmp_path):
+    np.savez(tmp_path / "object.npz", codes=np.array([Exploit()], dtype=object))
+    with pytest.raises(DamagedFile, match="expected an npz file of plain arrays, received ValueError: Object arrays"):
+        representations.arrays(tmp_path / "object.npz")
+    for suffix in (".npz", ".npy", ".safetensors", ".parquet"):
+        path = tmp_path / f"pickle{suffix}"
+        path.write_bytes(pickle.dumps(Exploit()))
+        with pytest.raises(DamagedFile, match=f"pickle{suffix}"):
+            representations.arrays(path)
+        path.write_bytes(b"")
+        with pytest.raises(DamagedFile, match=f"pickle{suffix}"):
+            representations.arrays(path)
+    np.save(tmp_path / "single.npy", np.zeros(3))
+    (tmp_path / "single.npy").rename(tmp_path / "single.npz")
+    with pytest.raises(DamagedFile, match="a single array, not an archive"):
+        representations.arrays(tmp_path / "single.npz")
+    with pytest.raises(DamagedFile, match=r"absent.npz: expected a file, received none"):
+        representations.arrays(tmp_path / "absent.npz")
+    with pytest.raises(
+        InvalidInput, match=r"codes.txt: expected a file .npz, .npy, .safetensors, .parquet, or a run folder"
+    ):
+        representations.arrays(tmp_path / "codes.txt")
+    with pytest.raises(DamagedFile, match="expected a file"):
+        representations.digest(tmp_path / "absent.npz")
+
+
+def test_parquet_with_holes_or_ragged_lists(tmp_path):
+    pyarrow.parquet.write_table(pyarrow.table({"codes": [[1.0, 2.0], [3.0]]}), tmp_path / "a.parquet")
+    with pytest.raises(InvalidInput, match="codes: expected lists of one length, received lengths from 1 to 2"):
+        representations.arrays(tmp_path / "a.parquet")
+    pyarrow.parquet.write_table(pyarrow.table({"codes": [[1.0, None], [3.0, 4.0]]}), tmp_path / "b.parquet")
+    with pytest.raises(InvalidInput, match="codes: expected a value in every place, received 1 nulls"):
+        representations.arrays(tmp_path / "b.parquet")
+    pyarrow.parquet.write_table(pyarrow.table({"codes": [1.0, None]}), tmp_path / "c.parquet")
+    with pytest.raises(InvalidInput, match="codes: expected a value in every row, received 1 nulls"):
+        representations.arrays(tmp_path / "c.parquet")
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "name"),
+    [("safetensors", "board", "a.safetensors"), ("pyarrow", "board", "a.parquet"), ("onnxruntime", "onnx", "a.onnx")],
+)
+def test_a_missing_package_is_named(toys, monkeypatch, tmp_path, package, extra, name):
+    real = builtins.__import__
+
+    def without(module, *args, **kwargs):
+        if module.split(".")[0] == package:
+            raise ImportError(module)
+        return real(module, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(MissingExtra, match=rf"expected the package {package}.*offaxis\[{extra}\]"):
+        representations.codes(tmp_path / name, dataset="toy/small")
+
+
+# An encoder in ONNX: flatten, then one matrix.
+
+
+def write_model(path, shape, *, dtype=TensorProto.FLOAT, outputs=("codes",)):
+    width = math.prod(axis if isinstance(axis, int) else 1 for axis in shape[1:])
+    width = 192 if width == 1 else width
+    weights = np.random.default_rng(1).normal(size=(width, 2)).astype(np.float32)
+    if dtype == TensorProto.FLOAT16:
+        weights = weights.astype(np.float16)
+    kind = dtype if dtype != TensorProto.UINT8 else TensorProto.FLOAT
+    nodes = [
+        helper.make_node("Flatten", ["image"], ["flat"]),
+        helper.make_node("Cast", ["flat"], ["numbers"], to=kind),
+        *(helper.make_node("MatMul", ["numbers", "weights"], [name]) for name in outputs),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "encoder",
+        [helper.make_tensor_value_info("image", dtype, shape)],
+        [helper.make_tensor_value_info(name, kind, [shape[0], 2]) for name in outputs],
+        [numpy_helper.from_array(weights, "weights")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.checker.check_model(model)
+    onnx.save(model, str(path))
+    return weights.astype(np.float64)
+
+
+def test_an_onnx_encoder_end_to_end(toys, tmp_path):
+    weights = write_model(tmp_path / "a.onnx", ["n", 8, 8, 3])
+    dataset = toys["toy/small"]
+    found = representations.codes(tmp_path / "a.onnx", dataset="toy/small")
+    pixels = dataset.images(found.indices).reshape(N, -1) / 255
+    assert np.allclose(found.codes, pixels @ weights, atol=1e-5)
+    assert np.array_equal(found.factors, dataset.labels(found.indices))
+    with pytest.raises(InvalidInput, match="expected the dataset to encode, received none"):
+        representations.codes(tmp_path / "a.onnx")
+
+
+def test_channels_first_other_types_and_fixed_batches(toys, tmp_path):
+    dataset, rows = toys["toy/small"], np.arange(11)
+    images = dataset.images(rows)
+    weights = write_model(tmp_path / "first.onnx", ["n", 3, 8, 8])
+    expected = images.transpose(0, 3, 1, 2).reshape(11, -1) / 255 @ weights
+    done = []
+    found = representations.encode(tmp_path / "first.onnx", dataset, rows, batch=4, progress=done.append)
+    assert np.allclose(found, expected, atol=1e-5)
+    assert done == [4, 4, 3]
+    weights = write_model(tmp_path / "bytes.onnx", [4, 8, 8, 3], dtype=TensorProto.UINT8)
+    assert np.allclose(
+        representations.encode(tmp_path / "bytes.onnx", dataset, rows), images.reshape(11, -1) @ weights, rtol=1e-5
+    )
+    weights = write_model(tmp_path / "half.onnx", ["n", 8, 8, 3], dtype=TensorProto.FLOAT16)
+    assert np.allclose(
+        representations.encode(tmp_path / "half.onnx", dataset, rows), images.reshape(11, -1) / 255 @ weights, atol=0.02
+    )
+
+
+def test_standardised_pixels(toys, tmp_path):
+    dataset = toys["toy/small"]
+    weights = write_model(tmp_path / "a.onnx", ["n", 8, 8, 3])
+    mean, std = (0.1, 0.2, 0.3), (0.5, 0.6, 0.7)
+    found = representations.encode(tmp_path / "a.onnx", dataset, [0, 1], mean=mean, std=std)
+    pixels = (dataset.images([0, 1]) / 255 - mean) / std
+    assert np.allclose(found, pixels.reshape(2, -1) @ weights, atol=1e-4)
+    with pytest.raises(InvalidInput, match="mean and std: expected one number each, or 3, std above 0"):
+        representations.encode(tmp_path / "a.onnx", dataset, [0], std=(0.0,))
+
+
+def test_onnx_models_that_do_not_fit(toys, tmp_path):
+    dataset = toys["toy/small"]
+    write_model(tmp_path / "two.onnx", ["n", 8, 8, 3], outputs=("mu", "log_var"))
+    with pytest.raises(InvalidInput, match="expected one, or one called codes or mean, received mu, log_var"):
+        representations.encode(tmp_path / "two.onnx", dataset, [0])
+    assert representations.encode(tmp_path / "two.onnx", dataset, [0], output="mu").shape == (1, 2)
+    with pytest.raises(UnknownName, match="expected one of log_var, mu, received 'mean'"):
+        representations.encode(tmp_path / "two.onnx", dataset, [0], output="mean")
+    write_model(tmp_path / "gray.onnx", ["n", 8, 8, 1])
+    with pytest.raises(
+        InvalidInput, match=r"expected NHWC \(n, 8, 8, 3\) or NCHW \(n, 3, 8, 8\), received shape \('n', 8, 8, 1\)"
+    ):
+        representations.encode(tmp_path / "gray.onnx", dataset, [0])
+    write_model(tmp_path / "vague.onnx", ["n", "a", "b", "c"])
+    with pytest.raises(InvalidInput, match=r"expected an input shape that tells where channels stand.*Say layout"):
+        representations.encode(tmp_path / "vague.onnx", dataset, [0])
+    assert representations.encode(tmp_path / "vague.onnx", dataset, [0], layout="NHWC").shape == (1, 2)
+    with pytest.raises(InvalidInput, match="layout: expected 'NHWC' or 'NCHW', received 'HWCN'"):
+        representations.encode(tmp_path / "vague.onnx", dataset, [0], layout="HWCN")
+    (tmp_path / "junk.onnx").write_bytes(b"junk")
+    with pytest.raises(DamagedFile, match="expected an ONNX model"):
+        representations.encode(tmp_path / "junk.onnx", dataset, [0])
+
+
+def test_codes_are_read_without_knowing_their_dataset(tmp_path):
+    np.savez(tmp_path / "codes.npz", codes=np.eye(4, dtype=np.float32), indices=np.arange(4))
+    for path in (tmp_path, tmp_path / "codes.npz"):
+        codes, rows = representations.bare_codes(path)
+        np.testing.assert_array_equal(codes, np.eye(4))
+        assert rows.tolist() == [0, 1, 2, 3]
+    np.save(tmp_path / "mine.npy", np.eye(3))
+    assert representations.bare_codes(tmp_path / "mine.npy")[1] is None
+    with pytest.raises(DamagedFile, match=r"a run folder with activations\.npz, received none"):
+        representations.activations_file(tmp_path)
+
+
+def test_encoding_needs_no_keras(tmp_path):
+    write_model(tmp_path / "a.onnx", ["n", 64, 64, 3])
+    program = f"""
+import sys
+class Block:
+    def find_spec(self, name, *rest):
+        if name.split(".")[0] in ("keras", "tensorflow", "torch", "jax"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Block())
+import benchmark_data
+from leaderboard.reading import representations
+print(representations.encode({str(tmp_path / "a.onnx")!r}, benchmark_data.load("xysquares"), range(3)).shape)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(3, 2)"

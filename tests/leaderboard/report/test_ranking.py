@@ -1,0 +1,291 @@
+"""Tables: order, ranks and ties; hostile text in every format; the same bytes from the same files."""
+
+import csv
+import datetime
+import io
+import re
+import shutil
+import subprocess
+import unicodedata
+
+import pytest
+import rich.console
+
+from benchmark_data.errors import DamagedFile, InvalidInput
+from leaderboard.report import ranking
+from leaderboard.store import results
+from leaderboard.store.results import About, Budget, Digests, Run, Sample
+
+HOSTILE = "<script>alert(1)</script>|`*_$%&#{}~^\\\"'"
+
+
+def run(mig, seed=0, **fields):
+    given = {
+        "seed": seed,
+        "tier": "smoke",
+        "status": "recomputed",
+        "scores": {"mig": mig},
+        "date": datetime.date(2026, 1, 2),
+        "dataset_version": "1.0.0",
+        "dataset_digest": Digests(pixels="0" * 64, factors="0" * 64),
+        "rows_digest": "0" * 64,
+        "codes_digest": f"{seed:064x}",
+        "latents": 10,
+        "samples": {"mig": Sample(train=10_000, test=0, arguments={"bins": 20})},
+        "supervision": "unsupervised",
+        "selection": "none",
+        "hyperparameters": {},
+        "budget": Budget(steps=1_000, images=64_000, seconds=12.3 + seed, device="2 cores"),
+        "trained_with": {},
+        "scored_with": {},
+    }
+    return Run(**{**given, **fields})
+
+
+def method(name, *migs, quarantine="", about=None, task="xysquares/spacing_8@v1", **fields):
+    runs = [run(mig, seed, **fields) for seed, mig in enumerate(migs)]
+    return results.result(task, name, runs, about=about, quarantine=quarantine)
+
+
+def order(*found):
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", found)
+    return [(row.rank, row.result.method) for row in board.rows]
+
+
+def test_rank_is_by_the_mean_and_ties_share_it():
+    found = [
+        method("d", *[0.1] * 5),
+        method("c", *[0.2] * 5),
+        method("b", *[0.2004] * 5),  # 0.200 as printed, like c
+        method("a", *[0.3] * 5),
+    ]
+    assert order(*found) == [(1, "a"), (2, "b"), (2, "c"), (4, "d")]
+
+
+def test_what_is_not_ranked_comes_after_what_is_and_says_why():
+    board = ranking.table(
+        "xysquares/spacing_8@v1",
+        "smoke",
+        [
+            method("few", 0.9, 0.9),
+            method("marked", *[0.9] * 5, marks=("codes_equal_labels",)),
+            method("distrusted", *[0.9] * 5, quarantine="trained on the test rows"),
+            method("whole", *[0.1] * 5),
+            method("pca", *[0.2] * 5, supervision="reference"),
+        ],
+    )
+    assert [(row.rank, row.result.method, row.note) for row in board.rows] == [
+        (1, "whole", ""),
+        (None, "distrusted", "in quarantine: trained on the test rows"),
+        (None, "few", "2 of 5 seeds"),
+        (None, "marked", "marked: codes_equal_labels"),
+        (None, "pca", "a reference"),
+    ]
+
+
+def test_categories_are_ranked_apart():
+    found = [method("own", *[0.1] * 5), method("helped", *[0.9] * 5, supervision="weakly_supervised")]
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", found)
+    assert {category: [row.rank for row in rows] for category, rows in board.groups.items()} == {
+        "unsupervised": [1],
+        "weakly_supervised": [1],
+    }
+
+
+def test_tiers_and_tasks_are_never_mixed():
+    both = results.result("xysquares/spacing_8@v1", "m", [run(0.1, 0), run(0.2, 0, tier="study", budget=run(0).budget)])
+    boards = ranking.tables([both, method("m", 0.3, task="xysquares/spacing_10@v1")])
+    assert [(b.task, b.tier, b.rows[0].cells["mig"].mean) for b in boards] == [
+        ("xysquares/spacing_8@v1", "smoke", 0.1),
+        ("xysquares/spacing_8@v1", "study", 0.2),
+        ("xysquares/spacing_10@v1", "smoke", 0.3),
+    ]
+
+
+def test_every_table_states_sample_size_and_budget():
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2)])
+    assert board.caption == (
+        "Tier smoke: MIG on 10,000 rows. Training: 1,000 steps, 64,000 images, 12 to 13 s on 2 cores."
+    )
+    assert board.rows[0].cost == "1,000 steps, 12 to 13 s"
+    for render in (ranking.markdown, ranking.latex):
+        assert "1,000 steps, 64,000 images" in render(board)
+
+
+def test_markdown():
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2), method("n", 0.3)])
+    assert ranking.markdown(board).splitlines()[2:6] == [
+        "| Rank | Method | Category | MIG | Seeds | Training |",
+        "| ---: | :--- | :--- | ---: | ---: | :--- |",
+        "| – | n | Unsupervised | 0.300 | 1 | 1,000 steps, 64,000 images, 12 s on 2 cores |",
+        "| – | m | Unsupervised | 0.150 [0.100, 0.200] | 2 | 1,000 steps, 64,000 images, 12 to 13 s on 2 cores |",
+    ]
+
+
+def test_a_single_seed_has_no_interval():
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1)])
+    assert "[" not in ranking.markdown(board).splitlines()[4]
+    (record,) = csv.DictReader(io.StringIO(ranking.comma_separated([board])))
+    assert (record["mean"], record["low"], record["high"]) == ("0.100000", "", "")
+
+
+def test_csv_is_tidy_and_no_spreadsheet_runs_it():
+    about = About(title="=cmd|' /C calc'!A0")
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2, about=about)])
+    (record,) = csv.DictReader(io.StringIO(ranking.comma_separated([board])))
+    assert record["title"] == "'=cmd|' /C calc'!A0"
+    assert (record["score"], record["seeds"], record["note"]) == ("mig", "2", "2 of 5 seeds")
+
+
+def test_hostile_text_stays_text_in_markdown_and_latex():
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, about=About(title=HOSTILE))])
+    row = ranking.markdown(board).splitlines()[4]
+    assert "<" not in row
+    assert len(re.findall(r"(?<!\\)\|", row)) == 7
+    line = next(line for line in ranking.latex(board).splitlines() if "script" in line)
+    assert (
+        r"\textless{}script\textgreater{}alert(1)\textless{}/script\textgreater{}|`*\_\$\%\&\#\{\}"
+        r"\textasciitilde{}\textasciicircum{}\textbackslash{}" in line
+    )
+
+
+def test_latex_has_no_letter_that_it_cannot_print():
+    assert ranking.tex("Ωλο–é") == r"$\Omega$$\lambda$o--é"
+    assert ranking.tex("中\u3000ħ\u0391") == "[U+4E2D] [U+0127][U+0391]"
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex here")
+def test_latex_compiles(tmp_path):
+    letters = (
+        "".join(
+            c for c in map(chr, range(0x20, 0x2300)) if unicodedata.category(c) in ("Zs", "Ll", "Lu", "Sm", "Po", "Pd")
+        )
+        + "中\U0001f4a9"
+    )
+    board = ranking.table(
+        "xysquares/spacing_8@v1",
+        "smoke",
+        [
+            method("m", 0.1, 0.2, about=About(title="β-VAE " + HOSTILE)),
+            *(method(f"m{i}", 0.1, about=About(title=letters[i : i + 200])) for i in range(0, len(letters), 200)),
+        ],
+    )
+    source = (
+        r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}"
+        rf"\begin{{document}}{ranking.latex(board)}\end{{document}}"
+    )
+    (tmp_path / "t.tex").write_text(source, "utf-8")
+    subprocess.run(["pdflatex", "-halt-on-error", "t.tex"], cwd=tmp_path, check=True, capture_output=True)
+
+
+def test_terminal_shows_a_table_for_each_task(capsys):
+    found = [method("m", 0.1, 0.2, about=About(title="[red]β[/red]")), method("pca", 0.05, supervision="reference")]
+    console = rich.console.Console(width=80, file=io.StringIO())
+    console.print(ranking.terminal(found))
+    shown = console.file.getvalue()
+    assert "xysquares/spacing_8@v1, tier smoke" in shown
+    assert "[red]β[/red]" in shown
+    assert "0.100–0.200" in shown
+    assert "A rank takes 5 seeds." in shown
+
+
+def write(root, *found):
+    results.write(root, found)
+    return root
+
+
+def test_building_twice_gives_the_same_bytes(tmp_path):
+    root = write(tmp_path / "results", method("m", 0.1, 0.2), method("pca", 0.1, supervision="reference"))
+    pages = [ranking.build(root, tmp_path / name) for name in ("a", "b")]
+    contents = [
+        {str(f.relative_to(p.parent)): f.read_bytes() for f in p.parent.rglob("*") if f.is_file()} for p in pages
+    ]
+    assert contents[0] == contents[1]
+    assert {
+        "index.html",
+        "manifest.json",
+        "tasks/xysquares.spacing_8.html",
+        "methods/m.html",
+        "tables/all.csv",
+        "tables/xysquares.spacing_8.smoke.tex",
+    } <= set(contents[0])
+
+
+def test_what_is_gone_from_the_results_goes_from_the_site(tmp_path):
+    root = write(tmp_path / "results", method("m", 0.1), method("n", 0.2))
+    site = ranking.build(root, tmp_path / "site").parent
+    (site / "CNAME").write_text("kept")
+    results.path(root, "xysquares/spacing_8@v1", "n").unlink()
+    ranking.build(root, site)
+    assert not (site / "methods" / "n.html").exists()
+    assert (site / "CNAME").read_text() == "kept"
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path):
+    root = write(tmp_path / "results", method("m", 0.1))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "thesis.tex").write_text("years of work")
+    (tmp_path / "crafted").mkdir()
+    (tmp_path / "crafted" / "manifest.json").write_text('{"../results/v1/xysquares/spacing_8/m.json": ""}')
+    for name in ("home", "crafted"):
+        with pytest.raises(InvalidInput, match="expected a new or empty folder, or one that was built before"):
+            ranking.build(root, tmp_path / name)
+    assert len(results.read_all(root)) == 1
+
+
+def test_an_empty_tree(tmp_path):
+    (tmp_path / "results").mkdir()
+    with pytest.raises(DamagedFile, match="expected at least one result, received none"):
+        ranking.build(tmp_path / "results", tmp_path / "site")
+
+
+def test_natural_order():
+    assert sorted(["s_10", "s_9", "s_1"], key=ranking.natural) == ["s_1", "s_9", "s_10"]
+
+
+def test_the_mark_of_what_may_as_well_be_first():
+    found = [
+        method("best", 0.50, 0.52, 0.54, 0.56, 0.58),
+        method("close", 0.49, 0.51, 0.53, 0.55, 0.57),
+        method("far", *[0.1] * 5),
+    ]
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", found)
+    assert [(row.rank, row.level) for row in board.rows] == [(1, False), (2, True), (3, False)]
+    assert "| 2≈ | close |" in ranking.markdown(board)
+    assert r"2$\approx$ & close" in ranking.latex(board)
+
+
+def test_standings_across_tasks():
+    one, two = "xysquares/spacing_1@v1", "xysquares/spacing_8@v1"
+    found = [
+        method("a", *[0.9] * 5, task=one),
+        method("b", *[0.8] * 5, task=one),
+        method("c", *[0.7] * 5, task=one),
+        method("a", *[0.1] * 5, task=two),
+        method("b", *[0.1] * 5, task=two),
+        method("c", 0.9, task=two),  # one seed: not ranked here, so not compared across tasks
+        method("pca", *[0.5] * 5, task=one, supervision="reference"),
+        method("pca", *[0.5] * 5, task=two, supervision="reference"),
+    ]
+    first, second = ranking.standings(ranking.tables(found))
+    assert (first.method, first.average_rank, first.improvement) == ("a", 1.25, 0.75)
+    assert (second.method, second.average_rank, second.improvement) == ("b", 1.75, None)
+    assert (first.first, second.first) == (1.0, 0.0)
+    # Runs of a: five of 0.9 and five of 0.1; the middle six are three of each.
+    assert first.overall.iqm == pytest.approx(0.5)
+
+
+def test_there_are_no_standings_on_one_task():
+    assert ranking.standings(ranking.tables([method("a", *[0.9] * 5)])) == ()
+
+
+def test_bibtex_is_collected_once():
+    entry = "@misc{a}"
+    found = [
+        method("a", 0.1, about=About(bibtex=entry)),
+        method("b", 0.1, about=About(bibtex=entry + "\n")),
+        method("c", 0.1, about=About(bibtex="@misc{c}")),
+        method("d", 0.1),
+    ]
+    assert ranking.bibtex(found) == "@misc{a}\n\n@misc{c}\n"
+    assert ranking.bibtex([method("d", 0.1)]) == ""

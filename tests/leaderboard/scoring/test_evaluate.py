@@ -1,0 +1,255 @@
+"""Run folders in, results out; whatever is wrong with a folder is said before anything is scored."""
+
+import json
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+
+from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
+from leaderboard import protocol
+from leaderboard.metrics import dci, mig
+from leaderboard.reading import npz
+from leaderboard.scoring import evaluate
+
+
+def test_scores_are_those_of_the_metrics_on_the_protocols_rows(run_folder):
+    folders = [run_folder(seed=seed) for seed in (1, 0)]
+    told = []
+    (result,) = evaluate.evaluate(folders, progress=lambda *step: told.append(step))
+    assert (result.task, result.method, result.title) == ("toy/small@v1", "beta_vae", "β-VAE")
+    assert [run.seed for run in result.runs] == [0, 1]
+    task = protocol.task("toy/small")
+    codes, labels = np.load(folders[1] / "codes.npz")["codes"], task.labels()
+    train, test = slice(0, 40), slice(40, 60)
+    expected = mig.score(codes[train], labels[train])
+    expected |= {
+        f"dci.{name}": value
+        for name, value in dci.score(
+            codes[train], labels[train], codes_test=codes[test], factors_test=labels[test]
+        ).items()
+    }
+    assert result.runs[0].scores == pytest.approx(expected)
+    assert [done for _, done, _ in told] == [0, 1, 2, 3, 4]
+    assert told[0] == ("mig of beta_vae on toy/small, seed 1", 0, 4)
+
+
+def test_everything_that_decides_a_score_is_recorded(run_folder):
+    (result,) = evaluate.evaluate([run_folder()], status="reproduced")
+    run = result.runs[0]
+    assert (run.tier, run.status, run.latents, run.dataset_version) == ("smoke", "reproduced", 3, "1.0.0")
+    assert run.rows_digest == protocol.task("toy/small").digest
+    assert run.samples["mig"].train == 40
+    assert (run.samples["dci"].train, run.samples["dci"].test) == (40, 20)
+    assert run.scored_with["numpy"] == np.__version__
+    assert run.budget.images == 6400
+
+
+def test_several_methods_and_tasks_at_once(run_folder, only_mig):
+    folders = [run_folder(m, d) for m in ("pca", "beta_vae") for d in ("toy/spacing_8", "toy/spacing_1")]
+    found = list(evaluate.evaluate(folders))
+    assert [(r.task, r.method) for r in found] == [
+        ("toy/spacing_1@v1", "beta_vae"),
+        ("toy/spacing_1@v1", "pca"),
+        ("toy/spacing_8@v1", "beta_vae"),
+        ("toy/spacing_8@v1", "pca"),
+    ]
+
+
+def test_codes_that_are_the_labels_are_marked_unless_someone_reproduced_them(run_folder, only_mig):
+    labels = protocol.task("toy/small").labels().astype(np.float32)
+    scaled = np.stack([0.3 - 2 * labels[:, 2], np.cos(labels[:, 0])], axis=1)
+    for codes in (labels, scaled, scaled + 1e-5 * np.sin(np.arange(120)).reshape(60, 2)):
+        folder = run_folder(codes=codes)
+        assert next(evaluate.evaluate([folder])).runs[0].marks == ("codes_equal_labels",)
+        assert next(evaluate.evaluate([folder], status="reproduced")).runs[0].marks == ()
+    for codes in (labels + 0.01 * np.sin(np.arange(180)).reshape(60, 3), labels @ np.ones((3, 1)), np.zeros((60, 2))):
+        assert next(evaluate.evaluate([run_folder(codes=codes)])).runs[0].marks == ()
+    assert next(evaluate.evaluate([run_folder("ground_truth", codes=labels)])).runs[0].marks == ()
+
+
+def test_claims_are_kept_apart(run_folder, only_mig):
+    run = next(evaluate.evaluate([run_folder(claimed={"mig": 0.99})])).runs[0]
+    assert run.claimed == {"mig": 0.99}
+    assert run.scores["mig"] < 0.9
+
+
+def test_no_folders():
+    with pytest.raises(InvalidInput, match="runs: expected at least one, received none"):
+        list(evaluate.evaluate([]))
+
+
+def test_an_empty_folder(tmp_path):
+    with pytest.raises(DamagedFile, match=r"run\.json: expected a JSON file, received No such file"):
+        list(evaluate.evaluate([tmp_path]))
+
+
+def test_the_same_seed_twice(run_folder, tmp_path):
+    folder = run_folder()
+    copy = tmp_path / "copy"
+    folder.rename(copy)
+    with pytest.raises(InvalidInput, match="expected another seed of beta_vae on toy/small than 0"):
+        list(evaluate.evaluate([run_folder(), copy]))
+
+
+def test_seeds_with_different_settings_are_no_one_method(run_folder, only_mig):
+    with pytest.raises(
+        InvalidInput, match=r"hyperparameters of seed 1: expected .*'beta': 1.0.*received .*'beta': 4.0"
+    ):
+        list(evaluate.evaluate([run_folder(seed=0), run_folder(seed=1, hyperparameters={"beta": 4.0})]))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"method": "Beta VAE"}, "method: expected text that matches .*, received 'Beta VAE'"),
+        ({"method": None}, "method: expected a value, received nothing"),
+        ({"seed": -1}, "seed: expected greater than or equal to 0, received -1"),
+        ({"seed": "0"}, "seed: expected a valid integer, received '0'"),
+        ({"supervision": "none"}, "supervision: expected 'unsupervised', .* received 'none'"),
+        ({"schema": 2}, "schema: expected 1, received 2"),
+        ({"dataset_version": "2.0.0"}, "dataset_version: expected 1.0.0, that of toy/small here, received 2.0.0"),
+        ({"dataset_digest": {"pixels": "0" * 64, "factors": "0" * 64}}, r"dataset_digest\.pixels: .*made from other"),
+        ({"budget": {"steps": -1}}, r"budget\.steps: .*received -1.*\(3 more problems\.\)"),
+        ({"about": {"paper": "javascript:alert(1)"}}, r"about\.paper: expected text that matches \^\(https"),
+        ({"about": {"titel": "x"}}, r"about\.titel: expected no such field, .*Did you mean 'title'"),
+    ],
+)
+def test_run_json_is_checked_field_by_field(run_folder, fields, message):
+    with pytest.raises((DamagedFile, InvalidInput), match=message):
+        list(evaluate.evaluate([run_folder(**fields)]))
+
+
+def test_an_unknown_tier(run_folder):
+    with pytest.raises(UnknownName, match=r"tier: expected one of .*Did you mean 'study'"):
+        list(evaluate.evaluate([run_folder()], tier="studi"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "valid JSON"),
+        (b"\xff\xfe", "valid JSON"),
+        (b"[" * 100_000, "valid JSON, received recursion limit exceeded"),
+        (b"[]", "an object"),
+        (b'{"seed": ' + b"9" * 5000 + b"}", "expected valid JSON, received number out of range"),
+    ],
+)
+def test_run_json_that_is_no_json(run_folder, content, message):
+    folder = run_folder()
+    (folder / "run.json").write_bytes(content)
+    with pytest.raises(DamagedFile, match=message):
+        list(evaluate.evaluate([folder]))
+
+
+def test_run_json_that_is_huge(run_folder):
+    folder = run_folder()
+    with (folder / "run.json").open("wb") as file:
+        file.truncate(10**9)
+    with pytest.raises(DamagedFile, match="expected at most 16,777,216 bytes, received 1,000,000,000 bytes"):
+        list(evaluate.evaluate([folder]))
+
+
+def test_codes_of_other_rows(run_folder):
+    right = protocol.task("toy/small").indices
+    with pytest.raises(InvalidInput, match="right rows in another order"):
+        list(evaluate.evaluate([run_folder(indices=right[::-1])]))
+    with pytest.raises(
+        InvalidInput, match=r"indices: expected the rows of toy/small@v1: \d+ at position 1.*that order"
+    ):
+        list(evaluate.evaluate([run_folder(indices=np.r_[right[:1], right[:1], right[2:]])]))
+    with pytest.raises(
+        DamagedFile, match=r"indices: expected int or uint of shape \(60\), received int64 of shape \(9,"
+    ):
+        list(evaluate.evaluate([run_folder(indices=right[:9])]))
+
+
+@pytest.mark.parametrize(
+    ("codes", "message"),
+    [
+        (np.full((60, 2), np.nan), "codes: expected finite numbers .* received nan at row 0, column 0"),
+        (np.zeros((60, 2, 2)), r"codes: expected float of shape \(60, any\), received float32 of shape \(60, 2, 2\)"),
+        (np.zeros((59, 2)), r"received float32 of shape \(59, 2\)"),
+        (np.zeros((60, 0)), "codes: expected 1 to 1024 latents, received 0"),
+        (np.zeros((60, 1025)), "codes: expected 1 to 1024 latents, received 1025"),
+    ],
+)
+def test_codes_that_cannot_be_scored(run_folder, codes, message):
+    with pytest.raises((DamagedFile, InvalidInput), match=message):
+        list(evaluate.evaluate([run_folder(codes=codes)]))
+
+
+def npy_header(shape: str, descr: str = "'<f4'") -> bytes:
+    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+
+
+ARRAYS = {"codes": npz.Array("f", (60, None))}
+
+
+@pytest.mark.parametrize(
+    ("member", "message"),
+    [
+        (npy_header("(60, 10**9)"), "npz file written by numpy"),
+        (npy_header("(60, 1000000000)"), r"at most 128 MiB, received \d+ MiB"),
+        (npy_header("(60, -5)"), "received float32 of shape"),
+        (npy_header("(60, 2)") + b"\0" * 100, r"expected 480 bytes for float32 of shape \(60, 2\), received 100 bytes"),
+        (npy_header("(60, 2)") + b"\0" * 600, "received 481 bytes"),
+        (npy_header("(60, 2)", "'|O'") + b"\0" * 100, "received object of shape"),
+        (npy_header("(60, 2)", "[('a', '|O')]"), "expected float of shape"),
+        (npy_header("(60, 2)", "__import__('os')"), "npz file written by numpy"),
+        (npy_header("(" * 2000), "npz file written by numpy"),
+        (b"\x93NUMPY\x09\x00" + b"\0" * 100, r"npy version 1.0 or 2.0, received version \(9, 0\)"),
+        (b"not an array", "npz file written by numpy"),
+        (b"", "npz file written by numpy"),
+    ],
+)
+def test_members_that_lie(tmp_path, member, message):
+    path = tmp_path / "codes.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("codes.npy", member)
+    with pytest.raises(DamagedFile, match=message):
+        npz.read(path, ARRAYS)
+
+
+def test_a_zip_bomb_is_not_inflated(tmp_path, monkeypatch):
+    monkeypatch.setattr(npz, "LARGEST", 2**20)
+    path = tmp_path / "codes.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("codes.npy", "w") as member:
+        member.write(npy_header("(60, 4000)"))
+        for _ in range(50):
+            member.write(bytes(2**20))
+    assert path.stat().st_size < 2**17
+    with pytest.raises(DamagedFile, match=r"expected 960000 bytes .* received 960001 bytes"):
+        npz.read(path, ARRAYS)
+
+
+def test_files_that_are_no_npz(tmp_path):
+    target = tmp_path / "real.npz"
+    np.savez(target, codes=np.zeros((60, 2), np.float32))
+    link = tmp_path / "link.npz"
+    link.symlink_to(target)
+    text = tmp_path / "text.npz"
+    text.write_text(json.dumps({}))
+    cut = tmp_path / "cut.npz"
+    cut.write_bytes(target.read_bytes()[:-30])
+    for path, message in [
+        (link, "expected a regular file"),
+        (text, "BadZipFile"),
+        (cut, "BadZipFile"),
+        (tmp_path / "absent.npz", "no such file"),
+        (tmp_path, "expected a regular file"),
+    ]:
+        with pytest.raises(DamagedFile, match=message):
+            npz.read(path, ARRAYS)
+    with pytest.raises(DamagedFile, match=r"latents: expected an array of this name, received arrays \['codes'\]"):
+        npz.read(target, {"latents": npz.Array("f", (None,))})
+
+
+def test_big_endian_and_fortran_arrays_are_read_as_they_are_meant(tmp_path):
+    codes = np.asfortranarray(np.arange(120, dtype=">f8").reshape(60, 2))
+    np.savez(tmp_path / "codes.npz", codes=codes)
+    found = npz.read(tmp_path / "codes.npz", ARRAYS)["codes"]
+    assert found.dtype == np.float64
+    assert np.array_equal(found, codes)

@@ -1,0 +1,257 @@
+"""Result files: what is written is read back, what does not belong together is not merged, nothing is lost."""
+
+import json
+import multiprocessing
+import subprocess
+import sys
+
+import pytest
+
+from benchmark_data.errors import DamagedFile, InvalidInput
+from leaderboard.report import audit
+from leaderboard.scoring import evaluate
+from leaderboard.store import results
+
+pytestmark = pytest.mark.usefixtures("only_mig")
+
+
+@pytest.fixture
+def tree(run_folder, tmp_path):
+    """A results tree with two seeds of β-VAE and one of PCA on toy/small."""
+    root = tmp_path / "results"
+    folders = [run_folder(seed=0), run_folder(seed=1), run_folder("pca")]
+    results.write(root, evaluate.evaluate(folders))
+    return root
+
+
+def edit(root, change, method="beta_vae"):
+    """Change a result file as a careless or hostile hand would."""
+    file = results.path(root, "toy/small@v1", method)
+    content = json.loads(file.read_text("utf-8"))
+    change(content)
+    file.write_text(json.dumps(content), "utf-8")
+    return file
+
+
+def test_what_is_written_is_read_back(run_folder, tmp_path):
+    scored = list(evaluate.evaluate([run_folder(seed=0), run_folder(seed=1)]))
+    (file,) = results.write(tmp_path, scored)
+    assert file == tmp_path / "v1" / "toy" / "small" / "beta_vae.json"
+    assert results.read(file) == scored[0]
+    assert results.read_all(tmp_path) == scored
+
+
+def test_seeds_are_merged_into_what_is_there(tree, run_folder):
+    before = results.read(results.path(tree, "toy/small@v1", "beta_vae"))
+    results.write(tree, evaluate.evaluate([run_folder(seed=7)]))
+    after = results.read(results.path(tree, "toy/small@v1", "beta_vae"))
+    assert [run.seed for run in after.runs] == [0, 1, 7]
+    assert after.runs[:2] == before.runs
+    assert after.summary["smoke"]["mig"].seeds == 3
+
+
+def test_evaluating_twice_changes_no_byte(tree, run_folder):
+    file = results.path(tree, "toy/small@v1", "beta_vae")
+    before = file.read_bytes()
+    results.write(tree, evaluate.evaluate([run_folder(seed=1)]))
+    assert file.read_bytes() == before
+
+
+def test_other_codes_for_a_seed_must_be_meant(tree, run_folder):
+    other = list(evaluate.evaluate([run_folder(seed=0, noise=2.0)]))
+    with pytest.raises(InvalidInput, match=r"seed 0: expected the codes that are on the board.*\(--replace\)"):
+        results.write(tree, other)
+    results.write(tree, other, replace=True)
+    assert results.read(results.path(tree, "toy/small@v1", "beta_vae")).runs[0] == other[0].runs[0]
+
+
+def test_a_moved_score_of_the_same_codes_is_refused(tree):
+    found = results.read(results.path(tree, "toy/small@v1", "beta_vae"))
+
+    def moved(by):
+        run = found.runs[0].model_copy(update={"scores": {"mig": found.runs[0].scores["mig"] + by}, "parts": {}})
+        return [results.result(found.task, found.method, [run])]
+
+    results.write(tree, moved(0.0009))
+    with pytest.raises(InvalidInput, match=r"mig of seed 0: expected .* as published for the same codes"):
+        results.write(tree, moved(-0.0011))
+
+
+def test_another_setting_takes_another_name(tree, run_folder):
+    with pytest.raises(InvalidInput, match=r"hyperparameters of seed 5.*give the other setting another method name"):
+        results.write(tree, evaluate.evaluate([run_folder(seed=5, hyperparameters={"beta": 9.0})]))
+
+
+def test_results_of_different_methods_are_not_merged(tree):
+    pca, beta = (results.read(results.path(tree, "toy/small@v1", name)) for name in ("pca", "beta_vae"))
+    with pytest.raises(InvalidInput, match="pca on toy/small@v1: expected the same task and method, received beta_vae"):
+        results.merge(beta, pca)
+
+
+def test_a_folder_that_cannot_be_written(tree, run_folder, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(InvalidInput, match="expected a place that can be written"):
+        results.write(blocked, evaluate.evaluate([run_folder(seed=0)]))
+
+
+def _add(root, result):
+    for _ in range(5):
+        results.write(root, [result])
+
+
+def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
+    scored = [next(evaluate.evaluate([run_folder(seed=seed)])) for seed in range(8)]
+    writers = [multiprocessing.get_context("fork").Process(target=_add, args=(tmp_path / "r", s)) for s in scored]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert all(writer.exitcode == 0 for writer in writers)
+    (result,) = results.read_all(tmp_path / "r")
+    assert [run.seed for run in result.runs] == list(range(8))
+    assert not list((tmp_path / "r").rglob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda c: c["runs"][0]["scores"].update(mig=1.5),
+            r"scores\.mig: expected a number in \[0, 1\], received 1\.5",
+        ),
+        (lambda c: c["runs"][0]["scores"].update(mig=-0.1), r"scores\.mig: expected a number in \[0, 1\]"),
+        (
+            lambda c: (c["runs"][0]["scores"].update(mig=0.123), c["runs"][0].update(parts={})),
+            r"summary\.smoke\.mig: expected .*what the runs come to",
+        ),
+        (lambda c: c["runs"][0]["scores"].update(mig=0.123), r"scores\.mig: expected .*what its parts come to"),
+        (lambda c: c["runs"][0]["parts"]["mig"].update(gaps=[1.0, 1.0, 1.0]), r"scores\.mig: expected 1\.0+, what its"),
+        (
+            lambda c: c["runs"][0]["parts"]["mig"].clear(),
+            r"parts\.mig: expected what the metric of that name is made of",
+        ),
+        (lambda c: c["runs"][0]["parts"].update(magic={}), r"parts\.magic: expected what the metric"),
+        (lambda c: c["summary"]["smoke"]["mig"].update(low=0.0), r"summary\.smoke\.mig"),
+        (lambda c: c["summary"].clear(), r"summary\.smoke\.mig: expected .* received None"),
+        (lambda c: c["runs"].reverse(), "runs: expected one run for each tier and seed, in order"),
+        (lambda c: c["runs"].append(c["runs"][1]), "runs: expected one run for each tier and seed, in order"),
+        (lambda c: c["runs"].clear(), "runs: expected .*at least 1 item"),
+        (lambda c: c["runs"][1].update(selection="best of 100"), "selection of seed 1: expected 'none'"),
+        (lambda c: c["runs"][1].update(rows_digest="0" * 64), "rows_digest of seed 1"),
+        (lambda c: c["runs"][1]["scores"].update(sap=0.1), "samples: expected an entry for each of"),
+        (lambda c: c.update(schema=9), "schema: expected 1, received 9"),
+        (lambda c: c.update(method="../../x"), "method: expected text that matches"),
+        (lambda c: c.update(task="toy/../x@v1"), "task: expected text that matches"),
+        (lambda c: c.update(method="other"), r"expected the path to end in v1/toy/small/other\.json"),
+        (lambda c: c.update(quarantined=True), "quarantined: expected no such field.*Did you mean 'quarantine'"),
+        (lambda c: c["about"].update(title="a\u202eb"), r"about\.title: expected text"),
+        (lambda c: c["about"].update(title="a\nb"), r"about\.title: expected text"),
+        (lambda c: c["about"].update(title="x" * 201), r"about\.title: expected .*at most 200"),
+        (lambda c: c["about"].update(code="data:text/html,x"), r"about\.code: expected text that matches"),
+        (lambda c: c["runs"][0].update(date="yesterday"), "date: expected a valid date"),
+    ],
+)
+def test_damaged_files_are_named_with_the_field(tree, change, message):
+    file = edit(tree, change)
+    with pytest.raises(DamagedFile, match=message) as caught:
+        results.read(file)
+    assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+def test_numbers_that_are_none(tree, number):
+    file = results.path(tree, "toy/small@v1", "pca")
+    text = file.read_text("utf-8")
+    mig = json.loads(text)["runs"][0]["scores"]["mig"]
+    file.write_text(text.replace(f'"mig": {mig}', f'"mig": {number}'), "utf-8")
+    with pytest.raises(DamagedFile, match="finite number"):
+        results.read(file)
+
+
+def test_a_tree_that_is_not_there(tmp_path):
+    with pytest.raises(DamagedFile, match="expected a results folder, received no such folder"):
+        results.read_all(tmp_path / "absent")
+
+
+def test_a_sound_tree_has_no_problems(tree):
+    assert audit.check(tree) == []
+
+
+def test_every_problem_of_a_tree_is_listed(tree, tmp_path):
+    edit(tree, lambda c: [run.update(rows_digest="0" * 64, dataset_version="2.0.0") for run in c["runs"]])
+    edit(tree, lambda c: [run.update(parts={}) for run in c["runs"]])
+    edit(tree, lambda c: [run["samples"]["mig"].update(train=7) for run in c["runs"]])
+    edit(tree, lambda c: c.update(schema=2), "pca")
+    folder = results.path(tree, "toy/small@v1", "pca").parent
+    (folder / "notes.txt").write_text("hello")
+    (folder / "link.png").symlink_to("/etc/passwd")
+    (folder / "beta_vae.cka.png").write_bytes(b"")
+    problems = [str(problem) for problem in audit.check(tree)]
+    assert len(problems) == 11
+    for part in (
+        "rows_digest",
+        "dataset_version",
+        "parts of mig: expected what",
+        "samples of mig: expected 40 train",
+        "schema: expected 1",
+        "notes.txt",
+        "received a link",
+    ):
+        assert any(part in problem for problem in problems), part
+
+
+def test_what_lies_beside_the_scores_is_looked_at(tree):
+    for name in ("reported/old.json", "transfer/v1/toy/small/beta_vae.toy.json"):
+        (tree / name).parent.mkdir(parents=True)
+        (tree / name).write_text("{}")
+    problems = [str(problem) for problem in audit.check(tree)]
+    assert len(problems) == 2
+    assert "old.json" in problems[0]
+    assert "beta_vae.toy.json" in problems[1]
+
+
+def test_methods_that_differ_by_an_underscore(tree, run_folder):
+    results.write(tree, evaluate.evaluate([run_folder("betavae")]))
+    (problem,) = audit.check(tree)
+    assert "a name that differs from 'beta_vae' by more than underscores" in str(problem)
+
+
+def test_a_score_that_moved_or_vanished_since_an_earlier_copy(tree, tmp_path):
+    copy = tmp_path / "before"
+    tree.rename(copy)
+    for result in results.read_all(copy):
+        runs = [
+            r.model_copy(update={"scores": {"mig": r.scores["mig"] - 0.01}, "parts": {}})
+            for r in result.runs
+            if r.seed == 0
+        ]
+        results.write(tree, [results.result(result.task, result.method, runs)])
+    problems = [str(problem) for problem in audit.moved(tree, copy)]
+    assert len(problems) == 3
+    assert "mig, tier smoke, seed 0: expected" in problems[0]
+    assert "seed 1: expected a run that was published, received nothing" in problems[1]
+    assert audit.moved(copy, copy) == []
+
+
+def test_an_earlier_state_can_be_a_git_revision(tree):
+    def git(*arguments):
+        identity = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+        subprocess.run(["git", "-C", str(tree), *identity, *arguments], check=True, capture_output=True)
+
+    git("init", "-q")
+    git("add", "v1")
+    git("commit", "-q", "-m", "results")
+    assert audit.moved(tree, "HEAD") == []
+    results.path(tree, "toy/small@v1", "pca").unlink()
+    (problem,) = audit.moved(tree, "HEAD")
+    assert "pca on toy/small@v1" in str(problem)
+    with pytest.raises(DamagedFile, match="expected an earlier copy of the tree, or a git revision"):
+        audit.moved(tree, "no-such-revision")
+
+
+def test_a_missing_extra_is_named():
+    code = "import sys; sys.modules['pydantic'] = None\nimport leaderboard.store.results"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "reading results: expected the package pydantic" in done.stderr
+    assert "pip install 'offaxis[board]'" in done.stderr

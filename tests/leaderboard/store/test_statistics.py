@@ -1,0 +1,115 @@
+"""Statistics against cases worked out by hand."""
+
+import numpy as np
+import pytest
+
+from benchmark_data.errors import InvalidInput
+from leaderboard.store import statistics
+
+
+def test_iqm_cuts_a_quarter_at_each_end():
+    # 8 scores: two are cut at each end; the mean of 3, 4, 5, 6 is 4.5.
+    assert statistics.iqm([1, 2, 3, 4, 5, 6, 7, 100]) == 4.5
+    # 5 scores: floor(5 / 4) = 1 is cut at each end; the mean of 2, 3, 10 is 5.
+    assert statistics.iqm([10, 1, 100, 2, 3]) == 5
+    # 2 scores: nothing is cut.
+    assert statistics.iqm([1, 3]) == 2
+
+
+def test_interval_of_two_seeds_is_their_range():
+    # Of the resamples, a quarter are both low and a quarter both high: the 2.5% and 97.5% quantiles are the two scores.
+    assert statistics.interval([0.25, 0.75], lambda sample: sample.mean(axis=-1)) == (0.25, 0.75)
+
+
+def test_interval_agrees_with_the_normal_approximation_for_many_seeds():
+    scores = np.sin(np.arange(400))  # nothing random: mean near 0, standard deviation near 1 / sqrt(2)
+    low, high = statistics.interval(scores, lambda sample: sample.mean(axis=-1))
+    error = 1.96 * scores.std() / 20
+    assert low == pytest.approx(scores.mean() - error, abs=0.005)
+    assert high == pytest.approx(scores.mean() + error, abs=0.005)
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_does_not():
+    scores = [0.1, 0.2, 0.4, 0.8, 0.81]
+    assert statistics.summary(scores) == statistics.summary(scores)
+    assert statistics.summary(scores) != statistics.summary(scores, seed=1)
+
+
+def test_a_single_seed_has_no_interval():
+    assert statistics.summary([0.3]) == (1, 0.3, 0.3, None, None)
+
+
+@pytest.mark.parametrize("scores", [[], [float("nan")], [[0.1]]])
+def test_scores_that_are_none(scores):
+    with pytest.raises(InvalidInput, match="scores: expected at least 1 finite numbers"):
+        statistics.summary(scores)
+
+
+def test_iqm_across_tasks_is_that_of_all_runs_together():
+    # All runs in order: 0, .1, .2, .3, .4, .5, .6, .7; without two at each end: (.2 + .3 + .4 + .5) / 4 = .35.
+    found = statistics.iqm_across([[0.0, 0.2, 0.4, 0.6], [0.1, 0.3, 0.5, 0.7]])
+    assert found.iqm == pytest.approx(0.35)
+    assert found.seeds == 8
+    assert 0.1 < found.low < 0.35 < found.high < 0.6
+
+
+def test_the_bootstrap_across_tasks_is_stratified():
+    # Within each task there is no spread, so there is none between resamples, however far the tasks lie apart.
+    found = statistics.iqm_across([[0.1, 0.1], [0.9, 0.9]])
+    assert (found.low, found.iqm, found.high) == pytest.approx((0.5, 0.5, 0.5))
+
+
+def test_probability_of_improvement_counts_pairs():
+    # Task 1: of the 6 pairs 3 vs 1, 3 vs 2, 3 vs 4, 4 vs 1, 4 vs 2, 4 vs 4 there are 4 wins and a tie: 4.5 / 6.
+    # Task 2: the only pair is lost. Mean of 0.75 and 0.
+    assert statistics.probability_of_improvement([[3, 4], [0]], [[1, 2, 4], [1]]) == pytest.approx(0.375)
+
+
+def test_probability_of_improvement_and_its_opposite_sum_to_one():
+    x, y = [[0.1, 0.5, 0.5]], [[0.5, 0.2]]
+    assert statistics.probability_of_improvement(x, y) + statistics.probability_of_improvement(y, x) == pytest.approx(1)
+
+
+def test_average_rank_with_ties():
+    # Task 1: 1, 2.5, 2.5, 4. Task 2: all four equal: 2.5 each.
+    means = [[0.9, 0.3], [0.5, 0.3], [0.5, 0.3], [0.1, 0.3]]
+    assert statistics.average_ranks(means).tolist() == [1.75, 2.5, 2.5, 3.25]
+
+
+def test_rank_stability_of_methods_that_overlap():
+    # a is 0.5 always; b is 0 or 1 with equal chance per seed. With two seeds, b's mean is 0, 0.5 or 1 with chances
+    # 1/4, 1/2, 1/4: b is behind in a quarter of the resamples; where the two are equal both have the first place.
+    shares = statistics.rank_stability([[[0.5, 0.5]], [[0.0, 1.0]]])
+    assert shares.sum(axis=1).tolist() == [1, 1]
+    assert shares[0] == pytest.approx([0.75, 0.25], abs=0.03)
+    assert shares[1] == pytest.approx([0.75, 0.25], abs=0.03)
+
+
+def test_difference_of_methods_that_do_not_overlap():
+    low, high = statistics.difference([0.5, 0.6, 0.7], [0.1, 0.2, 0.3])
+    assert 0 < low < 0.4 < high
+    low, high = statistics.difference([0.1, 0.9, 0.5], [0.2, 0.8, 0.5])
+    assert low < 0 < high
+
+
+def test_resamples_of_two_samples_are_not_the_same():
+    # Were both resampled alike, the difference of a sample with itself would always be 0.
+    low, high = statistics.difference([0.1, 0.9], [0.1, 0.9])
+    assert low < -0.3
+    assert high > 0.3
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: statistics.iqm_across([]), "expected those of at least one task, received none"),
+        (lambda: statistics.probability_of_improvement([], []), "expected those of the same tasks, at least one"),
+        (lambda: statistics.probability_of_improvement([[1]], []), "received 1 and 0 tasks"),
+        (lambda: statistics.rank_stability([]), "expected at least one method, with the same tasks for all"),
+        (lambda: statistics.rank_stability([[[1, 2]], []]), r"received \[1, 0\] tasks"),
+        (lambda: statistics.difference([1], [1, 2]), "expected at least 2 finite numbers"),
+    ],
+)
+def test_scores_that_cannot_be_compared(call, message):
+    with pytest.raises(InvalidInput, match=message):
+        call()
