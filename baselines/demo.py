@@ -27,7 +27,8 @@ from benchmark_data import console
 from leaderboard import protocol
 from leaderboard.comparisons import heatmap
 from leaderboard.reading import representations
-from leaderboard.report import ranking
+from leaderboard.report import formats, media
+from leaderboard.report.site import build
 from leaderboard.scoring import evaluate
 from leaderboard.store import results
 
@@ -95,14 +96,15 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
             progress.update(work, description=what, completed=done, total=total)
 
         scored = list(evaluate.evaluate(folders, tier="smoke", status="reproduced", progress=told))
-        results.write(folder / "results", scored, replace=True)
+        for file in results.write(folder / "results", scored, replace=True):
+            media.of_dataset(results.read(file).dataset, file.parent)
         for dataset, trained in runs.items():
             progress.update(work, description=f"pictures of {dataset}")
             draw(trained, results.path(folder / "results", protocol.task(dataset).id, "beta_vae"))
         progress.update(work, description="the board")
-        page = ranking.build(folder / "results", folder / "site")
+        page = build.build(folder / "results", folder / "site")
         progress.update(work, description="done")
-    console.out.print(ranking.terminal(scored))
+    console.out.print(formats.terminal(scored))
     console.out.print(closing(scored, page, time.perf_counter() - start), highlight=False)
     return page
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -330,3 +331,8 @@ def tasks() -> tuple[Task, ...]:
     configs = (config for name in benchmark_data.names() for config in benchmark_data.configs(name))
     datasets = (benchmark_data.load(config) for config in configs)
     return tuple(task(d.id) for d in datasets if len(d) >= 3 and not isinstance(d.source, Paired))
+
+
+def natural(name: str) -> tuple[tuple[int, int | str], ...]:
+    """Give a key that sorts ``spacing_10`` after ``spacing_9``."""
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in re.findall(r"\d+|\D+", name))
