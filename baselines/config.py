@@ -31,6 +31,9 @@ class RunConfig:
         latents: latent dimensions.
         reconstruction: a reconstruction loss's name.
         reduction: ``"sum"`` over pixels and latents, or ``"mean"``; see `baselines.nets.reconstruction`.
+        reconstruction_weight: the weight of the reconstruction in the loss, positive. With ``mse`` and sums it is
+            1 / (2 σ²) for Gaussian pixels of variance σ², so that the other terms keep the strengths that they have
+            beside a likelihood.
         steps: optimiser steps.
         batch_size: images per step (pairs, for an objective on pairs).
         learning_rate: Adam's step size.
@@ -66,6 +69,7 @@ class RunConfig:
     latents: int = 10
     reconstruction: str = "bernoulli"
     reduction: Reduction = "sum"
+    reconstruction_weight: float = 1.0
     steps: int = 300_000
     batch_size: int = 64
     learning_rate: float = 1e-4
@@ -97,6 +101,10 @@ class RunConfig:
             if not low <= value < high:
                 raise InvalidInput(name, expected=f"a number in [{low:g}, {high:g})", received=f"{value:g}")
             object.__setattr__(self, name, value)
+        weight = validation.typed("reconstruction_weight", self.reconstruction_weight, float)
+        if weight <= 0:
+            raise InvalidInput("reconstruction_weight", expected="a positive number", received=f"{weight:g}")
+        object.__setattr__(self, "reconstruction_weight", weight)
         if self.seed >= 2**63:
             raise InvalidInput("seed", expected="less than 2**63", received=str(self.seed))
         if not 0 < validation.typed("train_share", self.train_share, float) <= 1:

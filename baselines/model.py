@@ -152,7 +152,10 @@ class Model:
         draws = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
         terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], draws, call))
         history = {"reconstruction": ops.mean(distance), **{name: term.value for name, term in terms.items()}}
-        loss = history["reconstruction"] + sum(term.weight * term.value for term in terms.values())
+        distance = history["reconstruction"]
+        if self.config.reconstruction_weight != 1:
+            distance = self.config.reconstruction_weight * distance
+        loss = distance + sum(term.weight * term.value for term in terms.values())
         return loss, {"loss": loss, **history}
 
     def encode(self, images: Images) -> Posterior:

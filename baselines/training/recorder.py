@@ -232,6 +232,7 @@ def _hyperparameters(config: RunConfig) -> dict[str, Any]:
     own = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "start_from")
     nested = ("hyperparameters", "architecture_parameters")
     unused = [name for name in ("split", "start_weights", "reset", "frozen") if not getattr(config, name)]
+    unused += ["reconstruction_weight"] if config.reconstruction_weight == 1 else []
     shared = {name: value for name, value in config.as_json().items() if name not in (*own, *nested, *unused)}
     return {**config.hyperparameters, **config.architecture_parameters, **shared}
 
