@@ -43,7 +43,8 @@ class RunConfig:
         seed: seed of the initial weights, the batches and the noise, in [0, 2**63).
         split: train on this split of the dataset, such as ``target_train`` of a transfer pair; on all of it if empty.
         train_share: the share of those rows that is trained on, always the same rows for a dataset and split.
-        snapshots: steps after which the state is kept, or one number: every so many steps. The last is always kept.
+        snapshots: steps after which the state is kept, or one number: every so many steps. The first state, of step 0,
+            and the last are always kept: what a layer has learned is seen beside what it was before training.
         history_every: steps between two lines of the history.
         start_from: a run folder whose last weights of encoder and decoder this run starts from; see
             `baselines.training.finetune`. Empty for new weights.
@@ -178,9 +179,9 @@ class RunConfig:
 
     def keeps(self, step: int) -> bool:
         """Say whether the state after a step is kept for good."""
-        if step == self.steps:
+        if step in (0, self.steps):
             return True
-        return step % self.snapshots == 0 and step > 0 if isinstance(self.snapshots, int) else step in self.snapshots
+        return step % self.snapshots == 0 if isinstance(self.snapshots, int) else step in self.snapshots
 
     def as_json(self) -> dict[str, Any]:
         """Give the fields as JSON's types."""

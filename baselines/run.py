@@ -416,8 +416,8 @@ class Run:
             InvalidInput: the shape is wrong.
         """
         array = np.asarray(codes, np.float32)
-        if array.ndim != 2 or array.shape[1] != self.config.latents or not len(array):
-            raise InvalidInput("codes", expected=f"shape (n, {self.config.latents})", received=f"shape {array.shape}")
+        if array.ndim != 2 or array.shape[1] != self.model.code_size or not len(array):
+            raise InvalidInput("codes", expected=f"shape (n, {self.model.code_size})", received=f"shape {array.shape}")
         return self.model.decode(array)
 
     def activations(self, images: Images) -> dict[str, NDArray[np.float32]]:
@@ -427,13 +427,16 @@ class Run:
             images: uint8, shape (n, H, W, C).
 
         Returns:
-            Layer -> float32 (n, p), in order from ``input`` to ``output``. The noise of ``sampled`` is always the same.
+            Layer -> float32 (n, p), in order from ``input`` to ``output``. The noise of ``sampled`` is this snapshot's
+            own: the same every time, and drawn apart from that of any other run and of any other snapshot. Noise that
+            two models share would pass for similarity where both ignore the image.
 
         Raises:
             InvalidInput: not uint8 images of the right shape.
         """
         images = self._checked(images)
-        noise = generator(self.config.seed, 0).standard_normal((len(images), self.config.latents), np.float32)
+        own = int(self.config.digest[:16], 16)
+        noise = generator(own, self.step).standard_normal((len(images), self.config.latents), np.float32)
         return self.model.activations(images, noise)
 
     def encode_rows(self, rows: Sequence[int] | Indices, dataset: Dataset | None = None) -> NDArray[np.float32]:
