@@ -158,6 +158,10 @@ def sweep(
             help="Only runs with this setting, such as dataset=sprites2d or beta=4. Of several on one key any will do.",
         ),
     ] = None,
+    unless_in: Annotated[
+        Path | None,
+        typer.Option(metavar="RESULTS", help="Leave out runs whose scores this results tree holds already."),
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="Optimiser steps of each run. Default: the sweep's.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes. Default: one per core. On a GPU: 1.")
@@ -181,6 +185,8 @@ def sweep(
     configs = sweep.select(sweep.find(name), only or [])
     if steps is not None:
         configs = tuple(config.with_steps(steps) for config in configs)
+    if unless_in is not None:
+        configs = sweep.unscored(configs, unless_in)
     folder = into or Path("runs") / name
     states = sweep.run(
         configs, folder, jobs=jobs, threads=threads, together=together, ray=ray, gpus=gpus, encode=encode

@@ -46,6 +46,8 @@ class RunConfig:
         snapshots: steps after which the state is kept, or one number: every so many steps. The first state, of step 0,
             and the last are always kept: what a layer has learned is seen beside what it was before training.
         history_every: steps between two lines of the history.
+        selection: how these settings were chosen among others, in words, such as a pilot that looked at labels;
+            ``none`` where they were not. It decides nothing and is told to whoever scores the run.
         start_from: a run folder whose last weights of encoder and decoder this run starts from; see
             `baselines.training.finetune`. Empty for new weights.
         start_weights: SHA-256 of those weights; `baselines.train` fills it in.
@@ -82,6 +84,7 @@ class RunConfig:
     train_share: float = 0.9
     snapshots: int | list[int] | tuple[int, ...] = 6_000
     history_every: int = 100
+    selection: str = "none"
     start_from: str = ""
     start_weights: str = ""
     reset: list[str] | tuple[str, ...] = ()
@@ -89,7 +92,7 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         texts = ("dataset", "objective", "architecture", "reconstruction", "reduction", "split")
-        for name in (*texts, "start_from", "start_weights"):
+        for name in (*texts, "selection", "start_from", "start_weights"):
             validation.typed(name, getattr(self, name), str)
         self._check_layers()
         for name in ("hyperparameters", "architecture_parameters"):

@@ -91,6 +91,7 @@ def write_record(
     hyperparameters: Mapping[str, Any],
     device: str,
     versions: Mapping[str, str],
+    selection: str = "none",
     steps: int = 0,
     images: int = 0,
     seconds: float = 0.0,
@@ -107,6 +108,7 @@ def write_record(
         hyperparameters: plain values by name.
         device: what it ran on.
         versions: version by package.
+        selection: how this run was chosen among others.
         steps: optimiser steps taken.
         images: images seen, counting repeats.
         seconds: wall-clock seconds of training, over all resumes.
@@ -126,7 +128,7 @@ def write_record(
             "factor_sizes": dataset.space.sizes,
             "seed": seed,
             "supervision": supervision,
-            "selection": "none",
+            "selection": selection,
             "hyperparameters": dict(hyperparameters),
             "budget": {"steps": steps, "images": images, "seconds": round(seconds, 3), "device": device},
             "versions": dict(versions),
