@@ -138,14 +138,16 @@ def write_record(
 
 
 def about(method: str) -> dict[str, str]:
-    """Give what the leaderboard prints of a method, from the first line of its file: ``title: description``.
+    """Return what the leaderboard prints of a method, from its file.
 
     Args:
         method: name of an objective or a reference.
 
     Returns:
-        ``title``, ``description`` and, where the description begins with them, ``authors`` with the year; nothing for a
-        method that has no file.
+        ``title`` and ``description``, from the file's first line, ``title: description``; ``authors`` with the year,
+        where the description begins with them; ``paper``, ``code`` (an implementation that this one agrees with),
+        ``licence`` (of that code, SPDX) and ``bibtex``, from the constants ``PAPER``, ``CODE``, ``CODE_LICENSE`` and
+        ``CITATION``, empty where the file has none. Nothing for a method that has no file.
 
     Example:
         >>> about("factor_vae")["title"], about("factor_vae")["authors"]
@@ -153,13 +155,18 @@ def about(method: str) -> dict[str, str]:
     """
     for package in ("baselines.objectives", "baselines.references"):
         if method in discovery.names(package):
-            line = (discovery.find(package, method, kind="method").__doc__ or "").partition("\n")[0]
+            module = discovery.find(package, method, kind="method")
+            line = (module.__doc__ or "").partition("\n")[0]
             title, _, description = line.partition(": ")
             cited = re.match(r"([A-Z]\w+(?: et al\.| and [A-Z]\w+)), .*?\b(\d{4})\b", description)
             return {
                 "title": title,
                 "description": description[:1].upper() + description[1:],
                 "authors": f"{cited[1]}, {cited[2]}" if cited else "",
+                "paper": getattr(module, "PAPER", ""),
+                "code": getattr(module, "CODE", ""),
+                "licence": getattr(module, "CODE_LICENSE", ""),
+                "bibtex": getattr(module, "CITATION", ""),
             }
     return {}
 

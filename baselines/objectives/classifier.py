@@ -14,6 +14,17 @@ from baselines.objectives import Batch, Objective, Term
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
+PAPER = "https://arxiv.org/abs/2205.08399"
+CODE = "https://github.com/bonheml/VAE_learning_dynamics"
+CODE_LICENSE = "Apache-2.0"
+CITATION = """@article{bonheme2022how,
+  title = {How do Variational Autoencoders Learn? Insights from Representational Similarity},
+  author = {Bonheme, Lisa and Grzes, Marek},
+  eprint = {2205.08399},
+  archivePrefix = {arXiv},
+  year = {2022}
+}"""
+
 
 @dataclasses.dataclass(frozen=True)
 class OBJECTIVE(Objective):
