@@ -38,7 +38,7 @@ AHEAD = 4
 
 SHARED = (
     *("dataset", "objective", "architecture", "architecture_parameters"),
-    *("latents", "reconstruction", "reduction", "batch_size", "frozen"),
+    *("latents", "reconstruction", "reduction", "reconstruction_weight", "batch_size", "frozen"),
 )
 """What runs that are trained together have in common, beside the hyperparameters that are no floats."""
 
