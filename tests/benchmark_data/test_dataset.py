@@ -160,7 +160,8 @@ def test_a_family_names_what_it_does_not_have():
     ):
         family().find({"color": "red"})
     with pytest.raises(
-        UnknownName, match=r"parameters of toy: expected one of .*size=1, colour=red.* received 'size=3, colour=blue'"
+        UnknownName,
+        match=r"""parameters of toy: expected one of .*size=1, colour='red'.* received "size=3, colour='blue'\"""",
     ):
         family().find({"size": 3})
 
