@@ -87,7 +87,7 @@ def load(name: str, **parameters: object) -> Dataset:
         The dataset.
 
     Raises:
-        UnknownName: there is no such dataset, config, split or parameter; the message gives the near match and the list.
+        UnknownName: there is no such dataset, config, split or parameter; the message gives the near match, and all.
 
     Example:
         >>> load("xysquares", spacing=4).id

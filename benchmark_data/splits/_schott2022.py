@@ -60,8 +60,8 @@ def share(sizes: tuple[int, ...]) -> Fraction:
 
 
 def beyond(size: int, q: Fraction) -> int:
-    """Give how many of a factor's values are held out: the share q of them, rounded up."""
-    return math.ceil(size * q)
+    """Give how many of a factor's values are held out: the share q of them, rounded up, but never all."""
+    return min(math.ceil(size * q), size - 1)
 
 
 def extrapolated(space: FactorSpace, rule: str = "extrapolation") -> dict[int, list[int]]:

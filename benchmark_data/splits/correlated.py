@@ -6,16 +6,16 @@ factors are listed here. A row of the grid has the weight
 
     exp(-(c_a - c_b)^2 / (2 sigma^2)),
 
-the product of this over the pairs of factors (a, b), with the factors' values c scaled to [0, 1]. The smaller sigma, the
-stronger the correlation: 0.4 is weak, 0.1 strong.
+the product of this over the pairs of factors (a, b), with the factors' values c scaled to [0, 1]. The smaller sigma,
+the stronger the correlation: 0.4 is weak, 0.1 strong.
 
 A variant names the pairs, in lower case, and sigma: ``posx-posy-0.1``, ``shape-scale-posx-posy-0.4``. Any pairs and any
 sigma above 0 will do; those of the paper are what `variants` lists on the grids of dSprites, Shapes3D and MPI3D.
 
 A tenth of the grid, the same rows as of the rule ``holdout``, is for testing, where factors are independent. As many
-rows as the other nine tenths have are drawn from them with replacement, by their weights, for training. (The paper draws
-from the whole grid and scores on it.) The draw k of ``draws.bits(seed, k, 2)[1]`` modulo the sum of the weights, which
-are counted in units of 2**-24 for this, chooses the row, so that the list is the same on every machine.
+rows as the other nine tenths have are drawn from them with replacement, by their weights, for training. (The paper
+draws from the whole grid and scores on it.) The k-th row is chosen by ``draws.bits(seed, [k], 2)[0, 1]`` modulo the sum
+of the weights, which are counted in units of 2**-24 for this, so that the list is the same on every machine.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Schott et al., ICLR 2022, arXiv 2107.08221: the reference that composition, interpolation and extrapolation are compared
 with. On a grid as many rows are for training as under extrapolation, about 30%; where nothing can be extrapolated,
-three tenths. ``draws.permutation(seed, n)`` puts the rows in order, and the first are for training. The paper's own list
-is another one: it is drawn by numpy's shuffle.
+three tenths. ``draws.permutation(seed, n)`` puts the rows in order, and the first are for training. The paper's own
+list is another one: it is drawn by numpy's shuffle.
 """
 
 from __future__ import annotations

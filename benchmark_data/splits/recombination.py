@@ -19,6 +19,7 @@ itself), they are in neither list.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from benchmark_data.factors import FactorSpace
@@ -39,7 +40,7 @@ class Condition(NamedTuple):
     """
 
     test: Values
-    neither: Values = {}
+    neither: Values = MappingProxyType({})
 
 
 DSPRITES = ("shape", "scale", "orientation", "posX", "posY")
