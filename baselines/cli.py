@@ -76,8 +76,8 @@ def run(
     values: dict[str, Any] = files.read_json(config) if config else {}
     if not isinstance(values, dict):
         raise InvalidInput(str(config), expected="an object of keys and values", received=type(values).__name__)
-    given = {"dataset": dataset, "objective": objective, "split": split}
-    given = {key: value or None for key, value in given.items()} | {"steps": steps, "seed": seed}
+    texts = {"dataset": dataset or None, "objective": objective or None, "split": split or None}
+    given: dict[str, Any] = {**texts, "steps": steps, "seed": seed}
     values |= {key: value for key, value in given.items() if value is not None}
     for key in ("dataset", "objective"):
         if key not in values:

@@ -227,7 +227,8 @@ class Dataset:
         """
         columns = self._columns(factors)
         last = np.maximum(np.array(self.space.sizes)[columns] - 1, 1)
-        return self.labels(indices, factors) / last
+        scaled: NDArray[np.float64] = self.labels(indices, factors) / last
+        return scaled
 
     def _columns(self, factors: Sequence[str] | None) -> list[int]:
         if factors is None:
