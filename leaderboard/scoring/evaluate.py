@@ -406,7 +406,7 @@ def score(
         train, held_out = slice(0, min(measurement.train, n)), slice(n, n + measurement.test)
         tested = measurement.test > 0
         if not measurement.train:  # of the held-out rows alone
-            tested = "codes_test" in inspect.signature(compute).parameters
+            tested = "codes_test" in inspect.signature(metric.score).parameters
             end = min(n + measurement.test, len(codes))
             learnt = n + 2 * (end - n) // 3 if tested else end
             train, held_out = slice(n, learnt), slice(learnt, end)
