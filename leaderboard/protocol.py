@@ -371,4 +371,5 @@ def tasks() -> tuple[Task, ...]:
     configs = (config for name in benchmark_data.names() for config in benchmark_data.configs(name))
     datasets = (benchmark_data.load(config) for config in configs)
     whole = [d.id for d in datasets if len(d) >= 3 and not isinstance(d.source, Paired)]
-    return tuple(task(name) for name in (*whole, *HELD_OUT))
+    divided = [name for name in HELD_OUT if name.partition("/")[0] in benchmark_data.names()]
+    return tuple(task(name) for name in (*whole, *divided))
