@@ -46,8 +46,11 @@ class RunConfig:
             A split by a rule, ``RULE[.VARIANT][:PART]`` such as ``composition``, makes ``dataset`` that of the rule and
             ``split`` the part, ``train`` unless it is named: see `benchmark_data.variants.splitting`.
         train_share: the share of those rows that is trained on, always the same rows for a dataset and split.
-        snapshots: steps after which the state is kept, or one number: every so many steps. The last is always kept.
+        snapshots: steps after which the state is kept, or one number: every so many steps. The first state, of step 0,
+            and the last are always kept: what a layer has learned is seen beside what it was before training.
         history_every: steps between two lines of the history.
+        selection: how these settings were chosen among others, in words, such as a pilot that looked at labels;
+            ``none`` where they were not. It decides nothing and is told to whoever scores the run.
         start_from: a run folder whose last weights of encoder and decoder this run starts from; see
             `baselines.training.finetune`. Empty for new weights.
         start_weights: SHA-256 of those weights; `baselines.train` fills it in.
@@ -87,6 +90,7 @@ class RunConfig:
     train_share: float = 0.9
     snapshots: int | list[int] | tuple[int, ...] = 6_000
     history_every: int = 100
+    selection: str = "none"
     start_from: str = ""
     start_weights: str = ""
     reset: list[str] | tuple[str, ...] = ()
@@ -94,7 +98,7 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         texts = ("dataset", "objective", "architecture", "reconstruction", "reduction", "split")
-        for name in (*texts, "start_from", "start_weights"):
+        for name in (*texts, "selection", "start_from", "start_weights"):
             validation.typed(name, getattr(self, name), str)
         dataset, split = splitting.settled(self.dataset, self.split)
         object.__setattr__(self, "dataset", dataset)
@@ -187,9 +191,9 @@ class RunConfig:
 
     def keeps(self, step: int) -> bool:
         """Say whether the state after a step is kept for good."""
-        if step == self.steps:
+        if step in (0, self.steps):
             return True
-        return step % self.snapshots == 0 and step > 0 if isinstance(self.snapshots, int) else step in self.snapshots
+        return step % self.snapshots == 0 if isinstance(self.snapshots, int) else step in self.snapshots
 
     def as_json(self) -> dict[str, Any]:
         """Give the fields as JSON's types."""

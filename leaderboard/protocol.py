@@ -8,8 +8,8 @@ first eight bytes (big-endian) of SHA-256 of ``offaxis:<task id>``. So anyone ca
 and ``digest`` says whether they did. disentanglement_lib draws 10,000 and 5,000 samples with replacement (Locatello et
 al. 2019, "Challenging Common Assumptions", appendix); here the counts are the same and the rows are fixed.
 
-Of a dataset that a rule divides (`benchmark_data.variants.splitting`), such as ``sprites2d/composition``, the train rows come
-from the rule's rows to train on and the test rows from those to test on: either part is shuffled under the seed of
+Of a dataset that a rule divides (`benchmark_data.variants.splitting`), such as ``sprites2d/composition``, the train rows
+come from the rule's rows to train on and the test rows from those to test on: either part is shuffled under the seed of
 ``offaxis:<task id>:train`` or ``:test``. The tier ``held_out`` is for these tasks.
 """
 
@@ -84,7 +84,7 @@ class Tier:
     """A named set of measurements. Scores of different tiers are never put in one table.
 
     Args:
-        name: ``smoke``, ``study`` or ``held_out``.
+        name: ``desk``, ``held_out``, ``smoke`` or ``study``.
         summary: what the tier is for, in one sentence.
         measurements: the metrics, in the order of a table's columns.
     """
@@ -98,6 +98,14 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
     {
         tier.name: tier
         for tier in (
+            Tier(
+                "desk",
+                "What two cores train in a day: small convolutional models with as many latents as factors.",
+                (
+                    Measurement("mig", arguments={"bins": 20}),
+                    Measurement("dci", train=10_000, test=5_000, arguments={"mode": "fast", "seed": 0}),
+                ),
+            ),
             Tier(
                 "smoke",
                 "Short training on rendered data: minutes on two cores, for a first look.",
@@ -342,7 +350,7 @@ def tier(name: str) -> Tier:
     """Give a tier by name.
 
     Args:
-        name: ``"smoke"``, ``"study"`` or ``"held_out"``.
+        name: ``"desk"``, ``"held_out"``, ``"smoke"`` or ``"study"``.
 
     Returns:
         The tier.

@@ -31,8 +31,8 @@ def test_json_and_back(tmp_path):
 
 
 def test_snapshots_that_are_kept():
-    assert [s for s in range(11) if config(steps=10, snapshots=3).keeps(s)] == [3, 6, 9, 10]
-    assert [s for s in range(11) if config(steps=10, snapshots=[0, 5]).keeps(s)] == [0, 5, 10]
+    assert [s for s in range(11) if config(steps=10, snapshots=3).keeps(s)] == [0, 3, 6, 9, 10]
+    assert [s for s in range(11) if config(steps=10, snapshots=[5]).keeps(s)] == [0, 5, 10]
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,8 @@ def test_names():
     with pytest.raises(UnknownName, match="Did you mean 'xysquares'"):
         protocol.task("xysquare")
     with pytest.raises(
-        UnknownName, match=r"tier: expected one of held_out, smoke, study, received 'smokey'\. Did you mean 'smoke'"
+        UnknownName,
+        match=r"tier: expected one of desk, held_out, smoke, study, received 'smokey'\. Did you mean 'smoke'",
     ):
         protocol.tier("smokey")
 
