@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.files import read_json, write_json, written_atomically
 from leaderboard import protocol
-from leaderboard.protocol import Column
+from leaderboard.properties import Column
 from leaderboard.store import results, statistics
 from leaderboard.store.results import Budget, Result, Run, Summary
 
