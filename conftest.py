@@ -1,4 +1,4 @@
-"""For every test and doctest: the user's caches are out of reach, and ``--light`` leaves out what needs a heavy package.
+"""For every test: the user's caches are out of reach, and ``--light`` leaves out what needs a heavy package.
 
 A home folder of the test run's own stands in for the user's, and every variable that could lead to another place of the
 user's is taken away. ``--prepared`` leaves the datasets that the user has prepared where tests can read them.
