@@ -184,14 +184,6 @@ def test_scale_of_codes_does_not_matter(name, seed, power):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_said_to_depend_on_scale_does(name):
-    codes, factors = sample(0)
-    found = [call(name, codes * np.float32(scale), factors) for scale in (1e-3, 1, 1e3)]
-    for key in told(name).scale_dependent:
-        assert len({scores[key] for scores in found}) > 1, f"{key} does not depend on the scale of codes"
-
-
-@pytest.mark.parametrize("name", NAMES)
 @few
 @given(seed=st.integers(0, 99), order=st.permutations(range(4)))
 def test_perfect_codes_reach_the_ideal(name, seed, order):
