@@ -71,8 +71,10 @@ def _forget():
 
 
 @pytest.fixture
-def only_mig():
-    pass
+def only_mig(monkeypatch):
+    """Leave out the slow trees of DCI."""
+    tier = protocol.Tier("smoke", "For tests.", (protocol.Measurement("mig"),))
+    monkeypatch.setattr(protocol, "TIERS", {"smoke": tier})
 
 
 @pytest.fixture
