@@ -121,7 +121,8 @@ class Properties:
     def interval(self) -> str:
         """The range in mathematical notation."""
         low, high = self.range
-        return f"[{low:g}, {high:g}]" if math.isfinite(high) else f"[{low:g}, ∞)"
+        least = f"[{low:g}" if math.isfinite(low) else "(-∞"
+        return f"{least}, {high:g}]" if math.isfinite(high) else f"{least}, ∞)"
 
 
 def of(name: str, package: str = "leaderboard.metrics") -> Properties:
@@ -143,6 +144,25 @@ def of(name: str, package: str = "leaderboard.metrics") -> Properties:
         'Chen et al. 2018, equation 6'
     """
     return read(discovery.find(package, name, kind="metric"))
+
+
+def columns(name: str) -> tuple[Column, ...]:
+    """Return the columns of the board that a metric declares.
+
+    Args:
+        name: the metric's file name.
+
+    Returns:
+        Its columns; none of a metric that is not there, or that says nothing of itself, which the contract tests name.
+
+    Example:
+        >>> [column.title for column in columns("mig")]
+        ['MIG']
+    """
+    if name not in discovery.names("leaderboard.metrics"):
+        return ()
+    found = getattr(discovery.find("leaderboard.metrics", name, kind="metric"), "PROPERTIES", None)
+    return found.columns if isinstance(found, Properties) else ()
 
 
 def read(module: ModuleType) -> Properties:

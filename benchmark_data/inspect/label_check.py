@@ -80,7 +80,7 @@ def _wrong(dataset: Dataset, factor: Factor, effect: Effect, like: Factor | None
     measured = _measured(dataset, factor, effect)
     if like.kind == "cyclic":
         turns = np.asarray(like.values) / _UNITS.get(like.unit, 1.0)
-        forward, back = (abs(np.exp(2j * np.pi * (measured - sign * turns)).mean()) for sign in (1, -1))
+        forward, back = (abs(np.nanmean(np.exp(2j * np.pi * (measured - sign * turns)))) for sign in (1, -1))
         if forward >= ROUND:
             return ""
         return "It turns the other way. Is the factor counted from the wrong end?" if back >= ROUND else "It stands."
@@ -104,9 +104,15 @@ def _measured(dataset: Dataset, factor: Factor, effect: Effect) -> NDArray[np.fl
         labels = np.repeat(labels, factor.size, axis=0)
         labels[:, column] = np.tile(np.arange(factor.size), len(labels) // factor.size)
         return _images(dataset, space.index(labels), effect).reshape(-1, factor.size)
-    rows = draws.permutation(9, len(dataset))[:IMAGES]
+    rows = draws.permutation(9, len(dataset))
+    labels = space.labels(rows)
+    fits = np.all([labels[:, space.column(name)] == value for name, value in effect.where.items()], axis=0)
+    rows = rows[np.flatnonzero(np.broadcast_to(fits, rows.shape))[:IMAGES]]
     classes, values = space.labels(rows)[:, column], _images(dataset, rows, effect)
-    return np.array([[values[classes == label].mean() for label in range(factor.size)]])
+    found = np.full((1, factor.size), np.nan)  # a class that none of the images has stays so
+    for label in np.unique(classes):
+        found[0, label] = values[classes == label].mean()
+    return found
 
 
 def _images(dataset: Dataset, rows: Indices, effect: Effect) -> NDArray[np.float64]:
@@ -118,6 +124,7 @@ def _rank_correlation(order: object, measured: NDArray[np.float64]) -> float:
     """Compute Spearman's correlation with the expected order; 0 where nothing varies."""
     from scipy.stats import rankdata
 
-    if np.ptp(measured) == 0:
+    seen = np.isfinite(measured)
+    if np.ptp(measured[seen]) == 0:
         return 0.0
-    return float(np.corrcoef(np.asarray(order, np.float64), rankdata(measured))[0, 1])
+    return float(np.corrcoef(np.asarray(order, np.float64)[seen], rankdata(measured[seen]))[0, 1])
