@@ -34,6 +34,7 @@ import dataclasses
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ import numpy as np
 
 import benchmark_data
 from benchmark_data import discovery
+from benchmark_data.archives.store import locked
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
 from benchmark_data.files import unwritable
@@ -131,7 +133,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         )
 
     def download_and_prepare(self, **kwargs: Any) -> None:
-        """Build the files, on all cores, unless they are there.
+        """Build the files, on all cores, unless they are there. What a build that was killed left behind is removed.
 
         Args:
             **kwargs: as ``tfds.core.DatasetBuilder.download_and_prepare`` takes them.
@@ -139,10 +141,18 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         Raises:
             InvalidInput: the folder cannot be written, or the disk is full; nothing is left behind.
         """
-        try:
+        path = Path(self.data_path)
+        if path.exists():
             super().download_and_prepare(**kwargs)
-        except OSError as error:
-            raise unwritable(self.data_path, error) from error
+            return
+        with locked(path):
+            # TFDS writes to such a folder and renames it; whoever holds the lock is the only one who builds.
+            for remains in path.parent.glob(f"incomplete.*_{path.name}"):
+                shutil.rmtree(remains, ignore_errors=True)
+            try:
+                super().download_and_prepare(**kwargs)
+            except OSError as error:
+                raise unwritable(self.data_path, error) from error
 
     def _download_and_prepare(self, dl_manager: Any, download_config: Any = None) -> None:
         """Write all splits, bypassing TFDS's own encoding of one example after another."""

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import draws
+from benchmark_data import draws, effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.types import Images, Source
@@ -222,6 +222,23 @@ class _Solids(Source):
         return images
 
 
+def spread(images: Images) -> Floats:
+    """Compute the mean squared distance of a shape's pixels from their centre over their number; least for a disc.
+
+    Args:
+        images: uint8, shape (n, 64, 64, 1).
+
+    Returns:
+        At least 1 / (2 pi), float64, shape (n,).
+    """
+    mask = effects.foreground(images)
+    area = mask.sum(axis=(1, 2))
+    second: Floats = np.zeros(len(mask))
+    for axis in np.mgrid[:IMAGE, :IMAGE]:
+        second += (mask * axis**2).sum(axis=(1, 2)) / area - ((mask * axis).sum(axis=(1, 2)) / area) ** 2
+    return np.asarray(second / area)
+
+
 DATASET = Dataset(
     name="solids",
     version="1.0.0",
@@ -256,4 +273,5 @@ DATASET = Dataset(
 }""",
     licence="MIT",
     homepage="https://implicit-pdf.github.io",
+    effects={"shape": effects.Effect("is less compact", spread, order=("icosa", "cube", "cyl", "cone", "tet"))},
 )

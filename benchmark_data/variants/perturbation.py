@@ -556,7 +556,8 @@ def patterned(base: Dataset) -> Family:
             rows=len(base),
             read=functools.partial(_with_s, base),
         )
-        forms.append(dataclasses.replace(form, space=space))
+        reason = "A faint pattern moves with s beneath everything else; no simple measure of one image finds it."
+        forms.append(dataclasses.replace(form, space=space, effects={**base.effects, "s": reason}))
     return Family(*forms, default=f"eps{round(1000 * DEFAULT):03d}")
 
 

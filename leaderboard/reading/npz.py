@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import stat
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +25,10 @@ LARGEST = 128 * 2**20
 
 _MEMBERS = 1024
 _HEADER = 4096
+
+
+class UnknownMembers(UserWarning):
+    """A file holds arrays that nothing reads: perhaps one of them is misspelt."""
 
 
 class Array(NamedTuple):
@@ -43,7 +48,7 @@ def read(path: str | os.PathLike[str], arrays: dict[str, Array]) -> dict[str, ND
 
     Args:
         path: the file.
-        arrays: the arrays to read, by name. Others in the file are left alone.
+        arrays: the arrays to read, by name. Others in the file are left alone, with a warning that names them.
 
     Returns:
         The arrays, by name.
@@ -69,7 +74,7 @@ def read(path: str | os.PathLike[str], arrays: dict[str, Array]) -> dict[str, ND
                     expected=f"at most {_MEMBERS} arrays with different names",
                     received=f"{len(members)} entries",
                 )
-            return {name: _array(archive, path, name, wanted) for name, wanted in arrays.items()}
+            found = {name: _array(archive, path, name, wanted) for name, wanted in arrays.items()}
     except FileNotFoundError as error:
         raise DamagedFile(str(path), expected="an npz file", received="no such file") from error
     except DamagedFile:
@@ -82,6 +87,15 @@ def read(path: str | os.PathLike[str], arrays: dict[str, Array]) -> dict[str, ND
             received=f"{type(error).__name__}: {error}",
             remedy="Write it again.",
         ) from error
+    others = sorted({member.filename.removesuffix(".npy")[:80] for member in members} - set(arrays))
+    if others:
+        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+        warnings.warn(
+            f"{path}: not read: {', '.join(map(repr, others[:5]))}{more}; expected {' and '.join(map(repr, arrays))}",
+            UnknownMembers,
+            stacklevel=2,
+        )
+    return found
 
 
 def _array(archive: zipfile.ZipFile, path: Path, name: str, wanted: Array) -> NDArray[Any]:

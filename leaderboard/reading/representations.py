@@ -39,8 +39,6 @@ Array: TypeAlias = NDArray[Any]
 FilePath: TypeAlias = str | os.PathLike[str]
 Layout: TypeAlias = Literal["NHWC", "NCHW"]
 
-SUFFIXES = (".npz", ".npy", ".safetensors", ".parquet", ".onnx")
-
 _NOT_LAYERS = ("layers", "indices", "factors", "codes")
 
 

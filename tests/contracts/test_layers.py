@@ -22,7 +22,7 @@ HEAVY = ("tensorflow", "keras", "torch", "jax", "datasets", "tensorflow_datasets
 
 ROOMS = {
     "benchmark_data": (
-        "errors draws factors files discovery console types dataset sources in_memory",
+        "errors draws factors files discovery console types effects dataset sources in_memory",
         "splits",
         "inspect",
         "archives",
@@ -34,7 +34,7 @@ ROOMS = {
         "cli",
     ),
     "leaderboard": (
-        "__init__ arrays figures information protocol",
+        "__init__ arrays figures information properties protocol",
         "reading",
         "metrics",
         "comparisons",

@@ -194,6 +194,12 @@ def npy_header(shape: str, descr: str = "'<f4'") -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
 
 
+def test_arrays_that_nothing_reads_are_named(tmp_path):
+    np.savez(tmp_path / "codes.npz", codes=np.zeros((60, 2)), index=np.arange(60))
+    with pytest.warns(npz.UnknownMembers, match=r"codes\.npz: not read: 'index'; expected 'codes'"):
+        npz.read(tmp_path / "codes.npz", ARRAYS)
+
+
 ARRAYS = {"codes": npz.Array("f", (60, None))}
 
 
