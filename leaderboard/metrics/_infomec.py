@@ -12,6 +12,8 @@ from leaderboard.information import entropy, mutual_information
 
 NEIGHBOURS = 10
 _ITERATIONS = 100
+_ROUNDING = 1e-12
+"""Information below this is an error of rounding."""
 
 
 def scores(
@@ -71,10 +73,11 @@ def _normalised_information(
 def _concentration(rows: NDArray[np.float64]) -> float:
     """Return how much of each row is in its largest entry, averaged: 0 for even rows, 1 for rows of one entry.
 
-    A row of zeros is even. A row of a single entry is compared with a second one that is zero.
+    A row of zeros, up to rounding, is even. A row of a single entry is compared with a second one that is zero.
     """
     total, count = rows.sum(axis=1), max(2, rows.shape[1])
-    share = np.where(total > 0, rows.max(axis=1) / np.where(total > 0, total, 1.0), 1 / count)
+    known = total > _ROUNDING
+    share = np.where(known, rows.max(axis=1) / np.where(known, total, 1.0), 1 / count)
     return float((share.mean() - 1 / count) / (1 - 1 / count))
 
 

@@ -12,9 +12,9 @@ is drawn. A sample must hold such pairs: 10,000 rows of a grid of a million have
 
 Range [0, 1]; ideal 1 is approached by factors of many values only: two samples that differ in a factor of K values
 correlate by -1 / (K - 1), so that a perfect latent encodes it by 1 - 1 / (K - 1), and one of two values by nothing.
-Chance is about 0.5 on noise, which changes with every factor. Permuting or flipping latents changes nothing, and
-neither does the numbering of classes; their scale matters, since it decides which are left out. A copy of every latent
-leaves the overlap score as it is and moves the multiple encoding score either way.
+Noise changes with every factor, so that chance is about the mean of 1 / F and 1 / L. Permuting or flipping latents
+changes nothing, and neither does the numbering of classes; their scale matters, since it decides which are left out. A
+copy of every latent leaves the overlap score as it is and moves the multiple encoding score either way.
 """
 
 from __future__ import annotations

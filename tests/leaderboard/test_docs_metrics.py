@@ -23,7 +23,7 @@ def test_the_examples_run():
 
 
 def test_every_metric_is_in_the_table_with_the_range_that_its_module_states():
-    rows = dict(re.findall(r"^\| `(\w+)`.*?\| .*? \| (\[.*?\)?\]?), ", PAGE, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `(\w+)`.*?\| .*? \| ([\[(].*?\)?\]?), ", PAGE, re.MULTILINE))
     for name in discovery.names("leaderboard.metrics"):
         doc = " ".join(discovery.find("leaderboard.metrics", name, kind="metric").__doc__.split())
         assert rows[name] in doc, name
