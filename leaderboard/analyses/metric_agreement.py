@@ -146,18 +146,13 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     side = max(3.2, 0.62 * len(names) + 1.6)
     figure, axes = figures.panels(1, 1, width=side, height=side)
     panel = axes[0, 0]
-    for row in table.itertuples():
-        i, j = place[row.metric], place[row.other]
-        matrix[i, j] = row.correlation
-        panel.text(
-            j,
-            i,
-            f"{row.correlation:.2f}\n[{row.low:.2f}, {row.high:.2f}]",
-            ha="center",
-            va="center",
-            fontsize=5,
-            color="0.45" if row.low <= 0 <= row.high else "black",
-        )
+    numbers = table[["correlation", "low", "high"]].to_numpy(np.float64)
+    for name, other, (value, low, high) in zip(table["metric"], table["other"], numbers, strict=True):
+        i, j = place[name], place[other]
+        matrix[i, j] = value
+        colour = "0.45" if low <= 0 <= high else "black"
+        text = f"{value:.2f}\n[{low:.2f}, {high:.2f}]"
+        panel.text(j, i, text, ha="center", va="center", fontsize=5, color=colour)
     image = panel.imshow(matrix, cmap="RdBu", vmin=-1, vmax=1, alpha=0.7)
     panel.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=7)
     panel.set_yticks(range(len(names)), names, fontsize=7)
