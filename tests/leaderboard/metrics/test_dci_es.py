@@ -12,7 +12,12 @@ SPREADS = 3
 
 @pytest.mark.parametrize("target", ["classes", "numbers"])
 def test_scores_are_within_the_spread_of_the_reference(recorded, target):
+    """Three codes with factors as classes, two of them with factors as numbers too."""
+    checked = 0
     for name, expected, (codes, factors, codes_test, factors_test) in recorded("eastwood2023"):
+        if f"{target}_0" not in expected:
+            continue
+        checked += 1
         found = dci_es.score(
             codes[:300], factors[:300], codes_test=codes_test[:150], factors_test=factors_test[:150], target=target
         )
@@ -20,6 +25,7 @@ def test_scores_are_within_the_spread_of_the_reference(recorded, target):
             values = [expected[f"{target}_{seed}"][key] for seed in range(3)]
             spread = max(max(values) - min(values), 0.005)
             assert abs(found[key] - np.mean(values)) <= SPREADS * spread, (name, key, found[key], values)
+    assert checked >= {"classes": 3, "numbers": 2}[target]
 
 
 def test_the_curve_is_scored_as_the_reference_does(recorded):
