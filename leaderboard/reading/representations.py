@@ -11,8 +11,8 @@ a run folder        ``codes.npz`` and ``activations.npz``, with ``run.json`` bes
 ==================  ==================================================================================================
 
 Rows are samples everywhere. ``indices`` says which rows of the dataset they are; without it they must be the rows of
-the dataset's task, in order. Codes of three axes are units of several numbers, which ``leaderboard.units`` reduces to
-one each. ``factors`` holds class ids, for data that is no dataset here. Nothing is unpickled.
+the dataset's task, in order. Codes of three axes are units of several numbers, which ``leaderboard.reading.units``
+reduces to one each. ``factors`` holds class ids, for data that is no dataset here. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
 from benchmark_data.factors import Indices
 from benchmark_data.files import read_json
-from leaderboard import protocol, units
+from leaderboard import protocol
 from leaderboard.arrays import check_codes, check_factors
+from leaderboard.reading import units
 
 Array: TypeAlias = NDArray[Any]
 FilePath: TypeAlias = str | os.PathLike[str]

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from benchmark_data import discovery
 from benchmark_data.errors import InvalidInput
-from leaderboard import protocol, units
+from leaderboard import protocol
 from leaderboard.arrays import check_codes
-from leaderboard.reading import npz
+from leaderboard.reading import npz, units
 from leaderboard.store import results
 from leaderboard.store.results import (
     About,
@@ -285,7 +285,7 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Codes:
         task: the task.
 
     Returns:
-        float32, shape (rows of the task, L), all finite; units are reduced by ``leaderboard.units.reduced``.
+        float32, shape (rows of the task, L), all finite; units are reduced by ``leaderboard.reading.units.reduced``.
 
     Raises:
         DamagedFile: not an npz file, or an array is missing, too large, or of another type or shape.

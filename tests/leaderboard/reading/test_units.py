@@ -5,8 +5,8 @@ import pytest
 from sklearn.decomposition import PCA
 
 from benchmark_data import DamagedFile, InvalidInput
-from leaderboard import protocol, units
-from leaderboard.reading import representations
+from leaderboard import protocol
+from leaderboard.reading import representations, units
 from leaderboard.scoring import evaluate
 
 
