@@ -27,6 +27,7 @@ PROPERTIES = Properties(
     unbounded=("active_latents",),
     copied_latent={"infom": "same", "infoc": "no higher", "infoe": "same"},
     rotation_lowers=True,
+    noise_scores="InfoM and InfoC are ratios: one chance dependency among small samples fills them",
     many_rows=False,
     tolerance=0.02,
 )
