@@ -1,6 +1,6 @@
 """Every dataset for Hugging Face ``datasets``: loaded directly, or published as a folder that needs no code of ours.
 
-`as_dataset` gives a ``datasets.Dataset`` at once: it draws pixels as they are asked for, in batches, and needs no files.
+`as_dataset` gives a ``datasets.Dataset`` at once: pixels are drawn as they are asked for, in batches, without files.
 ``load_dataset("xysquares", "spacing_4", split="train")`` gives a ``datasets.Dataset`` from an Arrow cache that is built
 once; ``streaming=True`` gives an ``IterableDataset`` that encodes as it goes. `publish` writes Parquet and a card:
 upload the folder to the Hub, or read it where it is with ``datasets.load_dataset(FOLDER, "spacing_4")``.
@@ -215,10 +215,10 @@ def as_dataset(
 
     The table holds the numbers of rows alone. A transform makes the records when they are asked for, straight from the
     dataset: drawn, or read from what ``offaxis-data prepare`` keeps. Ask for many at once, by ``data[:256]`` or
-    ``data.iter(batch_size=256)``: one by one takes fifty times as long. ``select``, ``train_test_split``, ``shuffle`` and
-    ``datasets.distributed.split_dataset_by_node`` work as ever; ``shuffle_seed`` shuffles as exactly as ``shuffle`` does,
-    and reads twice as fast. What looks at columns before the transform, such as ``filter(..., input_columns=...)``, sees
-    ``index`` only.
+    ``data.iter(batch_size=256)``; one by one takes many times as long. ``select``, ``train_test_split``, ``shuffle`` and
+    ``datasets.distributed.split_dataset_by_node`` work as ever; ``shuffle_seed`` shuffles as exactly as ``shuffle``
+    does, and reads faster. What looks at columns before the transform, such as ``filter(..., input_columns=...)``,
+    sees ``index`` only.
 
     Args:
         name: ``"<dataset>"`` or ``"<dataset>/<config>"``, or a dataset of your own.

@@ -206,7 +206,7 @@ def as_dataset(
         name: ``"<dataset>"`` or ``"<dataset>/<config>"``, with or without ``offaxis_`` before it, or a dataset.
         split: as TFDS writes it: ``"train"``, ``"train[:10%]"``, ``"train+test"``.
         batch_size: records per element; None gives one record after another, which takes several times as long.
-        shuffle_seed: shuffles all rows, anew each time that the dataset is gone through: pass p of it takes the order of
+        shuffle_seed: shuffles all rows, anew each time that the dataset is gone through: pass p takes the order of
             epoch ``first_epoch`` + p, as `benchmark_data.reading.order` gives it. None keeps their order.
         shard: (number of this process, how many there are), for training in several processes.
         drop_remainder: leave out a last batch that is not full, and give every process as many batches.

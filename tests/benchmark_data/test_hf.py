@@ -401,7 +401,7 @@ def test_without_files_shuffled_and_shared(tiny_grid):
 
 
 def test_without_files_wrong_names(tiny_grid):
-    with pytest.raises(UnknownName, match="column of tiny_grid: .*Did you mean 'label_shape'"):
+    with pytest.raises(UnknownName, match=r"column of tiny_grid: .*Did you mean 'label_shape'"):
         hf.as_dataset(tiny_grid, columns=["label_shap"])
     with pytest.raises(UnknownName, match="split of tiny_grid"):
         hf.as_dataset(tiny_grid, split="test")

@@ -105,9 +105,9 @@ def test_wrong_choices_are_named(tiny_family, tiny_grid):
             reading.Images(dataset, split=split)
     with pytest.raises(InvalidInput, match="a split or rows, not both"):
         reading.Images(dataset, split="train", rows=[1])
-    with pytest.raises(UnknownName, match="field of tiny_family/plus_1: .*extra_rotation.*Did you mean 'label'"):
+    with pytest.raises(UnknownName, match=r"field of tiny_family/plus_1: .*extra_rotation.*Did you mean 'label'"):
         reading.Images(dataset, fields=("image", "lable"))
-    with pytest.raises(UnknownName, match="factor: .*Did you mean 'angle'"):
+    with pytest.raises(UnknownName, match=r"factor: .*Did you mean 'angle'"):
         reading.Images(tiny_grid, factors=["angel"])
     with pytest.raises(Unavailable, match="offaxis-data prepare shapes3d"):
         reading.Images("shapes3d")

@@ -299,7 +299,7 @@ def test_without_files_columns_and_supervised(tiny_grid):
     assert np.array_equal(factors, tiny_grid.labels(range(12)))
     only = arrays(provider.as_dataset(tiny_grid, columns=["label_shape"], batch_size=4))
     assert only["label_shape"].tolist() == tiny_grid.labels(range(12))[:, 0].tolist()
-    with pytest.raises(UnknownName, match="column of tiny_grid: .*Did you mean 'label_shape'"):
+    with pytest.raises(UnknownName, match=r"column of tiny_grid: .*Did you mean 'label_shape'"):
         provider.as_dataset(tiny_grid, columns=["label_shap"])
 
 

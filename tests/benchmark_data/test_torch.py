@@ -61,7 +61,7 @@ def test_forms_of_images(torch, provider, tiny_grid):
         floats = whole["float32", layout]
         assert floats.dtype == torch.float32
         assert np.array_equal(floats, whole["uint8", layout].numpy().astype(np.float32) / np.float32(255))
-    with pytest.raises(UnknownName, match="dtype of images: .*Did you mean 'float32'"):
+    with pytest.raises(UnknownName, match=r"dtype of images: .*Did you mean 'float32'"):
         provider.Images(tiny_grid, dtype="float")
     with pytest.raises(UnknownName, match="layout of images: expected one of CHW, HWC"):
         provider.Images(tiny_grid, layout="NCHW")
