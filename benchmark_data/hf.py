@@ -215,7 +215,7 @@ def as_dataset(
 
     The table holds the numbers of rows alone. A transform makes the records when they are asked for, straight from the
     dataset: drawn, or read from what ``offaxis-data prepare`` keeps. Ask for many at once, by ``data[:256]`` or
-    ``data.iter(batch_size=256)``; one by one takes many times as long. ``select``, ``train_test_split``, ``shuffle`` and
+    ``data.iter(batch_size=256)``; one by one takes many times as long. ``select``, ``shuffle`` and
     ``datasets.distributed.split_dataset_by_node`` work as ever; ``shuffle_seed`` shuffles as exactly as ``shuffle``
     does, and reads faster. What looks at columns before the transform, such as ``filter(..., input_columns=...)``,
     sees ``index`` only.
@@ -388,7 +388,8 @@ def _declared_features(folder: Path, record: card.Record) -> Any:
 
 def _signature(dataset: Dataset, quick: Digest, rows: range) -> str:
     """Say what a shard is made from: a shard that says the same need not be written again."""
-    made_from = [dataset.id, dataset.version, *quick, rows.start, rows.stop, rows.step, encoding.LEVEL, pa.__version__]
+    made_from = [dataset.id, dataset.version, *quick, rows.start, rows.stop, rows.step]
+    made_from += [encoding.COMPRESSOR, encoding.LEVEL, pa.__version__]
     return json.dumps(made_from)
 
 

@@ -25,8 +25,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import benchmark_data
 from benchmark_data import Dataset, FactorTable, reading
 from benchmark_data.sources import Kept
@@ -79,9 +77,10 @@ def tfds_ways(dataset: Dataset, folder: Path) -> Ways:
     tf.config.threading.set_inter_op_parallelism_threads(1)
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tfds.disable_progress_bar()
-    builder = provider.builder_class(dataset)(data_dir=folder / "tfds")
+    builder_class = provider.builder_class(dataset)
+    builder = builder_class(data_dir=folder / "tfds")
     builder.download_and_prepare()
-    other = provider.builder_class(dataset)(data_dir=folder / "tfrecord", file_format="tfrecord")
+    other = builder_class(data_dir=folder / "tfrecord", file_format="tfrecord")
     other.download_and_prepare()
     source = builder.as_data_source(split="train")
     direct = provider.as_dataset(dataset, batch_size=BATCH, shuffle_seed=0)
@@ -140,8 +139,9 @@ GROUPS = {"numpy": numpy_ways, "tfds": tfds_ways, "hf": hf_ways, "torch": torch_
 
 def serve(group: str, dataset: Dataset, folder: Path) -> None:
     """Print the contenders' names; then for every "turn name" on standard input read a pass, and print what it took."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # some libraries print
     ways = GROUPS[group](dataset, folder)
-    print("\t".join(ways), flush=True)
+    print("\t".join(ways), file=answers, flush=True)
     for line in sys.stdin:
         turn, name = line.rstrip("\n").split("\t")
         before, wall = _processor(), time.perf_counter()
@@ -151,13 +151,13 @@ def serve(group: str, dataset: Dataset, folder: Path) -> None:
             seen += 1 if single else len(_images(batch))
             if single and seen == 2048:  # what takes long need not take long here
                 break
-        print(seen, time.perf_counter() - wall, _processor() - before, flush=True)
+        print(seen, time.perf_counter() - wall, _processor() - before, file=answers, flush=True)
 
 
 def _images(batch: Any) -> Any:
     if isinstance(batch, dict):
         return batch["image"]
-    return batch[0] if isinstance(batch, tuple) else batch
+    return batch[0] if isinstance(batch, tuple | list) else batch
 
 
 def _processor() -> float:
@@ -183,7 +183,7 @@ def race(options: argparse.Namespace) -> None:
         contenders: dict[str, subprocess.Popen[str]] = {}
         running = []
         for group in GROUPS:
-            if group == "torch" and not options.torch:
+            if (group == "torch" and not options.torch) or (options.only and group not in options.only):
                 continue
             python = options.torch if group == "torch" else sys.executable
             command = [python, __file__, "--serve", group, "--dataset", options.dataset, "--rows", str(options.rows)]
@@ -220,7 +220,8 @@ def race(options: argparse.Namespace) -> None:
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for name, measured in rates.items():
         slow = BESIDE.get(name, name)
-        fast = "numpy: images and labels, beside PyTorch" if name.startswith("PyTorch") else "numpy: images and labels"
+        fast = "numpy: images and labels" + (", beside PyTorch" if name.startswith("PyTorch") else "")
+        fast = fast if fast in rates else name
         cells = [
             statistics.median(processor for processor, _ in measured),
             _ratio(measured, rates[fast], 0),
@@ -267,6 +268,7 @@ def main() -> None:
         "--stored", action="store_true", help="keep the pixels as an archive's, instead of drawing them"
     )
     parser.add_argument("--torch", metavar="PYTHON", help="a Python with PyTorch and this package's dependencies")
+    parser.add_argument("--only", choices=GROUPS, nargs="+", help="these contenders alone")
     parser.add_argument("--verbose", action="store_true", help="show what contenders complain of")
     parser.add_argument("--serve", choices=GROUPS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
