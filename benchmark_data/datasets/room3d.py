@@ -119,7 +119,7 @@ def render(labels: Indices) -> Images:
 
 def _pixels(maps: _Maps, floor: int, wall: int, solid: int) -> NDArray[np.int16]:
     """Add the maps up and take the mean of each pixel's 16 rays, halves rounded up: [0, 255], shape (h, w, 3)."""
-    sums = maps.floor.take(CHANNELS[floor], axis=0)
+    sums: NDArray[np.int16] = maps.floor.take(CHANNELS[floor], axis=0)
     sums += maps.wall.take(CHANNELS[wall], axis=0)
     sums += maps.solid.take(CHANNELS[solid], axis=0)
     sums += maps.sky
