@@ -10,6 +10,7 @@ another program than git, such as a browser or another Python. No list of such t
 from __future__ import annotations
 
 import importlib.abc
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -39,6 +40,9 @@ PLACES = (
     "XDG_STATE_HOME",
 )
 """Variables that say where the user keeps things."""
+
+collect_ignore = [] if importlib.util.find_spec("torch") else ["benchmark_data/torch.py"]
+"""Doctests of a module whose package is not installed. Tests proper say so and skip."""
 
 HEAVY = {"tensorflow", "tensorflow_datasets", "keras", "jax", "torch", "ray"}
 

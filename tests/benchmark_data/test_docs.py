@@ -15,6 +15,9 @@ def test_the_examples_run():
     assert names["images"].shape == (2, 64, 64, 3)
     assert (names["labels"] == 0).all()
     assert len(names["rows"]) == 10
+    assert names["batch_images"].shape == (256, 64, 64, 3)
+    assert names["scaled"].shape == (256, 2)
+    assert (names["changed"].sum(axis=1) == 1).all()
     assert names["s"].shape == (2,)
     assert names["sizes"]["target_test"] == 73_728
     assert names["target"].dataset.id == "sprites2d"

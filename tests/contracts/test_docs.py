@@ -91,21 +91,20 @@ def test_the_check_can_fail():
 
 
 def test_the_readme_runs():
-    import tensorflow_datasets as tfds
-
     pytest.importorskip("datasets")
-    first, from_tfds, from_hub, metrics = code(ROOT / "README.md", "python")
+    pytest.importorskip("tensorflow_datasets")
+    # PyTorch's is run by tests/benchmark_data/test_torch.py, where it is installed.
+    first, from_tfds, from_hub, _, metrics = code(ROOT / "README.md", "python")
     names: dict = {}
     exec(first, names)
     assert names["images"].shape == (2, 64, 64, 3)
     assert names["labels"].shape == (2, 6)
 
-    exec(re.sub(r"train = .*", "", from_tfds), names)  # what it would build takes ten seconds
-    asked = re.search(r'tfds.load\("([^"]+)"', from_tfds)[1]
-    assert tfds.builder(asked).info.features["image"].shape == (64, 64, 3)
+    exec(from_tfds, names)
+    assert names["train"].element_spec["image"].shape[1:] == (64, 64, 3)
 
     exec(from_hub, names)
-    assert {"image", "index", "label_x_R", "value_x_R"} <= set(names["record"])
+    assert {"image", "index", "label_x_R", "value_x_R"} <= set(names["batch"])
 
     factors = np.random.default_rng(0).integers(3, size=(200, 2))
     halves = {"codes": factors[:100], "factors": factors[:100]}

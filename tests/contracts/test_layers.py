@@ -30,7 +30,8 @@ ROOMS = {
         "catalogue __init__",
         "datasets",
         "publish",
-        "tfds hf",
+        "reading",
+        "tfds hf torch",
         "cli",
     ),
     "leaderboard": (
@@ -237,6 +238,7 @@ def loaded_by(statement: str) -> set[str]:
     [
         "import benchmark_data; benchmark_data.load('xysquares').images([0])",
         "import benchmark_data.cli",
+        "import benchmark_data.reading; benchmark_data.reading.Images('xysquares')[[0]]",
         "import leaderboard",
         "import leaderboard.commands.board",
         "import baselines",
