@@ -12,6 +12,7 @@ from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.sources import Derived, Rendered, Source
+from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
 from leaderboard.report.site import build
 from leaderboard.scoring import evaluate
@@ -97,10 +98,10 @@ def needs_no_download(dataset: Dataset) -> bool:
         dataset: the dataset.
 
     Returns:
-        True for rendered datasets and for those derived from them.
+        True for rendered datasets, and for those derived from them or divided by a rule.
     """
     source: Source = dataset.source
-    while isinstance(source, Derived):
+    while isinstance(source, Derived | Divided):
         source = source.base.source
     return isinstance(source, Rendered)
 

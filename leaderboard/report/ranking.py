@@ -135,8 +135,8 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
     order = [key.partition(".")[0] for key in protocol.COLUMNS]
     for row in rows:
         for metric, sample in sorted(row.runs[0].samples.items(), key=lambda item: _place(item[0], order)):
-            held_out = f" and {sample.test:,} held-out" if sample.test else ""
-            sizes.setdefault(f"on {sample.train:,}{held_out} rows", []).append(metric.upper())
+            counts = (f"{sample.train:,}" if sample.train else "", f"{sample.test:,} held-out" if sample.test else "")
+            sizes.setdefault(f"on {' and '.join(filter(None, counts))} rows", []).append(metric.upper())
     parts = [f"{', '.join(dict.fromkeys(metrics))} {size}" for size, metrics in sizes.items()]
     trained = [run for row in rows if row.category != "reference" for run in row.runs]
     cost = f" Training: {budgets.budget(trained)}." if trained else ""

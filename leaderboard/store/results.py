@@ -118,9 +118,12 @@ class About(Model):
 
 
 class Sample(Model):
-    """How a metric was called: rows from the front of the task's lists, and keyword arguments."""
+    """How a metric was called: rows from the front of the task's lists, and keyword arguments.
 
-    train: int = Field(gt=0)
+    No train rows: it was called on the test rows alone (`leaderboard.protocol.Measurement`).
+    """
+
+    train: int = Field(ge=0)
     test: int = Field(ge=0)
     arguments: Settings
 

@@ -22,10 +22,12 @@ HEAVY = ("tensorflow", "keras", "torch", "jax", "datasets", "tensorflow_datasets
 
 ROOMS = {
     "benchmark_data": (
-        "errors draws factors files discovery console types dataset sources in_memory __init__",
+        "errors draws factors files discovery console types dataset sources in_memory",
+        "splits",
         "inspect",
         "archives",
         "variants",
+        "catalogue __init__",
         "datasets",
         "publish",
         "tfds hf",
@@ -62,7 +64,13 @@ ROOMS = {
 files of the package's own folder."""
 
 DISCOVERED = {
-    *("benchmark_data/datasets", "baselines/objectives", "baselines/references", "baselines/sweeps"),
+    *(
+        "benchmark_data/datasets",
+        "benchmark_data/splits",
+        "baselines/objectives",
+        "baselines/references",
+        "baselines/sweeps",
+    ),
     *("baselines/reproduction/papers", "leaderboard/metrics", "leaderboard/comparisons", "leaderboard/analyses"),
 }
 """Folders whose files are found by name. They may hold any number."""
