@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import discovery
+from benchmark_data.archives import npz
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.arrays import check_codes
-from leaderboard.reading import npz, units
+from leaderboard.reading import units
 from leaderboard.store import results
 from leaderboard.store.results import (
     About,
