@@ -35,7 +35,8 @@ from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.comparisons import heatmap
 from leaderboard.reading import representations
-from leaderboard.report import ranking
+from leaderboard.report import formats, media
+from leaderboard.report.site import build
 from leaderboard.scoring import evaluate
 from leaderboard.store import results
 
@@ -122,15 +123,16 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
             progress.update(work, description=what, completed=done, total=total)
 
         scored = list(evaluate.evaluate(folders, tier="smoke", status="reproduced", progress=told))
-        results.write(folder / "results", scored, replace=True)
+        for file in results.write(folder / "results", scored, replace=True):
+            media.of_dataset(results.read(file).dataset, file.parent)
         for dataset, of in runs.items():
             progress.update(work, description=f"pictures of {dataset}")
             draw(of[:2], results.path(folder / "results", protocol.task(dataset).id, SETTINGS["objective"]))
         shares = {dataset: [explained(run) for run in of] for dataset, of in runs.items()}
         progress.update(work, description="the board")
-        page = ranking.build(folder / "results", folder / "site")
+        page = build.build(folder / "results", folder / "site")
         progress.update(work, description="done")
-    console.out.print(ranking.terminal(scored))
+    console.out.print(formats.terminal(scored))
     console.out.print(closing(scored, shares, page, time.perf_counter() - start), highlight=False)
     return page
 

@@ -21,6 +21,8 @@ from benchmark_data.errors import (
 from benchmark_data.factors import Factor, FactorSpace, FactorTable
 from benchmark_data.in_memory import from_images
 from benchmark_data.sources import Derived, Rendered
+from benchmark_data.variants import splitting
+from benchmark_data.variants.splitting import Split, split, split_names, split_rules
 
 __all__ = [
     "DamagedFile",
@@ -35,12 +37,16 @@ __all__ = [
     "MissingExtra",
     "OffaxisError",
     "Rendered",
+    "Split",
     "Unavailable",
     "UnknownName",
     "configs",
     "from_images",
     "load",
     "names",
+    "split",
+    "split_names",
+    "split_rules",
 ]
 
 
@@ -73,14 +79,15 @@ def load(name: str, **parameters: object) -> Dataset:
     """Give a dataset by name. Nothing is downloaded or rendered until it is asked for images.
 
     Args:
-        name: ``"<dataset>"`` or ``"<dataset>/<config>"``.
+        name: ``"<dataset>"`` or ``"<dataset>/<config>"``; either may be followed by the name of a split, as in
+            ``"sprites2d/composition"`` or ``"xysquares/spacing_4.random"``: see `benchmark_data.variants.splitting`.
         **parameters: instead of a config, what tells it from its siblings, such as ``spacing=4``.
 
     Returns:
         The dataset.
 
     Raises:
-        UnknownName: there is no such dataset, config or parameter; the message gives the near match and the list.
+        UnknownName: there is no such dataset, config, split or parameter; the message gives the near match, and all.
 
     Example:
         >>> load("xysquares", spacing=4).id
@@ -90,11 +97,14 @@ def load(name: str, **parameters: object) -> Dataset:
         ...
         benchmark_data.errors.UnknownName: config of xysquares: expected one of spacing_1, ..., received 'spacing_9'...
     """
+    base, rule = splitting.named(name)
+    if rule and not parameters:
+        return splitting.divided(load(base).id, rule)
     name, _, config = name.partition("/")
     declared: Dataset | Family = discovery.find("benchmark_data.datasets", name, kind="dataset").DATASET
     known = declared.configs if isinstance(declared, Family) else {}
     if config and config not in known:
-        raise UnknownName(f"config of {name}", config, known)
+        raise UnknownName(f"config of {name}", config, known or splitting.split_rules())
     if parameters and (config or isinstance(declared, Dataset)):
         raise InvalidInput(
             f"parameters of {name}",

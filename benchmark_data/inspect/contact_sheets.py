@@ -152,8 +152,8 @@ def perceived_side_by_side(matrices: Mapping[str, Mapping[str, Matrices]]) -> Im
     Colours and captions are those of `distance_matrices`.
 
     Args:
-        matrices: full name of each dataset -> factor -> what `benchmark_data.inspect.distances.matrices` gave. The factors are
-            the same in each.
+        matrices: full name of each dataset -> factor -> what `benchmark_data.inspect.distances.matrices` gave. The
+            factors are the same in each.
 
     Returns:
         An RGB picture.

@@ -3,7 +3,8 @@
 Bonheme and Grzes, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767. A pair is one
 dataset whose rows are those of its source, then those of its target. One tenth of each side is for testing. Which tenth
 follows from the side's number of rows n alone: ``draws.permutation(0, n)`` puts them in order, the first ceil(n / 10)
-are the test split and the others the train split, each in that order. `leaderboard.analyses.transfer_accuracy.held_out` divides alike.
+are the test split and the others the train split, each in that order.
+`leaderboard.analyses.transfer_accuracy.held_out` divides alike.
 
 Factors are named after their side. On the rows of the other side they have no value: they are then of one more class,
 the last, whose value is NaN. So class ids are those of the base datasets. All factors are categorical, since nothing
