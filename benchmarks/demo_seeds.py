@@ -41,7 +41,7 @@ FIELDS = (
 
 
 def processor() -> str:
-    """Give the processor's name."""
+    """Return the processor's name."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:

@@ -135,7 +135,7 @@ def table():
     ):
         cells = [demo.between(scores(name, dataset), ".3f") for dataset in demo.DATASETS]
         lines.append(f"| {title} | {' | '.join(f'**{c}**' if name == method else c for c in cells)} |")
-    shares = [demo.between(scores(method, dataset, "explained"), ".0%") for dataset in demo.DATASETS]
+    shares = [demo.between(scores(method, dataset, "explained"), "z.0%") for dataset in demo.DATASETS]
     near, far = seeds.values()
     return [
         *lines,
