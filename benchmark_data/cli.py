@@ -16,12 +16,12 @@ import typer
 import benchmark_data
 from benchmark_data import console
 from benchmark_data.archives import downloads
+from benchmark_data.archives.archive import Archive, Cached
 from benchmark_data.console import out
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.files import written_atomically
-from benchmark_data.sources import Archive, Cached
 from benchmark_data.variants import splitting
 from benchmark_data.variants.perturbation import Hidden
 

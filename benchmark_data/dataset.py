@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
-from benchmark_data.archives.store import Extra
 from benchmark_data.effects import Effect
 from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
-from benchmark_data.sources import Images, Source
+from benchmark_data.types import Extra, Images, Source
 
 Rows: TypeAlias = Sequence[int] | Indices
 
@@ -105,13 +104,13 @@ class Dataset:
     @property
     def prepared(self) -> bool:
         """Whether images can be given at once: always for rendered data, after `prepare` for an archive."""
-        return bool(getattr(self.source, "ready", True))
+        return self.source.ready
 
     def prepare(self, **options: Any) -> None:
         """Download and cache what `images` needs, if anything. Does nothing where it is done already.
 
         Args:
-            **options: ``manual_dir``, ``timeout`` and ``keep_downloads``, as of `benchmark_data.sources.Archive`.
+            **options: ``manual_dir``, ``timeout`` and ``keep_downloads``, as of `archives.archive.Archive`.
 
         Raises:
             Unavailable: no mirror gave a file.
@@ -119,13 +118,12 @@ class Dataset:
             InvalidInput: the cache cannot be written, or the disk is too small.
         """
         if not self.prepared:
-            self.source.prepare(**options)  # type: ignore[attr-defined]  # what can be unready can be prepared
+            self.source.prepare(**options)
 
     @property
     def extras(self) -> Mapping[str, Extra]:
         """The arrays beside images and factors, by name: rotations, landmarks. Most datasets have none."""
-        extras: Mapping[str, Extra] = getattr(self.source, "extras", {})
-        return extras
+        return self.source.extras
 
     def extra(self, name: str, indices: ArrayLike) -> NDArray[Any]:
         """Give rows of an extra array.
@@ -143,8 +141,7 @@ class Dataset:
         """
         if name not in self.extras:
             raise UnknownName(f"extra array of {self.id}", name, self.extras)
-        array: NDArray[Any] = self.source.extra(name, self.rows(indices))  # type: ignore[attr-defined]
-        return array
+        return self.source.extra(name, self.rows(indices))
 
     def __len__(self) -> int:
         return len(self.space)

@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.sources import Images
+from benchmark_data.types import Images
 
 Measure: TypeAlias = Callable[[Images], NDArray[np.float64]]
 """Takes images uint8 (n, H, W, C), gives a number for each, float64 (n,)."""

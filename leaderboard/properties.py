@@ -69,6 +69,7 @@ class Properties:
         numbering_matters: empty, or why the score takes class ids for numbers, so that other numbers for the same
             classes change it.
         factor_order_matters: empty, or why the order of the factors' columns changes the score.
+        noise_scores: empty, or why noise on a small sample may score as high as knowledge does.
         tolerance: how far scores may move where nothing should: ties that trees break at random, a solver that stops.
         many_rows: False where 200,000 rows take minutes.
         many_classes: False where a factor of 183 classes takes minutes.
@@ -98,6 +99,7 @@ class Properties:
     scale_dependent: tuple[str, ...] = ()
     numbering_matters: str = ""
     factor_order_matters: str = ""
+    noise_scores: str = ""
     tolerance: float = 1e-6
     many_rows: bool = True
     many_classes: bool = True

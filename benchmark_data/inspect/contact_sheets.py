@@ -15,7 +15,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.inspect.distances import Matrices, correlation
-from benchmark_data.sources import Images
+from benchmark_data.types import Images
 
 GAP = 4
 TEXT = 12

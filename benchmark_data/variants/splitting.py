@@ -23,13 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import benchmark_data
 from benchmark_data import discovery
-from benchmark_data.archives.store import Extra
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorTable, Indices
-from benchmark_data.sources import Images
+from benchmark_data.types import Extra, Images, Source
 
 RULES = "benchmark_data.splits"
 
@@ -94,7 +92,7 @@ class Split:
 
 
 @dataclasses.dataclass(frozen=True)
-class Divided:
+class Divided(Source):
     """Where the pixels of a divided dataset come from: its base.
 
     Args:
@@ -165,26 +163,8 @@ def split_rules() -> tuple[str, ...]:
     return discovery.names(RULES)
 
 
-def split_names(dataset: Dataset | str) -> tuple[str, ...]:
-    """List the splits of a dataset: every rule that applies to it, with its variants and without seeds.
-
-    Args:
-        dataset: a dataset or its name.
-
-    Returns:
-        Names that `split` takes. ``correlated`` understands more: any pairs of factors, any sigma.
-
-    Raises:
-        UnknownName: there is no such dataset.
-
-    Example:
-        >>> [name for name in split_names("xysquares") if not name.startswith("correlated")]
-        ['composition', 'extrapolation', 'holdout', 'interpolation', 'random', 'recombination.to_element',
-         'recombination.to_range', 'recombination.extrapolation']
-        >>> split_names("celeba")
-        ('holdout', 'random')
-    """
-    base = benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
+def split_names(base: Dataset) -> tuple[str, ...]:
+    """List the splits of a dataset: see `benchmark_data.split_names`."""
     found = []
     for name in split_rules():
         rule = _rule(name)
@@ -199,27 +179,8 @@ def split_names(dataset: Dataset | str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def split(dataset: Dataset | str, name: str = DEFAULT, *, seed: int | None = None) -> Split:
-    """Divide a dataset's rows by a rule.
-
-    Args:
-        dataset: a dataset or its name.
-        name: the split: a rule, with its variant where it has several. `split_names` lists them.
-        seed: of what the rule draws; 0 unless the name says another one.
-
-    Returns:
-        The rows. They are the same on every machine.
-
-    Raises:
-        UnknownName: there is no such dataset, rule, variant or factor.
-        InvalidInput: the rule needs a full grid or an ordered factor, or draws nothing and was given a seed.
-
-    Example:
-        >>> halves = split("sprites2d", "recombination.extrapolation")
-        >>> len(halves.train), len(halves.test), halves.digests["train"][:8]
-        (368640, 368640, 'ad951064')
-    """
-    base = benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
+def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Split:
+    """Divide a dataset's rows by a rule: see `benchmark_data.split`."""
     rule_name, variant, named_seed = _read(name)
     rule = _rule(rule_name)
     seed = named_seed if seed is None else seed
@@ -326,24 +287,6 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
     return joined(dataset, name), chosen or "train"
 
 
-@functools.lru_cache(maxsize=32)
-def divided(base: str, name: str) -> Dataset:
-    """Give a divided dataset by the names of its base and its split.
-
-    Args:
-        base: the full name of a dataset.
-        name: the name of a split.
-
-    Returns:
-        The dataset, the same one each time.
-
-    Raises:
-        UnknownName: see `split`.
-        InvalidInput: see `split`.
-    """
-    return split(base, name).dataset
-
-
 def of(dataset: Dataset, name: str) -> Dataset:
     """Give a dataset of one's own, or what a rule makes of it, by its full name.
 
@@ -358,6 +301,7 @@ def of(dataset: Dataset, name: str) -> Dataset:
         InvalidInput: it is another dataset's name.
 
     Example:
+        >>> import benchmark_data
         >>> mine = benchmark_data.from_images("mine", np.zeros((20, 8, 8, 1), np.uint8))
         >>> of(mine, "mine/holdout").splits
         {'train': range(0, 18), 'test': range(18, 20)}

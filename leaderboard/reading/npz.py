@@ -37,10 +37,12 @@ class Array(NamedTuple):
     Args:
         kinds: numpy's dtype kinds that are taken, such as ``"f"`` or ``"iu"``.
         shape: the expected length of each axis; None for any.
+        other: a shape that is taken as well.
     """
 
     kinds: str
     shape: tuple[int | None, ...]
+    other: tuple[int | None, ...] | None = None
 
 
 def read(path: str | os.PathLike[str], arrays: dict[str, Array]) -> dict[str, NDArray[Any]]:
@@ -111,13 +113,16 @@ def _array(archive: zipfile.ZipFile, path: Path, name: str, wanted: Array) -> ND
         if read_header is None:
             raise DamagedFile(what, expected="npy version 1.0 or 2.0", received=f"version {version}")
         shape, fortran, dtype = read_header(stream, max_header_size=_HEADER)
-        fits = len(shape) == len(wanted.shape) and all(
-            w in (None, got) for w, got in zip(wanted.shape, shape, strict=True)
+        allowed = [wanted.shape] if wanted.other is None else [wanted.shape, wanted.other]
+        fits = any(
+            len(shape) == len(axes) and all(w in (None, got) for w, got in zip(axes, shape, strict=True))
+            for axes in allowed
         )
         if dtype.kind not in wanted.kinds or dtype.hasobject or not fits or min(shape, default=0) < 0:
             kinds = " or ".join({"f": "float", "i": "int", "u": "uint", "U": "str"}[kind] for kind in wanted.kinds)
-            axes = ", ".join("any" if axis is None else str(axis) for axis in wanted.shape)
-            raise DamagedFile(what, expected=f"{kinds} of shape ({axes})", received=f"{dtype} of shape {shape}")
+            shapes = (", ".join("any" if axis is None else str(axis) for axis in axes) for axes in allowed)
+            expected = f"{kinds} of shape " + " or ".join(f"({axes})" for axes in shapes)
+            raise DamagedFile(what, expected=expected, received=f"{dtype} of shape {shape}")
         size = math.prod(shape) * dtype.itemsize
         if size > LARGEST:
             raise DamagedFile(what, expected=f"at most {LARGEST >> 20} MiB", received=f"{size / 2**20:.0f} MiB")

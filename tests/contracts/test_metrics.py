@@ -78,7 +78,7 @@ def test_it_says_what_it_is(name):
     assert found.asks.endswith("?"), "asks: expected a question"
     assert found.chance, "chance: expected what the score is by chance, in words"
     assert (module(name).__doc__ or "").strip(), "expected a module docstring: what is computed, and from which paper"
-    for text in (found.numbering_matters, found.factor_order_matters):
+    for text in (found.numbering_matters, found.factor_order_matters, found.noise_scores):
         assert text == "" or len(text) > 20, "expected a reason, in words"
 
 
@@ -247,6 +247,8 @@ def test_a_latent_that_collapses_takes_its_factor_along(name, seed):
 def test_the_main_score_tells_knowledge_from_noise(name, seed):
     if not told(name).uses_factors:
         pytest.skip("the metric does not look at factors")
+    if told(name).noise_scores:
+        pytest.skip(told(name).noise_scores)
     _, factors = sample(seed)
     known, unknown = main_score(name, perfect(factors, seed), factors), main_score(name, noise(factors, seed), factors)
     assert known > unknown + 0.2

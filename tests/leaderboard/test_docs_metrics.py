@@ -23,7 +23,7 @@ def test_the_examples_run():
 
 def test_every_command_and_option_on_the_page_exists():
     root = typer.main.get_command(board.app)
-    used = re.findall(r"offaxis-board ((?:\w+ ?)+)([^`\n#]*)", PAGE)
+    used = re.findall(r"offaxis-board ((?:\w[\w-]* ?)+)([^`\n#]*)", PAGE)
     assert len(used) >= 6
     for words, rest in used:
         command = root
