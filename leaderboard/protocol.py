@@ -8,9 +8,9 @@ first eight bytes (big-endian) of SHA-256 of ``offaxis:<task id>``. So anyone ca
 and ``digest`` says whether they did. disentanglement_lib draws 10,000 and 5,000 samples with replacement (Locatello et
 al. 2019, "Challenging Common Assumptions", appendix); here the counts are the same and the rows are fixed.
 
-Of a dataset that a rule divides (`benchmark_data.variants.splitting`), such as ``sprites2d/composition``, the train rows
-come from the rule's rows to train on and the test rows from those to test on: either part is shuffled under the seed of
-``offaxis:<task id>:train`` or ``:test``. The tier ``held_out`` is for these tasks.
+Of a dataset that a rule divides (`benchmark_data.variants.splitting`), such as ``sprites2d/composition``, the train
+rows come from the rule's rows to train on and the test rows from those to test on: either part is shuffled under the
+seed of ``offaxis:<task id>:train`` or ``:test``. The tier ``held_out`` is for these tasks.
 """
 
 from __future__ import annotations
