@@ -94,6 +94,7 @@ def write_record(
     steps: int = 0,
     images: int = 0,
     seconds: float = 0.0,
+    computed: Mapping[str, Any] | None = None,
 ) -> None:
     """Write ``run.json``: all that the leaderboard knows of a run beside its codes.
 
@@ -110,6 +111,7 @@ def write_record(
         steps: optimiser steps taken.
         images: images seen, counting repeats.
         seconds: wall-clock seconds of training, over all resumes.
+        computed: how it was computed, as `baselines.devices.record` gives it; nothing for what nobody trained.
 
     Raises:
         InvalidInput: the file cannot be written.
@@ -131,6 +133,7 @@ def write_record(
             "budget": {"steps": steps, "images": images, "seconds": round(seconds, 3), "device": device},
             "versions": dict(versions),
             "about": about(method),
+            **({"computed": dict(computed)} if computed else {}),
         },
     )
 
