@@ -91,7 +91,7 @@ def diverging():
 
 
 def moved():
-    """Stop after step 4 on four devices, go on on another number; what was loaded must be what was saved, bit by bit."""
+    """Stop after step 4 on four devices and go on on another number; what was saved must be loaded to the bit."""
     write = Snapshots.write
     found = {}
     with devices(4):
