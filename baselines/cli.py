@@ -191,6 +191,10 @@ def sweep(
             help="Only runs with this setting, such as dataset=sprites2d or beta=4. Of several on one key any will do.",
         ),
     ] = None,
+    unless_in: Annotated[
+        Path | None,
+        typer.Option(metavar="RESULTS", help="Leave out runs whose scores this results tree holds already."),
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="Optimiser steps of each run. Default: the sweep's.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes. Default: one per core. On a GPU: 1.")
@@ -215,6 +219,8 @@ def sweep(
     configs = sweep.select(sweep.find(name), only or [])
     if steps is not None:
         configs = tuple(config.with_steps(steps) for config in configs)
+    if unless_in is not None:
+        configs = sweep.unscored(configs, unless_in)
     folder = into or Path("runs") / name
     states = sweep.run(
         configs,
@@ -341,15 +347,20 @@ def derive_perturbation(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the config, as for run.")
     ] = None,
+    least_mean_mig: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Refuse to choose among models whose mean MIG is lower.")
+    ] = 0.15,
     runs: Annotated[
         Path | None, typer.Option(help="Where the runs go. Default: runs/BASE/derive.", show_default=False)
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(help="File to write. Default: where BASE_perturbed/vae_... looks for it.", show_default=False),
+        typer.Option(
+            help="File to write. Default: where BASE_perturbed/conv_vae_... looks for it.", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Train β-VAEs and derive the hidden variable of BASE_perturbed/vae_...; goes on where it was stopped."""
+    """Train β-VAEs and derive the hidden variable of BASE_perturbed/conv_vae_...; goes on where it was stopped."""
     import benchmark_data
     from baselines.config import RunConfig
     from baselines.outputs import hidden_variable
@@ -357,7 +368,8 @@ def derive_perturbation(
     data = benchmark_data.load(base)
     values = hidden_variable.settings(data) | ({} if steps is None else {"steps": steps})
     config = RunConfig.from_json(_with_settings(values, set_ or []))
-    found = hidden_variable.derive(config, runs or Path("runs") / data.id / "derive", restarts=restarts, path=into)
+    folder = runs or Path("runs") / data.id / "derive"
+    found = hidden_variable.derive(config, folder, restarts=restarts, least_mean_mig=least_mean_mig, path=into)
     table = rich.table.Table("seed", "MIG", "", box=None, pad_edge=False)
     for seed, score in found.migs.items():
         chosen = f"chosen: latent {found.latent}, noise {found.noise[found.latent]:.4f}" if seed == found.seed else ""

@@ -53,6 +53,7 @@ class Model:
             case. A run trains at its config's precision, and encodes and decodes in float32.
 
     Attributes:
+        code_size: how many numbers a code has: the run's latents, unless the objective chooses otherwise.
         networks: by name: ``encoder``, ``decoder`` and the objective's own, each with its optimiser.
     """
 
@@ -67,12 +68,14 @@ class Model:
         self.config = config
         self.objective = config.build_objective()
         self.reconstruction = reconstruction.find(config.reconstruction)
+        self.sizes = tuple(sizes)
+        self.code_size = self.objective.code_size(config.latents, self.sizes)
         rng = generator(config.seed, INITIAL)
         build = architectures.find(config.architecture)
         adam = Adam(config.learning_rate, config.beta_1, config.beta_2, config.epsilon)
         with backend.layers_in(precision):
-            self.encoder, self.decoder = build(image_shape, config.latents, rng, **config.architecture_parameters)
-            own = self.objective.networks(config.latents, sizes, rng)
+            self.encoder, self.decoder = build(image_shape, self.code_size, rng, **config.architecture_parameters)
+            own = self.objective.networks(config.latents, self.sizes, rng)
         self.networks: dict[str, Network] = {
             "encoder": Network(self.encoder, adam),
             "decoder": Network(self.decoder, adam),
@@ -160,9 +163,12 @@ class Model:
         else:
             kl = ops.sum(kl, axis=1)
         draws = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
-        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], draws, call))
+        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], draws, call, self.sizes))
         history = {"reconstruction": ops.mean(distance), **{name: term.value for name, term in terms.items()}}
-        loss = history["reconstruction"] + sum(term.weight * term.value for term in terms.values())
+        distance = history["reconstruction"]
+        if self.config.reconstruction_weight != 1:
+            distance = self.config.reconstruction_weight * distance
+        loss = distance + sum(term.weight * term.value for term in terms.values())
         return loss, {"loss": loss, **history}
 
     def encode(self, images: Images) -> Posterior:

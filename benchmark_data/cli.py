@@ -418,7 +418,7 @@ def value_range(factor: Factor) -> str:
 def source_kind(dataset: Dataset) -> str:
     """Say in a word where images come from: computed, on this machine's disk, still to be downloaded or derived."""
     hidden = getattr(dataset.source, "hidden", None)
-    if isinstance(hidden, Hidden) and hidden.kind == "vae" and not hidden.ready:
+    if isinstance(hidden, Hidden) and hidden.kind != "pca" and not hidden.ready:
         return "derive"
     if not dataset.prepared:
         return "download"

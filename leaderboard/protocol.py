@@ -70,7 +70,7 @@ class Tier:
     """A named set of measurements. Scores of different tiers are never put in one table.
 
     Args:
-        name: ``smoke`` or ``study``.
+        name: ``desk``, ``smoke`` or ``study``.
         summary: what the tier is for, in one sentence.
         measurements: the metrics, in the order of a table's columns.
     """
@@ -84,6 +84,14 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
     {
         tier.name: tier
         for tier in (
+            Tier(
+                "desk",
+                "What two cores train in a day: small convolutional models with as many latents as factors.",
+                (
+                    Measurement("mig", arguments={"bins": 20}),
+                    Measurement("dci", train=10_000, test=5_000, arguments={"mode": "fast", "seed": 0}),
+                ),
+            ),
             Tier(
                 "smoke",
                 "Short training on rendered data: minutes on two cores, for a first look.",
@@ -301,7 +309,7 @@ def tier(name: str) -> Tier:
     """Give a tier by name.
 
     Args:
-        name: ``"smoke"`` or ``"study"``.
+        name: ``"desk"``, ``"smoke"`` or ``"study"``.
 
     Returns:
         The tier.

@@ -67,6 +67,7 @@ class Batch:
         step: the number of this step, from 1, a float32 scalar.
         draws: what `Objective.draws` drew.
         call: runs the objective's own networks.
+        sizes: how many values each of the dataset's factors has; nothing where no factors are known.
     """
 
     posterior: Posterior
@@ -75,6 +76,7 @@ class Batch:
     step: Tensor
     draws: Mapping[str, Tensor]
     call: Call
+    sizes: tuple[int, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,6 +154,18 @@ class Objective:
             Arrays by name, of the same shapes and dtypes in every step.
         """
         return {}
+
+    def code_size(self, latents: int, sizes: Sequence[int]) -> int:
+        """Choose how many numbers a code has.
+
+        Args:
+            latents: latent dimensions of the run.
+            sizes: how many values each of the dataset's factors has.
+
+        Returns:
+            The width of mean and log-variance.
+        """
+        return latents
 
     def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
         """Build the objective's own networks, without state beside their weights.

@@ -8,6 +8,18 @@ from baselines import validation
 from baselines.nets.backend import ops
 from baselines.objectives import Batch, Objective, Term
 
+PAPER = "https://arxiv.org/abs/1804.03599"
+CODE = "https://github.com/google-research/disentanglement_lib"
+CODE_LICENSE = "Apache-2.0"
+CITATION = """@article{burgess2018understanding,
+  title = {Understanding Disentangling in $\\beta$-{VAE}},
+  author = {Burgess, Christopher P. and Higgins, Irina and Pal, Arka and Matthey, Loic and Watters, Nick and
+            Desjardins, Guillaume and Lerchner, Alexander},
+  eprint = {1804.03599},
+  archivePrefix = {arXiv},
+  year = {2018}
+}"""
+
 
 @dataclasses.dataclass(frozen=True)
 class OBJECTIVE(Objective):

@@ -10,6 +10,18 @@ from baselines.objectives import Batch, Objective, Posterior, Tensor, Term
 
 LOG_2PI = math.log(2 * math.pi)
 
+PAPER = "https://arxiv.org/abs/1802.04942"
+CODE = "https://github.com/google-research/disentanglement_lib"
+CODE_LICENSE = "Apache-2.0"
+CITATION = """@inproceedings{chen2018isolating,
+  title = {Isolating Sources of Disentanglement in Variational Autoencoders},
+  author = {Chen, Ricky T. Q. and Li, Xuechen and Grosse, Roger B. and Duvenaud, David K.},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2018},
+  eprint = {1802.04942},
+  archivePrefix = {arXiv}
+}"""
+
 
 @dataclasses.dataclass(frozen=True)
 class OBJECTIVE(Objective):

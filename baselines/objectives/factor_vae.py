@@ -17,6 +17,18 @@ from benchmark_data.factors import FactorSpace, FactorTable, Indices
 CLIP = 1e-6
 """The discriminator's probabilities are kept this far from 0 and 1, as disentanglement_lib does."""
 
+PAPER = "https://arxiv.org/abs/1802.05983"
+CODE = "https://github.com/google-research/disentanglement_lib"
+CODE_LICENSE = "Apache-2.0"
+CITATION = """@inproceedings{kim2018disentangling,
+  title = {Disentangling by Factorising},
+  author = {Kim, Hyunjik and Mnih, Andriy},
+  booktitle = {Proceedings of the 35th International Conference on Machine Learning},
+  year = {2018},
+  eprint = {1802.05983},
+  archivePrefix = {arXiv}
+}"""
+
 
 @dataclasses.dataclass(frozen=True)
 class OBJECTIVE(Objective):

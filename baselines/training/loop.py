@@ -40,7 +40,7 @@ AHEAD = 4
 
 SHARED = (
     *("dataset", "objective", "architecture", "architecture_parameters"),
-    *("latents", "reconstruction", "reduction", "batch_size", "frozen", "precision"),
+    *("latents", "reconstruction", "reduction", "reconstruction_weight", "batch_size", "frozen", "precision"),
 )
 """What runs that are trained together have in common, beside the hyperparameters that are no floats."""
 

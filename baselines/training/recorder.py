@@ -151,9 +151,10 @@ class Recorder:
             digest=self._digest,
             seed=self.config.seed,
             supervision=self.objective.supervision,
-            hyperparameters=_hyperparameters(self.config),
+            hyperparameters=settings(self.config),
             device=backend.device(),
             versions=backend.versions("numpy", "keras", backend.name()),
+            selection=self.config.selection,
             steps=step,
             images=step * self.images,
             seconds=seconds,
@@ -245,12 +246,13 @@ def _same_pixels(folder: Path, digest: Digest) -> None:
         )
 
 
-def _hyperparameters(config: RunConfig) -> dict[str, Any]:
-    """Collect what tells this run from others of its method, for run.json."""
-    own = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "start_from")
+def settings(config: RunConfig) -> dict[str, Any]:
+    """Return what tells this run from others of its method, as run.json and results hold it."""
+    own = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "selection", "start_from")
     nested = ("hyperparameters", "architecture_parameters")
     unused = [name for name in ("split", "start_weights", "reset", "frozen") if not getattr(config, name)]
     unused += ["precision"] if config.precision == "float32" else []
+    unused += ["reconstruction_weight"] if config.reconstruction_weight == 1 else []
     shared = {name: value for name, value in config.as_json().items() if name not in (*own, *nested, *unused)}
     return {**config.hyperparameters, **config.architecture_parameters, **shared}
 

@@ -81,6 +81,9 @@ def evaluate(
     replace: Annotated[
         bool, typer.Option("--replace", help="Let a run take the place of one with the same seed from other codes.")
     ] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="Leave out runs whose codes the tree holds scores of in this tier.")
+    ] = False,
     with_pictures: Annotated[
         bool,
         typer.Option(
@@ -97,6 +100,11 @@ def evaluate(
         progress.live.transient = True
         work = progress.add_task("checking", total=None)
         written: list[Path] = []
+        if new:
+            runs = evaluate.unscored(runs, into, tier=tier)
+            if not runs:
+                out.print("nothing new")
+                return
         grouped = evaluate.by_result(runs) if with_pictures else {}
         for result in evaluate.evaluate(
             runs,

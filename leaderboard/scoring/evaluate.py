@@ -140,6 +140,33 @@ def by_result(folders: Iterable[str | os.PathLike[str]]) -> dict[tuple[str, str]
     return {key: [folder for _, folder in sorted(of)] for key, of in found.items()}
 
 
+def unscored(folders: Iterable[str | os.PathLike[str]], root: str | os.PathLike[str], *, tier: str) -> list[Path]:
+    """Leave out the run folders whose codes a results tree holds scores of.
+
+    Args:
+        folders: run folders.
+        root: the results tree.
+        tier: of the scores.
+
+    Returns:
+        The folders that are left, in their order.
+
+    Raises:
+        DamagedFile: a file of a folder or of the tree does not hold what it should.
+        UnknownName: a folder's dataset is unknown.
+    """
+    left = []
+    for folder in map(Path, folders):
+        run = read_record(folder)
+        task = protocol.task(run.dataset)
+        file = results.path(root, task.id, run.method)
+        codes = read_codes(folder / "codes.npz", task)
+        held = results.read(file).runs if file.exists() else ()
+        if not any(each.tier == tier and each.codes_digest == codes_digest(codes) for each in held):
+            left.append(folder)
+    return left
+
+
 def read_record(folder: Path) -> RunFile:
     """Read what a run folder says of its run.
 

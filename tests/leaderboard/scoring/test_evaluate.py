@@ -12,6 +12,7 @@ from leaderboard import protocol
 from leaderboard.metrics import dci, mig
 from leaderboard.reading import npz
 from leaderboard.scoring import evaluate
+from leaderboard.store import results
 
 
 def test_scores_are_those_of_the_metrics_on_the_protocols_rows(run_folder):
@@ -73,6 +74,14 @@ def test_claims_are_kept_apart(run_folder, only_mig):
     run = next(evaluate.evaluate([run_folder(claimed={"mig": 0.99})])).runs[0]
     assert run.claimed == {"mig": 0.99}
     assert run.scores["mig"] < 0.9
+
+
+def test_only_what_has_no_scores_yet(run_folder, tmp_path, only_mig):
+    folders = [run_folder(seed=seed) for seed in (0, 1)]
+    assert evaluate.unscored(folders, tmp_path / "results", tier="smoke") == folders
+    results.write(tmp_path / "results", evaluate.evaluate(folders[:1], tier="smoke"))
+    assert evaluate.unscored(folders, tmp_path / "results", tier="smoke") == folders[1:]
+    assert evaluate.unscored(folders, tmp_path / "results", tier="study") == folders
 
 
 def test_no_folders():
