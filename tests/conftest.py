@@ -16,6 +16,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files instead of comparing")
+    parser.addoption("--registry", action="store_true", help="ask the package index whether the extras can be had")
     parser.addoption("--kills", type=int, default=4, help="how often the run of test_resume.py is killed")
 
 
