@@ -207,9 +207,13 @@ class JaxEngine:
         divided = jax.shard_map(step, mesh=mesh, in_specs=(own, own, own, all_), out_specs=own, check_vma=False)
         self._step = jax.jit(divided, donate_argnums=0)
 
+    def _stack(self, arrays: Sequence[Any]) -> NDArray[Any]:
+        """Stack arrays, one for each model, with copies of the last one for what fills the devices up."""
+        return np.stack([*arrays, *[arrays[-1]] * self._filled])
+
     def _put(self, arrays: Sequence[Any]) -> Any:
         """Put arrays, one for each model, on the models' devices, as one with a leading axis."""
-        return jax.device_put(np.stack([*arrays, *[arrays[-1]] * self._filled]), self._own)
+        return jax.device_put(self._stack(arrays), self._own)
 
     def step(self, *batches: Arrays) -> dict[str, Any]:
         """Take one step of every model."""
@@ -219,8 +223,8 @@ class JaxEngine:
 
     def arguments(self, *batches: Arrays) -> tuple[Any, ...]:
         """Give the compiled function's arguments: the batches are all that a step takes to the device."""
-        stacked = {name: self._put([batch[name] for batch in batches]) for name in batches[0]}
-        return self._state, stacked, self._varying, self._held
+        stacked = {name: self._stack([batch[name] for batch in batches]) for name in batches[0]}
+        return self._state, jax.device_put(stacked, self._own), self._varying, self._held
 
     def state(self, model: int = 0) -> State:
         """Copy a model's state to numpy arrays. The states of all models come from the device at once."""

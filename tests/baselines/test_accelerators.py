@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -76,3 +77,14 @@ def test_a_run_compiles_its_step_once_and_a_step_sends_what_was_drawn(found):
     # 4 images a batch: rows of int32, noise of 3 float32, and the step; nothing else, for each of 5 models and a copy
     assert compiled["bytes"] == {"rows": 4 * 4, "noise": 4 * 3 * 4, "step": 4}
     assert compiled["sent"] == {name: 6 * size for name, size in compiled["bytes"].items()}
+
+
+def test_the_benchmark_of_a_device_that_sleeps_runs():
+    script = Path(__file__).parents[2] / "benchmarks" / "feeding.py"
+    command = [sys.executable, script, "--quick", "--models", "2", "--seconds", "0.001", "--time", "0.2"]
+    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    steps, busy = re.search(r"step of 0.001 s: (\d+) steps, busy ([\d.]+)%", done.stdout).groups()
+    assert int(steps) == 200  # every step that the loop asked for, and no other
+    assert 0 < float(busy) <= 100

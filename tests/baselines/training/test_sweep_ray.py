@@ -104,7 +104,7 @@ def test_a_study_trains_on_ray(cluster, tiny, tmp_path):
 
 
 def test_groups_of_runs_share_simulated_gpus(cluster, tiny, tmp_path, monkeypatch):
-    """Two GPUs that Ray believes in, half of one for each task: four groups of two runs, each in one program of jax."""
+    """Two GPUs that Ray believes in, half of one for each task: five runs in groups of two, each one program of jax."""
     monkeypatch.setenv("KERAS_BACKEND", "jax")
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     node = cluster.add_node(num_cpus=2, num_gpus=2, object_store_memory=10**8)
@@ -116,7 +116,7 @@ def test_groups_of_runs_share_simulated_gpus(cluster, tiny, tmp_path, monkeypatc
         import json
         import os
 
-        found = {"gpus": os.environ["CUDA_VISIBLE_DEVICES"], "runs": len(runs), "options": options[2:]}
+        found = {"gpus": os.environ["CUDA_VISIBLE_DEVICES"], "runs": len(runs), "options": options[3:]}
         real(runs, *options)
         import sys
 
