@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +31,15 @@ Wandb = Annotated[
     typer.Option(metavar="PROJECT", help="Send the history to this project of Weights & Biases.", show_default=False),
 ]
 Encode = Annotated[bool, typer.Option(help="Afterwards write the codes that offaxis-board scores.")]
+Device = Annotated[
+    str, typer.Option(metavar="cpu|gpu|auto", help="Compute on this; with gpu, on nothing else. auto: GPUs if any.")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Threads to compute with. Default: all cores. The last bits of a run on a CPU depend on it."
+    ),
+]
 
 
 @app.command()
@@ -67,6 +78,8 @@ def run(
     tensorboard: TensorBoard = False,
     wandb: Wandb = "",
     encode: Encode = True,
+    device: Device = "auto",
+    threads: Threads = None,
 ) -> None:
     """Train one run. A folder that holds the same run already is gone on with, or left alone if it is finished."""
     from baselines.config import RunConfig
@@ -84,15 +97,22 @@ def run(
             raise InvalidInput(f"--{key}", expected="a name", received="none", remedy=f"Add --{key} NAME.")
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
     folder = into or default_folder(settled)
-    _train(settled, folder, tensorboard=tensorboard, wandb=wandb, encode=encode)
+    _train(settled, folder, tensorboard, wandb, encode, device, threads)
 
 
 @app.command()
-def resume(run: Folder, tensorboard: TensorBoard = False, wandb: Wandb = "", encode: Encode = True) -> None:
+def resume(
+    run: Folder,
+    tensorboard: TensorBoard = False,
+    wandb: Wandb = "",
+    encode: Encode = True,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
     """Go on with a run that was stopped, exactly where it was."""
     from baselines.run import read_config
 
-    _train(read_config(run), run, tensorboard=tensorboard, wandb=wandb, encode=encode)
+    _train(read_config(run), run, tensorboard, wandb, encode, device, threads)
 
 
 @app.command()
@@ -125,6 +145,8 @@ def transfer(
     tensorboard: TensorBoard = False,
     wandb: Wandb = "",
     encode: Encode = True,
+    device: Device = "auto",
+    threads: Threads = None,
 ) -> None:
     """Train parts of a run on another dataset and freeze the rest. Figures 6 and 9 of arXiv:2304.10767.
 
@@ -139,15 +161,26 @@ def transfer(
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
     parts = f"{'heads_' if heads else ''}{decoder}_{side}"
     folder = into or Path("runs") / settled.dataset / "transfer" / f"{parts}_{source.name}_seed_{settled.seed}"
-    _train(settled, folder, tensorboard=tensorboard, wandb=wandb, encode=encode)
+    _train(settled, folder, tensorboard, wandb, encode, device, threads)
 
 
-def _train(config: RunConfig, folder: Path, *, tensorboard: bool, wandb: str, encode: bool) -> None:
-    """Train a run, or go on with it, with what watches it; write its codes; say where it is."""
-    from baselines.training import loggers
+def _train(
+    config: RunConfig, folder: Path, tensorboard: bool, wandb: str, encode: bool, device: str, threads: int | None
+) -> None:
+    """Train a run, or go on with it, with what watches it; write its codes; say where it is, and first on what."""
+    from baselines import devices
+    from baselines.training import loggers, worker
     from baselines.training.loop import train
 
+    if threads is not None:
+        os.environ.update(worker.thread_limits(threads))
+    devices.choose(device)
+    console.err.print(f"device: {devices.line()}", soft_wrap=True, markup=False, highlight=False)
+    for sentence in devices.advice(device, config.precision):
+        console.err.print(f"warning: {sentence}", style="yellow", soft_wrap=True, markup=False, highlight=False)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore", devices.SlowDevice)  # said above
         watching = []
         if tensorboard:
             watching.append(stack.enter_context(loggers.tensorboard(folder)))
@@ -192,6 +225,7 @@ def sweep(
         float, typer.Option(help="GPUs that each task asks of Ray; 0.25 puts four on one. Default: none.")
     ] = 0.0,
     encode: Encode = True,
+    device: Device = "auto",
 ) -> None:
     """Train the runs of a sweep: what is done is skipped, what was stopped goes on. Exit status 1 if any run failed."""
     from baselines.training import sweep
@@ -203,7 +237,15 @@ def sweep(
         configs = sweep.unscored(configs, unless_in)
     folder = into or Path("runs") / name
     states = sweep.run(
-        configs, folder, jobs=jobs, threads=threads, together=together, ray=ray, gpus=gpus, encode=encode
+        configs,
+        folder,
+        jobs=jobs,
+        threads=threads,
+        together=together,
+        ray=ray,
+        gpus=gpus,
+        encode=encode,
+        device=device,
     )
     failed = [state for state in states if state.state == "failed"]
     for state in failed:

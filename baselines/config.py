@@ -17,6 +17,8 @@ from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.variants import splitting
 
 Reduction: TypeAlias = Literal["sum", "mean"]
+Precision: TypeAlias = Literal["float32", "bfloat16"]
+Device: TypeAlias = Literal["auto", "cpu", "gpu"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,8 @@ class RunConfig:
         start_weights: SHA-256 of those weights; `baselines.train` fills it in.
         reset: layers that start from new weights all the same, such as ``mean``.
         frozen: layers whose weights stay as they start, such as ``encoder_1``.
+        precision: ``"float32"``, or ``"bfloat16"`` to train with activations and products in bfloat16; weights, losses,
+            KL and Adam stay float32, and a trained run encodes and decodes in float32.
 
     Raises:
         UnknownName: an unknown objective, architecture, loss or hyperparameter, with the near match.
@@ -95,9 +99,10 @@ class RunConfig:
     start_weights: str = ""
     reset: list[str] | tuple[str, ...] = ()
     frozen: list[str] | tuple[str, ...] = ()
+    precision: Precision = "float32"
 
     def __post_init__(self) -> None:
-        texts = ("dataset", "objective", "architecture", "reconstruction", "reduction", "split")
+        texts = ("dataset", "objective", "architecture", "reconstruction", "reduction", "split", "precision")
         for name in (*texts, "selection", "start_from", "start_weights"):
             validation.typed(name, getattr(self, name), str)
         dataset, split = splitting.settled(self.dataset, self.split)
@@ -124,6 +129,8 @@ class RunConfig:
             raise InvalidInput("train_share", expected="a number in (0, 1]", received=f"{self.train_share:g}")
         if self.reduction not in get_args(Reduction):
             raise UnknownName("reduction", self.reduction, get_args(Reduction))
+        if self.precision not in get_args(Precision):
+            raise UnknownName("precision", self.precision, get_args(Precision))
         reconstruction.find(self.reconstruction)
         parameters = architectures.parameters(self.architecture, self.architecture_parameters)
         object.__setattr__(self, "architecture_parameters", parameters)

@@ -99,6 +99,7 @@ def write_record(
     steps: int = 0,
     images: int = 0,
     seconds: float = 0.0,
+    computed: Mapping[str, Any] | None = None,
 ) -> None:
     """Write ``run.json``: all that the leaderboard knows of a run beside its codes.
 
@@ -116,6 +117,7 @@ def write_record(
         steps: optimiser steps taken.
         images: images seen, counting repeats.
         seconds: wall-clock seconds of training, over all resumes.
+        computed: how it was computed, as `baselines.devices.record` gives it; nothing for what nobody trained.
 
     Raises:
         InvalidInput: the file cannot be written.
@@ -137,6 +139,7 @@ def write_record(
             "budget": {"steps": steps, "images": images, "seconds": round(seconds, 3), "device": device},
             "versions": dict(versions),
             "about": about(method),
+            **({"computed": dict(computed)} if computed else {}),
         },
     )
 

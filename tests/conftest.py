@@ -23,6 +23,7 @@ def pytest_addoption(parser):
         metavar="FOLDER",
         help="test the files in FOLDER/datasets, FOLDER/objectives and FOLDER/metrics as if they were in the packages",
     )
+    parser.addoption("--registry", action="store_true", help="ask the package index whether the extras can be had")
     parser.addoption("--kills", type=int, default=4, help="how often the run of test_resume.py is killed")
 
 

@@ -18,12 +18,14 @@ import rich.progress
 from numpy.typing import NDArray
 
 import benchmark_data
+from baselines import devices
 from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.nets import backend
 from baselines.objectives import Objective
 from baselines.run import Run, Snapshots, default_folder
 from baselines.training import device_images, engines, finetune
+from baselines.training.behind import Behind
 from baselines.training.prefetch import ahead
 from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim
 from benchmark_data import console, draws
@@ -39,7 +41,7 @@ AHEAD = 4
 
 SHARED = (
     *("dataset", "objective", "architecture", "architecture_parameters"),
-    *("latents", "reconstruction", "reduction", "reconstruction_weight", "batch_size", "frozen"),
+    *("latents", "reconstruction", "reduction", "reconstruction_weight", "batch_size", "frozen", "precision"),
 )
 """What runs that are trained together have in common, beside the hyperparameters that are no floats."""
 
@@ -113,7 +115,8 @@ def train_together(
     Each gets the folder that `train` would have given it, with its own history and snapshots, and each goes on from its
     own last step, so that a program that was killed goes on, and runs that were trained alone may go on together. On a
     CPU its weights are those of `train` within rounding: a few 1e-6 after the first steps (a product of many matrices
-    sums in another order than a product of one), growing as any rounding does in training. Runs that are finished
+    sums in another order than a product of one), growing as any rounding does in training. The
+    models are divided among all devices that jax sees, and go on on any other number of them. Runs that are finished
     or have diverged keep their place in the program and change nothing for the others. A run's record counts its share
     of the program's seconds.
 
@@ -157,6 +160,7 @@ def train_together(
     ]
     if not left:
         return [Run.open(folder, dataset=own) for folder in paths]
+    devices.warn(configs[0].precision)
     recorders: dict[int, Recorder] = {}
     with contextlib.ExitStack() as stack:
         for i in left:
@@ -164,12 +168,13 @@ def train_together(
         if progress is None:
             progress = stack.enter_context(console.progress(*columns()))
         digest = dataset.digest()
+        behind = stack.enter_context(Behind())
         for i in left:
             told = observers[i] if observers else ()
-            recorders[i] = Recorder(configs[i], paths[i], dataset, digest, told)
+            recorders[i] = Recorder(configs[i], paths[i], dataset, digest, told, behind)
         waiting = list(recorders.values())
         for group in [waiting] if together else [[recorder] for recorder in waiting]:
-            _train(group, dataset, progress, checkpoint_seconds, device_bytes)
+            _train(group, dataset, behind, progress, checkpoint_seconds, device_bytes)
     stops = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
     return [stop or Run.open(folder, dataset=own) for stop, folder in zip(stops, paths, strict=True)]
 
@@ -227,6 +232,7 @@ def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
 def _train(
     recorders: Sequence[Recorder],
     dataset: Dataset,
+    behind: Behind,
     progress: rich.progress.Progress,
     checkpoint_seconds: float,
     device_bytes: int | None,
@@ -234,7 +240,8 @@ def _train(
     """Train runs in one program until each is finished or has diverged."""
     models = []
     for recorder in recorders:
-        models.append(Model(recorder.config, dataset.image_shape, dataset.space.sizes))
+        config = recorder.config
+        models.append(Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision))
         finetune.start(models[-1], recorder.folder)
     held = None
     if backend.name() == "jax":
@@ -279,6 +286,7 @@ def _train(
                 recorder.step += 1
             if any(r.records for r in running):
                 values = {name: np.asarray(value) for name, value in scalars.items()}
+            behind.check()
             now = time.perf_counter()
             due = now - saved > checkpoint_seconds
             for i, recorder in enumerate(recorders):

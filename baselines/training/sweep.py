@@ -26,14 +26,14 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 import filelock
 import joblib
 import rich.progress
 
 import benchmark_data
-from baselines.config import RunConfig
+from baselines.config import Device, RunConfig
 from baselines.run import Snapshots
 from baselines.training import recorder, worker
 from baselines.training.loop import columns, groups
@@ -282,6 +282,7 @@ def run(
     ray: str | None = None,
     gpus: float = 0.0,
     encode: bool = True,
+    device: str = "auto",
     progress: rich.progress.Progress | None = None,
 ) -> list[State]:
     """Train the runs of a sweep that are not done, and write the index.
@@ -297,6 +298,8 @@ def run(
             `benchmark_data.publish.records.on_ray`. The nodes must see the folder under the same path.
         gpus: what each task of Ray asks for; see there.
         encode: write the codes that the leaderboard scores, too.
+        device: what each worker computes on; see `baselines.devices.choose`. Tasks that ask Ray for GPUs get ``"gpu"``
+            for ``"auto"``, so that none of them trains on a processor in silence.
         progress: a display to show the runs in; by default one of its own, on standard error.
 
     Returns:
@@ -305,10 +308,12 @@ def run(
     Raises:
         InvalidInput: the folder cannot be written or another call is at work in it, two runs are the same, a number of
             jobs, threads or runs below 1, no cluster answers at the address, or none of its nodes has the GPUs.
-        UnknownName: there is no such dataset.
+        UnknownName: there is no such dataset or device.
         MissingExtra: Ray is not installed.
     """
     into = Path(into).absolute()
+    if device not in get_args(Device):
+        raise UnknownName("--device", device, get_args(Device))
     for name, value in (("jobs", jobs), ("threads", threads), ("together", together)):
         if value is not None and value < 1:
             raise InvalidInput(name, expected="at least 1", received=str(value))
@@ -330,9 +335,11 @@ def run(
         ]
         stack.enter_context(board)
         if ray is None:
-            _train_here(tasks, jobs or joblib.cpu_count(), threads)
+            _train_here(tasks, jobs or joblib.cpu_count(), threads, device)
         else:
-            for _ in records.in_parallel(worker.work, [(*task, threads or 1) for task in tasks], None):
+            chosen = "gpu" if gpus and device == "auto" else device
+            options = (threads or 1, chosen, min(gpus, 1.0) or 1.0)
+            for _ in records.in_parallel(worker.work, [(*task, *options) for task in tasks], None):
                 pass
     return board.states()
 
@@ -464,7 +471,7 @@ class _Board:
 
 
 Task: TypeAlias = tuple[list[worker.Run], str, bool]
-"""What `worker.work` takes, but for the threads."""
+"""What `worker.work` takes, but for what to compute with."""
 
 
 def _parts(configs: Sequence[RunConfig], together: int) -> Iterator[list[RunConfig]]:
@@ -474,7 +481,7 @@ def _parts(configs: Sequence[RunConfig], together: int) -> Iterator[list[RunConf
             yield [configs[position] for position in positions[i : i + together]]
 
 
-def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None) -> None:
+def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None, device: str) -> None:
     """Train in worker processes of this machine, each on cores of its own; a worker that dies is replaced."""
     waiting = collections.deque(tasks)
     jobs = min(jobs, len(tasks))
@@ -496,7 +503,7 @@ def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None) -> None:
                 if process is None:
                     process = _start(share, cores)
                     processes.append(process)
-                if _answered(process, (*task, share)):
+                if _answered(process, (*task, share, device)):
                     break
                 status = process.wait()
                 process = None

@@ -70,8 +70,7 @@ def every_objective_takes_strengths():
             models.append(Model(settled, data.image_shape, data.space.sizes))
             batches.append(draw_batch(settled, models[-1].objective, data, np.arange(99), 1))
         engine = engines.start(*models)
-        stacked = {key: np.stack([batch[key] for batch in batches]) for key in batches[0]}
-        _, history = jax.eval_shape(engine._step, engine._state, stacked, None)
+        _, history = jax.eval_shape(engine._step, *engine.arguments(*batches))
         found[name] = {key: value.shape for key, value in history.items()}
     return found
 
