@@ -15,7 +15,7 @@ import benchmark_data
 from benchmark_data import discovery
 from benchmark_data.archives.archive import Archive
 from benchmark_data.archives.downloads import Download
-from benchmark_data.cli import stores
+from benchmark_data.commands.data import stores
 from benchmark_data.dataset import Dataset
 from benchmark_data.variants.pairs import Paired
 from leaderboard import properties

@@ -151,7 +151,7 @@ def test_transfers_fit_80_columns(monkeypatch):
 
 def test_as_a_real_process():
     """The installed way in, with real streams and a real exit status."""
-    program = "from benchmark_data.cli import main; main()"
+    program = "from benchmark_data.commands.data import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", program, "info", "sprite2d"], capture_output=True, text=True, check=False
     )

@@ -13,7 +13,7 @@ import typer.main
 
 import baselines.cli
 import baselines.reproduction.cli
-import benchmark_data.cli
+import benchmark_data.commands.data
 import leaderboard.commands.board
 from benchmark_data.errors import UnknownName
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *TUTORIALS])
 COMMANDS = {
-    "offaxis-data": benchmark_data.cli.app,
+    "offaxis-data": benchmark_data.commands.data.app,
     "offaxis-train": baselines.cli.app,
     "offaxis-board": leaderboard.commands.board.app,
     "offaxis-study": baselines.reproduction.cli.app,

@@ -27,12 +27,12 @@ ROOMS = {
         "inspect",
         "archives",
         "variants",
-        "catalogue __init__",
+        "__init__",
         "datasets",
         "publish",
         "reading",
         "tfds hf torch",
-        "cli",
+        "commands",
     ),
     "leaderboard": (
         "__init__ arrays figures information properties protocol",
@@ -48,6 +48,7 @@ ROOMS = {
     "baselines": (
         "validation presets",
         "nets",
+        "devices",
         "objectives",
         "config",
         "sweeps",
@@ -82,7 +83,7 @@ MOST = 15
 LATE = {
     "baselines/cli.py": "a command starts before it loads what it runs",
     "baselines/reproduction/cli.py": "a command starts before it loads what it runs",
-    "benchmark_data/cli.py": "a command starts before it loads what it runs",
+    "benchmark_data/commands/data.py": "a command starts before it loads what it runs",
     "leaderboard/commands/board.py": "a command starts before it loads what it runs",
     "leaderboard/commands/analyses.py": "a command starts before it loads what it runs",
     "baselines/nets/architectures.py": "the convolutions are classes of Keras, which is loaded when a network is made",
@@ -237,7 +238,7 @@ def loaded_by(statement: str) -> set[str]:
     "statement",
     [
         "import benchmark_data; benchmark_data.load('xysquares').images([0])",
-        "import benchmark_data.cli",
+        "import benchmark_data.commands.data",
         "import benchmark_data.reading; benchmark_data.reading.Images('xysquares')[[0]]",
         "import leaderboard",
         "import leaderboard.commands.board",

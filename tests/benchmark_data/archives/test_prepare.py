@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import cli
 from benchmark_data.archives.archive import Form
+from benchmark_data.commands import data as cli
 from benchmark_data.dataset import Family
 from benchmark_data.datasets import mpi3d
 

@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import benchmark_data
-from benchmark_data import Factor, FactorSpace, FactorTable, Rendered, cli
+from benchmark_data import Factor, FactorSpace, FactorTable, Rendered
+from benchmark_data.commands import data as cli
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
 from benchmark_data.publish import records
 from benchmark_data.publish.verify import digest, opened, verify
