@@ -761,11 +761,12 @@ def _row(group: _Group, corrected: Mapping[str, float]) -> str:
             f"`offaxis-study run {entry.id}` |"
         )
     folder, budget = f"reproduction/{entry.id}", record["budget"]
+    claim = entry.claim if _old(record) else record["claim"]
     runs = f"{budget['runs']} runs on {', '.join(budget['datasets'])}" if budget["runs"] else "no training"
     over_page = f", {corrected[entry.id]:.3f} after Holm" if entry.id in corrected else ""
     return (
         f"| [{entry.id}]({folder}/figure.png){others} | {record['title']} | {record['paper']} | "
         f"{numbers(record, most=SHOWN)} ([all]({folder}/verdict.json), [table]({folder}/table.csv)) | "
-        f"{record['claim']} | **{record['verdict']}**{answer(record).removeprefix(record['verdict'])}{over_page} | "
+        f"{claim} | **{record['verdict']}**{answer(record).removeprefix(record['verdict'])}{over_page} | "
         f"`{record['command']}`, {runs} |"
     )

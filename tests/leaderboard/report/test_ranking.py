@@ -186,10 +186,8 @@ def test_latex_compiles(tmp_path):
 
 
 def test_terminal_shows_a_table_for_each_task(capsys):
-    found = [
-        method("m", 0.1, 0.2, 0.1, 0.2, about=About(title="[red]β[/red]")),
-        method("pca", 0.05, supervision="reference"),
-    ]
+    about = About(title="[red]β[/red]")
+    found = [method("m", 0.1, 0.2, 0.1, 0.2, about=about), method("pca", 0.05, supervision="reference")]
     console = rich.console.Console(width=80, file=io.StringIO())
     console.print(ranking.terminal(found))
     shown = console.file.getvalue()
