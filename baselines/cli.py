@@ -37,6 +37,15 @@ def run(
         str, typer.Option(help="Dataset, such as xysquares/spacing_1; offaxis-data list shows them all.")
     ] = "",
     objective: Annotated[str, typer.Option(help="Objective, such as beta_vae; offaxis-train list shows them.")] = "",
+    split: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE[:PART]",
+            help="Train on this part of the dataset, divided by a rule, such as composition or recombination.to_range; "
+            "PART is train unless named. offaxis-data splits NAME lists the rules. Of these rows the share train_share "
+            "is trained on: --set train_share=1 takes all. Or a split that the dataset has itself.",
+        ),
+    ] = "",
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,7 +76,8 @@ def run(
     values: dict[str, Any] = files.read_json(config) if config else {}
     if not isinstance(values, dict):
         raise InvalidInput(str(config), expected="an object of keys and values", received=type(values).__name__)
-    given = {"dataset": dataset or None, "objective": objective or None, "steps": steps, "seed": seed}
+    texts = {"dataset": dataset or None, "objective": objective or None, "split": split or None}
+    given: dict[str, Any] = {**texts, "steps": steps, "seed": seed}
     values |= {key: value for key, value in given.items() if value is not None}
     for key in ("dataset", "objective"):
         if key not in values:
@@ -90,7 +100,11 @@ def transfer(
     source: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run: the source.", show_default=False)],
     dataset: Annotated[str, typer.Option(help="The target, whose images have the source's shape.", show_default=False)],
     split: Annotated[
-        str, typer.Option(help="Train on this split of it, such as target_train of a transfer pair. Default: on all.")
+        str,
+        typer.Option(
+            help="Train on this split of it, such as target_train of a transfer pair, or RULE[:PART] as for run. "
+            "Default: on all."
+        ),
     ] = "",
     heads: Annotated[bool, typer.Option(help="Reset and train the heads of mean and variance.")] = True,
     decoder: Annotated[int, typer.Option(help="How many layers of the decoder to reset and train.")] = 1,
@@ -158,6 +172,10 @@ def sweep(
             help="Only runs with this setting, such as dataset=sprites2d or beta=4. Of several on one key any will do.",
         ),
     ] = None,
+    unless_in: Annotated[
+        Path | None,
+        typer.Option(metavar="RESULTS", help="Leave out runs whose scores this results tree holds already."),
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="Optimiser steps of each run. Default: the sweep's.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes. Default: one per core. On a GPU: 1.")
@@ -181,6 +199,8 @@ def sweep(
     configs = sweep.select(sweep.find(name), only or [])
     if steps is not None:
         configs = tuple(config.with_steps(steps) for config in configs)
+    if unless_in is not None:
+        configs = sweep.unscored(configs, unless_in)
     folder = into or Path("runs") / name
     states = sweep.run(
         configs, folder, jobs=jobs, threads=threads, together=together, ray=ray, gpus=gpus, encode=encode
@@ -299,15 +319,20 @@ def derive_perturbation(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the config, as for run.")
     ] = None,
+    least_mean_mig: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Refuse to choose among models whose mean MIG is lower.")
+    ] = 0.15,
     runs: Annotated[
         Path | None, typer.Option(help="Where the runs go. Default: runs/BASE/derive.", show_default=False)
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(help="File to write. Default: where BASE_perturbed/vae_... looks for it.", show_default=False),
+        typer.Option(
+            help="File to write. Default: where BASE_perturbed/conv_vae_... looks for it.", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Train β-VAEs and derive the hidden variable of BASE_perturbed/vae_...; goes on where it was stopped."""
+    """Train β-VAEs and derive the hidden variable of BASE_perturbed/conv_vae_...; goes on where it was stopped."""
     import benchmark_data
     from baselines.config import RunConfig
     from baselines.outputs import hidden_variable
@@ -315,7 +340,8 @@ def derive_perturbation(
     data = benchmark_data.load(base)
     values = hidden_variable.settings(data) | ({} if steps is None else {"steps": steps})
     config = RunConfig.from_json(_with_settings(values, set_ or []))
-    found = hidden_variable.derive(config, runs or Path("runs") / data.id / "derive", restarts=restarts, path=into)
+    folder = runs or Path("runs") / data.id / "derive"
+    found = hidden_variable.derive(config, folder, restarts=restarts, least_mean_mig=least_mean_mig, path=into)
     table = rich.table.Table("seed", "MIG", "", box=None, pad_edge=False)
     for seed, score in found.migs.items():
         chosen = f"chosen: latent {found.latent}, noise {found.noise[found.latent]:.4f}" if seed == found.seed else ""

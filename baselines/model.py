@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from baselines.config import RunConfig
 from baselines.nets import architectures, reconstruction
-from baselines.nets.backend import keras, ops
-from baselines.objectives import Adam, Batch, Network, Posterior, Tensor, kl_to_prior
+from baselines.nets.backend import Tensor, keras, ops
+from baselines.objectives import Adam, Batch, Network, Posterior, kl_to_prior
 from benchmark_data.errors import DamagedFile
 from benchmark_data.sources import Images
 
@@ -51,6 +51,7 @@ class Model:
         sizes: how many values each of the dataset's factors has, for objectives that are told about the factors.
 
     Attributes:
+        code_size: how many numbers a code has: the run's latents, unless the objective chooses otherwise.
         networks: by name: ``encoder``, ``decoder`` and the objective's own, each with its optimiser.
     """
 
@@ -58,15 +59,17 @@ class Model:
         self.config = config
         self.objective = config.build_objective()
         self.reconstruction = reconstruction.find(config.reconstruction)
+        self.sizes = tuple(sizes)
+        self.code_size = self.objective.code_size(config.latents, self.sizes)
         rng = generator(config.seed, INITIAL)
         build = architectures.find(config.architecture)
-        halves = build(image_shape, config.latents, rng, **config.architecture_parameters)
+        halves = build(image_shape, self.code_size, rng, **config.architecture_parameters)
         adam = Adam(config.learning_rate, config.beta_1, config.beta_2, config.epsilon)
         self.encoder, self.decoder = halves
         self.networks: dict[str, Network] = {
             "encoder": Network(self.encoder, adam),
             "decoder": Network(self.decoder, adam),
-            **self.objective.networks(config.latents, sizes, rng),
+            **self.objective.networks(config.latents, self.sizes, rng),
         }
 
     def names(self) -> list[str]:
@@ -150,9 +153,12 @@ class Model:
         else:
             kl = ops.sum(kl, axis=1)
         draws = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
-        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], draws, call))
+        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], draws, call, self.sizes))
         history = {"reconstruction": ops.mean(distance), **{name: term.value for name, term in terms.items()}}
-        loss = history["reconstruction"] + sum(term.weight * term.value for term in terms.values())
+        distance = history["reconstruction"]
+        if self.config.reconstruction_weight != 1:
+            distance = self.config.reconstruction_weight * distance
+        loss = distance + sum(term.weight * term.value for term in terms.values())
         return loss, {"loss": loss, **history}
 
     def encode(self, images: Images) -> Posterior:

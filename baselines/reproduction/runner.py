@@ -1,10 +1,11 @@
 """The papers' figures and tables, each from one command: ``offaxis-study run 2205.08399/fig3``.
 
-A file in ``baselines/reproduction/papers`` is a paper and ends in ``PAPER`` and ``ENTRIES``. An entry is a figure or a table: what
-it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
-Entries share their training runs: a run lies where its config says (`baselines.training.sweep.place`), so that the second entry
-that needs it finds it, and all that a sweep can do holds here too: resuming, Ray, runs that die. A `Transfer` starts
-from another run's weights, so that its config is known once that run is done: transfers are trained after the runs.
+A file in ``baselines/reproduction/papers`` is a paper and ends in ``PAPER`` and ``ENTRIES``. An entry is a figure or a
+table: what it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
+Entries share their training runs: a run lies where its config says (`baselines.training.sweep.place`), so that the
+second entry that needs it finds it, and all that a sweep can do holds here too: resuming, Ray, runs that die. A
+`Transfer` starts from another run's weights, so that its config is known once that run is done: transfers are trained
+after the runs.
 
 An entry leaves a folder, ``<into>/<id>``::
 
@@ -15,9 +16,10 @@ An entry leaves a folder, ``<into>/<id>``::
 ``verdict.json`` is written last and names the hashes of the others, so that a folder is either finished or not. It is
 left alone as long as what it was made of is the same: runs, datasets, settings and claim.
 
-A verdict is that of `leaderboard.store.verdicts`, from one value per seed: a claim holds, is not told apart, is contradicted,
-has too few seeds, or lies at the floor, where the models know too little to test it. An error of 5% is kept for each
-entry; the page gives p-values after Holm over all of its entries, too. What cannot fail is an ``illustration``.
+A verdict is that of `leaderboard.store.verdicts`, from one value per seed: a claim holds, is not told apart, is
+contradicted, has too few seeds, or lies at the floor, where the models know too little to test it. An error of 5% is
+kept for each entry; the page gives p-values after Holm over all of its entries, too. What cannot fail is an
+``illustration``.
 
 Tiers: ``study`` has the papers' datasets and budgets. ``smoke`` has rendered stand-ins and small models, for a laptop;
 `baselines.reproduction.papers._smoke` says which. A claim that does not hold at smoke scale is reported so.
@@ -101,7 +103,7 @@ def fact(holds: bool, numbers: Mapping[str, float]) -> Verdict:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Transfer:
-    """A run that starts from another; the arguments of `baselines.training.finetune.config` before the source is trained.
+    """A run that starts from another: the arguments of `training.finetune.config` before the source is trained.
 
     Attributes:
         source: the run that it starts from, which the plan has among its runs.

@@ -14,8 +14,7 @@ import numpy as np
 from baselines.config import RunConfig
 from baselines.nets import backend
 from baselines.objectives import Objective
-from baselines.run import Snapshots, clear_leftovers, read_config, read_history, write_record
-from baselines.training.engines import State
+from baselines.run import Snapshots, State, clear_leftovers, read_config, read_history, write_record
 from benchmark_data import files
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
@@ -135,9 +134,10 @@ class Recorder:
             digest=self._digest,
             seed=self.config.seed,
             supervision=self.objective.supervision,
-            hyperparameters=_hyperparameters(self.config),
+            hyperparameters=settings(self.config),
             device=backend.device(),
             versions=backend.versions("numpy", "keras", backend.name()),
+            selection=self.config.selection,
             steps=self.step,
             images=self.step * self.images,
             seconds=seconds,
@@ -227,11 +227,12 @@ def _same_pixels(folder: Path, digest: Digest) -> None:
         )
 
 
-def _hyperparameters(config: RunConfig) -> dict[str, Any]:
-    """Collect what tells this run from others of its method, for run.json."""
-    own = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "start_from")
+def settings(config: RunConfig) -> dict[str, Any]:
+    """Return what tells this run from others of its method, as run.json and results hold it."""
+    own = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "selection", "start_from")
     nested = ("hyperparameters", "architecture_parameters")
     unused = [name for name in ("split", "start_weights", "reset", "frozen") if not getattr(config, name)]
+    unused += ["reconstruction_weight"] if config.reconstruction_weight == 1 else []
     shared = {name: value for name, value in config.as_json().items() if name not in (*own, *nested, *unused)}
     return {**config.hyperparameters, **config.architecture_parameters, **shared}
 

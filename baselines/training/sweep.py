@@ -24,7 +24,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -35,7 +35,7 @@ import rich.progress
 import benchmark_data
 from baselines.config import RunConfig
 from baselines.run import Snapshots
-from baselines.training import worker
+from baselines.training import recorder, worker
 from baselines.training.loop import columns, groups
 from benchmark_data import console, discovery, files
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
@@ -130,6 +130,40 @@ def _matches(settings: dict[str, Any], key: str, text: str) -> bool:
     except ValueError:
         value = text
     return bool(settings[key] == value)
+
+
+def unscored(configs: Sequence[RunConfig], root: str | os.PathLike[str]) -> tuple[RunConfig, ...]:
+    """Leave out the runs whose scores a results tree holds, wherever their folders are.
+
+    So a sweep goes on where another machine left it, from the results alone. A run counts as scored if the tree holds
+    one of its objective on its dataset with its seed, number of steps and settings, in any tier.
+
+    Args:
+        configs: the runs of a sweep.
+        root: the results tree; one that is not there holds nothing.
+
+    Returns:
+        The runs that are left, in their order.
+
+    Raises:
+        DamagedFile: a result file does not hold what it should.
+        MissingExtra: pydantic is not installed.
+    """
+    from leaderboard.store import results
+
+    def key(dataset: str, method: str, seed: int, steps: int, settings: Mapping[str, Any]) -> str:
+        return json.dumps([dataset, method, seed, steps, dict(settings)], sort_keys=True)
+
+    held = {
+        key(result.dataset, result.method, run.seed, run.budget.steps, run.hyperparameters)
+        for result in (results.read_all(root) if Path(root).is_dir() else ())
+        for run in result.runs
+    }
+    return tuple(
+        config
+        for config in configs
+        if key(config.dataset, config.objective, config.seed, config.steps, recorder.settings(config)) not in held
+    )
 
 
 class State(NamedTuple):
@@ -259,8 +293,8 @@ def run(
         threads: of each worker; the cores shared out if None. On Ray one for each task, which is what Ray counts.
             TensorFlow's last bits depend on their number, and on nothing else here.
         together: how many runs a worker trains in one program, on the jax backend; see `baselines.train_together`.
-        ray: the address of a Ray cluster to train on, ``"local"``, or None; see `benchmark_data.publish.records.on_ray`. The
-            nodes must see the folder under the same path.
+        ray: the address of a Ray cluster to train on, ``"local"``, or None; see
+            `benchmark_data.publish.records.on_ray`. The nodes must see the folder under the same path.
         gpus: what each task of Ray asks for; see there.
         encode: write the codes that the leaderboard scores, too.
         progress: a display to show the runs in; by default one of its own, on standard error.
@@ -441,16 +475,17 @@ def _parts(configs: Sequence[RunConfig], together: int) -> Iterator[list[RunConf
 
 
 def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None) -> None:
-    """Train in worker processes of this machine; a worker that dies is replaced."""
+    """Train in worker processes of this machine, each on cores of its own; a worker that dies is replaced."""
     waiting = collections.deque(tasks)
     jobs = min(jobs, len(tasks))
     if not tasks:
         return
     share = threads or max(1, joblib.cpu_count() // jobs)
+    pinned = _cores(jobs, share)
     processes: list[subprocess.Popen[str]] = []
     stopping = threading.Event()
 
-    def serve() -> None:
+    def serve(cores: set[int]) -> None:
         process = None
         while waiting and not stopping.is_set():
             try:
@@ -459,7 +494,7 @@ def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None) -> None:
                 break
             for _ in range(ATTEMPTS):
                 if process is None:
-                    process = _start(share)
+                    process = _start(share, cores)
                     processes.append(process)
                 if _answered(process, (*task, share)):
                     break
@@ -475,7 +510,7 @@ def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None) -> None:
     try:
         with concurrent.futures.ThreadPoolExecutor(jobs, thread_name_prefix="sweep") as pool:
             try:
-                for served in concurrent.futures.as_completed([pool.submit(serve) for _ in range(jobs)]):
+                for served in concurrent.futures.as_completed([pool.submit(serve, cores) for cores in pinned]):
                     served.result()
             finally:
                 stopping.set()
@@ -486,9 +521,22 @@ def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None) -> None:
             process.communicate()
 
 
-def _start(threads: int) -> subprocess.Popen[str]:
+def _cores(jobs: int, threads: int) -> list[set[int]]:
+    """Choose the cores of each worker: as many as it has threads, where there are enough; else none in particular.
+
+    Workers that wander evict each other's weights from the caches.
+    """
+    if not hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return [set() for _ in range(jobs)]
+    usable = sorted(os.sched_getaffinity(0))
+    if jobs * threads > len(usable):
+        return [set() for _ in range(jobs)]
+    return [set(usable[i * threads : (i + 1) * threads]) for i in range(jobs)]
+
+
+def _start(threads: int, cores: set[int]) -> subprocess.Popen[str]:
     """Start a worker, out of reach of the terminal's Ctrl+C: this process ends it."""
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "baselines.training.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -496,6 +544,10 @@ def _start(threads: int) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+    if cores:
+        with contextlib.suppress(ProcessLookupError):  # it died at once, which its answer will tell
+            os.sched_setaffinity(process.pid, cores)
+    return process
 
 
 def _answered(process: subprocess.Popen[str], task: tuple[Any, ...]) -> bool:

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import draws
+from benchmark_data import draws, effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorTable, Indices
-from benchmark_data.sources import Images
+from benchmark_data.types import Images, Source
 
 ROWS = 112_791
 """The number of images of Symsol_reduced."""
@@ -209,7 +209,7 @@ def _cyl() -> tuple[Floats, list[list[int]]]:
 _FACES = {"tet": _tet, "cube": _cube, "icosa": _icosa, "cone": _cone, "cyl": _cyl}
 
 
-class _Solids:
+class _Solids(Source):
     """Pixels from the row, which sets the rotation, and the label, which sets the shape."""
 
     def images(self, indices: Indices, labels: Indices) -> Images:
@@ -220,6 +220,23 @@ class _Solids:
             mine = labels[:, 0] == label
             images[mine] = render(SHAPES[label], turns[mine])
         return images
+
+
+def spread(images: Images) -> Floats:
+    """Compute the mean squared distance of a shape's pixels from their centre over their number; least for a disc.
+
+    Args:
+        images: uint8, shape (n, 64, 64, 1).
+
+    Returns:
+        At least 1 / (2 pi), float64, shape (n,).
+    """
+    mask = effects.foreground(images)
+    area = mask.sum(axis=(1, 2))
+    second: Floats = np.zeros(len(mask))
+    for axis in np.mgrid[:IMAGE, :IMAGE]:
+        second += (mask * axis**2).sum(axis=(1, 2)) / area - ((mask * axis).sum(axis=(1, 2)) / area) ** 2
+    return np.asarray(second / area)
 
 
 DATASET = Dataset(
@@ -256,4 +273,5 @@ DATASET = Dataset(
 }""",
     licence="MIT",
     homepage="https://implicit-pdf.github.io",
+    effects={"shape": effects.Effect("is less compact", spread, order=("icosa", "cube", "cyl", "cone", "tet"))},
 )

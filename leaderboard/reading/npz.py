@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import stat
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,16 +27,22 @@ _MEMBERS = 1024
 _HEADER = 4096
 
 
+class UnknownMembers(UserWarning):
+    """A file holds arrays that nothing reads: perhaps one of them is misspelt."""
+
+
 class Array(NamedTuple):
     """What an array in the file must be.
 
     Args:
         kinds: numpy's dtype kinds that are taken, such as ``"f"`` or ``"iu"``.
         shape: the expected length of each axis; None for any.
+        other: a shape that is taken as well.
     """
 
     kinds: str
     shape: tuple[int | None, ...]
+    other: tuple[int | None, ...] | None = None
 
 
 def read(path: str | os.PathLike[str], arrays: dict[str, Array]) -> dict[str, NDArray[Any]]:
@@ -43,7 +50,7 @@ def read(path: str | os.PathLike[str], arrays: dict[str, Array]) -> dict[str, ND
 
     Args:
         path: the file.
-        arrays: the arrays to read, by name. Others in the file are left alone.
+        arrays: the arrays to read, by name. Others in the file are left alone, with a warning that names them.
 
     Returns:
         The arrays, by name.
@@ -69,7 +76,7 @@ def read(path: str | os.PathLike[str], arrays: dict[str, Array]) -> dict[str, ND
                     expected=f"at most {_MEMBERS} arrays with different names",
                     received=f"{len(members)} entries",
                 )
-            return {name: _array(archive, path, name, wanted) for name, wanted in arrays.items()}
+            found = {name: _array(archive, path, name, wanted) for name, wanted in arrays.items()}
     except FileNotFoundError as error:
         raise DamagedFile(str(path), expected="an npz file", received="no such file") from error
     except DamagedFile:
@@ -82,6 +89,15 @@ def read(path: str | os.PathLike[str], arrays: dict[str, Array]) -> dict[str, ND
             received=f"{type(error).__name__}: {error}",
             remedy="Write it again.",
         ) from error
+    others = sorted({member.filename.removesuffix(".npy")[:80] for member in members} - set(arrays))
+    if others:
+        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+        warnings.warn(
+            f"{path}: not read: {', '.join(map(repr, others[:5]))}{more}; expected {' and '.join(map(repr, arrays))}",
+            UnknownMembers,
+            stacklevel=2,
+        )
+    return found
 
 
 def _array(archive: zipfile.ZipFile, path: Path, name: str, wanted: Array) -> NDArray[Any]:
@@ -97,13 +113,16 @@ def _array(archive: zipfile.ZipFile, path: Path, name: str, wanted: Array) -> ND
         if read_header is None:
             raise DamagedFile(what, expected="npy version 1.0 or 2.0", received=f"version {version}")
         shape, fortran, dtype = read_header(stream, max_header_size=_HEADER)
-        fits = len(shape) == len(wanted.shape) and all(
-            w in (None, got) for w, got in zip(wanted.shape, shape, strict=True)
+        allowed = [wanted.shape] if wanted.other is None else [wanted.shape, wanted.other]
+        fits = any(
+            len(shape) == len(axes) and all(w in (None, got) for w, got in zip(axes, shape, strict=True))
+            for axes in allowed
         )
         if dtype.kind not in wanted.kinds or dtype.hasobject or not fits or min(shape, default=0) < 0:
             kinds = " or ".join({"f": "float", "i": "int", "u": "uint", "U": "str"}[kind] for kind in wanted.kinds)
-            axes = ", ".join("any" if axis is None else str(axis) for axis in wanted.shape)
-            raise DamagedFile(what, expected=f"{kinds} of shape ({axes})", received=f"{dtype} of shape {shape}")
+            shapes = (", ".join("any" if axis is None else str(axis) for axis in axes) for axes in allowed)
+            expected = f"{kinds} of shape " + " or ".join(f"({axes})" for axes in shapes)
+            raise DamagedFile(what, expected=expected, received=f"{dtype} of shape {shape}")
         size = math.prod(shape) * dtype.itemsize
         if size > LARGEST:
             raise DamagedFile(what, expected=f"at most {LARGEST >> 20} MiB", received=f"{size / 2**20:.0f} MiB")

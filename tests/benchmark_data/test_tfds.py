@@ -244,3 +244,40 @@ def test_missing_package(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtra, match=rf"the package {package}, .*pip install 'offaxis\[tfds\]'"):
         import benchmark_data.tfds  # noqa: F401
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next_one(builders, tmp_path):
+    builder = builders["tiny_grid"](data_dir=tmp_path)
+    parent = Path(builder.data_path).parent
+    version = Path(builder.data_path).name
+    for left in (f"incomplete.ABC123_{version}", f"incomplete.XYZ789_{version}", "incomplete.ABC123_9.9.9"):
+        (parent / left).mkdir(parents=True)
+        (parent / left / "shard").write_bytes(b"half")
+    builder.download_and_prepare()
+    assert sorted(path.name for path in parent.glob("incomplete.*")) == ["incomplete.ABC123_9.9.9"]
+    assert builder.data_path.exists()
+
+
+TESTED = ("4.9.9", "4.9.10")
+"""The first and the last version of TensorFlow Datasets whose private hooks these are."""
+
+
+def test_the_private_hooks_of_tfds_are_what_they_were():
+    """`benchmark_data.tfds` overrides what TFDS does not promise. A new version: look, then raise ``TESTED``."""
+    import inspect
+
+    from packaging.version import Version
+    from tensorflow_datasets.core import constants, dataset_builder, file_adapters
+
+    first, last = map(Version, TESTED)
+    assert first <= Version(tfds.__version__) <= last, f"TFDS {tfds.__version__} is none of {TESTED[0]} to {TESTED[1]}"
+    hook = inspect.signature(dataset_builder.DatasetBuilder._download_and_prepare)
+    assert list(hook.parameters) == ["self", "dl_manager", "download_config"]
+    called = inspect.getsource(dataset_builder.DatasetBuilder.download_and_prepare)
+    assert "self._download_and_prepare(" in called
+    assert list(inspect.signature(dataset_builder.DatasetBuilder._get_filename_template).parameters)[:2] == [
+        "self",
+        "split_name",
+    ]
+    assert file_adapters.FileFormat.ARRAY_RECORD in file_adapters.ADAPTER_FOR_FORMAT
+    assert constants.INCOMPLETE_PREFIX == "incomplete."

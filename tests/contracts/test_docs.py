@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -63,6 +64,23 @@ def check(name, words):
     for word in words:
         if re.match(r"--?[a-z]", word):
             assert word.partition("=")[0] in known, f"{name} {command.name}: no option {word}"
+
+
+def pages():
+    """Import the script that writes what pages list."""
+    spec = importlib.util.spec_from_file_location("pages", ROOT / "docs" / "pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", ["datasets.md", "metrics.md"])
+def test_what_a_page_lists_is_what_there_is(page):
+    script = pages()
+    assert set(script.PAGES) == {"datasets.md", "metrics.md"}
+    differ = set(script.made(page).splitlines()) ^ set((ROOT / "docs" / page).read_text("utf-8").splitlines())
+    assert not differ, f"docs/{page} is not what the files say. Run: {script.COMMAND}\n" + "\n".join(sorted(differ))
+    assert f"\n{script.COMMAND.removeprefix('make ')}: setup\n" in (ROOT / "Makefile").read_text("utf-8")
 
 
 def test_the_check_can_fail():

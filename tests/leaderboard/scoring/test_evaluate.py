@@ -12,6 +12,7 @@ from leaderboard import protocol
 from leaderboard.metrics import dci, mig
 from leaderboard.reading import npz
 from leaderboard.scoring import evaluate
+from leaderboard.store import results
 
 
 def test_scores_are_those_of_the_metrics_on_the_protocols_rows(run_folder):
@@ -73,6 +74,14 @@ def test_claims_are_kept_apart(run_folder, only_mig):
     run = next(evaluate.evaluate([run_folder(claimed={"mig": 0.99})])).runs[0]
     assert run.claimed == {"mig": 0.99}
     assert run.scores["mig"] < 0.9
+
+
+def test_only_what_has_no_scores_yet(run_folder, tmp_path, only_mig):
+    folders = [run_folder(seed=seed) for seed in (0, 1)]
+    assert evaluate.unscored(folders, tmp_path / "results", tier="smoke") == folders
+    results.write(tmp_path / "results", evaluate.evaluate(folders[:1], tier="smoke"))
+    assert evaluate.unscored(folders, tmp_path / "results", tier="smoke") == folders[1:]
+    assert evaluate.unscored(folders, tmp_path / "results", tier="study") == folders
 
 
 def test_no_folders():
@@ -185,6 +194,12 @@ def npy_header(shape: str, descr: str = "'<f4'") -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
 
 
+def test_arrays_that_nothing_reads_are_named(tmp_path):
+    np.savez(tmp_path / "codes.npz", codes=np.zeros((60, 2)), index=np.arange(60))
+    with pytest.warns(npz.UnknownMembers, match=r"codes\.npz: not read: 'index'; expected 'codes'"):
+        npz.read(tmp_path / "codes.npz", ARRAYS)
+
+
 ARRAYS = {"codes": npz.Array("f", (60, None))}
 
 
@@ -253,3 +268,21 @@ def test_big_endian_and_fortran_arrays_are_read_as_they_are_meant(tmp_path):
     found = npz.read(tmp_path / "codes.npz", ARRAYS)["codes"]
     assert found.dtype == np.float64
     assert np.array_equal(found, codes)
+
+
+def test_a_measurement_without_train_rows_is_of_the_held_out_ones_alone(run_folder, monkeypatch):
+    held_out = protocol.Tier(
+        "held_out",
+        "For tests.",
+        (protocol.Measurement("mig", train=0, test=15), protocol.Measurement("dci", train=0, test=18)),
+    )
+    monkeypatch.setattr(protocol, "TIERS", {"held_out": held_out})
+    folder = run_folder()
+    (result,) = evaluate.evaluate([folder], tier="held_out")
+    codes, labels = np.load(folder / "codes.npz")["codes"], protocol.task("toy/small").labels()
+    expected = mig.score(codes[40:55], labels[40:55])
+    learnt, tested = slice(40, 52), slice(52, 58)  # two thirds of the first 18 test rows, and the last third
+    found = dci.score(codes[learnt], labels[learnt], codes_test=codes[tested], factors_test=labels[tested])
+    expected |= {f"dci.{name}": value for name, value in found.items()}
+    assert result.runs[0].scores == pytest.approx(expected)
+    assert {name: (s.train, s.test) for name, s in result.runs[0].samples.items()} == {"mig": (0, 15), "dci": (0, 18)}
