@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from leaderboard import protocol
 from leaderboard.report.ranking import CATEGORIES, DIGITS, LEVEL, Row, Table, tables
+from leaderboard.store import verdicts
 from leaderboard.store.results import Result, Summary
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def number(value: float | None) -> str:
 
 
 def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
-    """Print a score with its interval; a single seed has none.
+    """Print a score with its interval, where there are seeds enough for one.
 
     Args:
         row: the method.
@@ -64,9 +65,9 @@ def _header(board: Table) -> list[str]:
 
 
 NOTE = (
-    f"Mean over seeds with its 95% bootstrap interval; a single seed has none. Ranked by the first score within a "
+    f"Mean over seeds with Student's 95% interval, from {verdicts.SEEDS} seeds on. Ranked by the first score within a "
     f"category from {protocol.SEEDS} seeds on; a dash means not ranked. {LEVEL} after a rank: the seeds do not tell "
-    f"the method from the first of its category (the 95% bootstrap interval of the difference holds 0)."
+    f"the method from the first of its category (Welch's test, Holm over all pairs of the category)."
 )
 
 

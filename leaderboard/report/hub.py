@@ -207,7 +207,7 @@ def _card(rows: Sequence[tuple[Table, Row]], owner: str) -> str:
         f"# {formats.escaped(result.title)}",
         "",
         *([formats.escaped(result.about.description), ""] if result.about.description else []),
-        f"Scored from codes by the {NAME}. Mean over seeds with its 95% bootstrap interval.",
+        f"Scored from codes by the {NAME}. Mean over seeds with Student's 95% interval.",
         "",
         "| Task | Tier | " + " | ".join(column.title for column in columns) + " | Seeds | Training, per seed |",
         "| :--- | :--- |" + " ---: |" * (len(columns) + 1) + " :--- |",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from leaderboard import protocol
 from leaderboard.properties import Column
-from leaderboard.store import budgets, statistics
+from leaderboard.store import budgets, statistics, verdicts
 from leaderboard.store.results import Result, Run, Summary
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ class Row:
         result: where it comes from.
         runs: its runs in the table's tier, by seed.
         rank: within its category; None where it is not ranked.
-        level: whether its seeds do not tell it from the first of its category: the 95% bootstrap interval of the
-            difference of the means of the first score holds 0. False for the first itself and for what is not ranked.
+        level: whether its seeds do not tell it from the first of its category by the first score, at an error of 5%
+            over all pairs of the category's ranked methods. False for the first itself and for what is not ranked.
         note: why it is not ranked; empty where it is.
-        cells: score -> summary.
+        cells: score -> summary, with Student's interval of the mean instead of the stored bootstrap's.
     """
 
     result: Result
@@ -187,25 +187,24 @@ def table(task: str, tier: str, found: Iterable[Result]) -> Table:
     groups = {}
     for category in CATEGORIES:
         ordered = sorted((row for row in rows if row.category == category), key=order)
-        places = [order(row)[1] for row in ordered if not row.note]
+        ranked = [row for row in ordered if not row.note]
+        places = [order(row)[1] for row in ranked]
+        level = _level(ranked, columns[0].key) if ranked else {}
         if ordered:
             groups[category] = tuple(
                 row
                 if row.note
-                else dataclasses.replace(
-                    row, rank=1 + places.index(order(row)[1]), level=_level(row, ordered[0], columns[0].key)
-                )
+                else dataclasses.replace(row, rank=1 + places.index(order(row)[1]), level=level[row.result.method])
                 for row in ordered
             )
     return Table(task, tier, columns, groups)
 
 
-def _level(row: Row, first: Row, key: str) -> bool:
-    """Say whether the seeds of two ranked rows do not tell them apart."""
-    if row is first:
-        return False
-    low, high = statistics.difference(row.values(key), first.values(key))
-    return low <= 0 <= high
+def _level(ranked: Sequence[Row], key: str) -> dict[str, bool]:
+    """Say of ranked rows whether their seeds do not tell them from the first."""
+    found = verdicts.all_pairs({row.result.method: row.values(key) for row in ranked})
+    first = ranked[0].result.method
+    return {row.result.method: found.get((row.result.method, first), 0.0) > verdicts.ERROR for row in ranked}
 
 
 def _row(result: Result, tier: str) -> Row:
@@ -220,7 +219,21 @@ def _row(result: Result, tier: str) -> Row:
         note = f"{len(runs)} of {protocol.SEEDS} seeds"
     else:
         note = ""
-    return Row(result, runs, None, note, result.summary[tier])
+    cells = {
+        key: _shown(summary, [run.scores[key] for run in runs], key) for key, summary in result.summary[tier].items()
+    }
+    return Row(result, runs, None, note, cells)
+
+
+def _shown(stored: Summary, scores: Sequence[float], key: str) -> Summary:
+    """Give a summary with the interval that is shown, within the score's range."""
+    ends = verdicts.mean_interval(scores)
+    column = protocol.COLUMNS.get(key)
+    if ends is None or column is None:
+        low, high = ends or (None, None)
+    else:
+        low, high = max(ends[0], column.low), min(ends[1], column.high)
+    return stored.model_copy(update={"low": low, "high": high})
 
 
 def _place(name: str, order: Sequence[str]) -> tuple[int, str]:

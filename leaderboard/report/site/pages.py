@@ -28,7 +28,7 @@ from leaderboard.properties import Column
 from leaderboard.report import families, formats, paper_claims, ranking, transfer_page
 from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import plots
-from leaderboard.store import results
+from leaderboard.store import results, verdicts
 from leaderboard.store.reported import Paper
 from leaderboard.store.results import About, Digests, Result
 from leaderboard.store.transfers import Transfer
@@ -183,6 +183,7 @@ def render(
         "papers": papers,
         "transferred": bool(transferred),
     }
+    compared = paper_claims.find(boards)
     made = {
         "index.html": env.get_template("index.html").render(
             shared,
@@ -194,7 +195,10 @@ def render(
             tier_notes=[protocol.TIERS[tier] for tier in tiers if tier in protocol.TIERS],
             runs=sum(len(result.runs) for result in found),
             plots=[*plots.ladders(boards), *plots.pairs(boards)],
-            directions=paper_claims.find(boards),
+            directions=compared,
+            verdicts=paper_claims.counted(compared),
+            floor=verdicts.FLOOR,
+            least_seeds=verdicts.SEEDS,
             matrices=[_matrix(tier, [board for board in boards if board.tier == tier]) for tier in tiers],
             standings=[
                 (tier, standings)

@@ -115,20 +115,27 @@ def test_every_table_states_sample_size_and_budget():
 
 
 def test_markdown():
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2), method("n", 0.3)])
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2, 0.1, 0.2), method("n", 0.3)])
+    # Student's interval: 0.15 and 3.182 times 0.0577 / 2.
     assert formats.markdown(board).splitlines()[2:6] == [
         "| Rank | Method | Category | MIG | Seeds | Training |",
         "| ---: | :--- | :--- | ---: | ---: | :--- |",
         "| – | n | Unsupervised | 0.300 | 1 | 1,000 steps, 64,000 images, 12 s on 2 cores |",
-        "| – | m | Unsupervised | 0.150 [0.100, 0.200] | 2 | 1,000 steps, 64,000 images, 12 to 13 s on 2 cores |",
+        "| – | m | Unsupervised | 0.150 [0.058, 0.242] | 4 | 1,000 steps, 64,000 images, 12 to 15 s on 2 cores |",
     ]
 
 
-def test_a_single_seed_has_no_interval():
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1)])
+@pytest.mark.parametrize("migs", [(0.1,), (0.1, 0.1, 0.1)])
+def test_few_seeds_have_no_interval(migs):
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", *migs)])
     assert "[" not in formats.markdown(board).splitlines()[4]
     (record,) = csv.DictReader(io.StringIO(formats.comma_separated([board])))
     assert (record["mean"], record["low"], record["high"]) == ("0.100000", "", "")
+
+
+def test_an_interval_stays_within_the_range_of_the_score():
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.0, 0.0, 0.0, 0.9)])
+    assert board.rows[0].cells["mig"].low == 0.0
 
 
 def test_csv_is_tidy_and_no_spreadsheet_runs_it():
@@ -181,13 +188,14 @@ def test_latex_compiles(tmp_path):
 
 
 def test_terminal_shows_a_table_for_each_task(capsys):
-    found = [method("m", 0.1, 0.2, about=About(title="[red]β[/red]")), method("pca", 0.05, supervision="reference")]
+    about = About(title="[red]β[/red]")
+    found = [method("m", 0.1, 0.2, 0.1, 0.2, about=about), method("pca", 0.05, supervision="reference")]
     console = rich.console.Console(width=80, file=io.StringIO())
     console.print(formats.terminal(found))
     shown = console.file.getvalue()
     assert "xysquares/spacing_8@v1, tier smoke" in shown
     assert "[red]β[/red]" in shown
-    assert "0.100–0.200" in shown
+    assert "0.058–0.242" in shown
     assert "A rank takes 5 seeds." in shown
 
 

@@ -283,7 +283,7 @@ def test_the_ladder_is_drawn_where_one_number_tells_tasks_apart(site, toys, tmp_
     assert "toy: score against spacing" in text
     beyond = re.search(r"Beyond the axis: ([^.]*)\.", text)
     assert text.count("<polyline") + (len(beyond[1].split(", ")) if beyond else 0) == 4
-    assert text.count('class="error"') >= 4
+    assert text.count('class="error"') >= 2, "of the method with five seeds"
 
 
 def overview(tmp_path):
