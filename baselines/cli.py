@@ -48,6 +48,15 @@ def run(
         str, typer.Option(help="Dataset, such as xysquares/spacing_1; offaxis-data list shows them all.")
     ] = "",
     objective: Annotated[str, typer.Option(help="Objective, such as beta_vae; offaxis-train list shows them.")] = "",
+    split: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE[:PART]",
+            help="Train on this part of the dataset, divided by a rule, such as composition or recombination.to_range; "
+            "PART is train unless named. offaxis-data splits NAME lists the rules. Of these rows the share train_share "
+            "is trained on: --set train_share=1 takes all. Or a split that the dataset has itself.",
+        ),
+    ] = "",
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,7 +89,8 @@ def run(
     values: dict[str, Any] = files.read_json(config) if config else {}
     if not isinstance(values, dict):
         raise InvalidInput(str(config), expected="an object of keys and values", received=type(values).__name__)
-    given = {"dataset": dataset or None, "objective": objective or None, "steps": steps, "seed": seed}
+    texts = {"dataset": dataset or None, "objective": objective or None, "split": split or None}
+    given: dict[str, Any] = {**texts, "steps": steps, "seed": seed}
     values |= {key: value for key, value in given.items() if value is not None}
     for key in ("dataset", "objective"):
         if key not in values:
@@ -110,7 +120,11 @@ def transfer(
     source: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run: the source.", show_default=False)],
     dataset: Annotated[str, typer.Option(help="The target, whose images have the source's shape.", show_default=False)],
     split: Annotated[
-        str, typer.Option(help="Train on this split of it, such as target_train of a transfer pair. Default: on all.")
+        str,
+        typer.Option(
+            help="Train on this split of it, such as target_train of a transfer pair, or RULE[:PART] as for run. "
+            "Default: on all."
+        ),
     ] = "",
     heads: Annotated[bool, typer.Option(help="Reset and train the heads of mean and variance.")] = True,
     decoder: Annotated[int, typer.Option(help="How many layers of the decoder to reset and train.")] = 1,

@@ -14,6 +14,7 @@ from baselines import objectives, validation
 from baselines.nets import architectures, reconstruction
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.variants import splitting
 
 Reduction: TypeAlias = Literal["sum", "mean"]
 Precision: TypeAlias = Literal["float32", "bfloat16"]
@@ -44,6 +45,8 @@ class RunConfig:
         epsilon: Adam's epsilon.
         seed: seed of the initial weights, the batches and the noise, in [0, 2**63).
         split: train on this split of the dataset, such as ``target_train`` of a transfer pair; on all of it if empty.
+            A split by a rule, ``RULE[.VARIANT][:PART]`` such as ``composition``, makes ``dataset`` that of the rule and
+            ``split`` the part, ``train`` unless it is named: see `benchmark_data.variants.splitting`.
         train_share: the share of those rows that is trained on, always the same rows for a dataset and split.
         snapshots: steps after which the state is kept, or one number: every so many steps. The first state, of step 0,
             and the last are always kept: what a layer has learned is seen beside what it was before training.
@@ -66,6 +69,9 @@ class RunConfig:
         >>> config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", hyperparameters={"beta": 2})
         >>> config.hyperparameters, config.learning_rate, config.batch_size, config.steps
         ({'beta': 2.0}, 0.0001, 64, 300000)
+        >>> config = RunConfig(dataset="sprites2d", split="composition", objective="ae")
+        >>> config.dataset, config.split
+        ('sprites2d/composition', 'train')
     """
 
     dataset: str
@@ -99,6 +105,9 @@ class RunConfig:
         texts = ("dataset", "objective", "architecture", "reconstruction", "reduction", "split", "precision")
         for name in (*texts, "selection", "start_from", "start_weights"):
             validation.typed(name, getattr(self, name), str)
+        dataset, split = splitting.settled(self.dataset, self.split)
+        object.__setattr__(self, "dataset", dataset)
+        object.__setattr__(self, "split", split)
         self._check_layers()
         for name in ("hyperparameters", "architecture_parameters"):
             if not isinstance(getattr(self, name), Mapping):

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from baselines.config import Precision, RunConfig
 from baselines.nets import architectures, backend, reconstruction
-from baselines.nets.backend import keras, ops
-from baselines.objectives import Adam, Batch, Network, Posterior, Tensor, kl_to_prior
+from baselines.nets.backend import Tensor, keras, ops
+from baselines.objectives import Adam, Batch, Network, Posterior, kl_to_prior
 from benchmark_data.errors import DamagedFile
 from benchmark_data.sources import Images
 

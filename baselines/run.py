@@ -23,7 +23,7 @@ import shutil
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +32,6 @@ import benchmark_data
 from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.objectives import Posterior
-from baselines.training.engines import State
 from benchmark_data import discovery, files
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
@@ -44,6 +43,20 @@ SCHEMA = 1
 
 ENCODED = 1024
 """Images that are held in memory at once while rows are encoded."""
+
+
+class State(NamedTuple):
+    """A run's state after a step: float32 arrays by the weights' names.
+
+    Attributes:
+        weights: the weights.
+        first: Adam's first moments.
+        second: Adam's second moments.
+    """
+
+    weights: Mapping[str, NDArray[Any]]
+    first: Mapping[str, NDArray[Any]]
+    second: Mapping[str, NDArray[Any]]
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

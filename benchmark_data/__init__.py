@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from benchmark_data import discovery
+from benchmark_data.catalogue import configs, load, names, split, split_names
 from benchmark_data.dataset import Dataset, Digest, Family
 from benchmark_data.errors import (
     DamagedFile,
@@ -21,6 +21,7 @@ from benchmark_data.errors import (
 from benchmark_data.factors import Factor, FactorSpace, FactorTable
 from benchmark_data.in_memory import from_images
 from benchmark_data.sources import Derived, Rendered
+from benchmark_data.variants.splitting import Split, split_rules
 
 __all__ = [
     "DamagedFile",
@@ -35,72 +36,14 @@ __all__ = [
     "MissingExtra",
     "OffaxisError",
     "Rendered",
+    "Split",
     "Unavailable",
     "UnknownName",
     "configs",
     "from_images",
     "load",
     "names",
+    "split",
+    "split_names",
+    "split_rules",
 ]
-
-
-def names() -> tuple[str, ...]:
-    """List the datasets, one for each file in ``benchmark_data/datasets``.
-
-    Returns:
-        The names in alphabetical order, without configurations.
-    """
-    return discovery.names("benchmark_data.datasets")
-
-
-def configs(name: str) -> tuple[str, ...]:
-    """List the full names of a dataset's configurations.
-
-    Args:
-        name: a dataset's name, such as ``"xysquares"``.
-
-    Returns:
-        Full names as declared, such as ``("xysquares/spacing_1", ...)``; just the name for a dataset that stands alone.
-
-    Raises:
-        UnknownName: there is no such dataset.
-    """
-    declared = discovery.find("benchmark_data.datasets", name, kind="dataset").DATASET
-    return tuple(d.id for d in declared.configs.values()) if isinstance(declared, Family) else (name,)
-
-
-def load(name: str, **parameters: object) -> Dataset:
-    """Give a dataset by name. Nothing is downloaded or rendered until it is asked for images.
-
-    Args:
-        name: ``"<dataset>"`` or ``"<dataset>/<config>"``.
-        **parameters: instead of a config, what tells it from its siblings, such as ``spacing=4``.
-
-    Returns:
-        The dataset.
-
-    Raises:
-        UnknownName: there is no such dataset, config or parameter; the message gives the near match and the list.
-
-    Example:
-        >>> load("xysquares", spacing=4).id
-        'xysquares/spacing_4'
-        >>> load("xysquares/spacing_9")
-        Traceback (most recent call last):
-        ...
-        benchmark_data.errors.UnknownName: config of xysquares: expected one of spacing_1, ..., received 'spacing_9'...
-    """
-    name, _, config = name.partition("/")
-    declared: Dataset | Family = discovery.find("benchmark_data.datasets", name, kind="dataset").DATASET
-    known = declared.configs if isinstance(declared, Family) else {}
-    if config and config not in known:
-        raise UnknownName(f"config of {name}", config, known)
-    if parameters and (config or isinstance(declared, Dataset)):
-        raise InvalidInput(
-            f"parameters of {name}",
-            expected="a config or parameters, not both" if config else "no parameters",
-            received=", ".join(f"{key}={value!r}" for key, value in parameters.items()),
-        )
-    if isinstance(declared, Dataset):
-        return declared
-    return declared.configs[config] if config else declared.find(parameters)

@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 
 import benchmark_data
-from benchmark_data.archives.store import Extra
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
 from benchmark_data.files import read_json, unwritable, write_json, written_atomically
 from benchmark_data.inspect import contact_sheets
 from benchmark_data.publish import card, verify
 from benchmark_data.publish import records as encoding
+from benchmark_data.types import Extra
 
 try:
     import datasets

@@ -30,7 +30,9 @@ packages apache-beam and mlcroissant.)
 from __future__ import annotations
 
 import collections
+import dataclasses
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +46,7 @@ from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
 from benchmark_data.files import unwritable
 from benchmark_data.publish import records as encoding
+from benchmark_data.variants.splitting import Divided
 
 try:
     import tensorflow_datasets as tfds
@@ -178,6 +181,43 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         self.info.metadata["digest"] = dataset.digest()._asdict()
 
 
+def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = None) -> Builder:
+    """Give the builder of a dataset, also of one that a rule divides.
+
+    The latter is registered under its full name with an underscore for every other sign, so that after this call
+    ``tfds.load`` knows it, too: ``sprites2d/composition`` is ``offaxis_sprites2d_composition``.
+
+    Args:
+        dataset: a published dataset, or its name.
+        data_dir: where TFDS keeps its data; TFDS's own default if None.
+
+    Returns:
+        A ``tfds.core.DatasetBuilder``; ``download_and_prepare`` builds its files and ``as_dataset`` reads them.
+
+    Raises:
+        UnknownName: there is no such dataset.
+
+    Example:
+        >>> builder("sprites2d/composition").name
+        'offaxis_sprites2d_composition'
+    """
+    if isinstance(dataset, str):
+        dataset = benchmark_data.load(dataset)
+    published = benchmark_data.load(dataset.id)
+    if not isinstance(published.source, Divided):
+        made: Builder = tfds.builder(f"offaxis_{dataset.id}", data_dir=data_dir)
+        return made
+    if published.id not in _divided:
+        name = re.sub(r"\W", "_", published.id.lower())
+        _divided[published.id] = builder_class(dataclasses.replace(published, name=name, config=""))
+        _divided[published.id].declared = published
+    return _divided[published.id](data_dir=data_dir)
+
+
+_divided: dict[str, type[Builder]] = {}
+"""The builders of divided datasets, by full name."""
+
+
 def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None, *, file_format: str | None = None) -> Path:
     """Build a dataset's files, unless they are there.
 
@@ -195,16 +235,16 @@ def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None, *, f
     """
     if file_format not in (None, "array_record", "tfrecord", "parquet"):
         raise UnknownName("file format", file_format, ["array_record", "tfrecord", "parquet"])
-    builder = tfds.builder(f"offaxis_{dataset.id}", data_dir=data_dir)
-    if file_format and builder.info.splits and builder.info.file_format.value != file_format:
+    made = builder(dataset, data_dir)
+    if file_format and made.info.splits and made.info.file_format.value != file_format:
         raise InvalidInput(
-            str(builder.data_path),
+            str(made.data_path),
             expected=f"a free place, or files in {file_format}",
-            received=f"files in {builder.info.file_format.value}",
+            received=f"files in {made.info.file_format.value}",
             remedy="Remove them or choose another folder.",
         )
-    builder.download_and_prepare(file_format=file_format)
-    return Path(builder.data_dir)
+    made.download_and_prepare(file_format=file_format)
+    return Path(made.data_dir)
 
 
 def write_shard(handle: encoding.Handle, rows: range, path: str, file_format: str) -> int:

@@ -16,9 +16,12 @@ import platform
 import sys
 from collections.abc import Iterator
 from importlib import metadata
-from typing import Any
+from typing import Any, TypeAlias
 
 from benchmark_data.errors import InvalidInput, MissingExtra
+
+Tensor: TypeAlias = Any
+"""A tensor of Keras' backend."""
 
 
 class _Lazy:

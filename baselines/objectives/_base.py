@@ -13,18 +13,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines import validation
-from baselines.nets.backend import ops
+from baselines.nets.backend import Tensor, ops
 from benchmark_data import discovery
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
-
-Tensor: TypeAlias = Any
-"""A tensor of Keras' backend."""
 
 
 class Posterior(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from baselines.nets.backend import ops
-from baselines.objectives import Batch, Objective, Posterior, Tensor, Term
+from baselines.nets.backend import Tensor, ops
+from baselines.objectives import Batch, Objective, Posterior, Term
 
 LOG_2PI = math.log(2 * math.pi)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from baselines.objectives import Batch, Tensor
+from baselines.nets.backend import Tensor
+from baselines.objectives import Batch
 from baselines.objectives._dip import DipVae, covariance
 
 PAPER = "https://arxiv.org/abs/1711.00848"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from baselines.nets.backend import ops
-from baselines.objectives import Batch, Tensor
+from baselines.nets.backend import Tensor, ops
+from baselines.objectives import Batch
 from baselines.objectives._dip import DipVae, covariance
 
 PAPER = "https://arxiv.org/abs/1711.00848"

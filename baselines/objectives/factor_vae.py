@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.nets import architectures
-from baselines.nets.backend import keras, ops
-from baselines.objectives import Adam, Batch, Network, Objective, Tensor, Term
+from baselines.nets.backend import Tensor, keras, ops
+from baselines.objectives import Adam, Batch, Network, Objective, Term
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 CLIP = 1e-6

@@ -2,8 +2,8 @@
 
 Zietlow, Rolinek and Martius, "Demystifying Inductive Biases for (Beta-)VAE Based Architectures", ICML 2021 (arXiv
 2102.06822), section 4.1: of several restarts of a beta-VAE take the one with the lowest MIG, and of its latents the one
-with the least noise, averaged over the dataset; s(x) is its posterior mean (equation 6). `benchmark_data.variants.perturbation`
-reads the file that is written here.
+with the least noise, averaged over the dataset; s(x) is its posterior mean (equation 6).
+`benchmark_data.variants.perturbation` reads the file that is written here.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """The papers' figures and tables, each from one command: ``offaxis-study run 2205.08399/fig3``.
 
-A file in ``baselines/reproduction/papers`` is a paper and ends in ``PAPER`` and ``ENTRIES``. An entry is a figure or a table: what
-it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
-Entries share their training runs: a run lies where its config says (`baselines.training.sweep.place`), so that the second entry
-that needs it finds it, and all that a sweep can do holds here too: resuming, Ray, runs that die. A `Transfer` starts
-from another run's weights, so that its config is known once that run is done: transfers are trained after the runs.
+A file in ``baselines/reproduction/papers`` is a paper and ends in ``PAPER`` and ``ENTRIES``. An entry is a figure or a
+table: what it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
+Entries share their training runs: a run lies where its config says (`baselines.training.sweep.place`), so that the
+second entry that needs it finds it, and all that a sweep can do holds here too: resuming, Ray, runs that die. A
+`Transfer` starts from another run's weights, so that its config is known once that run is done: transfers are trained
+after the runs.
 
 An entry leaves a folder, ``<into>/<id>``::
 
@@ -74,7 +75,7 @@ class Verdict(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Transfer:
-    """A run that starts from another; the arguments of `baselines.training.finetune.config` before the source is trained.
+    """A run that starts from another: the arguments of `training.finetune.config` before the source is trained.
 
     Attributes:
         source: the run that it starts from, which the plan has among its runs.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,23 +18,10 @@ from baselines.model import Model, check_shapes, varied
 from baselines.nets import backend
 from baselines.nets.backend import jax, ops, tensorflow
 from baselines.objectives import Adam
+from baselines.run import State
 from baselines.training.device_images import Pixels
 
 Arrays = Mapping[str, NDArray[Any]]
-
-
-class State(NamedTuple):
-    """A run's state after a step: float32 arrays by the weights' names.
-
-    Attributes:
-        weights: the weights.
-        first: Adam's first moments.
-        second: Adam's second moments.
-    """
-
-    weights: Arrays
-    first: Arrays
-    second: Arrays
 
 
 class Engine(Protocol):

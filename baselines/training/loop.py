@@ -32,6 +32,7 @@ from benchmark_data import console, draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
+from benchmark_data.variants import splitting
 
 __all__ = ["Diverged", "Observer", "train", "train_together"]
 
@@ -67,7 +68,7 @@ def train(
         config: what to train.
         folder: where to; made if it is not there. `default_folder` of the config if None.
         dataset: the dataset, where ``benchmark_data.load`` does not know it: one's own images, as
-            ``benchmark_data.from_images`` gives them. Its full name is the config's.
+            ``benchmark_data.from_images`` gives them. Its full name is the config's, up to a split by a rule.
         observers: functions that are told each line of the history; `baselines.training.loggers` has some.
         progress: a display to show the run in; by default one of its own, on standard error.
         checkpoint_seconds: write a snapshot at least this often. Those that the config does not ask to keep are removed
@@ -144,8 +145,8 @@ def train_together(
     own = dataset
     paths = [default_folder(config) for config in configs] if folders is None else [Path(f) for f in folders]
     _check_group(configs, paths)
-    if own is not None and own.id != configs[0].dataset:
-        raise InvalidInput("dataset", expected=f"the config's, {configs[0].dataset!r}", received=repr(own.id))
+    if own is not None:
+        own = splitting.of(own, configs[0].dataset)
     dataset = benchmark_data.load(configs[0].dataset) if own is None else own
     dataset.prepare()
     together = backend.name() == "jax"
@@ -333,7 +334,7 @@ def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:
         235929
     """
     if split and split not in dataset.splits:
-        raise UnknownName(f"split of {dataset.id}", split, dataset.splits)
+        raise UnknownName(f"split of {dataset.id}", split, [*dataset.splits, *splitting.split_rules()])
     rows = dataset.splits[split] if split else range(len(dataset))
     return rows.start + draws.permutation(0, len(rows))[: max(1, int(share * len(rows)))]
 

@@ -16,9 +16,8 @@ from baselines import devices
 from baselines.config import RunConfig
 from baselines.nets import backend
 from baselines.objectives import Objective
-from baselines.run import Snapshots, clear_leftovers, read_config, read_history, write_record
+from baselines.run import Snapshots, State, clear_leftovers, read_config, read_history, write_record
 from baselines.training.behind import Behind
-from baselines.training.engines import State
 from benchmark_data import files
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError

@@ -294,8 +294,8 @@ def run(
         threads: of each worker; the cores shared out if None. On Ray one for each task, which is what Ray counts.
             TensorFlow's last bits depend on their number, and on nothing else here.
         together: how many runs a worker trains in one program, on the jax backend; see `baselines.train_together`.
-        ray: the address of a Ray cluster to train on, ``"local"``, or None; see `benchmark_data.publish.records.on_ray`. The
-            nodes must see the folder under the same path.
+        ray: the address of a Ray cluster to train on, ``"local"``, or None; see
+            `benchmark_data.publish.records.on_ray`. The nodes must see the folder under the same path.
         gpus: what each task of Ray asks for; see there.
         encode: write the codes that the leaderboard scores, too.
         device: what each worker computes on; see `baselines.devices.choose`. Tasks that ask Ray for GPUs get ``"gpu"``

@@ -1,7 +1,7 @@
 """What trains runs of a sweep: a task of Ray, or a process that takes tasks from its standard input.
 
-``python -m baselines.training.worker`` reads a line for each task, a JSON list of `work`'s arguments, and answers each with a
-line once it is over. It ends with its standard input, so that none outlives the sweep.
+``python -m baselines.training.worker`` reads a line for each task, a JSON list of `work`'s arguments, and answers each
+with a line once it is over. It ends with its standard input, so that none outlives the sweep.
 """
 
 from __future__ import annotations

@@ -13,13 +13,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmark_data.archives.archive import Archive, Cached, Form, Kept
 from benchmark_data.archives.checks import Oracle
 from benchmark_data.archives.containers import damaged, reading, zip_members
 from benchmark_data.archives.downloads import Download
-from benchmark_data.archives.store import Extra, Writer
+from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, Indices
-from benchmark_data.sources import Archive, Cached, Form, Images, Kept
+from benchmark_data.sources import Images
+from benchmark_data.types import Extra
 
 ATTRIBUTES = (  # noqa: SIM905  (as a list it would take forty lines)
     "5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips Big_Nose Black_Hair Blond_Hair "

@@ -1,4 +1,4 @@
-"""dSprites with less contrast and no pattern, a control of dsprites_perturbed: see `benchmark_data.variants.perturbation`."""
+"""dSprites with less contrast, a control of dsprites_perturbed: see `benchmark_data.variants.perturbation`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Room3D with less contrast and no pattern, a control of room3d_perturbed: see `benchmark_data.variants.perturbation`."""
+"""Room3D with less contrast, a control of room3d_perturbed: see `benchmark_data.variants.perturbation`."""
 
 from __future__ import annotations
 

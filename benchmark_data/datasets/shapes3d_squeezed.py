@@ -1,4 +1,4 @@
-"""Shapes3D with less contrast and no pattern, a control of shapes3d_perturbed: see `benchmark_data.variants.perturbation`."""
+"""Shapes3D with less contrast, a control of shapes3d_perturbed: see `benchmark_data.variants.perturbation`."""
 
 from __future__ import annotations
 

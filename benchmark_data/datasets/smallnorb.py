@@ -22,14 +22,16 @@ from typing import IO, Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.archives.checks import PUBLISHED, PUBLISHED_MEANS, Oracle
+from benchmark_data.archives.archive import Archive, Cached, Form, Kept
+from benchmark_data.archives.checks import Oracle
 from benchmark_data.archives.containers import SLAB, Slabs, damaged, reading
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace
-from benchmark_data.sources import Archive, Cached, Form, Kept, Selected, resized
+from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS
+from benchmark_data.sources import Selected, resized
 
 STEMS = {
     "train": "smallnorb-5x46789x9x18x6x2x96x96-training",

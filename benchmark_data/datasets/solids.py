@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorTable, Indices
-from benchmark_data.sources import Images
+from benchmark_data.types import Images, Source
 
 ROWS = 112_791
 """The number of images of Symsol_reduced."""
@@ -209,7 +209,7 @@ def _cyl() -> tuple[Floats, list[list[int]]]:
 _FACES = {"tet": _tet, "cube": _cube, "icosa": _icosa, "cone": _cone, "cyl": _cyl}
 
 
-class _Solids:
+class _Solids(Source):
     """Pixels from the row, which sets the rotation, and the label, which sets the shape."""
 
     def images(self, indices: Indices, labels: Indices) -> Images:

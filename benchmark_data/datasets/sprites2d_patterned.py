@@ -1,4 +1,4 @@
-"""Sprites2D under a pattern that moves with one more, independent factor: see `benchmark_data.variants.perturbation`."""
+"""Sprites2D under a pattern that moves with a further factor: see `benchmark_data.variants.perturbation`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sprites2D with less contrast and no pattern, a control of sprites2d_perturbed: see `benchmark_data.variants.perturbation`."""
+"""Sprites2D with less contrast, a control of sprites2d_perturbed: see `benchmark_data.variants.perturbation`."""
 
 from __future__ import annotations
 

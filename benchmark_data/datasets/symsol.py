@@ -17,12 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmark_data.archives.archive import Archive, Cached, Form, Kept
 from benchmark_data.archives.containers import damaged, npz_slabs, reading, zip_members
 from benchmark_data.archives.downloads import Download
-from benchmark_data.archives.store import Extra, Writer
+from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor
-from benchmark_data.sources import Archive, Cached, Form, Kept, resized
+from benchmark_data.sources import resized
+from benchmark_data.types import Extra
 
 ZIP = Download(
     name="symsol_dataset.zip",

@@ -24,11 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import benchmark_data
-from benchmark_data.archives.store import Extra
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
 from benchmark_data.factors import Indices
-from benchmark_data.sources import Images
+from benchmark_data.types import Extra, Images
 
 BATCH = 2**22
 """Bytes of decoded pixels rendered, filtered and compressed at a time: what fits a core's cache."""

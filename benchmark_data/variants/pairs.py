@@ -3,7 +3,7 @@
 Bonheme and Grzes, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767. A pair is one
 dataset whose rows are those of its source, then those of its target. One tenth of each side is for testing. Which tenth
 follows from the side's number of rows n alone: ``draws.permutation(0, n)`` puts them in order, the first ceil(n / 10)
-are the test split and the others the train split, each in that order. `leaderboard.analyses.transfer_accuracy.held_out` divides alike.
+are the test split and the others the train split, each in that order: see `divided`.
 
 Factors are named after their side. On the rows of the other side they have no value: they are then of one more class,
 the last, whose value is NaN. So class ids are those of the base datasets. All factors are categorical, since nothing
@@ -16,18 +16,16 @@ import dataclasses
 import functools
 import math
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
-from benchmark_data.archives.store import Extra
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorTable, Indices
-from benchmark_data.sources import Images
+from benchmark_data.types import Extra, Images, Source
 
 DOES_NOT_APPLY = "does not apply"
 """Name of the class that a factor has on the rows of the other dataset."""
@@ -58,7 +56,7 @@ class Side(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Paired:
+class Paired(Source):
     """Where the pixels of a pair come from: the source's, then the target's.
 
     Args:
@@ -69,7 +67,10 @@ class Paired:
     source: Dataset
     target: Dataset
 
-    extras = MappingProxyType({"row": Extra((), "int64", "row in the dataset that the image comes from")})
+    @property
+    def extras(self) -> Mapping[str, Extra]:
+        """Where images come from."""
+        return {"row": Extra((), "int64", "row in the dataset that the image comes from")}
 
     @property
     def ready(self) -> bool:

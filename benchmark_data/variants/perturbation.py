@@ -417,7 +417,8 @@ def _add_noise(images: Images, indices: Indices, labels: Indices, *, epsilon: fl
 def _squeeze(images: Images, indices: Indices, labels: Indices, *, epsilon: float) -> Images:
     """Make the room and leave it empty."""
     table = np.rint((1 - 2 * epsilon) * np.arange(256) + 255 * epsilon).astype(np.uint8)
-    return table[images]
+    squeezed: Images = table[images]
+    return squeezed
 
 
 def perturbed(base: Dataset) -> Family:

@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from leaderboard.protocol import Column
+from leaderboard.report import families
 from leaderboard.report.ranking import Row, Table
-from leaderboard.report.site import plots
 from leaderboard.store import statistics
 
 Verdict = Literal["as reported", "not told apart", "the other way"]
@@ -94,13 +94,13 @@ def find(boards: Sequence[Table]) -> list[Direction]:
 
 def _expected(boards: Sequence[Table]) -> Iterator[tuple[str, Table, Table]]:
     """Give (source, table with the higher scores, table with the lower scores)."""
-    for name, parameter, _, steps in plots.numbered(boards):
+    for name, parameter, _, steps in families.numbered(boards):
         if (name, parameter) == ("xysquares", "spacing"):
             ladder = [board for _, board in steps]
             yield from ((SPACING, near, far) for near, far in itertools.pairwise(ladder))
             if len(ladder) > 2:
                 yield SPACING, ladder[0], ladder[-1]
-    for original, changed in plots.derived(boards):
+    for original, changed in families.derived(boards):
         name = original.dataset.partition("/")[0]
         perturbed = [board for board in changed if board.dataset.startswith(f"{name}_perturbed")]
         noisy = [board for board in changed if board.dataset.startswith(f"{name}_noisy")]
@@ -110,7 +110,7 @@ def _expected(boards: Sequence[Table]) -> Iterator[tuple[str, Table, Table]]:
 
 def _size(board: Table) -> object:
     """Give the magnitude of a change."""
-    found = plots.dataset(board.dataset)
+    found = families.dataset(board.dataset)
     return found.parameters.get("epsilon") if found else None
 
 

@@ -10,6 +10,7 @@ import datetime
 import functools
 import hashlib
 import importlib.metadata
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -428,10 +429,15 @@ def score(
     for measurement in tier.measurements:
         before(measurement.metric)
         metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
-        train = slice(0, min(measurement.train, n))
-        held_out = slice(n, n + measurement.test)
-        extra = {"codes_test": codes[held_out], "factors_test": factors[held_out]} if measurement.test else {}
         compute = metric.parts if hasattr(metric, "parts") else metric.score
+        train, held_out = slice(0, min(measurement.train, n)), slice(n, n + measurement.test)
+        tested = measurement.test > 0
+        if not measurement.train:  # of the held-out rows alone
+            tested = "codes_test" in inspect.signature(metric.score).parameters
+            end = min(n + measurement.test, len(codes))
+            learnt = n + 2 * (end - n) // 3 if tested else end
+            train, held_out = slice(n, learnt), slice(learnt, end)
+        extra = {"codes_test": codes[held_out], "factors_test": factors[held_out]} if tested else {}
         found: Mapping[str, Any] = compute(codes[train], factors[train], **extra, **measurement.arguments)
         if hasattr(metric, "parts"):
             parts[measurement.metric] = {name: _rounded(part) for name, part in found.items()}

@@ -20,7 +20,6 @@ from benchmark_data import discovery
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
 from benchmark_data.files import unwritable, write_json
 from leaderboard import protocol
-from leaderboard.report import media
 from leaderboard.store import statistics
 
 try:
@@ -119,9 +118,12 @@ class About(Model):
 
 
 class Sample(Model):
-    """How a metric was called: rows from the front of the task's lists, and keyword arguments."""
+    """How a metric was called: rows from the front of the task's lists, and keyword arguments.
 
-    train: int = Field(gt=0)
+    No train rows: it was called on the test rows alone (`leaderboard.protocol.Measurement`).
+    """
+
+    train: int = Field(ge=0)
     test: int = Field(ge=0)
     arguments: Settings
 
@@ -447,7 +449,6 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
             file = path(root, new.task, new.method)
             merged = merge(read(file), new, replace=replace) if file.exists() else new
             write_json(file, merged.model_dump(mode="json", by_alias=True))
-            media.of_dataset(new.dataset, file.parent)
             written.append(file)
     return written
 

@@ -7,8 +7,8 @@ import urllib.parse
 from pathlib import Path
 
 import benchmark_data
+from benchmark_data.archives.archive import Archive
 from benchmark_data.cli import stores
-from benchmark_data.sources import Archive
 from benchmark_data.variants.pairs import Paired
 
 PAGE = Path(__file__).parents[2] / "docs" / "datasets.md"

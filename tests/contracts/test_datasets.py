@@ -18,6 +18,7 @@ import pytest
 
 import benchmark_data
 from benchmark_data import Dataset, Factor, FactorSpace, InvalidInput, Unavailable, draws
+from benchmark_data.types import Source
 from benchmark_data.variants import pairs
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "digests.json"
@@ -271,7 +272,7 @@ def test_a_broken_dataset_would_fail():
     """The suite can fail: a dataset whose images depend on the order of rows breaks the test of order."""
     space = FactorSpace(Factor("x", range(40)))
 
-    class Careless:
+    class Careless(Source):
         def images(self, indices, labels):
             return np.arange(len(indices), dtype=np.uint8)[:, None, None, None] + np.zeros((1, 16, 16, 1), np.uint8)
 

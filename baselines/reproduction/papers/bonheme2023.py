@@ -199,7 +199,8 @@ def accuracy(runs: Runs, config: RunConfig, target: str, train: int, test: int) 
         test: how many of its held-out rows they are tested on.
 
     Returns:
-        As `leaderboard.analyses.transfer_accuracy.measure` gives it; ``source`` is the dataset that the run was trained on.
+        As `leaderboard.analyses.transfer_accuracy.measure` gives it; ``source`` is the dataset that the run was trained
+        on.
     """
     task = protocol.task(target)
     name = f"{config.digest}_{target.replace('/', '-')}_{task.version}_{train}_{test}.json"

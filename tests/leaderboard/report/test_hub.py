@@ -13,7 +13,7 @@ from huggingface_hub._eval_results import parse_eval_result_entries
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.publish import card
 from leaderboard import protocol
-from leaderboard.report import hub, ranking
+from leaderboard.report import formats, hub, ranking
 from leaderboard.store import results
 from leaderboard.store.results import About
 
@@ -44,7 +44,7 @@ def folder(root, tmp_path):
 
 def test_plain_datasets_reads_the_results(folder, root, tmp_path):
     summaries = datasets.load_dataset(str(folder / "dataset"), split="train", cache_dir=str(tmp_path / "cache"))
-    expected = list(csv.DictReader(io.StringIO(ranking.comma_separated(ranking.tables(results.read_all(root))))))
+    expected = list(csv.DictReader(io.StringIO(formats.comma_separated(ranking.tables(results.read_all(root))))))
     assert [(row["task"], row["method"], f"{row['mean']:.6f}") for row in summaries] == [
         (row["task"], row["method"], row["mean"]) for row in expected
     ]

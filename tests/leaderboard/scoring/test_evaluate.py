@@ -262,3 +262,21 @@ def test_big_endian_and_fortran_arrays_are_read_as_they_are_meant(tmp_path):
     found = npz.read(tmp_path / "codes.npz", ARRAYS)["codes"]
     assert found.dtype == np.float64
     assert np.array_equal(found, codes)
+
+
+def test_a_measurement_without_train_rows_is_of_the_held_out_ones_alone(run_folder, monkeypatch):
+    held_out = protocol.Tier(
+        "held_out",
+        "For tests.",
+        (protocol.Measurement("mig", train=0, test=15), protocol.Measurement("dci", train=0, test=18)),
+    )
+    monkeypatch.setattr(protocol, "TIERS", {"held_out": held_out})
+    folder = run_folder()
+    (result,) = evaluate.evaluate([folder], tier="held_out")
+    codes, labels = np.load(folder / "codes.npz")["codes"], protocol.task("toy/small").labels()
+    expected = mig.score(codes[40:55], labels[40:55])
+    learnt, tested = slice(40, 52), slice(52, 58)  # two thirds of the first 18 test rows, and the last third
+    found = dci.score(codes[learnt], labels[learnt], codes_test=codes[tested], factors_test=labels[tested])
+    expected |= {f"dci.{name}": value for name, value in found.items()}
+    assert result.runs[0].scores == pytest.approx(expected)
+    assert {name: (s.train, s.test) for name, s in result.runs[0].samples.items()} == {"mig": (0, 15), "dci": (0, 18)}

@@ -1,0 +1,103 @@
+"""The demo: from nothing to a board, what it prints, and where it shows the board."""
+
+from __future__ import annotations
+
+import re
+import sys
+import webbrowser
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import benchmark_data
+from baselines import demo
+from baselines.training import sweep
+from benchmark_data import InvalidInput
+
+SCREEN = {"DISPLAY": ":0"}
+
+
+def call(command):
+    return CliRunner().invoke(demo.app, command.split(), catch_exceptions=False)
+
+
+def test_from_nothing_to_a_board(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "SEEDS", (0, 1))
+    monkeypatch.setattr(demo, "REFERENCES", ("random_encoder",))
+    plan = demo.configs
+    monkeypatch.setattr(demo, "configs", lambda dataset, steps: plan(dataset, steps, seeds=(0, 1)))
+    done = call(f"--into {tmp_path} --steps 2 --no-open")
+    assert done.exit_code == 0
+    page = tmp_path / "site" / "index.html"
+    assert done.stdout.rstrip().endswith(page.as_uri().rpartition("/")[2])  # the console breaks a long address
+    for line in (r"MIG of the β-TCVAE, 2 seeds:", r"\d\.\d{3}( to \d\.\d{3})? where the squares overlap"):
+        assert re.search(line, done.stdout)
+    shown = page.read_text("utf-8")
+    assert "β-TCVAE" in shown
+    assert "Random encoder" in shown
+    media = {path.name for path in (tmp_path / "site").rglob("*") if path.suffix in {".gif", ".png"}}
+    assert len(media) >= 2 * 4, media
+
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("weights.npz")}
+    assert len(before) == 4
+    assert call(f"--into {tmp_path} --steps 2 --no-open").exit_code == 0
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("weights.npz")} == before
+
+
+def test_a_run_that_failed_is_named(tmp_path, monkeypatch):
+    def failed(configs, into, **_):
+        return [SimpleNamespace(state="failed", run=sweep.place(config), error="no memory") for config in configs]
+
+    monkeypatch.setattr(sweep, "run", failed)
+    with pytest.raises(InvalidInput, match=r"spacing_1/beta_tc_vae/seed_0_\w+: expected a finished run, .* no memory"):
+        call(f"--into {tmp_path} --no-open")
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "terminal", "expected"),
+    [
+        ("linux", SCREEN, True, True),
+        ("linux", {"WAYLAND_DISPLAY": "wayland-0"}, True, True),
+        ("darwin", {}, True, True),
+        ("win32", {}, True, True),
+        ("linux", {}, True, False),
+        ("linux", {"DISPLAY": ""}, True, False),
+        ("linux", SCREEN, False, False),
+        ("darwin", {"SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"}, True, False),
+        ("linux", SCREEN | {"SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"}, True, False),
+    ],
+)
+def test_where_there_is_a_screen(platform, environment, terminal, expected, monkeypatch):
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: terminal))
+    assert demo.has_screen(environment) is expected
+
+
+@pytest.mark.parametrize(("option", "screen", "opened"), [("", True, 1), ("", False, 0), ("--no-open", True, 0)])
+def test_the_board_is_shown_at_the_end(option, screen, opened, tmp_path, monkeypatch):
+    pages = []
+    monkeypatch.setattr(webbrowser, "open", pages.append)
+    monkeypatch.setattr(demo, "has_screen", lambda: screen)
+    monkeypatch.setattr(demo, "demo", lambda folder, *, steps: folder / "site" / "index.html")
+    assert call(f"--into {tmp_path} {option}").exit_code == 0
+    assert pages == opened * [(tmp_path / "site" / "index.html").as_uri()]
+
+
+def test_the_share_that_is_explained():
+    """By hand: 1 if perfect, 0 for the mean image; half the way from the mean leaves a quarter of the variance."""
+    dataset = benchmark_data.load("xysquares/spacing_1")
+
+    def run(share):
+        def decode(pixels):
+            return pixels.mean(axis=0) + share * (pixels - pixels.mean(axis=0))
+
+        return SimpleNamespace(
+            dataset=dataset,
+            encode=lambda images: SimpleNamespace(mean=images.astype(np.float32) / 255),
+            decode=decode,
+        )
+
+    for share, expected in ((1.0, 1.0), (0.0, 0.0), (0.5, 0.75)):
+        assert demo.explained(run(share)) == pytest.approx(expected, abs=1e-6)
