@@ -80,7 +80,7 @@ def test_a_run_compiles_its_step_once_and_a_step_sends_what_was_drawn(found):
 
 
 def test_the_benchmark_of_a_device_that_sleeps_runs():
-    script = Path(__file__).parents[2] / "benchmarks" / "feeding.py"
+    script = Path(__file__).parents[3] / "benchmarks" / "feeding.py"
     command = [sys.executable, script, "--quick", "--models", "2", "--seconds", "0.001", "--time", "0.2"]
     environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from baselines import cli, devices, train
-from baselines.training import sweep
+from baselines import cli, train
+from baselines.training import devices, sweep
 from benchmark_data import InvalidInput, UnknownName
 
 SMI = "NVIDIA A100-SXM4-40GB, 550.54.15"
