@@ -20,7 +20,6 @@ import json
 import os
 import re
 import shutil
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +32,7 @@ from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.objectives import Posterior
 from benchmark_data import discovery, files
+from benchmark_data.archives import npz
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 from benchmark_data.factors import Indices
@@ -81,16 +81,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     Raises:
         DamagedFile: the file is missing, is no such file, or holds Python objects.
     """
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
-        raise DamagedFile(
-            str(path),
-            expected="arrays in numpy's .npz format",
-            received=f"{type(error).__name__}: {error}",
-            remedy="Restore the file, or remove the folder that holds it and resume the run.",
-        ) from error
+    return npz.read_all(path, remedy="Restore the file, or remove the folder that holds it and resume the run.")
 
 
 def write_record(

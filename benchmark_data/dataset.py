@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
+from benchmark_data.effects import Effect
 from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 from benchmark_data.types import Extra, Images, Source
@@ -57,6 +58,8 @@ class Dataset:
         redistributable: False where the licence forbids to publish copies.
         defects: known defects of the data, one sentence each.
         splits: name -> rows; one split ``train`` of everything unless the source has its own.
+        effects: factor -> what one sees as its class id rises, or a sentence why no measure of an image shows it; see
+            `benchmark_data.effects`. The contract tests hold labels to it.
 
     Example:
         >>> import benchmark_data
@@ -83,6 +86,7 @@ class Dataset:
     redistributable: bool = True
     defects: tuple[str, ...] = ()
     splits: Mapping[str, range] = dataclasses.field(default_factory=dict)
+    effects: Mapping[str, Effect | str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"\d+\.\d+\.\d+", self.version):

@@ -6,11 +6,13 @@ Every value of a metric that differs from the straightforward one is printed wit
 
     python benchmarks/metrics.py --grid dsprites --samples 2000 --rounds 3
     python benchmarks/metrics.py --grid dsprites --grid shapes3d --samples 10000 --rounds 3 --plain-rounds 1
+    python benchmarks/metrics.py --grid xysquares --samples 10000 --each mcc --each infomec     # or --each all
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import resource
 import statistics
@@ -24,6 +26,7 @@ import rich.table
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.metrics import mutual_info_score
 
+from benchmark_data import discovery
 from leaderboard.metrics import dci as trees
 from leaderboard.metrics import mig
 
@@ -39,11 +42,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="rounds, of which the median counts")
     parser.add_argument("--plain-rounds", type=int, help="rounds in which scikit-learn's DCI takes part; default: all")
     parser.add_argument("--no-dci", action="store_true", help="leave out DCI, whose straightforward form takes minutes")
+    parser.add_argument("--each", action="append", help="time this metric, or all, each by itself, instead of a race")
     options = parser.parse_args()
     out = rich.console.Console(width=120, highlight=False)
     out.print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
     for grid in options.grid or ["dsprites"]:
         out.print(f"\n[bold]{grid}[/bold]: {options.samples:,} samples, {options.latents} latents")
+        if options.each:
+            alone(out, codes_and_factors(GRIDS[grid], options.latents, options.samples), options.each, options.rounds)
+            continue
         races(
             out,
             codes_and_factors(GRIDS[grid], options.latents, options.samples),
@@ -69,6 +76,25 @@ def races(out: rich.console.Console, arrays: tuple[np.ndarray, ...], rounds: int
         "ours, two threads": lambda: trees.score(z, v, threads=2, **held_out),
     }
     race(out, "dci", rounds, plain_rounds, contestants)
+
+
+def alone(out: rich.console.Console, arrays: tuple[np.ndarray, ...], chosen: list[str], rounds: int) -> None:
+    """Time metrics with their default arguments, one after the other; print the median of wall and processor time."""
+    z, v, z_test, v_test = arrays
+    table = rich.table.Table("", "wall s", "processor s")
+    for name in discovery.names("leaderboard.metrics") if "all" in chosen else chosen:
+        score = discovery.find("leaderboard.metrics", name, kind="metric").score
+        held_out = {}
+        if "codes_test" in inspect.signature(score).parameters:
+            held_out = {"codes_test": z_test, "factors_test": v_test}
+        wall, processor = [], []
+        for _ in range(rounds):
+            begin, begin_processor = time.perf_counter(), time.process_time()
+            score(z, v, **held_out)
+            wall.append(time.perf_counter() - begin)
+            processor.append(time.process_time() - begin_processor)
+        table.add_row(name, f"{statistics.median(wall):.3g}", f"{statistics.median(processor):.3g}")
+    out.print(table)
 
 
 def codes_and_factors(sizes: tuple[int, ...], latents: int, n: int) -> tuple[np.ndarray, ...]:

@@ -7,7 +7,7 @@ Locatello et al., "Challenging common assumptions in the unsupervised learning o
 from __future__ import annotations
 
 import functools
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +119,49 @@ def mutual_information(
         corrections = [_correction(int(values) + 1, n, estimator) for values in surplus]
         result[start : start + chunk] = np.maximum(0.0, plugin + corrections)
     return result
+
+
+class Pairwise(NamedTuple):
+    """What each latent and each factor know of each other, in nats.
+
+    Attributes:
+        information: float64 (L, F), the mutual information of each latent with each factor, at least 0 and at most
+            either entropy.
+        latents: float64 (L,), the entropy of each discretised latent, 0 for a constant one.
+        factors: float64 (F,), the entropy of each factor.
+    """
+
+    information: NDArray[np.float64]
+    latents: NDArray[np.float64]
+    factors: NDArray[np.float64]
+
+
+def pairwise(codes: Codes, factors: NDArray[np.int64], bins: int = 20) -> Pairwise:
+    """Estimate the information of all pairs of a latent and a factor, with the plug-in estimator.
+
+    Args:
+        codes: float32 or float64, shape (n, L).
+        factors: class ids, shape (n, F).
+        bins: equal-width bins per latent, as in ``discretise``.
+
+    Returns:
+        The matrix and both entropies.
+
+    Raises:
+        InvalidInput: fewer than two bins.
+
+    Example:
+        >>> found = pairwise(np.array([[0.0, 5.0], [0.0, 5.0], [1.0, 5.0], [1.0, 5.0]]), np.array([[3], [3], [8], [8]]))
+        >>> found.information.round(6).tolist(), found.latents.round(6).tolist(), found.factors.round(6).tolist()
+        ([[0.693147], [0.0]], [0.693147, 0.0], [0.693147])
+    """
+    binned = discretise(codes, bins)
+    columns = [class_ids(column)[0] for column in np.ascontiguousarray(factors.T)]
+    latents = np.array([entropy(row) for row in binned])
+    of_factors = np.array([entropy(column) for column in columns])
+    information = np.stack([mutual_information(binned, column) for column in columns], axis=1)
+    # a latent that is the factor itself may come out an ulp above
+    return Pairwise(np.minimum(information, np.minimum.outer(latents, of_factors)), latents, of_factors)
 
 
 @functools.lru_cache(maxsize=4)

@@ -18,7 +18,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import math
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -32,6 +31,8 @@ from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
 from benchmark_data.variants.pairs import Paired
 from benchmark_data.variants.splitting import Divided, joined
+from leaderboard import properties
+from leaderboard.properties import Column
 
 VERSION = "v1"
 
@@ -54,9 +55,6 @@ HELD_OUT = tuple(
 
 SEEDS = 5
 """Seeds that a method needs on a task before it is ranked there."""
-
-CATEGORIES = ("unsupervised", "weakly_supervised", "supervised", "reference")
-"""What a method may see. References (ground-truth factors, PCA, a random encoder) stand apart and are never ranked."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,47 +135,13 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Column:
-    """One column of a table.
-
-    Args:
-        key: the score: ``<metric>.<name>``, or just the metric where the two are the same.
-        title: what stands above the column.
-        summary: what the score means, in one sentence.
-        low: the least value it can have.
-        high: the greatest value it can have; higher is better.
-    """
-
-    key: str
-    title: str
-    summary: str
-    low: float = 0.0
-    high: float = 1.0
-
+SHOWN = ("mig", "r_squared", "dci")
+"""The metrics whose columns tables show, in order. What the columns are stands in the metrics' own files."""
 
 COLUMNS: Mapping[str, Column] = MappingProxyType(
-    {
-        column.key: column
-        for column in (
-            Column("mig", "MIG", "Mutual information gap: is each factor known by one latent alone?"),
-            Column(
-                "r_squared",
-                "R²",
-                "How much of the factors' variance a readout of the training part's codes explains on held-out rows.",
-                low=-math.inf,
-            ),
-            Column("dci.disentanglement", "DCI D", "Disentanglement: does each latent serve one factor alone?"),
-            Column("dci.completeness", "DCI C", "Completeness: is each factor captured by one latent alone?"),
-            Column(
-                "dci.informativeness_test",
-                "DCI I",
-                "Informativeness: how often boosted trees predict a factor from held-out codes.",
-            ),
-        )
-    }
+    {column.key: column for metric in SHOWN for column in properties.columns(metric)}
 )
-"""The scores that tables show, in order. Methods are ranked by the first."""
+"""The scores that tables show, in order, from the files of the metrics. Methods are ranked by the first."""
 
 
 def key(metric: str, name: str) -> str:

@@ -116,6 +116,10 @@ class Objective:
     reconstructs: ClassVar[bool] = True
     """Whether the reconstruction moves the encoder; otherwise the decoder reads codes it cannot change."""
 
+    prior_is_not_least: ClassVar[str] = ""
+    """Why the terms are not least where the posterior is the prior, in words; empty where they are, as they should be.
+    The contract tests compare the weighted terms at N(0, 1) with those at N(3, 1) and at N(0, e^-4)."""
+
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)

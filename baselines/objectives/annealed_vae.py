@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 from baselines import validation
 from baselines.nets.backend import ops
@@ -30,6 +31,8 @@ class OBJECTIVE(Objective):
         c_max: the largest capacity C, in nats.
         iteration_threshold: steps over which C grows, linearly.
     """
+
+    prior_is_not_least: ClassVar[str] = "the divergence is drawn to the capacity C, which grows from 0"
 
     gamma: float = 1000.0
     c_max: float = 25.0

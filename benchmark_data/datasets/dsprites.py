@@ -17,6 +17,7 @@ from benchmark_data.archives.containers import Slabs, damaged, hdf5_slabs, npz_s
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset
+from benchmark_data.datasets import sprites2d
 from benchmark_data.factors import Factor
 from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS
 
@@ -106,6 +107,7 @@ DATASET = Dataset(
   howpublished = {https://github.com/deepmind/dsprites-dataset/},
   year = {2017}
 }""",
+    effects=sprites2d.EFFECTS,
     licence="Apache-2.0",
     homepage="https://github.com/google-deepmind/dsprites-dataset",
     defects=(

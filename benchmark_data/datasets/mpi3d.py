@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmark_data import effects
 from benchmark_data.archives.archive import Archive, Form
 from benchmark_data.archives.checks import Oracle
 from benchmark_data.archives.containers import npz_slabs
@@ -114,6 +115,7 @@ def _dataset(config: str, factors: tuple[Factor, ...], download: Download, what:
 }""",
         licence="CC-BY-4.0",
         homepage="https://github.com/rr-learning/disentanglement_dataset",
+        effects=effects.as_published(archive.space.names),
         defects=defects,
     )
 

@@ -122,6 +122,10 @@ DATASET = dataclasses.replace(
     version="1.0.0",
     source=Screams(dsprites.DATASET, PAINTING),
     image_shape=(64, 64, 3),
+    effects=dict.fromkeys(
+        dsprites.DATASET.space.names,
+        "The labels are those of dSprites, row by row; on a crop of a painting no simple measure finds the sprite.",
+    ),
     description=(
         "dSprites as negatives on crops of Edvard Munch's The Scream, each crop in a tint of its own. Crop and tint "
         "are nuisances, no factors; they are drawn once for each row."

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark_data import console
+from benchmark_data import console, effects
 from benchmark_data.archives.archive import Archive, Cached, Form
 from benchmark_data.archives.containers import damaged, reading, zip_members
 from benchmark_data.archives.downloads import Download
@@ -196,6 +196,7 @@ def _dataset(source: Archive | Rederived, description: str, *defects: str) -> Da
         licence="unstated",
         redistributable=False,
         homepage="https://data.kent.ac.uk/436/",
+        effects=effects.as_published(source.space.names),
         defects=defects,
     )
 

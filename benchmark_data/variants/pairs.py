@@ -197,12 +197,13 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
     middle, end = len(source), len(source) + len(target)
     source_test, target_test = middle - _tested(len(source)), end - _tested(len(target))
     alike = source.licence == target.licence
+    space = _Labels(paired, (source_name, target_name))
     return Dataset(
         name=name,
         config=f"to_{target_name}",
         parameters={"target": target_name},
         version="1.0.0",
-        space=_Labels(paired, (source_name, target_name)),
+        space=space,
         source=paired,
         image_shape=source.image_shape,
         splits={
@@ -220,6 +221,7 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
         licence=source.licence if alike else f"{source.licence} ({source_name}); {target.licence} ({target_name})",
         redistributable=source.redistributable and target.redistributable,
         homepage="https://arxiv.org/abs/2304.10767",
+        effects=dict.fromkeys(space.names, "Labels of either side are held to its images where that dataset is."),
         defects=tuple(f"{side.id}: {defect}" for side in (source, target) for defect in side.defects),
     )
 

@@ -110,6 +110,86 @@ def latents(runs: Runs, to: To, by: By = "") -> None:
     _write(table, to, shown=table.drop(columns=["run", "method", "used", "cka_input_mean"]))
 
 
+@analyse.command("metric-agreement")
+def metric_agreement(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="RESULTS | RUN...", help="A results tree; or run folders with codes, scored anew."),
+    ],
+    to: To,
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--metric", help="Of run folders: a metric, or all. Repeat it. Default: mig and dci."),
+    ] = None,
+    only: Annotated[
+        str, typer.Option("--tier", metavar="TIER", help="Of a results tree: only the runs of this tier.")
+    ] = "",
+    resamples: Annotated[int, typer.Option(min=2, help="Of the bootstrap over runs.")] = 1_000,
+) -> None:
+    """Do metrics rank the same models alike? Figure 2 of arXiv:1811.12359, with an interval for each pair.
+
+    Ranks are compared within each task. Tasks with fewer than four runs are left out.
+    """
+    import pandas as pd
+
+    from leaderboard.analyses import metric_agreement as analysis
+    from leaderboard.store import results
+
+    _png(to)
+    if len(paths) == 1 and not (paths[0] / "run.json").is_file():
+        scores = analysis.collect(results.read_all(paths[0]), tier=only)
+    else:
+        with console.progress() as progress:
+            scores = pd.DataFrame([_rescored(path, names) for path in progress.track(paths, description="scoring")])
+            scores = scores.dropna(axis="columns")
+    counts = scores["task"].map(scores["task"].value_counts())
+    kept = scores[counts >= analysis.LEAST].reset_index(drop=True)
+    if kept.empty:
+        raise InvalidInput(
+            ", ".join(map(str, paths)),
+            expected=f"at least {analysis.LEAST} runs of one task",
+            received=f"{counts.max()}",
+        )
+    numbers = kept.drop(columns=["task", "method", "seed"])
+    table = analysis.measure(numbers, list(numbers.columns), groups=kept["task"].tolist(), resamples=resamples)
+    analysis.draw(table, to)
+    _write(table, to, shown=table)
+
+
+def _rescored(run: Path, names: list[str] | None) -> dict[str, Any]:
+    """Score the codes of a run folder: its task, method and seed, and each score under the key that results use."""
+    from benchmark_data import discovery
+    from leaderboard import protocol
+    from leaderboard.reading import representations
+
+    known = discovery.names("leaderboard.metrics")
+    found = representations.codes(run)
+    record = files.read_json(run / "run.json")
+    row: dict[str, Any] = {name: str(record[key]) for name, key in zip(("task", "method", "seed"), _RUN, strict=True)}
+    for name in known if names == ["all"] else names or ["mig", "dci"]:
+        module = discovery.find("leaderboard.metrics", name, kind="metric")
+        sample, options = _halves(module, found.codes, found.factors)
+        row |= {protocol.key(name, key): value for key, value in module.score(*sample, **options).items()}
+    return row
+
+
+_RUN = ("dataset", "method", "seed")
+
+
+def _halves(module: Any, codes: Any, factors: Any) -> tuple[tuple[Any, Any], dict[str, Any]]:
+    """Return the first two thirds of the rows, and the arguments of a metric, among them the last third if it asks."""
+    import inspect
+
+    train = len(codes) * 2 // 3
+    takes = inspect.signature(module.score).parameters
+    options: dict[str, Any] = {}
+    if "codes_test" in takes:
+        options = {"codes_test": codes[train:], "factors_test": factors[train:]}
+    if "constant_factors" in takes:
+        options["constant_factors"] = "drop"
+    return (codes[:train], factors[:train]), options
+
+
 @analyse.command("layers-against-input")
 def layers_against_input(
     runs: Runs,
@@ -615,8 +695,6 @@ def metrics(
     The first two thirds of the rows are to learn from and the last third is held out, as in the protocol's tasks. For a
     place on the board, use evaluate or submit.
     """
-    import inspect
-
     import pandas as pd
 
     from benchmark_data import discovery
@@ -640,18 +718,12 @@ def metrics(
             received="codes alone",
             remedy="Name the --dataset.",
         )
-    train = len(found.codes) * 2 // 3
-    held_out = {"codes_test": found.codes[train:], "factors_test": found.factors[train:]}
-    sample = found.codes[:train], found.factors[:train]
     tables, doubts = [], []
     with console.progress() as progress:
         work = progress.add_task("scoring", total=len(modules))
         for name, module in zip(chosen, modules, strict=True):
             progress.update(work, description=name)
-            takes = inspect.signature(module.score).parameters
-            options: dict[str, Any] = dict(held_out) if "codes_test" in takes else {}
-            if "constant_factors" in takes:
-                options["constant_factors"] = "drop"
+            sample, options = _halves(module, found.codes, found.factors)
             scores = module.score(*sample, **options)
             scored = pd.DataFrame({"score": list(scores), "value": list(scores.values())})
             if intervals:

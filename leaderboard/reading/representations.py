@@ -11,7 +11,8 @@ a run folder        ``codes.npz`` and ``activations.npz``, with ``run.json`` bes
 ==================  ==================================================================================================
 
 Rows are samples everywhere. ``indices`` says which rows of the dataset they are; without it they must be the rows of
-the dataset's task, in order. ``factors`` holds class ids, for data that is no dataset here. Nothing is unpickled.
+the dataset's task, in order. Codes of three axes are units of several numbers, which ``leaderboard.reading.units``
+reduces to one each. ``factors`` holds class ids, for data that is no dataset here. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 import benchmark_data
+from benchmark_data.archives import npz
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
 from benchmark_data.factors import Indices
 from benchmark_data.files import read_json
 from leaderboard import protocol
 from leaderboard.arrays import check_codes, check_factors
+from leaderboard.reading import units
 
 Array: TypeAlias = NDArray[Any]
 FilePath: TypeAlias = str | os.PathLike[str]
 Layout: TypeAlias = Literal["NHWC", "NCHW"]
-
-SUFFIXES = (".npz", ".npy", ".safetensors", ".parquet", ".onnx")
 
 _NOT_LAYERS = ("layers", "indices", "factors", "codes")
 
@@ -225,7 +226,7 @@ def codes(path: FilePath, *, dataset: str | None = None, array: str | None = Non
     path = _inside(path, "codes.npz", "Encode the task's rows first.")
     found_arrays = arrays(path)
     name = _codes_name(path, found_arrays, array)
-    checked = check_codes(found_arrays[name], f"{path}: {name}")
+    checked = check_codes(units.reduced(found_arrays[name], f"{path}: {name}"), f"{path}: {name}")
     if dataset is not None:
         return _labelled(checked, found_arrays.get("indices"), dataset)
     if "factors" not in found_arrays:
@@ -259,7 +260,8 @@ def bare_codes(path: FilePath, *, array: str | None = None) -> tuple[Array, Indi
     path = _inside(path, "codes.npz", "Encode the task's rows first.")
     found = arrays(path)
     name = _codes_name(path, found, array)
-    return check_codes(found[name], f"{path}: {name}"), found.get("indices")
+    what = f"{path}: {name}"
+    return check_codes(units.reduced(found[name], what), what), found.get("indices")
 
 
 def encode(
@@ -459,17 +461,9 @@ def _order(path: Path) -> list[str] | None:
 
 
 def _npz(path: Path, names: Sequence[str] | None, *, only: Sequence[str] = ()) -> dict[str, Array]:
-    try:
-        opened = np.load(path, allow_pickle=False)
-        if isinstance(opened, np.ndarray):
-            raise ValueError("a single array, not an archive of arrays")
-        with opened as file:
-            wanted = _present(path, names, file.files) if not only else [n for n in only if n in file.files]
-            return {name: file[name] for name in wanted}
-    except UnknownName:
-        raise
-    except Exception as error:  # zip, zlib, pickle and header errors come in many types
-        raise _damaged(path, "an npz file of plain arrays", error) from error
+    with npz.opened(path) as file:
+        wanted = _present(path, names, file.names) if not only else [n for n in only if n in file.names]
+        return {name: file.array(name) for name in wanted}
 
 
 def _npy(path: Path, names: Sequence[str] | None) -> dict[str, Array]:

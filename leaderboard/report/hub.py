@@ -239,7 +239,7 @@ def _yaml(content: object) -> str:
     try:
         import yaml
     except ImportError as error:
-        raise MissingExtra("exporting results", "pyyaml", "hf") from error
+        raise MissingExtra("exporting results", "pyyaml", "board") from error
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1_000))
 
 

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from leaderboard.protocol import Column
+from leaderboard.properties import Column
 from leaderboard.report import families
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store import statistics

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from leaderboard import protocol
-from leaderboard.protocol import Column
+from leaderboard.properties import Column
 from leaderboard.store import budgets, statistics
 from leaderboard.store.results import Result, Run, Summary
 

@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import discovery
+from benchmark_data.archives import npz
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.arrays import check_codes
-from leaderboard.reading import npz
+from leaderboard.reading import units
 from leaderboard.store import results
 from leaderboard.store.results import (
     About,
@@ -309,19 +310,19 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Codes:
     """Read codes and check that they are those of a task's rows.
 
     Args:
-        file: an npz file with ``indices`` and ``codes``.
+        file: an npz file with ``indices`` and ``codes``, (n, L), or (n, L, d) for units of d numbers.
         task: the task.
 
     Returns:
-        float32, shape (rows of the task, L), all finite.
+        float32, shape (rows of the task, L), all finite; units are reduced by ``leaderboard.reading.units.reduced``.
 
     Raises:
         DamagedFile: not an npz file, or an array is missing, too large, or of another type or shape.
         InvalidInput: other rows than the task's, no latents or too many, or a value that is not finite.
     """
-    arrays = npz.read(
-        file, {"indices": npz.Array("iu", (len(task.indices),)), "codes": npz.Array("f", (len(task.indices), None))}
-    )
+    n = len(task.indices)
+    wanted = {"indices": npz.Array("iu", (n,)), "codes": npz.Array("f", (n, None), other=(n, None, None))}
+    arrays = npz.read(file, wanted)
     indices, codes = arrays["indices"], arrays["codes"]
     wrong = np.flatnonzero(indices != task.indices)
     if len(wrong):
@@ -336,6 +337,7 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Codes:
         )
     if not 1 <= codes.shape[1] <= LATENTS:
         raise InvalidInput(f"{file}: codes", expected=f"1 to {LATENTS} latents", received=str(codes.shape[1]))
+    codes = units.reduced(codes, f"{file}: codes")
     checked: Codes = check_codes(codes, f"{file}: codes").astype(np.float32)
     return checked
 

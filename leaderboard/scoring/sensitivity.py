@@ -199,8 +199,8 @@ def intervals(
         **arguments: passed on to the metric.
 
     Returns:
-        One row per score: ``value``, ``low``, ``high``. No score is below 0, and the bounds are cut there; at 1 too,
-        unless a score exceeds it. Where a score is infinite on a resample, ``high`` is infinite.
+        One row per score: ``value``, ``low``, ``high``. Bounds are cut at 0 and at 1, unless a score exceeds them, as
+        R² may. Where a score is infinite on a resample, ``high`` is infinite.
 
     Raises:
         UnknownName: there is no such metric.
@@ -228,8 +228,8 @@ def intervals(
     table = pd.DataFrame(resampled)
     masked = table.replace(np.inf, 0.0)  # what was infinite gets its bounds below
     away = (masked - masked.mean()).quantile([(1 - confidence) / 2, (1 + confidence) / 2])
-    most = table.max().combine(value, max)
-    low = (value + away.iloc[0]).clip(lower=0.0)
+    most, least = table.max().combine(value, max), table.min().combine(value, min)
+    low = (value + away.iloc[0]).clip(lower=(least < 0).map({True: -np.inf, False: 0.0}))
     high = (value + away.iloc[1]).clip(upper=(most > 1).map({True: np.inf, False: 1.0}))
     finite = np.isfinite(most)
     return pd.DataFrame(

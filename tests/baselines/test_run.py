@@ -173,7 +173,9 @@ def test_pickles_are_never_read(copy):
     path = copy / "snapshots" / "step_00000006" / "weights.npz"
     with path.open("wb") as stream:
         np.savez(stream, weights=np.array([{"a": 1}], object))
-    with pytest.raises(DamagedFile, match=r"weights.npz: expected arrays in numpy's .npz format, received ValueError"):
+    with pytest.raises(
+        DamagedFile, match=r"weights.npz: .*: expected numbers or text, without Python objects, received object"
+    ):
         Run.open(copy).encode(np.zeros((1, 64, 64, 3), np.uint8))
 
 

@@ -22,7 +22,7 @@ HEAVY = ("tensorflow", "keras", "torch", "jax", "datasets", "tensorflow_datasets
 
 ROOMS = {
     "benchmark_data": (
-        "errors draws factors files discovery console types dataset sources in_memory",
+        "errors draws factors files discovery console types effects dataset sources in_memory",
         "splits",
         "inspect",
         "archives",
@@ -30,11 +30,12 @@ ROOMS = {
         "catalogue __init__",
         "datasets",
         "publish",
-        "tfds hf",
+        "reading",
+        "tfds hf torch",
         "cli",
     ),
     "leaderboard": (
-        "__init__ arrays figures information protocol",
+        "__init__ arrays figures information properties protocol",
         "reading",
         "metrics",
         "comparisons",
@@ -237,6 +238,7 @@ def loaded_by(statement: str) -> set[str]:
     [
         "import benchmark_data; benchmark_data.load('xysquares').images([0])",
         "import benchmark_data.cli",
+        "import benchmark_data.reading; benchmark_data.reading.Images('xysquares')[[0]]",
         "import leaderboard",
         "import leaderboard.commands.board",
         "import baselines",

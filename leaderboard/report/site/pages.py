@@ -24,7 +24,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, MissingExtra
 from benchmark_data.factors import FactorSpace
 from leaderboard import protocol
-from leaderboard.protocol import Column
+from leaderboard.properties import Column
 from leaderboard.report import families, formats, paper_claims, ranking, transfer_page
 from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import plots

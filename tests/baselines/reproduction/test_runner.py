@@ -244,7 +244,7 @@ def test_a_run_that_diverges_is_named(tiny, tmp_path):
 
 
 def test_a_dataset_that_is_not_there_is_named_before_anything_is_trained(tmp_path, monkeypatch):
-    monkeypatch.setenv("OFFAXIS_DATA", str(tmp_path / "none"))
+    monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "none"))
     entry = constant(smoke=Plan(datasets=("cars3d/native",)))
     with pytest.raises(Unavailable, match=r"Run `offaxis-data prepare cars3d/native`"):
         study.run(entry, "smoke", tmp_path, tmp_path / "runs")

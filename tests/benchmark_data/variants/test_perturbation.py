@@ -281,7 +281,7 @@ def test_a_damaged_or_foreign_file_is_refused(small, nothing_shipped):
             hidden.values(small.images([0]), np.array([0]))
     path.write_bytes(b"no archive")
     perturbation._opened.cache_clear()
-    with pytest.raises(DamagedFile, match="expected values of a hidden variable"):
+    with pytest.raises(DamagedFile, match="expected an npz file written by numpy"):
         hidden.values(small.images([0]), np.array([0]))
 
 

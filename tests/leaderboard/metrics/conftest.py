@@ -44,3 +44,21 @@ def make_codes(case):
 def reference(request):
     """Expected values and arrays of each case."""
     return request.param["expected"], *make_codes(request.param)
+
+
+_SINCE_2020 = json.loads((Path(__file__).parents[2] / "fixtures" / "metrics_since_2020.json").read_text())
+"""Values of the authors' own code; each source names repository and commit. Computed with the versions named there."""
+
+
+@pytest.fixture
+def recorded():
+    """Return a function that yields the cases of a source in the fixture."""
+    return _recorded
+
+
+def _recorded(source):
+    """Yield name, expected values, and codes and factors of both parts, for each case of a source in the fixture."""
+    cases = {case["name"]: case for case in CASES}
+    assert len(_SINCE_2020[source]["cases"]) >= 3
+    for name, expected in _SINCE_2020[source]["cases"].items():
+        yield name, expected, make_codes(cases[name]) if name in cases else None

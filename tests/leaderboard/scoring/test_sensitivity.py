@@ -108,6 +108,9 @@ def test_bounds_stay_where_scores_can_be():
     independent = np.random.default_rng(0).normal(size=(120, 2))
     table = sensitivity.intervals("unsupervised", independent, factors, resamples=20)
     assert (table["low"] >= 0).all()
+    z, v = np.array([[-1.0], [0.0], [1.0]] * 20), np.array([[0], [1], [2]] * 20)  # held out, R² is -3: see its test
+    table = sensitivity.intervals("r_squared", z, v, codes_test=-z, factors_test=v, resamples=20)
+    assert table.loc["r_squared", "low"] <= table.loc["r_squared", "value"] <= -2.5
     assert (table["low"] <= table["value"]).all()
     copied = np.hstack([codes, codes])
     row = sensitivity.intervals("unsupervised", copied, factors, resamples=3).loc["gaussian_total_correlation"]

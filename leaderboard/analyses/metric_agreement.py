@@ -1,0 +1,171 @@
+"""Do metrics rank the same models alike?
+
+Figure 2 of Locatello et al., "Challenging common assumptions in the unsupervised learning of disentangled
+representations" (2019): the rank correlation of every pair of metrics over trained models, one task at a time. Here
+Spearman's correlation is taken within each task and averaged over tasks, so that an easy task and a hard one do not
+make metrics agree; and each correlation has a bootstrap interval over runs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data import draws
+from benchmark_data.errors import InvalidInput
+from leaderboard import figures
+from leaderboard.arrays import check_codes
+
+if TYPE_CHECKING:
+    from leaderboard.store.results import Result
+
+LEAST = 4
+"""Runs of a task without which ranks say nothing."""
+
+
+def collect(results: Iterable[Result], *, tier: str = "") -> pd.DataFrame:
+    """Put the scores of result files side by side.
+
+    Args:
+        results: as from ``leaderboard.store.results.read_all``. Those in quarantine are left out.
+        tier: only the runs of this tier; empty for all.
+
+    Returns:
+        One row per run: ``task`` (with its tier), ``method``, ``seed``, and one column for each score that all of the
+        runs have.
+
+    Raises:
+        InvalidInput: no runs, or fewer than two scores that all of them have.
+    """
+    rows = [
+        {"task": f"{result.task} {run.tier}", "method": result.method, "seed": run.seed, **run.scores}
+        for result in results
+        if not result.quarantine
+        for run in result.runs
+        if tier in ("", run.tier)
+    ]
+    table = pd.DataFrame(rows).dropna(axis="columns")
+    if len(table.columns) < 5:
+        raise InvalidInput(
+            "results",
+            expected="at least two scores that all runs have",
+            received=", ".join(table.columns[3:]) or "none",
+            remedy="Pass results of one tier.",
+        )
+    return table
+
+
+def measure(
+    scores: ArrayLike,
+    names: Sequence[str],
+    *,
+    groups: Sequence[str] | None = None,
+    resamples: int = 1_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Correlate the ranks that metrics give to runs.
+
+    Args:
+        scores: real numbers, shape (runs, metrics), higher is better in each column.
+        names: of the metrics.
+        groups: the task of each run; None if there is one.
+        resamples: of the bootstrap, which draws runs with replacement within each task.
+        confidence: how much of the bootstrap distribution an interval holds, in (0, 1).
+        seed: of the counter-based generator that draws them.
+
+    Returns:
+        One row per pair of different metrics, both ways: ``metric``, ``other``, ``correlation``, ``low``, ``high``, all
+        in [-1, 1], and ``runs``. Runs of one method with different seeds count as independent. A metric that is
+        constant within a task has correlation 0 there.
+
+    Raises:
+        InvalidInput: scores that are no matrix of finite numbers, names or groups that do not match, fewer than two
+            metrics, a task of fewer than four runs, fewer than two resamples, or a confidence outside (0, 1).
+
+    Example:
+        >>> table = measure([[1, 10], [2, 20], [3, 40], [4, 30]], ["mig", "sap"], resamples=10)
+        >>> table[["metric", "other", "correlation"]].values.tolist()
+        [['mig', 'sap', 0.8], ['sap', 'mig', 0.8]]
+    """
+    matrix = check_codes(scores, "scores").astype(np.float64)
+    tasks = np.asarray(["" for _ in matrix] if groups is None else groups, dtype=object)
+    if matrix.shape[1] < 2 or len(names) != matrix.shape[1] or len(set(names)) != len(names):
+        raise InvalidInput("names", expected=f"{max(2, matrix.shape[1])} different ones", received=str(list(names)))
+    if len(tasks) != len(matrix):
+        raise InvalidInput("groups", expected=f"{len(matrix)}, one for each run", received=str(len(tasks)))
+    if resamples < 2 or not 0 < confidence < 1:
+        raise InvalidInput(
+            "resamples, confidence", expected="at least 2, and in (0, 1)", received=f"{resamples}, {confidence}"
+        )
+    rows = [np.flatnonzero(tasks == task) for task in dict.fromkeys(tasks.tolist())]
+    if min(map(len, rows)) < LEAST:
+        smallest = min(rows, key=len)
+        raise InvalidInput(
+            "groups",
+            expected=f"at least {LEAST} runs of each task",
+            received=f"{len(smallest)} of {str(tasks[smallest[0]])!r}",
+            remedy="Leave that task out.",
+        )
+    found = np.mean([_spearman(matrix[part]) for part in rows], axis=0)
+    drawn = np.empty((resamples, *found.shape))
+    for i, u in enumerate(draws.uniform(seed, np.arange(resamples), len(matrix))):
+        drawn[i] = np.mean([_spearman(matrix[part[(u[part] * len(part)).astype(np.int64)]]) for part in rows], axis=0)
+    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    return pd.DataFrame(
+        [
+            (name, other, found[i, j], low[i, j], high[i, j], len(matrix))
+            for i, name in enumerate(names)
+            for j, other in enumerate(names)
+            if i != j
+        ],
+        columns=["metric", "other", "correlation", "low", "high", "runs"],
+    )
+
+
+def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Draw the correlations as a heatmap, each with its interval; those whose interval holds 0 in grey.
+
+    Args:
+        table: as from ``measure``.
+        path: the PNG file to write.
+
+    Raises:
+        InvalidInput: a column is missing, or the file cannot be written.
+        MissingExtra: matplotlib is not installed.
+    """
+    figures.check_columns(table, ["metric", "other", "correlation", "low", "high"])
+    names = list(dict.fromkeys(table["metric"]))
+    place = {name: i for i, name in enumerate(names)}
+    matrix = np.eye(len(names))
+    side = max(3.2, 0.62 * len(names) + 1.6)
+    figure, axes = figures.panels(1, 1, width=side, height=side)
+    panel = axes[0, 0]
+    numbers = table[["correlation", "low", "high"]].to_numpy(np.float64)
+    for name, other, (value, low, high) in zip(table["metric"], table["other"], numbers, strict=True):
+        i, j = place[name], place[other]
+        matrix[i, j] = value
+        colour = "0.45" if low <= 0 <= high else "black"
+        text = f"{value:.2f}\n[{low:.2f}, {high:.2f}]"
+        panel.text(j, i, text, ha="center", va="center", fontsize=5, color=colour)
+    image = panel.imshow(matrix, cmap="RdBu", vmin=-1, vmax=1, alpha=0.7)
+    panel.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=7)
+    panel.set_yticks(range(len(names)), names, fontsize=7)
+    figure.colorbar(image, ax=panel, shrink=0.7, label="Spearman's rank correlation")
+    figures.save(figure, path)
+
+
+def _spearman(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Spearman's correlation of all columns: float64 (metrics, metrics), 0 where a column is constant."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(scores, axis=0)
+    ranks -= ranks.mean(axis=0)
+    norms = np.sqrt((ranks**2).sum(axis=0))
+    unit = ranks / np.where(norms > 0, norms, np.inf)
+    return np.asarray(np.clip(unit.T @ unit, -1.0, 1.0))

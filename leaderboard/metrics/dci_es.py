@@ -1,0 +1,220 @@
+"""DCI-ES: how much capacity does it take to read the factors (explicitness), and how many latents (size)?
+
+Eastwood et al., "DCI-ES: an extended disentanglement framework with connections to identifiability" (2023), section 3.
+Explicitness: probes of growing capacity predict each factor; the area under the least loss so far against capacity,
+above the least loss of all, in units of the triangle from the loss of a blind guess down to 0, is taken from 1 and
+averaged over factors. Size: factors over latents. Probes are random forests of depth 1 to 32, as in the authors'
+code; capacity is depth. One forest of the greatest depth serves all: cut off at a depth, it is a forest of that depth.
+
+Informativeness is the held-out accuracy of the best probe, averaged over factors, and stands beside explicitness for a
+reason: codes that know nothing have nothing to gain from capacity, so that their explicitness is near 1. D and C of
+the trees are those of ``leaderboard.metrics.dci``.
+
+Informativeness: range [0, 1]; ideal 1; chance the share of the most frequent class. Explicitness: range [-1, 1]; ideal
+1, 0 if the loss falls evenly with depth. Size: range (0, ∞); ideal 1, more if there are fewer latents than factors.
+Permuting, flipping or scaling latents changes nothing beyond the trees' own randomness, and neither does the numbering
+of classes; a copy of every latent halves the size.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data.errors import InvalidInput
+from leaderboard.arrays import ConstantFactors, check_train_test
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="how much capacity does it take to read the factors (E), and how many latents (S)?",
+    source="Eastwood et al. 2023, section 3",
+    chance="I: share of the most frequent class; E near 1",
+    range=(-1.0, 1.0),
+    ideal="1 for I; E in [-1, 1], S = F / L",
+    unbounded=("size",),
+    copied_latent={"informativeness": "same"},
+    many_rows=False,
+    tolerance=0.05,
+    quick={"depths": (1, 2, 4, 8), "trees": 25},
+)
+
+DEPTHS = (1, 2, 3, 4, 8, 10, 12, 14, 16, 18, 20, 32)
+"""The depths of the authors' sweep."""
+
+Target = Literal["classes", "numbers"]
+
+
+def score(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    codes_test: ArrayLike,
+    factors_test: ArrayLike,
+    depths: Sequence[int] = DEPTHS,
+    trees: int = 100,
+    target: Target = "classes",
+    seed: int = 0,
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, float]:
+    """Compute informativeness, explicitness and size.
+
+    Args:
+        codes: real numbers, shape (n, L), to fit the forests on.
+        factors: class ids, shape (n, F).
+        codes_test: real numbers, shape (m, L), held out.
+        factors_test: class ids, shape (m, F).
+        depths: the capacities, ascending, at least two.
+        trees: in each forest.
+        target: ``"classes"``: classification, whose loss is the share of errors and whose blind guess names one of K
+            classes, (K - 1) / K; or ``"numbers"``: regression on the class ids, whose loss is 1 - R² and whose blind
+            guess is the mean, 1. The authors choose by factor.
+        seed: for the forests.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the training part.
+
+    Returns:
+        ``informativeness``, one minus the least loss, at least 0; ``explicitness``; ``size``.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_train_test``; or depths that do not ascend, no trees, or an unknown
+            target.
+
+    Example:
+        >>> factors = np.stack(np.meshgrid(range(2), range(2), indexing="ij"), -1).reshape(-1, 2).repeat(20, axis=0)
+        >>> score(factors, factors, codes_test=factors, factors_test=factors, depths=[1, 2, 3], trees=20)
+        {'informativeness': 1.0, 'explicitness': 1.0, 'size': 1.0}
+    """
+    found = parts(
+        codes,
+        factors,
+        codes_test=codes_test,
+        factors_test=factors_test,
+        depths=depths,
+        trees=trees,
+        target=target,
+        seed=seed,
+        constant_factors=constant_factors,
+    )
+    return combine(found)
+
+
+def parts(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    codes_test: ArrayLike,
+    factors_test: ArrayLike,
+    depths: Sequence[int] = DEPTHS,
+    trees: int = 100,
+    target: Target = "classes",
+    seed: int = 0,
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, NDArray[np.float64]]:
+    """Compute what the scores are made of.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        codes_test: as in ``score``.
+        factors_test: as in ``score``.
+        depths: as in ``score``.
+        trees: as in ``score``.
+        target: as in ``score``.
+        seed: as in ``score``.
+        constant_factors: as in ``score``.
+
+    Returns:
+        ``depths``: float64 (D,); ``losses``: float64 (F, D), on the held-out part; ``blind``: float64 (F,), the loss
+        of a blind guess; ``latents``: float64 (1,), how many there are.
+
+    Raises:
+        InvalidInput: as ``score``.
+    """
+    codes, factors, codes_test, factors_test = check_train_test(
+        codes, factors, codes_test, factors_test, constant_factors=constant_factors
+    )
+    depths = list(depths)
+    if len(depths) < 2 or depths[0] < 1 or any(b <= a for a, b in itertools.pairwise(depths)):
+        raise InvalidInput("depths", expected="at least two that ascend from 1 or more", received=str(depths))
+    if trees < 1:
+        raise InvalidInput("trees", expected="at least 1", received=str(trees))
+    if target not in ("classes", "numbers"):
+        raise InvalidInput("target", expected="'classes' or 'numbers'", received=repr(target))
+    curves = [
+        _losses(codes, column, codes_test, column_test, depths, trees, target, seed)
+        for column, column_test in zip(factors.T, factors_test.T, strict=True)
+    ]
+    classes = np.array([len(np.unique(column)) for column in factors.T])
+    return {
+        "depths": np.array(depths, np.float64),
+        "losses": np.stack(curves),
+        "blind": 1 - 1 / classes if target == "classes" else np.ones(len(classes)),
+        "latents": np.array([codes.shape[1]], np.float64),
+    }
+
+
+def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
+    """Compute the scores from their parts.
+
+    Args:
+        found: as from ``parts``.
+
+    Returns:
+        As ``score``.
+
+    Example:
+        >>> combine({"depths": [1, 2, 3], "losses": [[1.0, 0.5, 0.0]], "blind": [1.0], "latents": [2]})
+        {'informativeness': 1.0, 'explicitness': 0.0, 'size': 0.5}
+    """
+    depths, losses, blind, latents = (
+        np.asarray(found[name], np.float64) for name in ("depths", "losses", "blind", "latents")
+    )
+    least = np.minimum.accumulate(losses, axis=1)
+    above = least - least[:, -1:]
+    area = ((above[:, :-1] + above[:, 1:]) / 2 * np.diff(depths)).sum(axis=1)
+    explicitness = 1 - 2 * area / ((depths[-1] - depths[0]) * blind)
+    return {
+        "informativeness": float(np.maximum(1 - least[:, -1], 0.0).mean()),
+        "explicitness": float(explicitness.mean()),
+        "size": float(len(losses) / latents[0]),
+    }
+
+
+def _losses(
+    z: NDArray[np.floating],
+    v: NDArray[np.int64],
+    z_test: NDArray[np.floating],
+    v_test: NDArray[np.int64],
+    depths: Sequence[int],
+    trees: int,
+    target: Target,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Fit one forest and return its loss on the held-out part where it is cut off at each depth: float64 (D,)."""
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    make = RandomForestClassifier if target == "classes" else RandomForestRegressor
+    forest = make(n_estimators=trees, max_depth=depths[-1], random_state=seed).fit(z, v)
+    z_test = np.ascontiguousarray(z_test, np.float32)  # as the trees see them
+    sums: list[NDArray[np.float64] | float] = [0.0] * len(depths)
+    for estimator in forest.estimators_:
+        tree = estimator.tree_
+        value = tree.value[:, 0, :]
+        node = np.zeros(len(z_test), np.int64)
+        rows = np.arange(len(z_test))
+        depth = 0
+        for i, wanted in enumerate(depths):
+            while depth < wanted and depth < tree.max_depth:
+                inner = tree.children_left[node] >= 0
+                left = z_test[rows, np.maximum(tree.feature[node], 0)] <= tree.threshold[node]
+                child = np.where(left, tree.children_left[node], tree.children_right[node])
+                node = np.where(inner, child, node)
+                depth += 1
+            sums[i] = sums[i] + value[node]
+    if target == "classes":
+        return np.array([np.mean(forest.classes_[np.argmax(each, axis=1)] != v_test) for each in sums])
+    variance = v_test.var() if (v_test != v_test[0]).any() else v.var()
+    return np.array([np.mean((np.asarray(each)[:, 0] / trees - v_test) ** 2) / variance for each in sums])

@@ -1,0 +1,101 @@
+"""DCIMIG, also called 3CharM: does each factor have a latent that knows it and nothing else?
+
+Sepliarskaia, Kiseleva and de Rijke, "How to not measure disentanglement" (2019): the gap between the two factors that
+each latent knows best counts for the better of them, the largest gap of each factor is kept, and their sum is divided
+by that of the factors' entropies. Estimator as in ``leaderboard.metrics.mig``: 20 equal-width bins per latent, plug-in.
+
+Range [0, 1]; ideal 1; chance near 0. Factors of more values weigh more. Permuting, flipping, scaling or copying latents
+changes nothing, and neither does the numbering of classes: unlike MIG it does not see that two latents share a factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.information import pairwise
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does each factor have a latent that knows it and nothing else?",
+    source="Sepliarskaia et al. 2019",
+    chance="near 0",
+    rotation_lowers=True,
+)
+
+
+def score(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    bins: int = 20,
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, float]:
+    """Compute DCIMIG.
+
+    Args:
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F).
+        bins: equal-width bins per latent.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
+
+    Returns:
+        ``dcimig``: the kept gaps in units of the entropies. A single factor is compared with one of which nothing is
+        known.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins.
+
+    Example:
+        >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> score(factors, factors)
+        {'dcimig': 1.0}
+        >>> score(factors[:, :1], factors)
+        {'dcimig': 0.5}
+    """
+    return combine(parts(codes, factors, bins=bins, constant_factors=constant_factors))
+
+
+def parts(
+    codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, constant_factors: ConstantFactors = "refuse"
+) -> dict[str, NDArray[np.float64]]:
+    """Compute what the score is made of.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        bins: as in ``score``.
+        constant_factors: as in ``score``.
+
+    Returns:
+        ``gaps``: float64 (F,), the largest gap of each factor in nats; ``entropies``: float64 (F,), in nats.
+
+    Raises:
+        InvalidInput: as ``score``.
+    """
+    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    found = pairwise(codes, factors, bins)
+    ranked = np.sort(np.hstack([found.information, np.zeros((codes.shape[1], 1))]), axis=1)
+    gaps = np.zeros_like(found.factors)
+    np.maximum.at(gaps, found.information.argmax(axis=1), ranked[:, -1] - ranked[:, -2])
+    return {"gaps": gaps, "entropies": found.factors}
+
+
+def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
+    """Compute the score from its parts.
+
+    Args:
+        found: as from ``parts``.
+
+    Returns:
+        As ``score``.
+
+    Example:
+        >>> combine({"gaps": [1.0, 0.5], "entropies": [1.0, 1.0]})
+        {'dcimig': 0.75}
+    """
+    gaps, entropies = (np.asarray(found[name], np.float64) for name in ("gaps", "entropies"))
+    return {"dcimig": float(min(1.0, gaps.sum() / entropies.sum()))}

@@ -1,0 +1,140 @@
+"""Exclusivity disentanglement index (EDI): how exclusively do latents and factors know each other?
+
+Julka, Wang and Granitzer, "Towards an improved metric for evaluating disentangled representations" (2024): the
+exclusivity of a row or column of normalised mutual information is its largest entry less the root mean square of the
+others. Modularity sums the exclusivity of each latent for its best factor, at most 1 a factor, and averages over
+factors; compactness averages that of each factor over latents; explicitness is the share of each factor's entropy that
+is captured. Estimator as in ``leaderboard.metrics.mig``: 20 equal-width bins per latent, plug-in.
+
+Two things are simpler here than in the authors' code, which trains a neural network (MINE) to estimate what all latents
+together capture: information is normalised by the factor's entropy, or by what the best latent captures
+(``normalised_by="best"``, which their code offers); and explicitness takes the best latent for all of them, a lower
+bound.
+
+Range [0, 1]; ideal 1 for each of the three; chance near 0, except that modularity is a sum over latents and grows with
+their number on small samples. Permuting, flipping or scaling latents changes nothing, and neither does the numbering of
+classes; a copy of an informative latent lowers compactness and may raise modularity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data.errors import InvalidInput
+from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.information import pairwise
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="how exclusively do latents and factors know each other?",
+    source="Julka et al. 2024",
+    chance="near 0",
+    copied_latent={"compactness": "no higher", "explicitness": "same"},
+    rotation_lowers=True,
+)
+
+Unit = Literal["entropy", "best"]
+
+
+def score(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    bins: int = 20,
+    normalised_by: Unit = "entropy",
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, float]:
+    """Compute EDI.
+
+    Args:
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F).
+        bins: equal-width bins per latent.
+        normalised_by: what information about a factor is divided by: ``"entropy"``, the factor's, or ``"best"``, what
+            the best latent knows of it.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
+
+    Returns:
+        ``modularity``, ``compactness`` and ``explicitness``. A single latent or factor is compared with one that knows,
+        or of which is known, nothing.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins, or an unknown unit.
+
+    Example:
+        >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> score(factors, factors)
+        {'modularity': 1.0, 'compactness': 1.0, 'explicitness': 1.0}
+        >>> score(np.hstack([factors, factors[:, :1]]), factors)["compactness"].__round__(3)
+        0.646
+    """
+    return combine(
+        parts(codes, factors, bins=bins, normalised_by=normalised_by, constant_factors=constant_factors),
+    )
+
+
+def parts(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    bins: int = 20,
+    normalised_by: Unit = "entropy",
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, NDArray[np.float64]]:
+    """Compute what the scores are made of.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        bins: as in ``score``.
+        normalised_by: as in ``score``.
+        constant_factors: as in ``score``.
+
+    Returns:
+        ``matrix``: float64 (L, F), the normalised information; ``captured``: float64 (F,), the share of each factor's
+        entropy that the best latent knows; all in [0, 1].
+
+    Raises:
+        InvalidInput: as ``score``.
+    """
+    if normalised_by not in ("entropy", "best"):
+        raise InvalidInput("normalised_by", expected="'entropy' or 'best'", received=repr(normalised_by))
+    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    found = pairwise(codes, factors, bins)
+    best = found.information.max(axis=0)
+    unit = found.factors if normalised_by == "entropy" else np.where(best > 0, best, 1.0)
+    return {"matrix": found.information / unit, "captured": best / found.factors}
+
+
+def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
+    """Compute the scores from their parts.
+
+    Args:
+        found: as from ``parts``.
+
+    Returns:
+        As ``score``.
+
+    Example:
+        >>> combine({"matrix": [[1.0, 0.0], [0.0, 0.5]], "captured": [1.0, 0.5]})
+        {'modularity': 0.75, 'compactness': 0.75, 'explicitness': 0.75}
+    """
+    matrix, captured = np.asarray(found["matrix"], np.float64), np.asarray(found["captured"], np.float64)
+    by_factor = np.zeros(matrix.shape[1])
+    np.add.at(by_factor, matrix.argmax(axis=1), _exclusivity(matrix))
+    return {
+        "modularity": float(np.minimum(by_factor, 1.0).mean()),
+        "compactness": float(_exclusivity(matrix.T).mean()),
+        "explicitness": float(captured.mean()),
+    }
+
+
+def _exclusivity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each row its largest entry less the root mean square of the others: float64 (rows,), at least 0."""
+    ranked = np.sort(rows, axis=1)
+    others = (ranked[:, :-1] ** 2).sum(axis=1) / max(1, rows.shape[1] - 1)
+    return np.asarray(np.maximum(ranked[:, -1] - np.sqrt(others), 0.0))

@@ -1,0 +1,72 @@
+"""InfoMEC as Tripod computes it: latents are pruned by the range of their middle half.
+
+Hsu et al., "Tripod: three complementary inductive biases for disentangled representation learning" (2024), and
+its code: the three scores of ``leaderboard.metrics.infomec``, where a latent is active if its interquartile range
+exceeds a tenth of the greatest one, and a discrete latent if it exceeds 0.1. Latents that move only for a few outliers
+are pruned here and kept there, so that the two are not to be mixed in a table.
+
+Range [0, 1]; ideal 1 for each of the three; chance near 0 for InfoE on many samples, and above it for InfoM and InfoC,
+which are ratios of small numbers on noise. Permuting or flipping latents changes nothing beyond the estimators' own
+noise, and neither does the numbering of classes nor, for continuous codes, a common scale; the scale of one latent
+against the others decides whether it is active. A copy of an informative latent lowers InfoC.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.metrics import _infomec
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="the same as `infomec`, with latents pruned by interquartile range: is information in its place?",
+    source="Hsu et al. 2024",
+    chance="as `infomec`",
+    unbounded=("active_latents",),
+    copied_latent={"infom": "same", "infoc": "no higher", "infoe": "same"},
+    rotation_lowers=True,
+    noise_scores="InfoM and InfoC are ratios: one chance dependency among small samples fills them",
+    many_rows=False,
+    tolerance=0.02,
+)
+
+_LEAST = 1 / 10
+
+
+def score(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    discrete: bool = False,
+    seed: int = 0,
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, float]:
+    """Compute InfoM, InfoC and InfoE, with latents pruned by interquartile range.
+
+    Args:
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F).
+        discrete: as in ``leaderboard.metrics.infomec.score``. Tripod's codes are in [-1, 1], which the 0.1 goes by.
+        seed: as in ``leaderboard.metrics.infomec.score``.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
+
+    Returns:
+        ``infom``, ``infoc``, ``infoe`` and ``active_latents``, as in ``leaderboard.metrics.infomec.score``. All are 0
+        if no latent is active.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_codes_factors``.
+
+    Example:
+        >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
+        >>> found = score(np.tile(factors, (20, 1)), np.tile(factors, (20, 1)), discrete=True)
+        >>> {name: round(value, 3) for name, value in found.items()}
+        {'infom': 1.0, 'infoc': 1.0, 'infoe': 1.0, 'active_latents': 2.0}
+    """
+    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    low, high = np.quantile(codes.astype(np.float64), [0.25, 0.75], axis=0)
+    spread = high - low
+    active = spread > (_LEAST if discrete else spread.max() * _LEAST)
+    return _infomec.scores(codes, factors, active, discrete=discrete, seed=seed)

@@ -1,0 +1,121 @@
+"""JEMMIG: is each factor known by one latent alone, and does that latent know nothing else?
+
+Do and Tran, "Theory and evaluation metrics for learning disentangled representations" (2020), section 4.3: the joint
+entropy of a factor and its best latent, less their mutual information, plus that of the second best latent. Normalised
+as in Carbonneau et al., "Measuring disentanglement: a review of metrics" (2022), whose code is the reference of the
+tests: divided by the factor's entropy plus the logarithm of the number of bins, and taken from 1, so that higher is
+better. Estimator as in ``leaderboard.metrics.mig``: 20 equal-width bins per latent, plug-in.
+
+Range [0, 1]; ideal 1, which takes a latent with one bin for each value of the factor. Chance is about 0.1 to 0.2 on
+Gaussian noise, whose bins are not filled evenly. Permuting, flipping or scaling latents changes nothing, and neither
+does the numbering of classes; a copy of an informative latent lowers the score, though not to 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.information import pairwise
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="is each factor known by one latent alone, which knows nothing else?",
+    source="Do and Tran 2020, section 4.3",
+    chance="0.1 to 0.2 on noise",
+    copied_latent={"jemmig": "no higher"},
+    rotation_lowers=True,
+)
+
+
+def score(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    bins: int = 20,
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, float]:
+    """Compute JEMMIG.
+
+    Args:
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F).
+        bins: equal-width bins per latent. The score depends on it twice: through the estimates and as a unit.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
+
+    Returns:
+        ``jemmig``: the mean over factors. A single latent is compared with one that knows nothing. A factor of which
+        no latent knows anything scores 0, where the formula alone would reward a constant latent for its low entropy.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins.
+
+    Example:
+        >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> score(factors, factors)
+        {'jemmig': 1.0}
+    """
+    return combine(parts(codes, factors, bins=bins, constant_factors=constant_factors))
+
+
+def parts(codes: ArrayLike, factors: ArrayLike, **options: Any) -> dict[str, NDArray[np.float64]]:
+    """Compute what the score is made of: ``per_factor``, as the function of that name.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        **options: as in ``score``.
+
+    Returns:
+        ``per_factor``: float64, shape (F,).
+
+    Raises:
+        InvalidInput: as ``score``.
+    """
+    return {"per_factor": per_factor(codes, factors, **options)}
+
+
+def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
+    """Compute the score from its parts.
+
+    Args:
+        found: as from ``parts``.
+
+    Returns:
+        As ``score``.
+
+    Example:
+        >>> combine({"per_factor": [1.0, 0.5]})
+        {'jemmig': 0.75}
+    """
+    return {"jemmig": float(np.mean(np.asarray(found["per_factor"], np.float64)))}
+
+
+def per_factor(
+    codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, constant_factors: ConstantFactors = "refuse"
+) -> NDArray[np.float64]:
+    """Compute the score of each factor.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        bins: as in ``score``.
+        constant_factors: as in ``score``.
+
+    Returns:
+        float64, shape (F,), in [0, 1].
+
+    Raises:
+        InvalidInput: as ``score``.
+    """
+    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    found = pairwise(codes, factors, bins)
+    best = found.information.argmax(axis=0)
+    ranked = np.sort(np.vstack([found.information, np.zeros((1, factors.shape[1]))]), axis=0)
+    joint = found.factors + found.latents[best] - ranked[-1]
+    scores = 1 - (joint - ranked[-1] + ranked[-2]) / (found.factors + np.log(bins))
+    return np.where(ranked[-1] > 0, np.clip(scores, 0.0, 1.0), 0.0)

@@ -1,0 +1,112 @@
+"""Mean correlation coefficient (MCC): does each factor correlate with a latent of its own?
+
+Hyvärinen and Morioka, "Unsupervised feature extraction by time-contrastive learning and nonlinear ICA" (2016), section
+6, and the custom of causal representation learning since: the absolute correlation of all pairs of a factor and a
+latent, the assignment of one latent to each factor that has the greatest sum, and its mean. Pearson's correlation asks
+for a linear relation, Spearman's for a monotone one.
+
+Range [0, 1]; ideal 1 for each of the two; chance near 0, and higher with many latents and few samples. Permuting,
+flipping or scaling latents changes nothing. Class ids are taken for numbers: their order matters, and so does their
+spacing for Pearson's, so that a categorical or cyclic factor is judged by an order that it does not have. A copy of a
+latent lowers nothing, and helps where two factors want the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does each factor correlate with a latent of its own?",
+    source="Hyvärinen and Morioka 2016, section 6",
+    chance="near 0",
+    copied_latent={},
+    rotation_lowers=True,
+    numbering_matters="class ids are taken for numbers, whose order and spacing a correlation sees",
+)
+
+
+def score(codes: ArrayLike, factors: ArrayLike, *, constant_factors: ConstantFactors = "refuse") -> dict[str, float]:
+    """Compute both correlation coefficients.
+
+    Args:
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F), taken for numbers.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
+
+    Returns:
+        ``pearson`` and ``spearman``, each with an assignment of its own. With fewer latents than factors those that
+        get none count as 0, and so does a constant latent.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_codes_factors``.
+
+    Example:
+        >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
+        >>> {name: round(value, 3) for name, value in score(np.exp(-1.0 * factors), factors).items()}
+        {'pearson': 0.907, 'spearman': 1.0}
+    """
+    return combine(parts(codes, factors, constant_factors=constant_factors))
+
+
+def parts(
+    codes: ArrayLike, factors: ArrayLike, *, constant_factors: ConstantFactors = "refuse"
+) -> dict[str, NDArray[np.float64]]:
+    """Compute what the scores are made of.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        constant_factors: as in ``score``.
+
+    Returns:
+        ``pearson`` and ``spearman``: float64 (L, F), the absolute correlation of all pairs, in [0, 1].
+
+    Raises:
+        InvalidInput: as ``score``.
+    """
+    from scipy.stats import rankdata
+
+    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    return {
+        "pearson": _correlations(codes.astype(np.float64), factors.astype(np.float64)),
+        "spearman": _correlations(rankdata(codes, axis=0), rankdata(factors, axis=0)),
+    }
+
+
+def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
+    """Compute the scores from their parts.
+
+    Args:
+        found: as from ``parts``.
+
+    Returns:
+        As ``score``.
+
+    Example:
+        >>> combine({"pearson": [[0.9, 0.8], [0.5, 0.0]], "spearman": [[1.0, 0.0], [0.0, 1.0]]})
+        {'pearson': 0.65, 'spearman': 1.0}
+    """
+    return {name: _assigned(np.asarray(found[name], np.float64)) for name in ("pearson", "spearman")}
+
+
+def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the absolute correlation of each column of x, (n, L), with each of y, (n, F): float64 (L, F)."""
+    varying = (x != x[0]).any(axis=0)
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    x /= np.where(varying, np.abs(x).max(axis=0), 1.0)  # whatever their scale, squares neither overflow nor vanish
+    norms = np.outer(np.sqrt((x**2).sum(axis=0)), np.sqrt((y**2).sum(axis=0)))
+    found = np.abs(x.T @ y) / np.where(varying[:, None], norms, 1.0)
+    return np.where(varying[:, None], np.minimum(found, 1.0), 0.0)
+
+
+def _assigned(matrix: NDArray[np.float64]) -> float:
+    """Return the mean over factors of the best assignment of latents to them."""
+    from scipy.optimize import linear_sum_assignment
+
+    return float(matrix[linear_sum_assignment(matrix, maximize=True)].sum() / matrix.shape[1])

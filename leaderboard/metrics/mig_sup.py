@@ -1,0 +1,140 @@
+"""MIG-sup: does each latent know one factor alone?
+
+Li et al., "Progressive learning and disentanglement of hierarchical representations" (2020), section 4.1: the mutual
+information gap with latents and factors exchanged. It complements MIG, which does not see that one latent knows two
+factors. The paper divides by the entropy of the factor; Carbonneau et al., "Measuring disentanglement: a review of
+metrics" (2022), whose code is the reference of the tests, divide by that of the latent. Estimator as in
+``leaderboard.metrics.mig``: 20 equal-width bins per latent, plug-in.
+
+Range [0, 1]; ideal 1; chance near 0. It is a mean over all latents, so that those that know nothing lower it: the paper
+leaves out inactive ones, whom the codes alone do not tell. Permuting, flipping, scaling or copying latents changes
+nothing, and neither does the numbering of classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data.errors import InvalidInput
+from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.information import pairwise
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does each latent know one factor alone?",
+    source="Li et al. 2020, section 4.1",
+    chance="near 0",
+    beside_idle_latents=0.5,
+    rotation_lowers=True,
+)
+
+Unit = Literal["factors", "latents"]
+
+
+def score(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    bins: int = 20,
+    normalised_by: Unit = "factors",
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, float]:
+    """Compute MIG-sup.
+
+    Args:
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F).
+        bins: equal-width bins per latent.
+        normalised_by: ``"factors"``, the entropy of each factor, as in the paper; or ``"latents"``, the entropy of the
+            discretised latent, as in Carbonneau et al.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
+
+    Returns:
+        ``mig_sup``: the mean over latents of the gap between the two factors that each knows best. A constant latent
+        counts as 0; a single factor is compared with one of which nothing is known.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins, or an unknown unit.
+
+    Example:
+        >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> score(factors, factors)
+        {'mig_sup': 1.0}
+        >>> score(factors @ [[2.0, 1.0], [1.0, 2.0]], factors)
+        {'mig_sup': 0.0}
+    """
+    return combine(
+        parts(codes, factors, bins=bins, normalised_by=normalised_by, constant_factors=constant_factors),
+    )
+
+
+def parts(codes: ArrayLike, factors: ArrayLike, **options: Any) -> dict[str, NDArray[np.float64]]:
+    """Compute what the score is made of: ``gaps``, as the function of that name.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        **options: as in ``score``.
+
+    Returns:
+        ``gaps``: float64, shape (L,).
+
+    Raises:
+        InvalidInput: as ``score``.
+    """
+    return {"gaps": gaps(codes, factors, **options)}
+
+
+def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
+    """Compute the score from its parts.
+
+    Args:
+        found: as from ``parts``.
+
+    Returns:
+        As ``score``.
+
+    Example:
+        >>> combine({"gaps": [1.0, 0.5]})
+        {'mig_sup': 0.75}
+    """
+    return {"mig_sup": float(np.mean(np.asarray(found["gaps"], np.float64)))}
+
+
+def gaps(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    bins: int = 20,
+    normalised_by: Unit = "factors",
+    constant_factors: ConstantFactors = "refuse",
+) -> NDArray[np.float64]:
+    """Compute the gap of each latent.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        bins: as in ``score``.
+        normalised_by: as in ``score``.
+        constant_factors: as in ``score``.
+
+    Returns:
+        float64, shape (L,), in [0, 1].
+
+    Raises:
+        InvalidInput: as ``score``.
+    """
+    if normalised_by not in ("factors", "latents"):
+        raise InvalidInput("normalised_by", expected="'factors' or 'latents'", received=repr(normalised_by))
+    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    found = pairwise(codes, factors, bins)
+    if normalised_by == "factors":
+        known = found.information / found.factors
+    else:
+        known = found.information / np.where(found.latents > 0, found.latents, 1.0)[:, None]
+    ranked = np.sort(np.hstack([known, np.zeros((len(known), 1))]), axis=1)
+    return np.asarray(ranked[:, -1] - ranked[:, -2])

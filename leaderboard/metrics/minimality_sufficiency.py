@@ -1,0 +1,102 @@
+"""Minimality and sufficiency: does each latent hold nothing but a factor, and is each factor wholly in some latent?
+
+Almudévar et al., "Defining and measuring disentanglement for non-independent factors of variation" (2024), section 5:
+for each latent the largest share of its entropy that a factor explains, and for each factor the largest share of its
+entropy that a latent explains, each averaged. Unlike gaps between latents or factors, both can be 1 where factors
+depend on each other. 15 equal-width bins per latent, plug-in, as in the authors' code.
+
+Minimality: range [0, 1]; ideal 1. Sufficiency: range [0, 1]; ideal 1. Chance near 0 for both. Minimality is a mean over
+all latents; a constant one counts as 0, though it holds nothing superfluous. Permuting, flipping, scaling or copying
+latents changes neither, and nor does the numbering of classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.information import pairwise
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does a latent hold nothing but a factor; is a factor wholly in a latent?",
+    source="Almudévar et al. 2024, section 5",
+    chance="near 0",
+    beside_idle_latents=0.5,
+    rotation_lowers=True,
+)
+
+
+def score(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    bins: int = 15,
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, float]:
+    """Compute minimality and sufficiency.
+
+    Args:
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F).
+        bins: equal-width bins per latent. More bins than values split a latent and lower its minimality.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
+
+    Returns:
+        ``minimality`` and ``sufficiency``.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins.
+
+    Example:
+        >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> score(factors[:, :1], factors)
+        {'minimality': 1.0, 'sufficiency': 0.5}
+    """
+    return combine(parts(codes, factors, bins=bins, constant_factors=constant_factors))
+
+
+def parts(
+    codes: ArrayLike, factors: ArrayLike, *, bins: int = 15, constant_factors: ConstantFactors = "refuse"
+) -> dict[str, NDArray[np.float64]]:
+    """Compute what the scores are made of.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        bins: as in ``score``.
+        constant_factors: as in ``score``.
+
+    Returns:
+        ``latents``: float64 (L,), the minimality of each latent; ``factors``: float64 (F,), the sufficiency for each
+        factor; all in [0, 1].
+
+    Raises:
+        InvalidInput: as ``score``.
+    """
+    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    found = pairwise(codes, factors, bins)
+    return {
+        "latents": found.information.max(axis=1) / np.where(found.latents > 0, found.latents, 1.0),
+        "factors": found.information.max(axis=0) / found.factors,
+    }
+
+
+def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
+    """Compute the scores from their parts.
+
+    Args:
+        found: as from ``parts``.
+
+    Returns:
+        As ``score``.
+
+    Example:
+        >>> combine({"latents": [1.0, 0.5], "factors": [1.0]})
+        {'minimality': 0.75, 'sufficiency': 1.0}
+    """
+    latents, factors = (np.asarray(found[name], np.float64) for name in ("latents", "factors"))
+    return {"minimality": float(latents.mean()), "sufficiency": float(factors.mean())}

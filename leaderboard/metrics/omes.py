@@ -1,0 +1,185 @@
+"""Overlap and multiple encoding score (OMES): what do latents do when a single factor changes?
+
+Dapueto, Noceti and Odone, "Transferring disentangled representations: bridging the gap between synthetic and real
+images" (2024), section 3: over pairs of samples that differ in one factor alone, how far each latent's correlation with
+itself falls short of 1, whatever its sign, is how much the latent encodes that factor. From this matrix the overlap
+score asks whether a latent encodes other factors too, the multiple encoding score whether other latents encode the
+factor too; ``alpha`` weighs the first against the second, and latents are averaged by how much they encode the factor.
+Latents whose standard deviation is below 0.05 are left out.
+
+The authors draw pairs at random; here all pairs of the given rows count, by sums over groups of rows, so that nothing
+is drawn. A sample must hold such pairs: 10,000 rows of a grid of a million have some hundreds for a factor.
+
+Range [0, 1]; ideal 1 is approached by factors of many values only: two samples that differ in a factor of K values
+correlate by -1 / (K - 1), so that a perfect latent encodes it by 1 - 1 / (K - 1), and one of two values by nothing.
+Noise changes with every factor, so that chance is about the mean of 1 / F and 1 / L. Permuting or flipping latents
+changes nothing, and neither does the numbering of classes; their scale matters, since it decides which are left out. A
+copy of every latent leaves the overlap score as it is and moves the multiple encoding score either way.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data.errors import InvalidInput
+from leaderboard.arrays import ConstantFactors, check_codes_factors, class_ids
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does a single latent change when a single factor does?",
+    source="Dapueto et al. 2024, section 3",
+    chance="mean of 1 / F and 1 / L",
+    ideal="1 for factors of many values",
+    # Factors of 3 and 4 values beside two idle latents: a perfect latent encodes one of K values by 1 - 1 / (K - 1).
+    beside_idle_latents=(3 / 4 * 1 / 2 + 5 / 6 * 2 / 3) / 2,
+    copied_latent={"overlap": "same"},
+    scale_dependent=("omes", "overlap", "multiple_encoding"),
+    noise_scores="noise changes with every factor, and scores the mean of 1 / F and 1 / L",
+)
+
+Pooling = Literal["average", "greatest"]
+
+_INACTIVE = 0.05
+
+
+def score(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    alpha: float = 0.5,
+    pooling: Pooling = "average",
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, float]:
+    """Compute OMES.
+
+    Args:
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F).
+        alpha: the weight of the overlap score, in [0, 1]; the multiple encoding score has the rest.
+        pooling: ``"average"`` over latents, weighted by how much they encode the factor, or the ``"greatest"``.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
+
+    Returns:
+        ``omes``; ``overlap`` and ``multiple_encoding``, what it is made of. All are 0 if no latent is active.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or ``alpha`` outside [0, 1], an unknown pooling,
+            or a factor in which alone no two rows differ.
+
+    Example:
+        >>> factors = np.stack(np.meshgrid(range(21), range(21), indexing="ij"), -1).reshape(-1, 2)
+        >>> found = score(factors, factors)
+        >>> {name: round(value, 3) for name, value in found.items()}
+        {'omes': 0.926, 'overlap': 0.926, 'multiple_encoding': 0.926}
+    """
+    if not 0 <= alpha <= 1:
+        raise InvalidInput("alpha", expected="a number in [0, 1]", received=str(alpha))
+    if pooling not in ("average", "greatest"):
+        raise InvalidInput("pooling", expected="'average' or 'greatest'", received=repr(pooling))
+    matrix = encoded(codes, factors, constant_factors=constant_factors)
+    if not len(matrix):
+        return {"omes": 0.0, "overlap": 0.0, "multiple_encoding": 0.0}
+    # The distance of a row, or column, to the one that is 1 here and 0 elsewhere.
+    latents, count = matrix.shape
+    overlap = 1 - (matrix.sum(axis=1, keepdims=True) - matrix + 1 - matrix) / count
+    multiple = 1 - (matrix.sum(axis=0, keepdims=True) - matrix + 1 - matrix) / latents
+    pooled = [_pooled(each, matrix, pooling) for each in (overlap, multiple)]
+    return {
+        "omes": alpha * pooled[0] + (1 - alpha) * pooled[1],
+        "overlap": pooled[0],
+        "multiple_encoding": pooled[1],
+    }
+
+
+def parts(codes: ArrayLike, factors: ArrayLike, **options: ConstantFactors) -> dict[str, NDArray[np.float64]]:
+    """Compute what the score is made of: ``matrix``, as from ``encoded``.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        **options: ``constant_factors``, as in ``score``.
+
+    Returns:
+        ``matrix``: float64, shape (active latents, F).
+
+    Raises:
+        InvalidInput: as ``encoded``.
+    """
+    return {"matrix": encoded(codes, factors, **options)}
+
+
+def encoded(
+    codes: ArrayLike, factors: ArrayLike, *, constant_factors: ConstantFactors = "refuse"
+) -> NDArray[np.float64]:
+    """Compute how much each active latent encodes each factor.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        constant_factors: as in ``score``.
+
+    Returns:
+        float64, shape (active latents, F), in [0, 1]: one minus the absolute correlation of a latent with itself over
+        the pairs that differ in the factor alone. 0 for a latent that is the same in all of them.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or a factor in which alone no two rows differ.
+    """
+    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    z = codes.astype(np.float64)
+    z = z[:, (z.std(axis=0, ddof=1) >= _INACTIVE) & (z != z[0]).any(axis=0)]
+    z = z - z.mean(axis=0)
+    ids = np.stack([class_ids(column)[0] for column in np.ascontiguousarray(factors.T)], axis=1)
+    return np.stack([_changed(z, ids, f) for f in range(ids.shape[1])], axis=1)
+
+
+def _changed(z: NDArray[np.float64], ids: NDArray[np.int64], factor: int) -> NDArray[np.float64]:
+    """Return one minus the absolute correlation over ordered pairs that differ in ``factor`` alone: float64 (L,).
+
+    A pair is counted in both orders, so that both sides have the same mean and variance. Sums over the pairs of a group
+    are products of sums over its rows, less those over rows of the same value.
+    """
+    groups = _numbered(np.delete(ids, factor, axis=1))
+    same = _numbered(np.stack([groups, ids[:, factor]], axis=1))
+    partners = np.bincount(groups)[groups] - np.bincount(same)[same]
+    pairs = partners.sum()
+    if not pairs:
+        raise InvalidInput(
+            "factors",
+            expected="pairs of rows that differ in one factor alone, for each factor",
+            received=f"none for column {factor}",
+            remedy="Score more rows, or rows of a complete grid.",
+        )
+    mean = (partners @ z) / pairs
+    z = z - mean
+    variance = partners @ z**2
+    products = (_sums(z, groups) ** 2).sum(axis=0) - (_sums(z, same) ** 2).sum(axis=0)
+    still = variance <= 1e-24 * (z**2).sum(axis=0)
+    correlation = np.where(still, 1.0, products / np.where(still, 1.0, variance))
+    return np.asarray(np.clip(1 - np.abs(correlation), 0.0, 1.0))
+
+
+def _numbered(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number the distinct rows: int64 (n,)."""
+    if not rows.shape[1]:
+        return np.zeros(len(rows), np.int64)
+    return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1], np.int64).ravel()
+
+
+def _sums(z: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Sum the rows of each group: float64 (groups, L)."""
+    result = np.zeros((int(groups.max()) + 1, z.shape[1]))
+    np.add.at(result, groups, z)
+    return result
+
+
+def _pooled(scores: NDArray[np.float64], matrix: NDArray[np.float64], pooling: Pooling) -> float:
+    """Pool over latents and average over factors."""
+    weighted = scores * matrix
+    if pooling == "greatest":
+        return float(weighted.max(axis=0).mean())
+    total = matrix.sum(axis=0)
+    return float(((weighted * matrix).sum(axis=0) / np.where(total > 0, total, 1.0)).mean())

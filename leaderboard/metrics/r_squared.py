@@ -1,0 +1,173 @@
+"""R² per factor: how much of each factor's variance does a regression from all latents explain on held-out rows?
+
+Schott et al., "Visual representation learning does not generalize strongly within the same domain" (2022), section 4:
+one minus the mean squared error in units of the factor's variance on the held-out part. They train networks that
+predict factors; for codes a readout is fitted on the training part: least squares (``readout="linear"``) or
+scikit-learn's histogram gradient boosting (``readout="boosting"``).
+
+Range (-∞, 1]; ideal 1; chance near 0, and below 0 where the readout extrapolates worse than the mean. Permuting,
+flipping, scaling, mixing or copying latents does not change the linear readout. Class ids are taken for numbers: their
+order and spacing matter, so that a categorical or cyclic factor is judged by an order that it does not have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data.errors import InvalidInput
+from leaderboard.arrays import ConstantFactors, check_train_test
+from leaderboard.properties import Column, Properties
+
+PROPERTIES = Properties(
+    asks="how much of a factor's variance does a regression explain on held-out rows?",
+    source="Schott et al. 2022, section 4",
+    chance="near 0, or below",
+    range=(-math.inf, 1.0),
+    numbering_matters="class ids are taken for numbers, whose order and spacing a regression sees",
+    columns=(
+        Column(
+            "r_squared",
+            "R²",
+            "How much of the factors' variance a readout of the training part's codes explains on held-out rows.",
+            low=-math.inf,
+        ),
+    ),
+)
+
+Readout = Literal["linear", "boosting"]
+
+
+def score(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    codes_test: ArrayLike,
+    factors_test: ArrayLike,
+    readout: Readout = "linear",
+    seed: int = 0,
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, float]:
+    """Compute R² on the held-out part.
+
+    Args:
+        codes: real numbers, shape (n, L), to fit the readout on.
+        factors: class ids, shape (n, F), taken for numbers.
+        codes_test: real numbers, shape (m, L), held out.
+        factors_test: class ids, shape (m, F).
+        readout: ``"linear"`` or ``"boosting"``.
+        seed: for boosting, which draws the rows that it bins if there are more than 200,000.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the training part.
+
+    Returns:
+        ``r_squared``, the mean over factors, and ``r_squared_min``, the least. Factors that have one value in the
+        held-out part are left out; both are 0 if nothing remains. ``parts`` has the value of each factor.
+
+    Raises:
+        InvalidInput: see ``leaderboard.arrays.check_train_test``; or an unknown readout.
+
+    Example:
+        >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
+        >>> codes = np.hstack([factors[:, :1], np.cos(factors[:, 1:])])
+        >>> found = score(codes, factors, codes_test=codes, factors_test=factors)
+        >>> {name: round(value, 3) for name, value in found.items()}
+        {'r_squared': 0.915, 'r_squared_min': 0.83}
+    """
+    return combine(
+        parts(
+            codes,
+            factors,
+            codes_test=codes_test,
+            factors_test=factors_test,
+            readout=readout,
+            seed=seed,
+            constant_factors=constant_factors,
+        )
+    )
+
+
+def parts(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    codes_test: ArrayLike,
+    factors_test: ArrayLike,
+    readout: Readout = "linear",
+    seed: int = 0,
+    constant_factors: ConstantFactors = "refuse",
+) -> dict[str, NDArray[np.float64]]:
+    """Compute what the scores are made of.
+
+    Args:
+        codes: as in ``score``.
+        factors: as in ``score``.
+        codes_test: as in ``score``.
+        factors_test: as in ``score``.
+        readout: as in ``score``.
+        seed: as in ``score``.
+        constant_factors: as in ``score``.
+
+    Returns:
+        ``errors``: float64 (F,), the mean squared error on the held-out part, in squared class ids; ``variances``:
+        float64 (F,), the variance there, 0 for a factor that is left out.
+
+    Raises:
+        InvalidInput: as ``score``.
+    """
+    codes, factors, codes_test, factors_test = check_train_test(
+        codes, factors, codes_test, factors_test, constant_factors=constant_factors
+    )
+    z, z_test = codes.astype(np.float64), codes_test.astype(np.float64)
+    if readout == "linear":
+        predicted = _linear(z, factors, z_test)
+    elif readout == "boosting":
+        predicted = _boosting(z, factors, z_test, seed)
+    else:
+        raise InvalidInput("readout", expected="'linear' or 'boosting'", received=repr(readout))
+    varying = (factors_test != factors_test[0]).any(axis=0)
+    return {
+        "errors": ((predicted - factors_test) ** 2).mean(axis=0),
+        "variances": np.where(varying, factors_test.var(axis=0), 0.0),
+    }
+
+
+def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
+    """Compute the scores from their parts.
+
+    Args:
+        found: as from ``parts``.
+
+    Returns:
+        As ``score``.
+
+    Example:
+        >>> combine({"errors": [0.0, 1.0, 7.0], "variances": [1.0, 2.0, 0.0]})
+        {'r_squared': 0.75, 'r_squared_min': 0.5}
+    """
+    errors, variances = (np.asarray(found[name], np.float64) for name in ("errors", "variances"))
+    kept = variances > 0
+    each = 1 - errors[kept] / variances[kept] if kept.any() else np.zeros(1)
+    return {"r_squared": float(each.mean()), "r_squared_min": float(each.min())}
+
+
+def _linear(z: NDArray[np.float64], v: NDArray[np.int64], z_test: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Fit least squares with an intercept and predict the held-out part: float64 (m, F)."""
+    mean, deviation = z.mean(axis=0), z.std(axis=0)
+    deviation[(z == z[0]).all(axis=0)] = np.inf  # a constant latent becomes 0
+    centre = v.mean(axis=0)
+    weights = np.linalg.lstsq((z - mean) / deviation, v - centre, rcond=None)[0]
+    return np.asarray((z_test - mean) / deviation @ weights + centre)
+
+
+def _boosting(
+    z: NDArray[np.float64], v: NDArray[np.int64], z_test: NDArray[np.float64], seed: int
+) -> NDArray[np.float64]:
+    """Fit boosted trees for each factor and predict the held-out part: float64 (m, F)."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    models = (HistGradientBoostingRegressor(early_stopping=False, random_state=seed).fit(z, column) for column in v.T)
+    return np.stack([model.predict(z_test) for model in models], axis=1)

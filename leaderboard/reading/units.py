@@ -1,0 +1,73 @@
+"""Units that are vectors: codes (n, L, d) become codes (n, L), one number for each unit, by one rule with a version.
+
+EncDiff (Yang et al., "Diffusion model with cross attention as an inductive bias for disentanglement", 2024) and others
+encode an image as L units of d numbers. Metrics look at latents of one number each; EncDiff scores the first principal
+component of each unit, and so do we. The rule decides scores, so that it is never edited: a change is a new version.
+
+Version ``first_component@v1``. For each unit by itself, in float64: the mean and covariance of the train rows, the
+eigenvector of the greatest eigenvalue, its sign such that its largest entry by magnitude (the first of equal ones) is
+positive, and for all rows the product of that vector with the row less the mean. The train rows are the first two
+thirds, as those of every task are; held-out rows decide nothing. Units of one number are passed on as they are, byte
+for byte.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data.errors import InvalidInput
+from leaderboard.arrays import check_codes
+
+VERSION = "first_component@v1"
+
+
+def reduced(codes: NDArray[Any], what: str = "codes") -> NDArray[Any]:
+    """Reduce units of several numbers to one number each.
+
+    Args:
+        codes: real numbers, shape (n, L, d): samples, units, numbers of a unit. Anything that has not three axes is
+            passed on as it is, for ``leaderboard.arrays.check_codes`` to judge.
+        what: what the array is called in an error message.
+
+    Returns:
+        Shape (n, L): for d = 1 the same numbers of the same dtype; else float32 for codes in float32 or float16 and
+        float64 for all others. A unit that does not vary among the train rows is 0 everywhere.
+
+    Raises:
+        InvalidInput: units of no numbers, or fewer than three rows; or what ``leaderboard.arrays.check_codes`` refuses.
+
+    Example:
+        >>> codes = np.array([[[0.0, 0.0]], [[3.0, 4.0]], [[6.0, 8.0]]])  # one unit that moves by (3, 4)
+        >>> reduced(codes).round(6).ravel().tolist()  # fitted on the first two rows
+        [-2.5, 2.5, 7.5]
+        >>> reduced(codes[:, :, :1]).ravel().tolist()
+        [0.0, 3.0, 6.0]
+    """
+    codes = np.asarray(codes)
+    if codes.ndim != 3:
+        return codes
+    n, units, size = codes.shape
+    if n < 3 or not units or not size:
+        raise InvalidInput(
+            what,
+            expected="at least three rows, one unit and one number in each: shape (samples, units, numbers)",
+            received=f"shape {codes.shape}",
+        )
+    if size == 1:
+        return codes[:, :, 0]
+    checked = check_codes(codes.reshape(n, units * size), what).reshape(n, units, size)
+    return np.stack([_first_component(checked[:, unit]) for unit in range(units)], axis=1).astype(checked.dtype)
+
+
+def _first_component(unit: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Project a unit, (n, d), on the first principal component of its train rows: float64 (n,)."""
+    unit = unit.astype(np.float64)
+    train = unit[: len(unit) * 2 // 3]
+    if (train == train[0]).all():
+        return np.zeros(len(unit))
+    unit = unit - train.mean(axis=0)
+    direction = np.linalg.eigh(np.cov(train, rowvar=False))[1][:, -1]
+    return np.asarray(unit @ direction * np.sign(direction[np.argmax(np.abs(direction))]))

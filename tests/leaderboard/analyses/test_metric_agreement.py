@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from typer.testing import CliRunner
+
+from benchmark_data import InvalidInput
+from leaderboard.analyses import metric_agreement as analysis
+from leaderboard.commands import board
+from leaderboard.store import results
+
+NAMES = ["good", "alike", "unrelated"]
+
+
+def made(runs, seed=0):
+    """Make scores of which the first two follow the same quality and the third does not."""
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(size=runs)
+    return np.stack([quality, np.exp(quality) + 0.1 * rng.normal(size=runs), rng.normal(size=runs)], axis=1)
+
+
+def pair(table, a, b):
+    return table[(table.metric == a) & (table.other == b)].iloc[0]
+
+
+def test_correlations_are_those_of_scipy_and_intervals_hold_what_was_made():
+    scores = made(60)
+    table = analysis.measure(scores, NAMES, resamples=300)
+    expected = spearmanr(scores).statistic
+    for i, a in enumerate(NAMES):
+        for j, b in enumerate(NAMES):
+            if i != j:
+                row = pair(table, a, b)
+                assert row.correlation == pytest.approx(expected[i, j], abs=1e-12)
+                assert -1 <= row.low <= row.correlation <= row.high <= 1
+    assert pair(table, "good", "alike").low > 0.8
+    assert pair(table, "good", "unrelated").low < 0 < pair(table, "good", "unrelated").high
+
+
+def test_an_interval_covers_the_truth_as_often_as_it_says():
+    """Independent scores, whose true correlation is 0: 90% intervals of 100 made samples; by the binomial distribution
+    fewer than 79 or more than 98 have a probability below 0.1%."""
+    rng = np.random.default_rng(0)
+    covered = 0
+    for i in range(100):
+        row = analysis.measure(rng.normal(size=(40, 2)), ["a", "b"], resamples=100, confidence=0.9, seed=i).iloc[0]
+        covered += row.low <= 0 <= row.high
+    assert 79 <= covered <= 98
+
+
+def test_an_easy_and_a_hard_task_do_not_make_metrics_agree():
+    """Two metrics that are independent within each task and both higher on the second: pooled they correlate."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(80, 2)) + np.repeat([[0.0], [10.0]], 40, axis=0)
+    tasks = ["hard"] * 40 + ["easy"] * 40
+    pooled, within = (
+        analysis.measure(scores, ["a", "b"], groups=groups, resamples=50).correlation[0] for groups in (None, tasks)
+    )
+    assert pooled > 0.6
+    by_hand = np.mean([spearmanr(scores[:40]).statistic, spearmanr(scores[40:]).statistic])
+    assert within == pytest.approx(by_hand, abs=1e-12)
+    assert abs(within) < 0.3
+
+
+def test_a_constant_metric_correlates_with_nothing():
+    scores = np.stack([np.arange(6.0), np.full(6, 0.1)], axis=1)
+    assert (
+        analysis.measure(scores, ["a", "b"], resamples=10)[["correlation", "low", "high"]].to_numpy().tolist()
+        == [[0.0, 0.0, 0.0]] * 2
+    )
+
+
+def test_bad_input():
+    scores = made(6)
+    with pytest.raises(InvalidInput, match="names: expected 3 different ones"):
+        analysis.measure(scores, ["a", "a", "b"])
+    with pytest.raises(InvalidInput, match="groups: expected 6, one for each run, received 2"):
+        analysis.measure(scores, NAMES, groups=["a", "b"])
+    with pytest.raises(InvalidInput, match="at least 4 runs of each task, received 1 of 'b'"):
+        analysis.measure(scores, NAMES, groups=["a"] * 5 + ["b"])
+    with pytest.raises(InvalidInput, match="resamples, confidence: expected at least 2"):
+        analysis.measure(scores, NAMES, resamples=1)
+    with pytest.raises(InvalidInput, match="results: expected at least two scores that all runs have, received none"):
+        analysis.collect([])
+
+
+def test_the_command_takes_a_results_tree_or_run_folders(run_folder, made_result, tmp_path):
+    runner = CliRunner()
+    folders = [str(run_folder(seed=seed, noise=0.1 + 0.3 * seed)) for seed in range(4)]
+    target = tmp_path / "a.png"
+    options = ["--metric", "mig", "--metric", "mcc", "--resamples", "10", "--to", str(target)]
+    done = runner.invoke(board.app, ["analyse", "metric-agreement", *folders, *options])
+    assert done.exit_code == 0, done.output
+    assert target.read_bytes().startswith(b"\x89PNG")
+    table = (tmp_path / "a.csv").read_text().splitlines()
+    assert table[0] == "metric,other,correlation,low,high,runs"
+    assert len(table) == 1 + 3 * 2  # mig, mcc.pearson, mcc.spearman
+    few = runner.invoke(board.app, ["analyse", "metric-agreement", *folders[:2], *options])
+    assert isinstance(few.exception, InvalidInput)
+    assert "at least 4 runs of one task" in str(few.exception)
+    root = tmp_path / "results"
+    results.write(root, [made_result("toy/small", "beta_vae", 0.1, 0.2, 0.3, 0.4)])
+    alone = runner.invoke(board.app, ["analyse", "metric-agreement", str(root), "--to", str(target)])
+    assert "at least two scores that all runs have" in str(alone.exception)
+
+
+def test_collect_puts_the_scores_of_a_tree_side_by_side(made_result):
+    one = made_result("toy/small", "beta_vae", 0.1, 0.2)
+    runs = [run.model_copy(update={"scores": {"mig": run.scores["mig"], "mcc.pearson": 0.5}}) for run in one.runs]
+    table = analysis.collect([one.model_copy(update={"runs": tuple(runs)})])
+    assert table.columns.tolist() == ["task", "method", "seed", "mig", "mcc.pearson"]
+    assert table["mig"].tolist() == [0.1, 0.2]
+    assert table["task"].tolist() == ["toy/small@v1 smoke"] * 2
+    quarantined = one.model_copy(update={"runs": tuple(runs), "quarantine": "made up"})
+    with pytest.raises(InvalidInput, match="at least two scores"):
+        analysis.collect([quarantined])
+    with pytest.raises(InvalidInput, match="at least two scores"):
+        analysis.collect([one.model_copy(update={"runs": tuple(runs)})], tier="study")

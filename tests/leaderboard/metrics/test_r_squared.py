@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import r2_score
+
+from benchmark_data import InvalidInput
+from leaderboard.metrics import r_squared
+
+
+def test_the_score_is_that_of_schott_et_al_and_scikit_learn(reference):
+    """1 - MSE / variance, as in bethgelab/InDomainGeneralizationBenchmark's RSquared (commit e94a40bc), which is
+    scikit-learn's r2_score where targets and held-out rows are the same; by scikit-learn's own regressions."""
+    _, codes, factors, codes_test, factors_test = reference
+    codes, factors, codes_test, factors_test = (
+        codes[:200],
+        factors[:200, -2:],
+        codes_test[:100],
+        factors_test[:100, -2:],
+    )
+    for readout, model in (
+        ("linear", LinearRegression()),
+        ("boosting", HistGradientBoostingRegressor(early_stopping=False, random_state=0, max_iter=100)),
+    ):
+        found = r_squared.score(codes, factors, codes_test=codes_test, factors_test=factors_test, readout=readout)
+        predicted = [model.fit(codes.astype(float), v).predict(codes_test.astype(float)) for v in factors.T]
+        each = [r2_score(v, p) for v, p in zip(factors_test.T, predicted, strict=True)]
+        assert found == {
+            "r_squared": pytest.approx(np.mean(each), abs=1e-6),
+            "r_squared_min": pytest.approx(min(each), abs=1e-6),
+        }
+
+
+def test_by_hand_and_below_zero():
+    # fitted: v = z; held out v = -z, whose error is (2z)^2 = 4 times the variance
+    z = np.array([[-1.0], [0.0], [1.0]])
+    v = np.array([[0], [1], [2]])
+    assert r_squared.score(z, v, codes_test=z, factors_test=v)["r_squared"] == pytest.approx(1.0)
+    assert r_squared.score(z, v, codes_test=-z, factors_test=v)["r_squared"] == pytest.approx(-3.0)
+
+
+def test_scale_to_the_unit_interval_changes_nothing():
+    rng = np.random.default_rng(0)
+    z, v = rng.normal(size=(50, 2)), rng.integers(0, 5, size=(50, 1))
+    plain, wide = (r_squared.score(z, f, codes_test=z, factors_test=f) for f in (v, 7 * v - 3))
+    assert plain == pytest.approx(wide)
+
+
+def test_factors_without_variance_in_the_held_out_part_are_left_out():
+    rng = np.random.default_rng(0)
+    v = rng.integers(0, 5, size=(50, 2))
+    test = v.copy()
+    test[:, 0] = 3
+    assert r_squared.score(v, v, codes_test=test, factors_test=test)["r_squared"] == pytest.approx(1.0)
+    test[:, 1] = 3
+    assert r_squared.score(v, v, codes_test=test, factors_test=test) == {"r_squared": 0.0, "r_squared_min": 0.0}
+
+
+def test_an_unknown_readout_is_refused():
+    with pytest.raises(InvalidInput, match="readout: expected 'linear' or 'boosting', received 'mlp'"):
+        r_squared.score(np.eye(4), np.eye(4)[:, :1], codes_test=np.eye(4), factors_test=np.eye(4)[:, :1], readout="mlp")

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+
+from benchmark_data import DamagedFile, InvalidInput
+from leaderboard import protocol
+from leaderboard.reading import representations, units
+from leaderboard.scoring import evaluate
+
+
+def vectors(n=60, count=3, size=4, seed=0, dtype=np.float64):
+    """Make units that move mostly along a direction of their own."""
+    rng = np.random.default_rng(seed)
+    along = rng.normal(size=(n, count, 1)) * rng.normal(size=(count, size))
+    return (along + 0.1 * rng.normal(size=(n, count, size)) + 5).astype(dtype)
+
+
+def test_it_is_scikit_learns_first_component_of_the_train_rows_up_to_sign():
+    codes = vectors()
+    found = units.reduced(codes)
+    for i in range(3):
+        expected = PCA(1).fit(codes[:40, i]).transform(codes[:, i])[:, 0]
+        sign = np.sign(found[0, i] * expected[0])
+        np.testing.assert_allclose(found[:, i], sign * expected, atol=1e-9)
+
+
+def test_the_sign_is_that_of_the_largest_entry():
+    move = np.linspace(-1, 1, 30)[:, None]
+    for direction in ([0.6, 0.8], [-0.6, 0.8], [0.6, -0.8], [-0.6, -0.8]):
+        rising = np.sign(direction[1])
+        found = units.reduced((move * direction)[:, None, :])[:, 0]
+        np.testing.assert_allclose(np.diff(found), rising * np.diff(move[:, 0]), atol=1e-12)
+
+
+def test_held_out_rows_decide_nothing():
+    codes = vectors()
+    other = codes.copy()
+    other[40:] = np.random.default_rng(1).normal(size=(20, 3, 4)) * 100
+    np.testing.assert_array_equal(units.reduced(codes)[:40], units.reduced(other)[:40])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_units_of_one_number_are_the_same_bytes(dtype):
+    codes = np.random.default_rng(0).normal(size=(30, 5, 1)).astype(dtype)
+    found = units.reduced(codes)
+    assert found.dtype == dtype
+    assert found.tobytes() == codes[:, :, 0].tobytes()
+
+
+def test_units_do_not_depend_on_each_other_and_constant_ones_are_zero():
+    codes = vectors()
+    codes[:, 1] = 7.0
+    found = units.reduced(codes)
+    assert (found[:, 1] == 0).all()
+    np.testing.assert_array_equal(units.reduced(codes[:, [2, 0]]), found[:, [2, 0]])
+
+
+def test_bad_input():
+    with pytest.raises(InvalidInput, match=r"codes: expected at least three rows.*received shape \(2, 1, 4\)"):
+        units.reduced(np.zeros((2, 1, 4)))
+    with pytest.raises(InvalidInput, match=r"received shape \(5, 3, 0\)"):
+        units.reduced(np.zeros((5, 3, 0)))
+    spoiled = vectors()
+    spoiled[3, 1, 2] = np.nan
+    with pytest.raises(InvalidInput, match="codes: expected finite numbers"):
+        units.reduced(spoiled)
+
+
+def write(folder, codes):
+    task = protocol.task("toy/small")
+    np.savez(folder / "codes.npz", indices=task.indices, codes=codes)
+
+
+def test_a_run_of_units_of_one_number_is_scored_to_the_byte_as_one_of_latents(run_folder, only_mig):
+    folder = run_folder()
+    (plain,) = evaluate.evaluate([folder])
+    codes = evaluate.read_codes(folder / "codes.npz", protocol.task("toy/small"))
+    write(folder, codes[:, :, None])
+    (wrapped,) = evaluate.evaluate([folder])
+    assert wrapped.model_dump(exclude={"runs": {0: {"date"}}}) == plain.model_dump(exclude={"runs": {0: {"date"}}})
+    assert representations.codes(folder).codes.tobytes() == codes.tobytes()
+    assert representations.bare_codes(folder)[0].tobytes() == codes.tobytes()
+
+
+def test_a_run_of_vectors_is_scored_by_its_components(run_folder, only_mig):
+    folder = run_folder()
+    codes = evaluate.read_codes(folder / "codes.npz", protocol.task("toy/small"))
+    wide = codes[:, :, None] * np.array([0.6, -0.8, 0.0], np.float32)
+    write(folder, wide)
+    expected = units.reduced(wide)
+    np.testing.assert_array_equal(evaluate.read_codes(folder / "codes.npz", protocol.task("toy/small")), expected)
+    np.testing.assert_array_equal(representations.codes(folder).codes, expected)
+    assert abs(np.corrcoef(expected[:, 0], codes[:, 0])[0, 1]) == pytest.approx(1.0)
+
+
+def test_four_axes_are_refused(run_folder):
+    folder = run_folder()
+    write(folder, np.zeros((60, 2, 2, 2), np.float32))
+    with pytest.raises(DamagedFile, match=r"float of shape \(60, any\) or \(60, any, any\)"):
+        evaluate.read_codes(folder / "codes.npz", protocol.task("toy/small"))
+    with pytest.raises(InvalidInput, match="codes: expected a 2-d array"):
+        representations.codes(folder)
