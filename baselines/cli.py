@@ -168,8 +168,7 @@ def _train(
     config: RunConfig, folder: Path, tensorboard: bool, wandb: str, encode: bool, device: str, threads: int | None
 ) -> None:
     """Train a run, or go on with it, with what watches it; write its codes; say where it is, and first on what."""
-    from baselines import devices
-    from baselines.training import loggers, worker
+    from baselines.training import devices, loggers, worker
     from baselines.training.loop import train
 
     if threads is not None:

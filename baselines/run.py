@@ -117,7 +117,7 @@ def write_record(
         steps: optimiser steps taken.
         images: images seen, counting repeats.
         seconds: wall-clock seconds of training, over all resumes.
-        computed: how it was computed, as `baselines.devices.record` gives it; nothing for what nobody trained.
+        computed: how it was computed, as `baselines.training.devices.record` gives it; nothing for what nobody trained.
 
     Raises:
         InvalidInput: the file cannot be written.

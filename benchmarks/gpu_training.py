@@ -260,7 +260,8 @@ def main() -> None:
     assert not any(row["tensorflow"] for row in measured), "TensorFlow was loaded"
     print("\n".join(table(found)))
     print("\nstudy hours: the papers' 300 runs of 300,000 steps at this rate, on one such device")
-    hosts = ", ".join(f"{key.removeprefix('ours ')} {row['host']:,.0f}" for key, row in found.items() if "host" in row)
+    trained = {key.removeprefix("ours "): row for key, row in found.items() if key.startswith("ours")}
+    hosts = ", ".join(f"{key} {row['host']:,.0f}" for key, row in trained.items())
     print(f"images/s that the host draws: {hosts}")
     if missing := [each for each in contenders(options.models, options.precisions) if each not in found]:
         print(f"not measured: {', '.join(missing)}. Call again to go on.")

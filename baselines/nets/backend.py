@@ -2,7 +2,7 @@
 
 Importing this module costs nothing, so that configurations can be read and checked, and ``--help`` printed, without
 loading TensorFlow. ``KERAS_BACKEND`` chooses the backend, as everywhere in Keras; TensorFlow is the default, or jax
-where TensorFlow is not installed. What a GPU needs of either is in `baselines.devices`.
+where TensorFlow is not installed. What a GPU needs of either is in `baselines.training.devices`.
 """
 
 from __future__ import annotations

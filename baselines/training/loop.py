@@ -18,13 +18,12 @@ import rich.progress
 from numpy.typing import NDArray
 
 import benchmark_data
-from baselines import devices
 from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.nets import backend
 from baselines.objectives import Objective
 from baselines.run import Run, Snapshots, default_folder
-from baselines.training import device_images, engines, finetune
+from baselines.training import device_images, devices, engines, finetune
 from baselines.training.behind import Behind
 from baselines.training.prefetch import ahead
 from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim

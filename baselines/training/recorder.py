@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from baselines import devices
 from baselines.config import RunConfig
 from baselines.nets import backend
 from baselines.objectives import Objective
 from baselines.run import Snapshots, State, clear_leftovers, read_config, read_history, write_record
+from baselines.training import devices
 from baselines.training.behind import Behind
 from benchmark_data import files
 from benchmark_data.dataset import Dataset, Digest

@@ -298,8 +298,8 @@ def run(
             `benchmark_data.publish.records.on_ray`. The nodes must see the folder under the same path.
         gpus: what each task of Ray asks for; see there.
         encode: write the codes that the leaderboard scores, too.
-        device: what each worker computes on; see `baselines.devices.choose`. Tasks that ask Ray for GPUs get ``"gpu"``
-            for ``"auto"``, so that none of them trains on a processor in silence.
+        device: what each worker computes on; see `baselines.training.devices.choose`. Tasks that ask Ray for GPUs get
+            ``"gpu"`` for ``"auto"``, so that none of them trains on a processor in silence.
         progress: a display to show the runs in; by default one of its own, on standard error.
 
     Returns:

@@ -34,15 +34,15 @@ def work(runs: Sequence[Run], into: str, encode: bool, threads: int, device: str
         into: the sweep's folder.
         encode: write their codes, too.
         threads: to compute with, where this process has not begun to.
-        device: to compute on; see `baselines.devices.choose`.
+        device: to compute on; see `baselines.training.devices.choose`.
         share: of a GPU's memory; less than 1 where several workers have one GPU.
     """
     for name, value in thread_limits(threads).items():
         os.environ.setdefault(name, value)
     if share < 1:  # jax plans with so much; a tenth stays for CUDA itself
         os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", f"{0.9 * share:.3f}")
-    from baselines import devices
     from baselines.config import RunConfig
+    from baselines.training import devices
     from baselines.training.loop import Diverged, train_together
 
     quiet = rich.progress.Progress(console=rich.console.Console(quiet=True), disable=True)

@@ -65,7 +65,8 @@ def test_every_step_is_lowered_for_cuda_and_never_leaves_the_device(found, name,
     assert lowered["platforms"] == ["cuda"]
     assert lowered["devices"] == 2
     assert lowered["calls"] == lowered["transfers"] == []  # no host callback, and not a word between devices
-    assert lowered["products"] == [{"float32": "f32", "bfloat16": "bf16"}[precision]]
+    covariance = ["f32"] if name.startswith("dip_vae") else []  # a product of codes in their loss, which is float32
+    assert lowered["products"] == {"float32": ["f32"], "bfloat16": ["bf16", *covariance]}[precision]
     assert lowered["weights"] == ["float32"]
 
 
@@ -80,7 +81,7 @@ def test_a_run_compiles_its_step_once_and_a_step_sends_what_was_drawn(found):
 
 
 def test_the_benchmark_of_a_device_that_sleeps_runs():
-    script = Path(__file__).parents[2] / "benchmarks" / "feeding.py"
+    script = Path(__file__).parents[3] / "benchmarks" / "feeding.py"
     command = [sys.executable, script, "--quick", "--models", "2", "--seconds", "0.001", "--time", "0.2"]
     environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

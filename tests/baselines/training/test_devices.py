@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from baselines import cli, devices, train
-from baselines.training import sweep
+from baselines import cli, train
+from baselines.training import devices, sweep
 from benchmark_data import InvalidInput, UnknownName
 
 SMI = "NVIDIA A100-SXM4-40GB, 550.54.15"
@@ -234,7 +234,7 @@ def environment(program, **variables):
 
 
 def test_memory_is_taken_as_it_is_needed_and_jax_stands_in_for_tensorflow():
-    load = "from baselines import backend; backend._load('jax')"
+    load = "from baselines.nets import backend; backend._load('jax')"
     assert environment(load) == ["true", "false", "None"]
     assert environment(load, TF_FORCE_GPU_ALLOW_GROWTH="false", XLA_PYTHON_CLIENT_PREALLOCATE="true")[:2] == [
         "false",
@@ -242,7 +242,7 @@ def test_memory_is_taken_as_it_is_needed_and_jax_stands_in_for_tensorflow():
     ]
     hidden = "import importlib.util as u; f = u.find_spec"
     hidden += "; u.find_spec = lambda name, *rest: None if name == 'tensorflow' else f(name, *rest)"
-    assert environment(f"{hidden}; from baselines import backend; backend.name()")[2] == "jax"
+    assert environment(f"{hidden}; from baselines.nets import backend; backend.name()")[2] == "jax"
 
 
 def test_bfloat16_trains_beside_float32(tiny, trained, tmp_path):

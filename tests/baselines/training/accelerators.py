@@ -191,6 +191,7 @@ def compiled():
                 engine._state, history = engine._step(*arguments)
             state, _ = (engine.state(2), np.asarray(history["loss"]))
             engine.load(state, "", 2)
+    both = [name for name in names if "step" in name]
     state, inputs, *rest = engine.arguments(*batches[0])
     try:
         with jax.transfer_guard("disallow"):
@@ -202,7 +203,7 @@ def compiled():
     return {
         "guarded": guarded,
         "run": len(first),
-        "both": len([name for name in names if "step" in name]),
+        "both": len(both),
         "bytes": {key: array.nbytes for key, array in batch.items()},
         "sent": {key: array.nbytes for key, array in arguments[1].items()},
     }

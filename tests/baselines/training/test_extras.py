@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from baselines import devices
+from baselines.training import devices
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
 
 
