@@ -50,7 +50,6 @@ ROOMS = {
         "nets",
         "objectives",
         "config",
-        "devices",
         "sweeps",
         "model",
         "run",
