@@ -133,7 +133,7 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
         page = build.build(folder / "results", folder / "site")
         progress.update(work, description="done")
     console.out.print(formats.terminal(scored))
-    console.out.print(closing(scored, shares, page, time.perf_counter() - start), highlight=False)
+    console.out.print(closing(scored, shares, page, time.perf_counter() - start), highlight=False, soft_wrap=True)
     return page
 
 
@@ -226,15 +226,19 @@ def closing(scored: Sequence[results.Result], shares: Mapping[str, Sequence[floa
 MIG of the β-TCVAE, {len(SEEDS)} seeds:
   [bold]{near}[/bold] where the squares overlap (spacing 1)
   [bold]{far}[/bold] where they do not (spacing 8)
-Ground-truth factors show the ceiling, PCA and a random encoder the floor. Of the pixels' variance, its reconstructions
-explain {drawn_near} and {drawn_far}. It took {seconds:.0f} s.
+Ground-truth factors show the ceiling, PCA and a random encoder the floor.
+Its reconstructions explain {drawn_near} and {drawn_far} of the pixels' variance.
+It took {seconds:.0f} s.
 
-[bold]Try next:[/bold]
-  offaxis-data sheet xysquares/spacing_8 --out sheet.png        look at a dataset
-  offaxis-data distances xysquares/spacing_4                    what a VAE perceives of each factor
-  offaxis-train run --dataset sprites2d --objective beta_vae    train something else
-  offaxis-train list                                            objectives, architectures, losses
-(The commands are in .venv/bin.)
+[bold]Try next[/bold] (the commands are in .venv/bin):
+  look at a dataset
+    offaxis-data sheet xysquares/spacing_8 --out sheet.png
+  what a VAE perceives of each factor
+    offaxis-data distances xysquares/spacing_4
+  train something else
+    offaxis-train run --dataset sprites2d --objective beta_vae --steps 2000
+  objectives, architectures, losses
+    offaxis-train list
 
 [bold]The board:[/bold] {page.resolve().as_uri()}"""
 

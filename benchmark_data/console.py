@@ -7,8 +7,7 @@ a file that is not there); 130 interrupted.
 from __future__ import annotations
 
 import sys
-import time
-from typing import Any
+import threading
 
 import rich.console
 import rich.progress
@@ -126,27 +125,27 @@ def _whole() -> rich.table.Column:
 class _Display(rich.progress.Progress):
     """A display that says now and then where things stand, where nobody would see it move."""
 
-    _said = 0.0
+    _teller: threading.Thread | None = None
 
     def start(self) -> None:
-        self._said = time.monotonic()
         super().start()
+        if self._teller is None and not (self.console.is_terminal or self.console.is_jupyter):
+            self._over = threading.Event()
+            self._teller = threading.Thread(target=self._tell, name="progress", daemon=True)
+            self._teller.start()
 
-    def update(self, task_id: rich.progress.TaskID, **changes: Any) -> None:
-        super().update(task_id, **changes)
-        self._say()
+    def stop(self) -> None:
+        if self._teller is not None:
+            self._over.set()
+            self._teller.join()
+            self._teller = None
+        super().stop()
 
-    def advance(self, task_id: rich.progress.TaskID, advance: float = 1) -> None:
-        super().advance(task_id, advance)
-        self._say()
-
-    def _say(self) -> None:
-        if self.console.is_terminal or self.console.is_jupyter or time.monotonic() - self._said < EVERY:
-            return
-        self._said = time.monotonic()
-        going_on = [self._words(task) for task in self.tasks if task.visible and not task.finished]
-        if going_on:
-            self.console.print(" | ".join(going_on), soft_wrap=True, markup=False, highlight=False)
+    def _tell(self) -> None:
+        while not self._over.wait(EVERY):
+            going_on = [self._words(task) for task in self.tasks if task.visible and not task.finished]
+            if going_on:
+                self.console.print(" | ".join(going_on), soft_wrap=True, markup=False, highlight=False)
 
     def _words(self, task: rich.progress.Task) -> str:
         """Give a task's columns as words, without the bar."""
