@@ -53,6 +53,10 @@ AXES_MATTER = {
 }
 """Metrics that a rotation of two latents lowers. Classifiers of all latents do not see it, and votes may agree."""
 
+NOISE_PASSES = {"infomec", "infomec_tripod", "omes"}
+"""Metrics whose main score does not tell knowledge from noise: ratios of small numbers, or what moves with every
+factor. Each has a test of its own that says what noise scores."""
+
 SIZES = (3, 4)
 few = settings(max_examples=5, deadline=None, derandomize=True)
 
@@ -276,12 +280,19 @@ def test_a_latent_that_collapses_takes_its_factor_along(name, seed):
 def test_the_main_score_tells_knowledge_from_noise(name, seed):
     if "ideal 1" not in module(name).__doc__:
         pytest.skip("the metric does not look at factors")
-    if name == "omes":
-        pytest.skip(
-            "noise changes with every factor and scores (1/F + 1/L) / 2, as its docstring says and its own test holds"
-        )
+    if name in NOISE_PASSES:
+        pytest.skip("noise may score high, as its docstring says and its own test holds")
     _, factors = sample(seed)
-    known, unknown = main_score(name, perfect(factors, seed), factors), main_score(name, noise(factors, seed), factors)
+    train = len(factors) * 2 // 3
+
+    def told(codes):
+        if "codes_test" not in inspect.signature(module(name).score).parameters:
+            return main_score(name, codes, factors)
+        # held out for once: a forest knows its training part by heart
+        scores = call(name, codes[:train], factors[:train], codes[train:], factors[train:])
+        return next(iter(scores.values()))
+
+    known, unknown = told(perfect(factors, seed)), told(noise(factors, seed))
     assert known > unknown + 0.2
 
 
