@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # They start clusters of two nodes and kill one, which takes both cores: tested by themselves.
 CLUSTERS := tests/benchmark_data/test_ray.py tests/baselines/training/test_sweep_ray.py
 
-.PHONY: demo test lint setup clean
+.PHONY: demo check test lint pages setup clean
 
 setup: $(VENV)/.installed
 
@@ -21,9 +21,17 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+# Without TensorFlow, jax, Ray and browsers: what one runs between two edits.
+check: lint
+	$(BIN)/pytest --light --numprocesses 2 --dist loadfile
+
 test: lint
 	$(BIN)/pytest --numprocesses auto --dist loadfile $(CLUSTERS:%=--ignore=%)
 	$(BIN)/pytest $(CLUSTERS)
+
+# What pages list, from the files that they list.
+pages: setup
+	$(BIN)/python docs/pages.py
 
 demo: setup
 	$(BIN)/python -m baselines.demo

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +31,15 @@ Wandb = Annotated[
     typer.Option(metavar="PROJECT", help="Send the history to this project of Weights & Biases.", show_default=False),
 ]
 Encode = Annotated[bool, typer.Option(help="Afterwards write the codes that offaxis-board scores.")]
+Device = Annotated[
+    str, typer.Option(metavar="cpu|gpu|auto", help="Compute on this; with gpu, on nothing else. auto: GPUs if any.")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Threads to compute with. Default: all cores. The last bits of a run on a CPU depend on it."
+    ),
+]
 
 
 @app.command()
@@ -37,6 +48,15 @@ def run(
         str, typer.Option(help="Dataset, such as xysquares/spacing_1; offaxis-data list shows them all.")
     ] = "",
     objective: Annotated[str, typer.Option(help="Objective, such as beta_vae; offaxis-train list shows them.")] = "",
+    split: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE[:PART]",
+            help="Train on this part of the dataset, divided by a rule, such as composition or recombination.to_range; "
+            "PART is train unless named. offaxis-data splits NAME lists the rules. Of these rows the share train_share "
+            "is trained on: --set train_share=1 takes all. Or a split that the dataset has itself.",
+        ),
+    ] = "",
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -58,6 +78,8 @@ def run(
     tensorboard: TensorBoard = False,
     wandb: Wandb = "",
     encode: Encode = True,
+    device: Device = "auto",
+    threads: Threads = None,
 ) -> None:
     """Train one run. A folder that holds the same run already is gone on with, or left alone if it is finished."""
     from baselines.config import RunConfig
@@ -67,22 +89,30 @@ def run(
     values: dict[str, Any] = files.read_json(config) if config else {}
     if not isinstance(values, dict):
         raise InvalidInput(str(config), expected="an object of keys and values", received=type(values).__name__)
-    given = {"dataset": dataset or None, "objective": objective or None, "steps": steps, "seed": seed}
+    texts = {"dataset": dataset or None, "objective": objective or None, "split": split or None}
+    given: dict[str, Any] = {**texts, "steps": steps, "seed": seed}
     values |= {key: value for key, value in given.items() if value is not None}
     for key in ("dataset", "objective"):
         if key not in values:
             raise InvalidInput(f"--{key}", expected="a name", received="none", remedy=f"Add --{key} NAME.")
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
     folder = into or default_folder(settled)
-    _train(settled, folder, tensorboard=tensorboard, wandb=wandb, encode=encode)
+    _train(settled, folder, tensorboard, wandb, encode, device, threads)
 
 
 @app.command()
-def resume(run: Folder, tensorboard: TensorBoard = False, wandb: Wandb = "", encode: Encode = True) -> None:
+def resume(
+    run: Folder,
+    tensorboard: TensorBoard = False,
+    wandb: Wandb = "",
+    encode: Encode = True,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
     """Go on with a run that was stopped, exactly where it was."""
     from baselines.run import read_config
 
-    _train(read_config(run), run, tensorboard=tensorboard, wandb=wandb, encode=encode)
+    _train(read_config(run), run, tensorboard, wandb, encode, device, threads)
 
 
 @app.command()
@@ -90,7 +120,11 @@ def transfer(
     source: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run: the source.", show_default=False)],
     dataset: Annotated[str, typer.Option(help="The target, whose images have the source's shape.", show_default=False)],
     split: Annotated[
-        str, typer.Option(help="Train on this split of it, such as target_train of a transfer pair. Default: on all.")
+        str,
+        typer.Option(
+            help="Train on this split of it, such as target_train of a transfer pair, or RULE[:PART] as for run. "
+            "Default: on all."
+        ),
     ] = "",
     heads: Annotated[bool, typer.Option(help="Reset and train the heads of mean and variance.")] = True,
     decoder: Annotated[int, typer.Option(help="How many layers of the decoder to reset and train.")] = 1,
@@ -111,6 +145,8 @@ def transfer(
     tensorboard: TensorBoard = False,
     wandb: Wandb = "",
     encode: Encode = True,
+    device: Device = "auto",
+    threads: Threads = None,
 ) -> None:
     """Train parts of a run on another dataset and freeze the rest. Figures 6 and 9 of arXiv:2304.10767.
 
@@ -125,15 +161,26 @@ def transfer(
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
     parts = f"{'heads_' if heads else ''}{decoder}_{side}"
     folder = into or Path("runs") / settled.dataset / "transfer" / f"{parts}_{source.name}_seed_{settled.seed}"
-    _train(settled, folder, tensorboard=tensorboard, wandb=wandb, encode=encode)
+    _train(settled, folder, tensorboard, wandb, encode, device, threads)
 
 
-def _train(config: RunConfig, folder: Path, *, tensorboard: bool, wandb: str, encode: bool) -> None:
-    """Train a run, or go on with it, with what watches it; write its codes; say where it is."""
-    from baselines.training import loggers
+def _train(
+    config: RunConfig, folder: Path, tensorboard: bool, wandb: str, encode: bool, device: str, threads: int | None
+) -> None:
+    """Train a run, or go on with it, with what watches it; write its codes; say where it is, and first on what."""
+    from baselines import devices
+    from baselines.training import loggers, worker
     from baselines.training.loop import train
 
+    if threads is not None:
+        os.environ.update(worker.thread_limits(threads))
+    devices.choose(device)
+    console.err.print(f"device: {devices.line()}", soft_wrap=True, markup=False, highlight=False)
+    for sentence in devices.advice(device, config.precision):
+        console.err.print(f"warning: {sentence}", style="yellow", soft_wrap=True, markup=False, highlight=False)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore", devices.SlowDevice)  # said above
         watching = []
         if tensorboard:
             watching.append(stack.enter_context(loggers.tensorboard(folder)))
@@ -158,6 +205,10 @@ def sweep(
             help="Only runs with this setting, such as dataset=sprites2d or beta=4. Of several on one key any will do.",
         ),
     ] = None,
+    unless_in: Annotated[
+        Path | None,
+        typer.Option(metavar="RESULTS", help="Leave out runs whose scores this results tree holds already."),
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="Optimiser steps of each run. Default: the sweep's.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes. Default: one per core. On a GPU: 1.")
@@ -174,6 +225,7 @@ def sweep(
         float, typer.Option(help="GPUs that each task asks of Ray; 0.25 puts four on one. Default: none.")
     ] = 0.0,
     encode: Encode = True,
+    device: Device = "auto",
 ) -> None:
     """Train the runs of a sweep: what is done is skipped, what was stopped goes on. Exit status 1 if any run failed."""
     from baselines.training import sweep
@@ -181,9 +233,19 @@ def sweep(
     configs = sweep.select(sweep.find(name), only or [])
     if steps is not None:
         configs = tuple(config.with_steps(steps) for config in configs)
+    if unless_in is not None:
+        configs = sweep.unscored(configs, unless_in)
     folder = into or Path("runs") / name
     states = sweep.run(
-        configs, folder, jobs=jobs, threads=threads, together=together, ray=ray, gpus=gpus, encode=encode
+        configs,
+        folder,
+        jobs=jobs,
+        threads=threads,
+        together=together,
+        ray=ray,
+        gpus=gpus,
+        encode=encode,
+        device=device,
     )
     failed = [state for state in states if state.state == "failed"]
     for state in failed:
@@ -299,15 +361,20 @@ def derive_perturbation(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the config, as for run.")
     ] = None,
+    least_mean_mig: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Refuse to choose among models whose mean MIG is lower.")
+    ] = 0.15,
     runs: Annotated[
         Path | None, typer.Option(help="Where the runs go. Default: runs/BASE/derive.", show_default=False)
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(help="File to write. Default: where BASE_perturbed/vae_... looks for it.", show_default=False),
+        typer.Option(
+            help="File to write. Default: where BASE_perturbed/conv_vae_... looks for it.", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Train β-VAEs and derive the hidden variable of BASE_perturbed/vae_...; goes on where it was stopped."""
+    """Train β-VAEs and derive the hidden variable of BASE_perturbed/conv_vae_...; goes on where it was stopped."""
     import benchmark_data
     from baselines.config import RunConfig
     from baselines.outputs import hidden_variable
@@ -315,7 +382,8 @@ def derive_perturbation(
     data = benchmark_data.load(base)
     values = hidden_variable.settings(data) | ({} if steps is None else {"steps": steps})
     config = RunConfig.from_json(_with_settings(values, set_ or []))
-    found = hidden_variable.derive(config, runs or Path("runs") / data.id / "derive", restarts=restarts, path=into)
+    folder = runs or Path("runs") / data.id / "derive"
+    found = hidden_variable.derive(config, folder, restarts=restarts, least_mean_mig=least_mean_mig, path=into)
     table = rich.table.Table("seed", "MIG", "", box=None, pad_edge=False)
     for seed, score in found.migs.items():
         chosen = f"chosen: latent {found.latent}, noise {found.noise[found.latent]:.4f}" if seed == found.seed else ""

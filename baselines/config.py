@@ -14,8 +14,11 @@ from baselines import objectives, validation
 from baselines.nets import architectures, reconstruction
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.variants import splitting
 
 Reduction: TypeAlias = Literal["sum", "mean"]
+Precision: TypeAlias = Literal["float32", "bfloat16"]
+Device: TypeAlias = Literal["auto", "cpu", "gpu"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,9 @@ class RunConfig:
         latents: latent dimensions.
         reconstruction: a reconstruction loss's name.
         reduction: ``"sum"`` over pixels and latents, or ``"mean"``; see `baselines.nets.reconstruction`.
+        reconstruction_weight: the weight of the reconstruction in the loss, positive. With ``mse`` and sums it is
+            1 / (2 σ²) for Gaussian pixels of variance σ², so that the other terms keep the strengths that they have
+            beside a likelihood.
         steps: optimiser steps.
         batch_size: images per step (pairs, for an objective on pairs).
         learning_rate: Adam's step size.
@@ -39,14 +45,21 @@ class RunConfig:
         epsilon: Adam's epsilon.
         seed: seed of the initial weights, the batches and the noise, in [0, 2**63).
         split: train on this split of the dataset, such as ``target_train`` of a transfer pair; on all of it if empty.
+            A split by a rule, ``RULE[.VARIANT][:PART]`` such as ``composition``, makes ``dataset`` that of the rule and
+            ``split`` the part, ``train`` unless it is named: see `benchmark_data.variants.splitting`.
         train_share: the share of those rows that is trained on, always the same rows for a dataset and split.
-        snapshots: steps after which the state is kept, or one number: every so many steps. The last is always kept.
+        snapshots: steps after which the state is kept, or one number: every so many steps. The first state, of step 0,
+            and the last are always kept: what a layer has learned is seen beside what it was before training.
         history_every: steps between two lines of the history.
+        selection: how these settings were chosen among others, in words, such as a pilot that looked at labels;
+            ``none`` where they were not. It decides nothing and is told to whoever scores the run.
         start_from: a run folder whose last weights of encoder and decoder this run starts from; see
             `baselines.training.finetune`. Empty for new weights.
         start_weights: SHA-256 of those weights; `baselines.train` fills it in.
         reset: layers that start from new weights all the same, such as ``mean``.
         frozen: layers whose weights stay as they start, such as ``encoder_1``.
+        precision: ``"float32"``, or ``"bfloat16"`` to train with activations and products in bfloat16; weights, losses,
+            KL and Adam stay float32, and a trained run encodes and decodes in float32.
 
     Raises:
         UnknownName: an unknown objective, architecture, loss or hyperparameter, with the near match.
@@ -56,6 +69,9 @@ class RunConfig:
         >>> config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", hyperparameters={"beta": 2})
         >>> config.hyperparameters, config.learning_rate, config.batch_size, config.steps
         ({'beta': 2.0}, 0.0001, 64, 300000)
+        >>> config = RunConfig(dataset="sprites2d", split="composition", objective="ae")
+        >>> config.dataset, config.split
+        ('sprites2d/composition', 'train')
     """
 
     dataset: str
@@ -66,6 +82,7 @@ class RunConfig:
     latents: int = 10
     reconstruction: str = "bernoulli"
     reduction: Reduction = "sum"
+    reconstruction_weight: float = 1.0
     steps: int = 300_000
     batch_size: int = 64
     learning_rate: float = 1e-4
@@ -77,15 +94,20 @@ class RunConfig:
     train_share: float = 0.9
     snapshots: int | list[int] | tuple[int, ...] = 6_000
     history_every: int = 100
+    selection: str = "none"
     start_from: str = ""
     start_weights: str = ""
     reset: list[str] | tuple[str, ...] = ()
     frozen: list[str] | tuple[str, ...] = ()
+    precision: Precision = "float32"
 
     def __post_init__(self) -> None:
-        texts = ("dataset", "objective", "architecture", "reconstruction", "reduction", "split")
-        for name in (*texts, "start_from", "start_weights"):
+        texts = ("dataset", "objective", "architecture", "reconstruction", "reduction", "split", "precision")
+        for name in (*texts, "selection", "start_from", "start_weights"):
             validation.typed(name, getattr(self, name), str)
+        dataset, split = splitting.settled(self.dataset, self.split)
+        object.__setattr__(self, "dataset", dataset)
+        object.__setattr__(self, "split", split)
         self._check_layers()
         for name in ("hyperparameters", "architecture_parameters"):
             if not isinstance(getattr(self, name), Mapping):
@@ -97,12 +119,18 @@ class RunConfig:
             if not low <= value < high:
                 raise InvalidInput(name, expected=f"a number in [{low:g}, {high:g})", received=f"{value:g}")
             object.__setattr__(self, name, value)
+        weight = validation.typed("reconstruction_weight", self.reconstruction_weight, float)
+        if weight <= 0:
+            raise InvalidInput("reconstruction_weight", expected="a positive number", received=f"{weight:g}")
+        object.__setattr__(self, "reconstruction_weight", weight)
         if self.seed >= 2**63:
             raise InvalidInput("seed", expected="less than 2**63", received=str(self.seed))
         if not 0 < validation.typed("train_share", self.train_share, float) <= 1:
             raise InvalidInput("train_share", expected="a number in (0, 1]", received=f"{self.train_share:g}")
         if self.reduction not in get_args(Reduction):
             raise UnknownName("reduction", self.reduction, get_args(Reduction))
+        if self.precision not in get_args(Precision):
+            raise UnknownName("precision", self.precision, get_args(Precision))
         reconstruction.find(self.reconstruction)
         parameters = architectures.parameters(self.architecture, self.architecture_parameters)
         object.__setattr__(self, "architecture_parameters", parameters)
@@ -170,9 +198,9 @@ class RunConfig:
 
     def keeps(self, step: int) -> bool:
         """Say whether the state after a step is kept for good."""
-        if step == self.steps:
+        if step in (0, self.steps):
             return True
-        return step % self.snapshots == 0 and step > 0 if isinstance(self.snapshots, int) else step in self.snapshots
+        return step % self.snapshots == 0 if isinstance(self.snapshots, int) else step in self.snapshots
 
     def as_json(self) -> dict[str, Any]:
         """Give the fields as JSON's types."""

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.config import RunConfig
-from baselines.nets import architectures, reconstruction
-from baselines.nets.backend import keras, ops
-from baselines.objectives import Adam, Batch, Network, Posterior, Tensor, kl_to_prior
+from baselines.config import Precision, RunConfig
+from baselines.nets import architectures, backend, reconstruction
+from baselines.nets.backend import Tensor, keras, ops
+from baselines.objectives import Adam, Batch, Network, Posterior, kl_to_prior
 from benchmark_data.errors import DamagedFile
 from benchmark_data.sources import Images
 
@@ -49,24 +49,37 @@ class Model:
         config: the run's config.
         image_shape: (H, W, C) of the dataset.
         sizes: how many values each of the dataset's factors has, for objectives that are told about the factors.
+        precision: of activations and products, ``"float32"`` or ``"bfloat16"``; weights and losses are float32 in any
+            case. A run trains at its config's precision, and encodes and decodes in float32.
 
     Attributes:
+        code_size: how many numbers a code has: the run's latents, unless the objective chooses otherwise.
         networks: by name: ``encoder``, ``decoder`` and the objective's own, each with its optimiser.
     """
 
-    def __init__(self, config: RunConfig, image_shape: tuple[int, int, int], sizes: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        image_shape: tuple[int, int, int],
+        sizes: Sequence[int] = (),
+        *,
+        precision: Precision = "float32",
+    ) -> None:
         self.config = config
         self.objective = config.build_objective()
         self.reconstruction = reconstruction.find(config.reconstruction)
+        self.sizes = tuple(sizes)
+        self.code_size = self.objective.code_size(config.latents, self.sizes)
         rng = generator(config.seed, INITIAL)
         build = architectures.find(config.architecture)
-        halves = build(image_shape, config.latents, rng, **config.architecture_parameters)
         adam = Adam(config.learning_rate, config.beta_1, config.beta_2, config.epsilon)
-        self.encoder, self.decoder = halves
+        with backend.layers_in(precision):
+            self.encoder, self.decoder = build(image_shape, self.code_size, rng, **config.architecture_parameters)
+            own = self.objective.networks(config.latents, self.sizes, rng)
         self.networks: dict[str, Network] = {
             "encoder": Network(self.encoder, adam),
             "decoder": Network(self.decoder, adam),
-            **self.objective.networks(config.latents, sizes, rng),
+            **own,
         }
 
     def names(self) -> list[str]:
@@ -137,7 +150,7 @@ class Model:
 
         def call(network: str, inputs: Tensor, *, frozen: bool = False) -> Any:
             values = [ops.stop_gradient(w) for w in parts[network]] if frozen else parts[network]
-            return self.networks[network].model.stateless_call(values, [], inputs)[0]
+            return _float32(self.networks[network].model.stateless_call(values, [], inputs)[0])
 
         images = ops.cast(batch["images"], "float32") / 255.0
         posterior = self.objective.aggregate(Posterior(*call("encoder", images)))
@@ -150,9 +163,12 @@ class Model:
         else:
             kl = ops.sum(kl, axis=1)
         draws = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
-        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], draws, call))
+        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], draws, call, self.sizes))
         history = {"reconstruction": ops.mean(distance), **{name: term.value for name, term in terms.items()}}
-        loss = history["reconstruction"] + sum(term.weight * term.value for term in terms.values())
+        distance = history["reconstruction"]
+        if self.config.reconstruction_weight != 1:
+            distance = self.config.reconstruction_weight * distance
+        loss = distance + sum(term.weight * term.value for term in terms.values())
         return loss, {"loss": loss, **history}
 
     def encode(self, images: Images) -> Posterior:
@@ -199,6 +215,16 @@ class Model:
             codes = found["sampled"] = codes + np.exp(0.5 * log_variance) * noise
         found |= _layers(self.decoder, codes)
         return {name: np.ascontiguousarray(a.reshape(len(a), -1), np.float32) for name, a in found.items()}
+
+
+def _float32(outputs: Any) -> Any:
+    """Cast all that a network gives to float32, for losses; what is float32 already stays as it is."""
+
+    def cast(output: Any) -> Any:
+        same = keras.backend.standardize_dtype(output.dtype) == "float32"
+        return output if same else ops.cast(output, "float32")
+
+    return keras.tree.map_structure(cast, outputs)
 
 
 def varied(settings: T, values: Mapping[str, Any]) -> T:

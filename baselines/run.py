@@ -20,10 +20,9 @@ import json
 import os
 import re
 import shutil
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,8 +31,8 @@ import benchmark_data
 from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.objectives import Posterior
-from baselines.training.engines import State
 from benchmark_data import discovery, files
+from benchmark_data.archives import npz
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 from benchmark_data.factors import Indices
@@ -44,6 +43,20 @@ SCHEMA = 1
 
 ENCODED = 1024
 """Images that are held in memory at once while rows are encoded."""
+
+
+class State(NamedTuple):
+    """A run's state after a step: float32 arrays by the weights' names.
+
+    Attributes:
+        weights: the weights.
+        first: Adam's first moments.
+        second: Adam's second moments.
+    """
+
+    weights: Mapping[str, NDArray[Any]]
+    first: Mapping[str, NDArray[Any]]
+    second: Mapping[str, NDArray[Any]]
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -68,16 +81,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     Raises:
         DamagedFile: the file is missing, is no such file, or holds Python objects.
     """
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
-        raise DamagedFile(
-            str(path),
-            expected="arrays in numpy's .npz format",
-            received=f"{type(error).__name__}: {error}",
-            remedy="Restore the file, or remove the folder that holds it and resume the run.",
-        ) from error
+    return npz.read_all(path, remedy="Restore the file, or remove the folder that holds it and resume the run.")
 
 
 def write_record(
@@ -91,9 +95,11 @@ def write_record(
     hyperparameters: Mapping[str, Any],
     device: str,
     versions: Mapping[str, str],
+    selection: str = "none",
     steps: int = 0,
     images: int = 0,
     seconds: float = 0.0,
+    computed: Mapping[str, Any] | None = None,
 ) -> None:
     """Write ``run.json``: all that the leaderboard knows of a run beside its codes.
 
@@ -107,9 +113,11 @@ def write_record(
         hyperparameters: plain values by name.
         device: what it ran on.
         versions: version by package.
+        selection: how this run was chosen among others.
         steps: optimiser steps taken.
         images: images seen, counting repeats.
         seconds: wall-clock seconds of training, over all resumes.
+        computed: how it was computed, as `baselines.devices.record` gives it; nothing for what nobody trained.
 
     Raises:
         InvalidInput: the file cannot be written.
@@ -126,24 +134,27 @@ def write_record(
             "factor_sizes": dataset.space.sizes,
             "seed": seed,
             "supervision": supervision,
-            "selection": "none",
+            "selection": selection,
             "hyperparameters": dict(hyperparameters),
             "budget": {"steps": steps, "images": images, "seconds": round(seconds, 3), "device": device},
             "versions": dict(versions),
             "about": about(method),
+            **({"computed": dict(computed)} if computed else {}),
         },
     )
 
 
 def about(method: str) -> dict[str, str]:
-    """Give what the leaderboard prints of a method, from the first line of its file: ``title: description``.
+    """Return what the leaderboard prints of a method, from its file.
 
     Args:
         method: name of an objective or a reference.
 
     Returns:
-        ``title``, ``description`` and, where the description begins with them, ``authors`` with the year; nothing for a
-        method that has no file.
+        ``title`` and ``description``, from the file's first line, ``title: description``; ``authors`` with the year,
+        where the description begins with them; ``paper``, ``code`` (an implementation that this one agrees with),
+        ``licence`` (of that code, SPDX) and ``bibtex``, from the constants ``PAPER``, ``CODE``, ``CODE_LICENSE`` and
+        ``CITATION``, empty where the file has none. Nothing for a method that has no file.
 
     Example:
         >>> about("factor_vae")["title"], about("factor_vae")["authors"]
@@ -151,13 +162,18 @@ def about(method: str) -> dict[str, str]:
     """
     for package in ("baselines.objectives", "baselines.references"):
         if method in discovery.names(package):
-            line = (discovery.find(package, method, kind="method").__doc__ or "").partition("\n")[0]
+            module = discovery.find(package, method, kind="method")
+            line = (module.__doc__ or "").partition("\n")[0]
             title, _, description = line.partition(": ")
             cited = re.match(r"([A-Z]\w+(?: et al\.| and [A-Z]\w+)), .*?\b(\d{4})\b", description)
             return {
                 "title": title,
                 "description": description[:1].upper() + description[1:],
                 "authors": f"{cited[1]}, {cited[2]}" if cited else "",
+                "paper": getattr(module, "PAPER", ""),
+                "code": getattr(module, "CODE", ""),
+                "licence": getattr(module, "CODE_LICENSE", ""),
+                "bibtex": getattr(module, "CITATION", ""),
             }
     return {}
 
@@ -416,8 +432,8 @@ class Run:
             InvalidInput: the shape is wrong.
         """
         array = np.asarray(codes, np.float32)
-        if array.ndim != 2 or array.shape[1] != self.config.latents or not len(array):
-            raise InvalidInput("codes", expected=f"shape (n, {self.config.latents})", received=f"shape {array.shape}")
+        if array.ndim != 2 or array.shape[1] != self.model.code_size or not len(array):
+            raise InvalidInput("codes", expected=f"shape (n, {self.model.code_size})", received=f"shape {array.shape}")
         return self.model.decode(array)
 
     def activations(self, images: Images) -> dict[str, NDArray[np.float32]]:
@@ -427,13 +443,16 @@ class Run:
             images: uint8, shape (n, H, W, C).
 
         Returns:
-            Layer -> float32 (n, p), in order from ``input`` to ``output``. The noise of ``sampled`` is always the same.
+            Layer -> float32 (n, p), in order from ``input`` to ``output``. The noise of ``sampled`` is this snapshot's
+            own: the same every time, and drawn apart from that of any other run and of any other snapshot. Noise that
+            two models share would pass for similarity where both ignore the image.
 
         Raises:
             InvalidInput: not uint8 images of the right shape.
         """
         images = self._checked(images)
-        noise = generator(self.config.seed, 0).standard_normal((len(images), self.config.latents), np.float32)
+        own = int(self.config.digest[:16], 16)
+        noise = generator(own, self.step).standard_normal((len(images), self.config.latents), np.float32)
         return self.model.activations(images, noise)
 
     def encode_rows(self, rows: Sequence[int] | Indices, dataset: Dataset | None = None) -> NDArray[np.float32]:

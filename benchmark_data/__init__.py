@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset, Digest, Family
 from benchmark_data.errors import (
@@ -21,6 +23,8 @@ from benchmark_data.errors import (
 from benchmark_data.factors import Factor, FactorSpace, FactorTable
 from benchmark_data.in_memory import from_images
 from benchmark_data.sources import Derived, Rendered
+from benchmark_data.variants import splitting
+from benchmark_data.variants.splitting import Split, split_rules
 
 __all__ = [
     "DamagedFile",
@@ -35,12 +39,16 @@ __all__ = [
     "MissingExtra",
     "OffaxisError",
     "Rendered",
+    "Split",
     "Unavailable",
     "UnknownName",
     "configs",
     "from_images",
     "load",
     "names",
+    "split",
+    "split_names",
+    "split_rules",
 ]
 
 
@@ -73,14 +81,15 @@ def load(name: str, **parameters: object) -> Dataset:
     """Give a dataset by name. Nothing is downloaded or rendered until it is asked for images.
 
     Args:
-        name: ``"<dataset>"`` or ``"<dataset>/<config>"``.
+        name: ``"<dataset>"`` or ``"<dataset>/<config>"``; either may be followed by the name of a split, as in
+            ``"sprites2d/composition"`` or ``"xysquares/spacing_4.random"``: see `benchmark_data.variants.splitting`.
         **parameters: instead of a config, what tells it from its siblings, such as ``spacing=4``.
 
     Returns:
         The dataset.
 
     Raises:
-        UnknownName: there is no such dataset, config or parameter; the message gives the near match and the list.
+        UnknownName: there is no such dataset, config, split or parameter; the message gives the near match, and all.
 
     Example:
         >>> load("xysquares", spacing=4).id
@@ -90,11 +99,14 @@ def load(name: str, **parameters: object) -> Dataset:
         ...
         benchmark_data.errors.UnknownName: config of xysquares: expected one of spacing_1, ..., received 'spacing_9'...
     """
+    base, rule = splitting.named(name)
+    if rule and not parameters:
+        return _divided(load(base).id, rule)
     name, _, config = name.partition("/")
     declared: Dataset | Family = discovery.find("benchmark_data.datasets", name, kind="dataset").DATASET
     known = declared.configs if isinstance(declared, Family) else {}
     if config and config not in known:
-        raise UnknownName(f"config of {name}", config, known)
+        raise UnknownName(f"config of {name}", config, known or splitting.split_rules())
     if parameters and (config or isinstance(declared, Dataset)):
         raise InvalidInput(
             f"parameters of {name}",
@@ -104,3 +116,54 @@ def load(name: str, **parameters: object) -> Dataset:
     if isinstance(declared, Dataset):
         return declared
     return declared.configs[config] if config else declared.find(parameters)
+
+
+@functools.lru_cache(maxsize=32)
+def _divided(base: str, name: str) -> Dataset:
+    """Return a divided dataset by the full name of its base and the name of its split: the same one each time."""
+    return splitting.split(load(base), name).dataset
+
+
+def split_names(dataset: Dataset | str) -> tuple[str, ...]:
+    """List the splits of a dataset: every rule that applies to it, with its variants and without seeds.
+
+    Args:
+        dataset: a dataset or its name.
+
+    Returns:
+        Names that `split` takes. ``correlated`` understands more: any pairs of factors, any sigma.
+
+    Raises:
+        UnknownName: there is no such dataset.
+
+    Example:
+        >>> [name for name in split_names("xysquares") if not name.startswith("correlated")]
+        ['composition', 'extrapolation', 'holdout', 'interpolation', 'random', 'recombination.to_element',
+         'recombination.to_range', 'recombination.extrapolation']
+        >>> split_names("celeba")
+        ('holdout', 'random')
+    """
+    return splitting.split_names(load(dataset) if isinstance(dataset, str) else dataset)
+
+
+def split(dataset: Dataset | str, name: str = splitting.DEFAULT, *, seed: int | None = None) -> splitting.Split:
+    """Divide a dataset's rows by a rule.
+
+    Args:
+        dataset: a dataset or its name.
+        name: the split: a rule, with its variant where it has several. `split_names` lists them.
+        seed: of what the rule draws; 0 unless the name says another one.
+
+    Returns:
+        The rows. They are the same on every machine.
+
+    Raises:
+        UnknownName: there is no such dataset, rule, variant or factor.
+        InvalidInput: the rule needs a full grid or an ordered factor, or draws nothing and was given a seed.
+
+    Example:
+        >>> halves = split("sprites2d", "recombination.extrapolation")
+        >>> len(halves.train), len(halves.test), halves.digests["train"][:8]
+        (368640, 368640, 'ad951064')
+    """
+    return splitting.split(load(dataset) if isinstance(dataset, str) else dataset, name, seed=seed)

@@ -7,6 +7,8 @@ a file that is not there); 130 interrupted.
 from __future__ import annotations
 
 import sys
+import time
+from typing import Any
 
 import rich.console
 import rich.progress
@@ -21,6 +23,9 @@ out = rich.console.Console()
 
 err = rich.console.Console(stderr=True)
 """Errors and progress go here: standard error."""
+
+EVERY = 10.0
+"""Seconds between two lines of a display whose output is no terminal."""
 
 
 def say(what: object) -> None:
@@ -74,7 +79,8 @@ def command_line(summary: str) -> typer.Typer:
 def progress(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
     """Make a progress display: description, bar, done of all, then the given columns, time gone and time left.
 
-    Where a line is too short for all, the description is cut, and no number.
+    Where a line is too short for all, the description is cut, and no number. Where standard error is no terminal, a
+    line is written every `EVERY` seconds instead, and the whole once at the end.
 
     Args:
         *columns: more to show, such as a rate or a loss.
@@ -104,7 +110,7 @@ def transfers() -> rich.progress.Progress:
 
 
 def _display(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
-    return rich.progress.Progress(
+    return _Display(
         _Description("{task.description}", table_column=rich.table.Column()),
         rich.progress.BarColumn(max(4, min(40, err.width // 8)), table_column=_whole()),
         *columns,
@@ -115,6 +121,46 @@ def _display(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
 def _whole() -> rich.table.Column:
     """Give a column that is never cut while another one can be."""
     return rich.table.Column(no_wrap=True)
+
+
+class _Display(rich.progress.Progress):
+    """A display that says now and then where things stand, where nobody would see it move."""
+
+    _said = 0.0
+
+    def start(self) -> None:
+        self._said = time.monotonic()
+        super().start()
+
+    def update(self, task_id: rich.progress.TaskID, **changes: Any) -> None:
+        super().update(task_id, **changes)
+        self._say()
+
+    def advance(self, task_id: rich.progress.TaskID, advance: float = 1) -> None:
+        super().advance(task_id, advance)
+        self._say()
+
+    def _say(self) -> None:
+        if self.console.is_terminal or self.console.is_jupyter or time.monotonic() - self._said < EVERY:
+            return
+        self._said = time.monotonic()
+        going_on = [self._words(task) for task in self.tasks if task.visible and not task.finished]
+        if going_on:
+            self.console.print(" | ".join(going_on), soft_wrap=True, markup=False, highlight=False)
+
+    def _words(self, task: rich.progress.Task) -> str:
+        """Give a task's columns as words, without the bar."""
+        words = []
+        for column in self.columns:
+            if isinstance(column, str | rich.progress.BarColumn):
+                continue
+            text = str(column(task)).strip()
+            if isinstance(column, rich.progress.TimeElapsedColumn):
+                text = f"in {text}"
+            elif isinstance(column, rich.progress.TimeRemainingColumn):
+                text = f"{text} left" if task.time_remaining is not None else ""
+            words.append(text)
+        return " ".join(filter(None, words))
 
 
 class _Description(rich.progress.TextColumn):

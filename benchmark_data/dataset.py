@@ -6,16 +6,16 @@ import dataclasses
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
-from benchmark_data.archives.store import Extra
+from benchmark_data.effects import Effect
 from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
-from benchmark_data.sources import Images, Source
+from benchmark_data.types import Extra, Images, Source
 
 Rows: TypeAlias = Sequence[int] | Indices
 
@@ -58,6 +58,8 @@ class Dataset:
         redistributable: False where the licence forbids to publish copies.
         defects: known defects of the data, one sentence each.
         splits: name -> rows; one split ``train`` of everything unless the source has its own.
+        effects: factor -> what one sees as its class id rises, or a sentence why no measure of an image shows it; see
+            `benchmark_data.effects`. The contract tests hold labels to it.
 
     Example:
         >>> import benchmark_data
@@ -84,6 +86,7 @@ class Dataset:
     redistributable: bool = True
     defects: tuple[str, ...] = ()
     splits: Mapping[str, range] = dataclasses.field(default_factory=dict)
+    effects: Mapping[str, Effect | str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"\d+\.\d+\.\d+", self.version):
@@ -101,13 +104,13 @@ class Dataset:
     @property
     def prepared(self) -> bool:
         """Whether images can be given at once: always for rendered data, after `prepare` for an archive."""
-        return bool(getattr(self.source, "ready", True))
+        return self.source.ready
 
     def prepare(self, **options: Any) -> None:
         """Download and cache what `images` needs, if anything. Does nothing where it is done already.
 
         Args:
-            **options: ``manual_dir``, ``timeout`` and ``keep_downloads``, as of `benchmark_data.sources.Archive`.
+            **options: ``manual_dir``, ``timeout`` and ``keep_downloads``, as of `archives.archive.Archive`.
 
         Raises:
             Unavailable: no mirror gave a file.
@@ -115,13 +118,12 @@ class Dataset:
             InvalidInput: the cache cannot be written, or the disk is too small.
         """
         if not self.prepared:
-            self.source.prepare(**options)  # type: ignore[attr-defined]  # what can be unready can be prepared
+            self.source.prepare(**options)
 
     @property
     def extras(self) -> Mapping[str, Extra]:
         """The arrays beside images and factors, by name: rotations, landmarks. Most datasets have none."""
-        extras: Mapping[str, Extra] = getattr(self.source, "extras", {})
-        return extras
+        return self.source.extras
 
     def extra(self, name: str, indices: ArrayLike) -> NDArray[Any]:
         """Give rows of an extra array.
@@ -139,8 +141,7 @@ class Dataset:
         """
         if name not in self.extras:
             raise UnknownName(f"extra array of {self.id}", name, self.extras)
-        array: NDArray[Any] = self.source.extra(name, self.rows(indices))  # type: ignore[attr-defined]
-        return array
+        return self.source.extra(name, self.rows(indices))
 
     def __len__(self) -> int:
         return len(self.space)
@@ -163,33 +164,81 @@ class Dataset:
         rows = self.rows(indices)
         return self.source.images(rows, self.space.labels(rows))
 
-    def labels(self, indices: ArrayLike) -> Indices:
+    def __getitem__(self, index: object) -> NoReturn:
+        """Say what to use instead: a dataset gives batches of images and labels by method, not examples by index."""
+        raise InvalidInput(
+            f"{self.id}[{index!r}]",
+            expected="a batch by method, such as images([0, 1, 2]) and labels([0, 1, 2])",
+            received="an index",
+            remedy="A DataLoader of PyTorch takes benchmark_data.torch's dataset; see docs/recipes.md.",
+        )
+
+    def labels(self, indices: ArrayLike, factors: Sequence[str] | None = None) -> Indices:
         """Give the class ids of rows.
 
         Args:
             indices: rows, int, shape (n,) with n >= 1, each in [0, len).
+            factors: the factors to give, in this order; all of them if None.
 
         Returns:
             int64, shape (n, F), column f in [0, size of factor f).
 
         Raises:
             InvalidInput: an empty selection, not integers, or a row that does not exist.
+            UnknownName: there is no such factor.
         """
-        return self.space.labels(self.rows(indices))
+        return self.space.labels(self.rows(indices))[:, self._columns(factors)]
 
-    def values(self, indices: ArrayLike) -> NDArray[np.float64]:
+    def values(self, indices: ArrayLike, factors: Sequence[str] | None = None) -> NDArray[np.float64]:
         """Give the factors' values of rows, in their units.
 
         Args:
             indices: rows, int, shape (n,) with n >= 1, each in [0, len).
+            factors: the factors to give, in this order; all of them if None.
 
         Returns:
             float64, shape (n, F).
 
         Raises:
             InvalidInput: an empty selection, not integers, or a row that does not exist.
+            UnknownName: there is no such factor.
         """
-        return self.space.values(self.labels(indices))
+        return self.space.values(self.labels(indices))[:, self._columns(factors)]
+
+    def scaled(self, indices: ArrayLike, factors: Sequence[str] | None = None) -> NDArray[np.float64]:
+        """Give the class ids of rows scaled to [0, 1]: 0 for a factor's first value, 1 for its last.
+
+        So are targets scaled by Schott et al. (arXiv 2107.08221). A factor with one value is 0.
+
+        Args:
+            indices: rows, int, shape (n,) with n >= 1, each in [0, len).
+            factors: the factors to give, in this order; all of them if None.
+
+        Returns:
+            float64 in [0, 1], shape (n, F).
+
+        Raises:
+            InvalidInput: an empty selection, not integers, or a row that does not exist.
+            UnknownName: there is no such factor.
+
+        Example:
+            >>> import benchmark_data
+            >>> benchmark_data.load("sprites2d").scaled([0, 737279], ["shape", "posX"]).tolist()
+            [[0.0, 0.0], [1.0, 1.0]]
+        """
+        columns = self._columns(factors)
+        last = np.maximum(np.array(self.space.sizes)[columns] - 1, 1)
+        scaled: NDArray[np.float64] = self.labels(indices, factors) / last
+        return scaled
+
+    def _columns(self, factors: Sequence[str] | None) -> list[int]:
+        if factors is None:
+            return list(range(len(self.space.factors)))
+        if isinstance(factors, str) or not len(factors):
+            raise InvalidInput(
+                f"factors of {self.id}", expected="a list of names, such as ['shape']", received=repr(factors)
+            )
+        return [self.space.column(name) for name in factors]
 
     def rows(self, indices: ArrayLike) -> Indices:
         """Check a selection of rows.
@@ -207,12 +256,7 @@ class Dataset:
         if array.size == 0:
             raise InvalidInput(f"rows of {self.id}", expected="at least one row", received="an empty selection")
         if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise InvalidInput(
-                f"rows of {self.id}",
-                expected="integers of shape (n,)",
-                received=f"{array.dtype} of shape {array.shape}",
-                remedy="For one image, give a list of one row.",
-            )
+            raise InvalidInput(f"rows of {self.id}", **_no_rows(indices, array))
         if not len(self):
             raise Unavailable(
                 self.id,
@@ -280,6 +324,18 @@ class Dataset:
         return Digest(pixels.hexdigest(), factors.hexdigest())
 
 
+def _no_rows(indices: object, array: NDArray[Any]) -> dict[str, str]:
+    """Say what a selection is that is no list of rows, and what to write instead."""
+    received, remedy = f"{array.dtype} of shape {array.shape}", "Round and cast them to int64."
+    if isinstance(indices, slice):
+        received, remedy = repr(indices), "Give range(start, stop, step)."
+    elif array.dtype == bool:
+        received, remedy = f"a mask of shape {array.shape}", "Give numpy.flatnonzero(mask)."
+    elif array.dtype.kind in "iu":
+        remedy = "For one image, give a list of one row." if array.ndim == 0 else "Give rows.ravel()."
+    return {"expected": "integers of shape (n,)", "received": received, "remedy": remedy}
+
+
 @dataclasses.dataclass(frozen=True)
 class Family:
     """Several configurations of one dataset: the same file, the same factors, one thing that varies.
@@ -330,6 +386,11 @@ class Family:
                 return dataset
         raise UnknownName(
             f"parameters of {self.configs[self.default].name}",
-            ", ".join(f"{k}={v}" for k, v in wanted.items()),
-            (", ".join(f"{k}={v}" for k, v in d.parameters.items()) for d in self.configs.values()),
+            _written(wanted),
+            (_written(dataset.parameters) for dataset in self.configs.values()),
         )
+
+
+def _written(parameters: Mapping[str, object]) -> str:
+    """Write parameters as they are typed: a text in quotes, so that '4' is not 4."""
+    return ", ".join(f"{name}={value!r}" for name, value in parameters.items())

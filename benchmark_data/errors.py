@@ -52,8 +52,8 @@ class UnknownName(OffaxisError, LookupError):
 
     def __init__(self, kind: str, name: object, names: Iterable[str]) -> None:
         names = sorted(names)
-        near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
-        listed = names if len(names) <= self.LISTED else difflib.get_close_matches(str(name), names, n=8, cutoff=0)
+        near = [found for found in nearest(str(name), names, count=2, cutoff=0.5) if found != name][:1]
+        listed = names if len(names) <= self.LISTED else nearest(str(name), names, count=8, cutoff=0)
         more = f" and {len(names) - len(listed)} more" if len(listed) < len(names) else ""
         super().__init__(
             kind,
@@ -61,6 +61,32 @@ class UnknownName(OffaxisError, LookupError):
             received=repr(name),
             remedy=f"Did you mean {near[0]!r}?" if near else "",
         )
+
+
+def nearest(name: str, names: Iterable[str], *, count: int, cutoff: float) -> list[str]:
+    """Find the names that are most like a name, whatever the case of their letters.
+
+    Args:
+        name: what was written.
+        names: what there is.
+        count: how many, at most.
+        cutoff: how like they must be, from 0 (not at all) to 1 (the same but for case).
+
+    Returns:
+        The names, the most like first.
+
+    Example:
+        >>> nearest("posx", ["posY", "posX", "shape"], count=2, cutoff=0.5)
+        ['posX', 'posY']
+    """
+    compare = difflib.SequenceMatcher()
+    compare.set_seq2(name.casefold())
+    found = []
+    for position, each in enumerate(names):
+        compare.set_seq1(each.casefold())
+        if compare.ratio() >= cutoff:
+            found.append((-compare.ratio(), each != name, position, each))
+    return [each for *_, each in sorted(found)[:count]]
 
 
 class DamagedFile(OffaxisError):

@@ -243,6 +243,42 @@ class FactorSpace(_Factors):
         rows[:, column] = np.arange(self.sizes[column])
         return self.index(rows)
 
+    def pairs(self, n: int, changed: int, *, rng: np.random.Generator) -> Indices:
+        """Draw pairs of rows that differ in exactly so many factors, whichever they are.
+
+        The first row, the factors that change and their new values are drawn uniformly.
+
+        Args:
+            n: how many pairs.
+            changed: in how many factors the rows of a pair differ, from 0 to the number of factors that vary.
+            rng: the source of randomness.
+
+        Returns:
+            int64, shape (n, 2).
+
+        Raises:
+            InvalidInput: ``changed`` is more than the factors that have more than one value.
+
+        Example:
+            >>> space = FactorSpace(Factor("shape", range(3), "categorical"), Factor("x", range(4)))
+            >>> rows = space.pairs(100, 1, rng=np.random.default_rng(0))
+            >>> set((space.labels(rows[:, 0]) != space.labels(rows[:, 1])).sum(axis=1).tolist())
+            {1}
+        """
+        sizes = np.array(self.sizes)
+        varying = np.flatnonzero(sizes > 1)
+        if not 0 <= changed <= len(varying):
+            raise InvalidInput(
+                "factors that change", expected=f"a number from 0 to {len(varying)}", received=str(changed)
+            )
+        first = self.sample(n, rng=rng)
+        order = rng.random((n, len(varying))).argsort(axis=1)[:, :changed]
+        anew = np.zeros(first.shape, bool)
+        np.put_along_axis(anew, varying[order], True, axis=1)
+        steps = rng.integers(1, np.maximum(sizes, 2), size=first.shape, dtype=np.int64)
+        second = np.where(anew, (first + steps) % sizes, first)
+        return np.stack([self.index(first), self.index(second)], axis=1)
+
 
 class FactorTable(_Factors):
     """A plain table of labels, for data that is no full grid: attributes of photographs, say.

@@ -109,10 +109,10 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         The decoded value.
 
     Raises:
-        DamagedFile: the file is missing, is not UTF-8, is not JSON, or is nested too deeply.
+        DamagedFile: the file is missing, is not UTF-8, is not JSON, is nested too deeply, or has a key twice.
     """
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return parse_json(Path(path).read_bytes())
     except OSError as error:
         raise DamagedFile(str(path), expected="a JSON file", received=error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:
@@ -122,6 +122,41 @@ def read_json(path: str | os.PathLike[str]) -> Any:
             received=str(error),
             remedy="Restore the file from a copy or remove it and make it again.",
         ) from error
+
+
+class RepeatedKey(ValueError):
+    """JSON in which an object has a key twice."""
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Decode JSON in which no object has a key twice; Python's own decoder would keep the last value in silence.
+
+    Args:
+        text: JSON, in UTF-8 if it is bytes.
+
+    Returns:
+        The decoded value.
+
+    Raises:
+        RepeatedKey: a key twice.
+        ValueError: not UTF-8, or not JSON.
+        RecursionError: nested too deeply.
+
+    Example:
+        >>> parse_json('{"seed": 1, "seed": 2}')
+        Traceback (most recent call last):
+        ...
+        benchmark_data.files.RepeatedKey: the key 'seed' twice in one object
+    """
+    return json.loads(text if isinstance(text, str) else text.decode("utf-8"), object_pairs_hook=_once)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise RepeatedKey(f"the key {next(key for key in keys if keys.count(key) > 1)[:80]!r} twice in one object")
+    return found
 
 
 def _sync(path: Path) -> None:

@@ -1,5 +1,6 @@
 """Every dataset for Hugging Face ``datasets``: loaded directly, or published as a folder that needs no code of ours.
 
+`as_dataset` gives a ``datasets.Dataset`` at once: pixels are drawn as they are asked for, in batches, without files.
 ``load_dataset("xysquares", "spacing_4", split="train")`` gives a ``datasets.Dataset`` from an Arrow cache that is built
 once; ``streaming=True`` gives an ``IterableDataset`` that encodes as it goes. `publish` writes Parquet and a card:
 upload the folder to the Hub, or read it where it is with ``datasets.load_dataset(FOLDER, "spacing_4")``.
@@ -17,20 +18,23 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import benchmark_data
-from benchmark_data.archives.store import Extra
+from benchmark_data import reading
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
+from benchmark_data.factors import Indices
 from benchmark_data.files import read_json, unwritable, write_json, written_atomically
 from benchmark_data.inspect import contact_sheets
 from benchmark_data.publish import card, verify
 from benchmark_data.publish import records as encoding
+from benchmark_data.types import Extra
 
 try:
     import datasets
@@ -197,6 +201,89 @@ def load_dataset(
         raise
 
 
+def as_dataset(
+    name: str | Dataset,
+    config: str | None = None,
+    *,
+    split: str = "train",
+    shuffle_seed: int | None = None,
+    epoch: int = 0,
+    shard: tuple[int, int] = (0, 1),
+    columns: Sequence[str] | None = None,
+) -> Any:
+    """Give a dataset as Hugging Face ``datasets`` at once, without any file: numpy arrays in place of PNG.
+
+    The table holds the numbers of rows alone. A transform makes the records when they are asked for, straight from the
+    dataset: drawn, or read from what ``offaxis-data prepare`` keeps. Ask for many at once, by ``data[:256]`` or
+    ``data.iter(batch_size=256)``; one by one takes many times as long. ``select``, ``shuffle`` and
+    ``datasets.distributed.split_dataset_by_node`` work as ever; ``shuffle_seed`` shuffles as exactly as ``shuffle``
+    does, and reads faster. What looks at columns before the transform, such as ``filter(..., input_columns=...)``,
+    sees ``index`` only.
+
+    Args:
+        name: ``"<dataset>"`` or ``"<dataset>/<config>"``, or a dataset of your own.
+        config: the config, where ``name`` does not say it.
+        split: such as ``"train"``, ``"train[:10%]"`` or ``"train+test"``.
+        shuffle_seed: shuffles all rows, as `benchmark_data.reading.order` says; None keeps their order.
+        epoch: which order of that seed.
+        shard: (number of this process, how many there are).
+        columns: which of a record's columns to give, such as ``["image", "label_shape"]``; all if None.
+
+    Returns:
+        A ``datasets.Dataset``. Its records are those of ``load_dataset(...).with_format("numpy")``, but that an image
+        is always of shape (H, W, C), grey ones too.
+
+    Raises:
+        UnknownName: there is no such dataset, config, split or column.
+        InvalidInput: no row is in the split, or there is no such process.
+        Unavailable: a source of the dataset could not be fetched.
+
+    Example:
+        >>> data = as_dataset("xysquares", "spacing_4", split="train", shuffle_seed=0)
+        >>> batch = next(data.iter(batch_size=256))
+        >>> batch["image"].shape, batch["label_x_R"].shape, len(data)
+        ((256, 64, 64, 3), (256,), 262144)
+    """
+    dataset = name if isinstance(name, Dataset) else benchmark_data.load(f"{name}/{config}" if config else name)
+    dataset.prepare()
+    known = features(dataset)
+    columns = list(columns or known)
+    for column in columns:
+        if column not in known:
+            raise UnknownName(f"column of {dataset.id}", column, known)
+    rows = reading.order(reading.rows_of(dataset, split), seed=shuffle_seed, epoch=epoch, shard=shard)
+    table = datasets.Dataset.from_dict({"index": rows}, features=datasets.Features({"index": known["index"]}))
+    return table.with_transform(_Records(encoding.handle(dataset), columns))
+
+
+class _Records:
+    """Makes records of row numbers. It travels to other processes as the dataset's name."""
+
+    def __init__(self, handle: encoding.Handle, columns: list[str]) -> None:
+        self._handle = handle
+        self._columns = columns
+
+    def __call__(self, batch: dict[str, list[int]]) -> dict[str, NDArray[Any]]:
+        dataset = encoding.opened(self._handle)
+        rows = np.asarray(batch["index"], np.int64)
+        labels = dataset.space.labels(rows)
+        return {column: self._column(dataset, column, rows, labels) for column in self._columns}
+
+    @staticmethod
+    def _column(dataset: Dataset, column: str, rows: Indices, labels: Indices) -> NDArray[Any]:
+        if column == "image":
+            return dataset.source.images(rows, labels)
+        if column == "index":
+            return rows
+        kind, _, name = column.partition("_")
+        if kind == "extra":
+            return dataset.extra(name, rows).astype(encoding.extra_dtype(dataset.extras[name]))
+        factor = dataset.space.column(name)
+        if kind == "label":
+            return labels[:, factor]
+        return np.asarray(dataset.space.factors[factor].values, np.float32)[labels[:, factor]]
+
+
 def publish(
     dataset: Dataset, folder: str | os.PathLike[str], *, progress: Callable[[int], None] = lambda rows: None
 ) -> None:
@@ -301,7 +388,8 @@ def _declared_features(folder: Path, record: card.Record) -> Any:
 
 def _signature(dataset: Dataset, quick: Digest, rows: range) -> str:
     """Say what a shard is made from: a shard that says the same need not be written again."""
-    made_from = [dataset.id, dataset.version, *quick, rows.start, rows.stop, rows.step, encoding.LEVEL, pa.__version__]
+    made_from = [dataset.id, dataset.version, *quick, rows.start, rows.stop, rows.step]
+    made_from += [encoding.COMPRESSOR, encoding.LEVEL, pa.__version__]
     return json.dumps(made_from)
 
 

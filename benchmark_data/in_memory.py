@@ -15,11 +15,11 @@ from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorTable, Indices
-from benchmark_data.sources import Images
+from benchmark_data.types import Images, Source
 
 
 @dataclasses.dataclass(frozen=True)
-class InMemory:
+class InMemory(Source):
     """Pixels that the user holds: an array, which may be a memory-mapped file.
 
     Args:

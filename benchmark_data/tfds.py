@@ -5,8 +5,10 @@
 >>> "offaxis_xysquares" in tfds.list_builders()
 True
 
-Then ``tfds.load("offaxis_xysquares/spacing_4", split="train[:1%]")`` gives a ``tf.data.Dataset`` and
-``tfds.data_source("offaxis_xysquares/spacing_4", split="train")`` random access. A record holds
+`as_dataset` gives a ``tf.data.Dataset`` at once: it draws pixels as they are asked for, in batches, and needs no files.
+``tfds.load("offaxis_xysquares/spacing_4", split="train[:1%]")`` and ``tfds.data_source("offaxis_xysquares/spacing_4",
+split="train")`` give the same records, slower, from files that the first call builds for the whole dataset. A record
+holds
 
 - ``image``: uint8 (H, W, C), stored as PNG;
 - ``index``: the row of the dataset, int64; records stand in the order of rows;
@@ -30,20 +32,28 @@ packages apache-beam and mlcroissant.)
 from __future__ import annotations
 
 import collections
+import dataclasses
+import itertools
 import os
+import re
 import secrets
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import benchmark_data
-from benchmark_data import discovery
+from benchmark_data import discovery, reading
+from benchmark_data.archives.store import locked
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.factors import Indices
 from benchmark_data.files import unwritable
 from benchmark_data.publish import records as encoding
+from benchmark_data.variants.splitting import Divided
 
 try:
     import tensorflow_datasets as tfds
@@ -51,6 +61,9 @@ try:
     from tensorflow_datasets.core import dataset_builder, file_adapters
 except ImportError as error:
     raise MissingExtra("benchmark_data.tfds", (error.name or "tensorflow-datasets").split(".")[0], "tfds") from error
+
+UNBATCHED = 64
+"""Rows that `as_dataset` reads at a time where it gives one record after another."""
 
 
 def features(dataset: Dataset) -> Any:
@@ -128,7 +141,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         )
 
     def download_and_prepare(self, **kwargs: Any) -> None:
-        """Build the files, on all cores, unless they are there.
+        """Build the files, on all cores, unless they are there. What a build that was killed left behind is removed.
 
         Args:
             **kwargs: as ``tfds.core.DatasetBuilder.download_and_prepare`` takes them.
@@ -136,10 +149,18 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         Raises:
             InvalidInput: the folder cannot be written, or the disk is full; nothing is left behind.
         """
-        try:
+        path = Path(self.data_path)
+        if path.exists():
             super().download_and_prepare(**kwargs)
-        except OSError as error:
-            raise unwritable(self.data_path, error) from error
+            return
+        with locked(path):
+            # TFDS writes to such a folder and renames it; whoever holds the lock is the only one who builds.
+            for remains in path.parent.glob(f"incomplete.*_{path.name}"):
+                shutil.rmtree(remains, ignore_errors=True)
+            try:
+                super().download_and_prepare(**kwargs)
+            except OSError as error:
+                raise unwritable(self.data_path, error) from error
 
     def _download_and_prepare(self, dl_manager: Any, download_config: Any = None) -> None:
         """Write all splits, bypassing TFDS's own encoding of one example after another."""
@@ -178,6 +199,144 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         self.info.metadata["digest"] = dataset.digest()._asdict()
 
 
+def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = None) -> Builder:
+    """Give the builder of a dataset, also of one that a rule divides.
+
+    The latter is registered under its full name with an underscore for every other sign, so that after this call
+    ``tfds.load`` knows it, too: ``sprites2d/composition`` is ``offaxis_sprites2d_composition``.
+
+    Args:
+        dataset: a published dataset, or its name.
+        data_dir: where TFDS keeps its data; TFDS's own default if None.
+
+    Returns:
+        A ``tfds.core.DatasetBuilder``; ``download_and_prepare`` builds its files and ``as_dataset`` reads them.
+
+    Raises:
+        UnknownName: there is no such dataset.
+
+    Example:
+        >>> builder("sprites2d/composition").name
+        'offaxis_sprites2d_composition'
+    """
+    if isinstance(dataset, str):
+        dataset = benchmark_data.load(dataset)
+    published = benchmark_data.load(dataset.id)
+    if not isinstance(published.source, Divided):
+        made: Builder = tfds.builder(f"offaxis_{dataset.id}", data_dir=data_dir)
+        return made
+    if published.id not in _divided:
+        name = re.sub(r"\W", "_", published.id.lower())
+        _divided[published.id] = builder_class(dataclasses.replace(published, name=name, config=""))
+        _divided[published.id].declared = published
+    return _divided[published.id](data_dir=data_dir)
+
+
+_divided: dict[str, type[Builder]] = {}
+"""The builders of divided datasets, by full name."""
+
+
+def as_dataset(
+    name: str | Dataset,
+    *,
+    split: str = "train",
+    batch_size: int | None = None,
+    shuffle_seed: int | None = None,
+    shard: tuple[int, int] = (0, 1),
+    drop_remainder: bool = False,
+    columns: Sequence[str] | None = None,
+    as_supervised: bool = False,
+    first_epoch: int = 0,
+) -> Any:
+    """Give a ``tf.data.Dataset`` of the records that ``tfds.load`` gives, without any file of TFDS.
+
+    Pixels come straight from the dataset, a batch at a time: drawn, or read from what ``offaxis-data prepare`` keeps.
+
+    Args:
+        name: ``"<dataset>"`` or ``"<dataset>/<config>"``, with or without ``offaxis_`` before it, or a dataset.
+        split: as TFDS writes it: ``"train"``, ``"train[:10%]"``, ``"train+test"``.
+        batch_size: records per element; None gives one record after another, which takes several times as long.
+        shuffle_seed: shuffles all rows, anew each time that the dataset is gone through: pass p takes the order of
+            epoch ``first_epoch`` + p, as `benchmark_data.reading.order` gives it. None keeps their order.
+        shard: (number of this process, how many there are), for training in several processes.
+        drop_remainder: leave out a last batch that is not full, and give every process as many batches.
+        columns: which of a record's columns to give, such as ``["image", "label_shape"]``; all if None.
+        as_supervised: give ``(image, factors)`` instead of dictionaries, as ``tfds.load`` does.
+        first_epoch: which epoch the first pass is, to go on with a training.
+
+    Returns:
+        A ``tf.data.Dataset``, prefetched, of known length.
+
+    Raises:
+        UnknownName: there is no such dataset, split or column.
+        InvalidInput: no row is in the split, or there is no such process.
+        Unavailable: a source of the dataset could not be fetched.
+
+    Example:
+        >>> batches = as_dataset("xysquares/spacing_4", split="train", batch_size=256, shuffle_seed=0)
+        >>> batch = next(iter(batches))
+        >>> batch["image"].shape, batch["label_x_R"].shape, len(batches)
+        (TensorShape([256, 64, 64, 3]), TensorShape([256]), 1024)
+    """
+    import tensorflow as tf
+
+    dataset = name if isinstance(name, Dataset) else benchmark_data.load(name.removeprefix("offaxis_"))
+    dataset.prepare()
+    spec = features(dataset)
+    columns = list(columns or spec)
+    for column in columns:
+        if column not in spec:
+            raise UnknownName(f"column of {dataset.id}", column, spec)
+    given = ["image", "factors"] if as_supervised else columns
+    rows = reading.rows_of(dataset, split)
+    size = batch_size or UNBATCHED
+    whole = drop_remainder and batch_size is not None
+    per_epoch = len(reading.order(rows, shard=shard, even=whole))
+    starts = range(0, per_epoch // size * size if whole else per_epoch, size)
+    epochs = itertools.count(first_epoch)
+
+    def ordered() -> Indices:
+        return reading.order(rows, seed=shuffle_seed, epoch=next(epochs), shard=shard, even=whole)
+
+    extras = [column for column in given if column.startswith("extra_")]
+    tables = {f.name: np.asarray(f.values, np.float32) for f in dataset.space.factors}
+
+    def read(indices: Indices) -> list[NDArray[Any]]:
+        labels = dataset.space.labels(indices)
+        pixels = [dataset.source.images(indices, labels)] if "image" in given else []
+        arrays = (dataset.extra(column.removeprefix("extra_"), indices) for column in extras)
+        return [labels, *pixels, *(a.astype(spec[c].np_dtype) for a, c in zip(arrays, extras, strict=True))]
+
+    read_columns = [column for column in ("image", *extras) if column in given]
+    types = [tf.int64, *(spec[column].tf_dtype for column in read_columns)]
+
+    def records(indices: Any) -> Any:
+        labels, *found = tf.numpy_function(read, [indices], types)
+        labels.set_shape((None, len(tables)))
+        record = {"index": indices, "factors": labels}
+        for column, array in zip(read_columns, found, strict=True):
+            array.set_shape((None, *spec[column].shape))
+            record[column] = array
+        # What depends on the class ids alone is looked up by TensorFlow, without Python.
+        for factor, (factor_name, values) in enumerate(tables.items()):
+            record[f"label_{factor_name}"] = labels[:, factor]
+            record[f"value_{factor_name}"] = tf.gather(values, labels[:, factor])
+        return tuple(record[c] for c in given) if as_supervised else {c: record[c] for c in given}
+
+    def batches(order: Any) -> Any:
+        made = tf.data.Dataset.range(starts.start, starts.stop, starts.step)
+        return made.map(lambda start: order[start : start + size])
+
+    passes = tf.data.Dataset.from_tensors(0).map(
+        lambda _: tf.ensure_shape(tf.numpy_function(ordered, [], tf.int64), [None])
+    )
+    made = passes.flat_map(batches).map(records, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+    if batch_size is None:
+        made = made.unbatch()
+    length = per_epoch if batch_size is None else len(starts)
+    return made.apply(tf.data.experimental.assert_cardinality(length)).prefetch(tf.data.AUTOTUNE)
+
+
 def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None, *, file_format: str | None = None) -> Path:
     """Build a dataset's files, unless they are there.
 
@@ -195,16 +354,16 @@ def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None, *, f
     """
     if file_format not in (None, "array_record", "tfrecord", "parquet"):
         raise UnknownName("file format", file_format, ["array_record", "tfrecord", "parquet"])
-    builder = tfds.builder(f"offaxis_{dataset.id}", data_dir=data_dir)
-    if file_format and builder.info.splits and builder.info.file_format.value != file_format:
+    made = builder(dataset, data_dir)
+    if file_format and made.info.splits and made.info.file_format.value != file_format:
         raise InvalidInput(
-            str(builder.data_path),
+            str(made.data_path),
             expected=f"a free place, or files in {file_format}",
-            received=f"files in {builder.info.file_format.value}",
+            received=f"files in {made.info.file_format.value}",
             remedy="Remove them or choose another folder.",
         )
-    builder.download_and_prepare(file_format=file_format)
-    return Path(builder.data_dir)
+    made.download_and_prepare(file_format=file_format)
+    return Path(made.data_dir)
 
 
 def write_shard(handle: encoding.Handle, rows: range, path: str, file_format: str) -> int:

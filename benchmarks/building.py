@@ -208,7 +208,7 @@ def hf_ways(dataset: Dataset) -> Mapping[str, Callable[[Path], None]]:
 def memory(dataset: Dataset, folder: Path, out: rich.console.Console) -> None:
     """Print the peak memory of building the whole dataset, sampled from outside, all processes together."""
     for command in ("build", "publish"):
-        run = "from benchmark_data.cli import main; main()"
+        run = "from benchmark_data.commands.data import main; main()"
         arguments = [sys.executable, "-c", run, command, dataset.id, "--to", str(folder / command)]
         start = time.perf_counter()
         process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

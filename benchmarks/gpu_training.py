@@ -1,17 +1,19 @@
-"""One model, many models together, and a plain PyTorch loop, on one device: images/s, FLOP/s, memory, hours of a study.
+"""One model, many models together, and a plain PyTorch loop, on one GPU: images/s, FLOP/s, memory, hours of a study.
 
-    python benchmarks/gpu_training.py                           # on a GPU, about five minutes
+    python benchmarks/gpu_training.py                           # on a GPU, at most eight minutes
     python benchmarks/gpu_training.py --torch /path/to/python   # where another Python has torch
     JAX_PLATFORMS=cpu python benchmarks/gpu_training.py --quick # to see that it runs
 
 It needs jax, Keras and this package; TensorFlow is never imported. Every contender trains the papers' convolutional
-β-VAE on XYSquares, batch 64, in a process of its own, one after another, so that each has the whole memory. ``one`` and
-``together`` are what ``baselines.train`` and ``baselines.train_together`` do between two lines of the history: rows and
-noise drawn on the host in a thread, images fetched from the pixels on the device. ``pytorch`` is the usual eager loop:
-the same layers, loss and Adam, with a batch that is on the device already. FLOP are counted from the layers: two for
-each multiplication of weights, thrice for a training step (forward, and the gradients of inputs and of weights), less
-the gradient of the first layer's input. The matmul rate is the best of square products of float32 matrices, at the
-precision that jax uses for the training.
+β-VAE on XYSquares, batch 64, in a process of its own, one after another, so that each has the whole memory; what came
+out is written to ``--results`` at once. Called again, it goes on where it was cut off, by ``--limit`` or otherwise. The
+table that it prints is the one of docs/performance.md. ``one`` and ``together`` are what ``baselines.train`` and
+``baselines.train_together`` do between two lines of the history: rows and noise drawn on the host in a thread, images
+fetched from the pixels on the device. ``pytorch`` is the usual eager loop: the same layers, loss and Adam, with a batch
+that is on the device already. FLOP are counted from the layers: two for each multiplication of weights, thrice for a
+training step (forward, and the gradients of inputs and of weights), less the gradient of the first layer's input. The
+peak that shares refer to is the best rate of square products, in float32 at the precision that jax uses for the
+training, and in bfloat16. Give ``--results`` another name on another machine.
 """
 
 from __future__ import annotations
@@ -24,14 +26,20 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 BATCH = 64
+COLUMNS = (
+    *("models", "precision", "images/s", "per model", "x PyTorch", "TFLOP/s", "of peak", "memory GB", "compile s"),
+    "study hours",
+)
 STUDY = 300 * 300_000 * BATCH
 """Images that the papers' 300 runs of 300,000 steps see."""
 
 
-def ours(models: int, seconds: float, settings: dict[str, Any]) -> dict[str, Any]:
+def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) -> dict[str, Any]:
     """Train models together for some seconds, three times; give the rates, memory, FLOP and the host's share."""
     import jax
     import numpy as np
@@ -50,6 +58,7 @@ def ours(models: int, seconds: float, settings: dict[str, Any]) -> dict[str, Any
             hyperparameters={"beta": float(2 ** (i % 5))},
             seed=i // 5,
             batch_size=BATCH,
+            precision=precision,
             **settings,
         )
         for i in range(models)
@@ -59,7 +68,7 @@ def ours(models: int, seconds: float, settings: dict[str, Any]) -> dict[str, Any
     on_gpu = jax.devices()[0].platform != "cpu"
     held = device_images.place(data, limit=None if on_gpu else 0, drawn=len(data))
     filled = time.perf_counter() - started
-    all_models = [Model(config, data.image_shape) for config in configs]
+    all_models = [Model(config, data.image_shape, precision=precision) for config in configs]
     engine = engines.start(*all_models, pixels=held)
     rates = []
     with batches(configs, data, [0] * models, images=held is None) as feed:
@@ -112,7 +121,7 @@ def matmul(seconds: float) -> dict[str, Any]:
     import jax
     import jax.numpy as jnp
 
-    best = {"float32 at jax's default precision": 0.0, "bfloat16": 0.0}
+    best = {"float32": 0.0, "bfloat16": 0.0}
     for name, kind in zip(best, (jnp.float32, jnp.bfloat16), strict=True):
         for side in (8192, 4096, 2048) if jax.devices()[0].platform != "cpu" else (1024, 512):
             a = jnp.ones((side, side), kind)
@@ -145,25 +154,75 @@ def pytorch(seconds: float) -> dict[str, Any]:
     return {"rate": statistics.median(rates), "peak": peak, "device": f"{name} (torch {torch.__version__})"}
 
 
-def call(python: str, *arguments: str) -> dict[str, Any] | None:
-    """Measure one contender in a process of its own; None if it cannot run."""
-    done = subprocess.run([python, __file__, *arguments], capture_output=True, text=True, check=False)
+def call(python: str, limit: float, *arguments: str) -> dict[str, Any] | None:
+    """Measure one contender in a process of its own; None if it cannot run, or not in so many seconds."""
+    contender = " ".join(arguments[arguments.index("--contender") + 1 :])
+    try:
+        done = subprocess.run(
+            [python, __file__, *arguments], capture_output=True, text=True, check=False, timeout=max(limit, 1)
+        )
+    except subprocess.TimeoutExpired:
+        print(f"{contender}: cut off", file=sys.stderr)
+        return None
     if done.returncode:
         why = done.stderr.strip().rpartition("\n")[2]
-        print(f"{' '.join(arguments[arguments.index('--contender') + 1 :])}: left out, {why}", file=sys.stderr)
+        print(f"{contender}: left out, {why}", file=sys.stderr)
         return None
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
+def contenders(models: Sequence[int], precisions: Sequence[str]) -> list[str]:
+    """List what is measured, what says most first."""
+    ordered = sorted(models, key=lambda n: (n != 25, n))
+    return [
+        "matmul 0 -",
+        *(f"ours {n} {precision}" for n in ordered[:1] for precision in precisions),
+        "pytorch 1 float32",
+        *(f"ours {n} {precision}" for precision in precisions for n in ordered[1:]),
+    ]
+
+
+def table(found: dict[str, Any]) -> Iterator[str]:
+    """Write the lines of docs/performance.md."""
+    ours_ = {tuple(key.split()[1:]): row for key, row in found.items() if key.startswith("ours")}
+    plain, rates = found.get("pytorch 1 float32"), found.get("matmul 0 -", {})
+    first = next(iter(ours_.values()))
+    yield f"{first['device']}; {first['flop'] / 1e9:.3f} GFLOP per image and training step; pixels {first['pixels']}."
+    yield "Square products: " + ", ".join(f"{rate / 1e12:.3g} TFLOP/s in {name}" for name, rate in rates.items()) + "."
+    yield ""
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    rows = {(int(n), precision): row for (n, precision), row in ours_.items()}
+    for (n, precision), row in sorted(rows.items(), key=lambda item: (item[0][1] != "float32", item[0][0])):
+        yield _row(str(n), n, precision, row, row["flop"], plain, rates)
+    if plain:
+        yield _row("1, PyTorch", 1, "float32", plain, first["flop"], plain, rates)
+
+
+def _row(
+    name: str, n: int, precision: str, row: dict[str, Any], flop: float, plain: Any, rates: dict[str, float]
+) -> str:
+    times = f"{row['rate'] / plain['rate']:.2f}" if plain else ""
+    flops = row["rate"] * flop
+    share = f"{flops / rates[precision]:.1%}" if rates.get(precision) else ""
+    memory = f"{row['peak'] / 1e9:.2f}" if row["peak"] else ""
+    compiled = f"{row['compiled']:.0f}" if "compiled" in row else ""
+    cells = [name, precision, f"{row['rate']:,.0f}", f"{row['rate'] / n:,.0f}", times, f"{flops / 1e12:.3g}", share]
+    return "| " + " | ".join([*cells, memory, compiled, f"{STUDY / row['rate'] / 3600:,.1f}"]) + " |"
+
+
 def main() -> None:
-    """Measure, and print a table."""
+    """Measure what was not measured before, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=int, nargs="*", default=[1, 5, 25], help="how many to train together")
-    parser.add_argument("--seconds", type=float, default=20.0, help="seconds for each contender, without compilation")
+    parser.add_argument("--models", type=int, nargs="*", default=[1, 5, 25, 100], help="how many to train together")
+    parser.add_argument("--precisions", nargs="*", default=["float32", "bfloat16"])
+    parser.add_argument("--seconds", type=float, default=10.0, help="seconds for each contender, without compilation")
+    parser.add_argument("--limit", type=float, default=450.0, help="seconds for all")
+    parser.add_argument("--results", metavar="FILE", default="gpu_training.json", help="what was measured so far")
     parser.add_argument("--torch", metavar="PYTHON", default=sys.executable, help="a Python with torch")
     parser.add_argument("--quick", action="store_true", help="tiny networks and a second for each, to see that it runs")
-    parser.add_argument("--contender", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--contender", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ.setdefault("KERAS_BACKEND", "jax")
     settings: dict[str, Any] = {}
@@ -171,38 +230,40 @@ def main() -> None:
         options.seconds = min(options.seconds, 1.0)
         settings = {"architecture": "fc", "architecture_parameters": {"width": 16}}
     if options.contender:
-        kind, models = options.contender
+        kind, models, precision = options.contender
         measure = {"matmul": matmul, "pytorch": pytorch}.get(kind)
-        found = measure(options.seconds) if measure else ours(int(models), options.seconds, settings)
-        print(json.dumps(found))
+        row = measure(options.seconds) if measure else ours(int(models), precision, options.seconds, settings)
+        print(json.dumps(row))
         return
+    started = time.monotonic()
+    path = Path(options.results)
+    found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {"quick": options.quick}
+    if found["quick"] != options.quick:
+        sys.exit(f"{path} was measured {'with' if found['quick'] else 'without'} --quick: give --results another name")
     same = ["--seconds", str(options.seconds), *(["--quick"] if options.quick else [])]
-    rates = call(sys.executable, *same, "--contender", "matmul", "0") or {}
-    together = {n: call(sys.executable, *same, "--contender", "ours", str(n)) for n in options.models}
-    plain = call(options.torch, *same, "--contender", "pytorch", "1")
-    found = {n: row for n, row in together.items() if row}
-    if not found:
-        sys.exit("nothing could be measured")
-    first = next(iter(found.values()))
-    peak = next(iter(rates.values()), math.nan)
-    assert not any(row["tensorflow"] for row in found.values()), "TensorFlow was loaded"
-    print(f"{first['device']}; {first['flop'] / 1e9:.3f} GFLOP per image and training step; pixels {first['pixels']}")
-    for name, rate in rates.items():
-        print(f"matmul {name}: {rate / 1e12:.3g} TFLOP/s")
-    print(f"{'':14}{'images/s':>10}{'per model':>11}{'x pytorch':>11}{'TFLOP/s':>9}{'of matmul':>11}", end="")
-    print(f"{'peak GB':>9}{'compile s':>11}{'drawn/s':>10}{'study hours':>13}")
-    rows = {f"{n} together" if n > 1 else "one": (n, row) for n, row in found.items()}
-    if plain:
-        rows["pytorch, one"] = (1, {**plain, "flop": first["flop"]})
-    for name, (n, row) in rows.items():
-        times = f"{row['rate'] / plain['rate']:.2f}" if plain else "-"
-        flops = row["rate"] * row["flop"]
-        memory = f"{row['peak'] / 1e9:.2f}" if row["peak"] else "-"
-        compiled = f"{row['compiled']:.0f}" if "compiled" in row else "-"
-        host = f"{row['host']:,.0f}" if "host" in row else "-"
-        print(f"{name:14}{row['rate']:10,.0f}{row['rate'] / n:11,.0f}{times:>11}{flops / 1e12:9.3g}", end="")
-        print(f"{flops / peak:11.1%}{memory:>9}{compiled:>11}{host:>10}{STUDY / row['rate'] / 3600:13,.1f}")
-    print("study hours: the papers' 300 runs of 300,000 steps at this rate, on one such device")
+    todo = [each for each in contenders(options.models, options.precisions) if each not in found]
+    for contender in todo:
+        left = options.limit - (time.monotonic() - started)
+        if left <= 0:
+            print(f"{contender}: no time left", file=sys.stderr)
+            continue
+        python = options.torch if contender.startswith("pytorch") else sys.executable
+        row = call(python, left, *same, "--contender", *contender.split())
+        if row:
+            found[contender] = row
+            temporary = path.with_name(f"{path.name}.part")
+            temporary.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+            temporary.replace(path)
+    measured = [row for key, row in found.items() if key.startswith("ours")]
+    if not measured:
+        sys.exit("no training was measured")
+    assert not any(row["tensorflow"] for row in measured), "TensorFlow was loaded"
+    print("\n".join(table(found)))
+    print("\nstudy hours: the papers' 300 runs of 300,000 steps at this rate, on one such device")
+    hosts = ", ".join(f"{key.removeprefix('ours ')} {row['host']:,.0f}" for key, row in found.items() if "host" in row)
+    print(f"images/s that the host draws: {hosts}")
+    if missing := [each for each in contenders(options.models, options.precisions) if each not in found]:
+        print(f"not measured: {', '.join(missing)}. Call again to go on.")
     if options.quick:
         print("--quick: tiny networks; PyTorch's are not, and none of these figures means anything")
 

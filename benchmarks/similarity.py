@@ -11,7 +11,9 @@ proportions what they are.
     python benchmarks/similarity.py --samples 5000 --backend jax
     python benchmarks/similarity.py --procrustes --samples 5000 --shrink 8
 
-With jax on a GPU the last line says what the papers' study would cost there.
+With ``--backend jax`` pairs are computed by themselves on the same device, in float32, and the last line says what the
+papers' study would cost there: on a GPU a few minutes, most of them for random numbers. It prints the rows of
+docs/performance.md, too.
 """
 
 from __future__ import annotations
@@ -65,6 +67,29 @@ def direct_cka(x: np.ndarray, y: np.ndarray, dtype: type = np.float64) -> float:
     return float(inner / (own[0] * own[1]))
 
 
+def direct_cka_on_device(x: np.ndarray, y: np.ndarray, dtype: type = np.float32) -> float:
+    """Compute one pair by itself with jax, in the cheaper of the formula's two forms."""
+    return float(_jax_cka()(x, y))
+
+
+@functools.cache
+def _jax_cka() -> Callable[..., Any]:
+    import jax
+    import jax.numpy as jnp
+
+    def cka(x: Any, y: Any) -> Any:
+        x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+        times = functools.partial(jnp.matmul, precision="highest")
+        if max(x.shape[1], y.shape[1]) < len(x):
+            inner, own = jnp.square(times(x.T, y)).sum(), [jnp.linalg.norm(times(z.T, z)) for z in (x, y)]
+        else:
+            k, el = times(x, x.T), times(y, y.T)
+            inner, own = (k * el).sum(), [jnp.linalg.norm(k), jnp.linalg.norm(el)]
+        return inner / (own[0] * own[1])
+
+    return jax.jit(cka)
+
+
 def direct_procrustes(x: np.ndarray, y: np.ndarray, dtype: type = np.float64) -> float:
     """Compute one pair by itself, by the singular values of its p x q product."""
     x, y = (z.astype(dtype) - z.mean(axis=0, dtype=np.float64).astype(dtype) for z in (x, y))
@@ -111,12 +136,18 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     out.print(f"all pairs at once: {wall:.1f} s, processor {processor:.1f} s, peak memory {peak:.2f} GiB")
 
-    direct = direct_procrustes if options.procrustes else direct_cka
+    direct, dtypes = direct_cka, [np.float64, np.float32]
+    if options.procrustes:
+        direct, dtypes = direct_procrustes, [np.float64]
+    elif options.backend == "jax":
+        direct, dtypes = direct_cka_on_device, [np.float32]
     pairs = timed_pairs(sizes, every=options.all_pairs, by_shape=options.procrustes)
-    for dtype in (np.float64,) if options.procrustes else (np.float64, np.float32):
+    for dtype in dtypes:
         direct_wall = direct_processor = greatest = 0.0
         for (i, j), stands_for in pairs.items():
             a, b = list(x.values())[i], list(y.values())[j]
+            if direct is direct_cka_on_device:
+                direct(a, b)  # compile
             value, w, p = timed(functools.partial(direct, a, b, dtype))
             direct_wall, direct_processor = direct_wall + w * stands_for, direct_processor + p * stands_for
             greatest = max(greatest, abs(value - frame.iloc[i, j]))
@@ -126,6 +157,9 @@ def main() -> None:
             f" {direct_wall / wall:.1f} in wall-clock time, {direct_processor / processor:.1f} in processor time; load"
             f" {os.getloadavg()[0]:.1f}"
         )
+        if options.backend == "jax":
+            out.print(f"| all pairs at once, on the GPU | {wall:.1f} | 1 |", soft_wrap=True)
+            out.print(f"| each pair directly, on the GPU | {direct_wall:.1f} | {direct_wall / wall:.1f} |")
     if not options.procrustes:
         project(out, samples, wall if options.backend == "jax" else processor, options.backend)
 

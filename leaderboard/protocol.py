@@ -7,6 +7,10 @@ Rows are drawn without replacement by the counter-based shuffle of `benchmark_da
 first eight bytes (big-endian) of SHA-256 of ``offaxis:<task id>``. So anyone can make the lists again in any language,
 and ``digest`` says whether they did. disentanglement_lib draws 10,000 and 5,000 samples with replacement (Locatello et
 al. 2019, "Challenging Common Assumptions", appendix); here the counts are the same and the rows are fixed.
+
+Of a dataset that a rule divides (`benchmark_data.variants.splitting`), such as ``sprites2d/composition``, the train
+rows come from the rule's rows to train on and the test rows from those to test on: either part is shuffled under the
+seed of ``offaxis:<task id>:train`` or ``:test``. The tier ``held_out`` is for these tasks.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -25,6 +30,9 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
 from benchmark_data.variants.pairs import Paired
+from benchmark_data.variants.splitting import Divided, joined
+from leaderboard import properties
+from leaderboard.properties import Column
 
 VERSION = "v1"
 
@@ -38,11 +46,15 @@ SUPERSEDED: Mapping[str, str] = MappingProxyType({})
 """Task -> the version that replaces it, such as ``"sprites2d@v1": "sprites2d@v2"``. Results on a task that was replaced
 stay readable, on a page of their own, and are compared with nothing else."""
 
+HELD_OUT = tuple(
+    joined(dataset, rule)
+    for dataset in ("sprites2d", "room3d", "xysquares/spacing_1", "dsprites", "shapes3d", "mpi3d/real")
+    for rule in ("random", "composition", "interpolation", "extrapolation")
+)
+"""The divided datasets that are tasks: the rules of Schott et al. (arXiv 2107.08221) and their random reference."""
+
 SEEDS = 5
 """Seeds that a method needs on a task before it is ranked there."""
-
-CATEGORIES = ("unsupervised", "weakly_supervised", "supervised", "reference")
-"""What a method may see. References (ground-truth factors, PCA, a random encoder) stand apart and are never ranked."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +63,8 @@ class Measurement:
 
     Args:
         metric: the file name in ``leaderboard/metrics``.
-        train: how many of the task's train rows it gets, from the first on.
+        train: how many of the task's train rows it gets, from the first on; 0 for a metric of the test rows alone. If
+            it needs held-out data, too, it learns from the first two thirds of them and is tested on the last third.
         test: how many of the task's test rows it gets; 0 for a metric that needs no held-out data.
         arguments: its keyword arguments.
     """
@@ -70,7 +83,7 @@ class Tier:
     """A named set of measurements. Scores of different tiers are never put in one table.
 
     Args:
-        name: ``smoke`` or ``study``.
+        name: ``desk``, ``held_out``, ``smoke`` or ``study``.
         summary: what the tier is for, in one sentence.
         measurements: the metrics, in the order of a table's columns.
     """
@@ -84,6 +97,14 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
     {
         tier.name: tier
         for tier in (
+            Tier(
+                "desk",
+                "What two cores train in a day: small convolutional models with as many latents as factors.",
+                (
+                    Measurement("mig", arguments={"bins": 20}),
+                    Measurement("dci", train=10_000, test=5_000, arguments={"mode": "fast", "seed": 0}),
+                ),
+            ),
             Tier(
                 "smoke",
                 "Short training on rendered data: minutes on two cores, for a first look.",
@@ -100,46 +121,27 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
                     Measurement("dci", train=10_000, test=5_000, arguments={"mode": "fast", "seed": 0}),
                 ),
             ),
-        )
-    }
-)
-
-
-@dataclasses.dataclass(frozen=True)
-class Column:
-    """One column of a table.
-
-    Args:
-        key: the score: ``<metric>.<name>``, or just the metric where the two are the same.
-        title: what stands above the column.
-        summary: what the score means, in one sentence.
-        low: the least value it can have.
-        high: the greatest value it can have; higher is better.
-    """
-
-    key: str
-    title: str
-    summary: str
-    low: float = 0.0
-    high: float = 1.0
-
-
-COLUMNS: Mapping[str, Column] = MappingProxyType(
-    {
-        column.key: column
-        for column in (
-            Column("mig", "MIG", "Mutual information gap: is each factor known by one latent alone?"),
-            Column("dci.disentanglement", "DCI D", "Disentanglement: does each latent serve one factor alone?"),
-            Column("dci.completeness", "DCI C", "Completeness: is each factor captured by one latent alone?"),
-            Column(
-                "dci.informativeness_test",
-                "DCI I",
-                "Informativeness: how often boosted trees predict a factor from held-out codes.",
+            Tier(
+                "held_out",
+                "Trained on what a split rule leaves, scored on what it holds out; beside the random split.",
+                (
+                    Measurement("r_squared", train=10_000, test=5_000, arguments={"readout": "boosting", "seed": 0}),
+                    Measurement("mig", train=0, test=5_000, arguments={"bins": 20}),
+                    Measurement("dci", train=0, test=3_000, arguments={"mode": "fast", "seed": 0}),
+                ),
             ),
         )
     }
 )
-"""The scores that tables show, in order. Methods are ranked by the first."""
+
+
+SHOWN = ("mig", "r_squared", "dci")
+"""The metrics whose columns tables show, in order. What the columns are stands in the metrics' own files."""
+
+COLUMNS: Mapping[str, Column] = MappingProxyType(
+    {column.key: column for metric in SHOWN for column in properties.columns(metric)}
+)
+"""The scores that tables show, in order, from the files of the metrics. Methods are ranked by the first."""
 
 
 def key(metric: str, name: str) -> str:
@@ -167,7 +169,8 @@ class Task:
         dataset: full name of the dataset, such as ``"xysquares/spacing_4"``.
         version: version of the protocol.
         train: rows that metrics learn from, int64, shape (10,000,), or two thirds of a dataset with less than 15,000.
-        test: held-out rows, int64, shape (5,000,), or the remaining third. No row is in both.
+        test: held-out rows, int64, shape (5,000,), or the remaining third. No row is in both. Of a divided dataset they
+            are rows of either part, as many of them as there are.
         superseded_by: the task that replaces this one; empty while it stands.
 
     Example:
@@ -272,10 +275,21 @@ def task(name: str) -> Task:
         raise InvalidInput(f"task on {dataset.id}", expected="at least 3 rows", received=f"{used} rows")
     version = version or known[-1]
     task_id = f"{dataset.id}@{version}"
+    if isinstance(dataset.source, Divided):
+        parts = (("train", TRAIN), ("test", TEST))
+        train_rows, test_rows = (_drawn(task_id, name, dataset.splits[name], count) for name, count in parts)
+        return Task(dataset.id, version, train_rows, test_rows, SUPERSEDED.get(task_id, ""))
     rows = draws.permutation(seed(task_id), len(dataset))[:used].copy()
     train = used * TRAIN // (TRAIN + TEST)
     rows.flags.writeable = False
     return Task(dataset.id, version, rows[:train], rows[train:], SUPERSEDED.get(task_id, ""))
+
+
+def _drawn(task_id: str, part: str, rows: range, count: int) -> Indices:
+    """Draw rows of one part of a divided dataset."""
+    drawn = rows.start + draws.permutation(seed(f"{task_id}:{part}"), len(rows))[:count]
+    drawn.flags.writeable = False
+    return drawn
 
 
 def versions(dataset: str) -> tuple[str, ...]:
@@ -301,7 +315,7 @@ def tier(name: str) -> Tier:
     """Give a tier by name.
 
     Args:
-        name: ``"smoke"`` or ``"study"``.
+        name: ``"desk"``, ``"held_out"``, ``"smoke"`` or ``"study"``.
 
     Returns:
         The tier.
@@ -319,14 +333,21 @@ def tier(name: str) -> Tier:
 
 
 def tasks() -> tuple[Task, ...]:
-    """List the tasks: one for every configuration of every dataset that has at least three rows here.
+    """List the tasks: one for every configuration of every dataset that has at least three rows here, and `HELD_OUT`.
 
     Transfer pairs are left out: half of their factors do not apply to a row, so that a score over all of them would say
     which side an image is from. ``offaxis-board transfer`` is for them.
 
     Returns:
-        The tasks in the order of their datasets' names.
+        The tasks in the order of their datasets' names, those on held-out rows last.
     """
     configs = (config for name in benchmark_data.names() for config in benchmark_data.configs(name))
     datasets = (benchmark_data.load(config) for config in configs)
-    return tuple(task(d.id) for d in datasets if len(d) >= 3 and not isinstance(d.source, Paired))
+    whole = [d.id for d in datasets if len(d) >= 3 and not isinstance(d.source, Paired)]
+    divided = [name for name in HELD_OUT if name.partition("/")[0] in benchmark_data.names()]
+    return tuple(task(name) for name in (*whole, *divided))
+
+
+def natural(name: str) -> tuple[tuple[int, int | str], ...]:
+    """Give a key that sorts ``spacing_10`` after ``spacing_9``."""
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in re.findall(r"\d+|\D+", name))

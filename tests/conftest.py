@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
 
@@ -16,7 +17,29 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files instead of comparing")
+    parser.addoption(
+        "--also",
+        type=Path,
+        metavar="FOLDER",
+        help="test the files in FOLDER/datasets, FOLDER/objectives and FOLDER/metrics as if they were in the packages",
+    )
+    parser.addoption("--registry", action="store_true", help="ask the package index whether the extras can be had")
     parser.addoption("--kills", type=int, default=4, help="how often the run of test_resume.py is killed")
+
+
+FOLDERS = {
+    "datasets": "benchmark_data.datasets",
+    "objectives": "baselines.objectives",
+    "metrics": "leaderboard.metrics",
+}
+"""Where what is discovered lies."""
+
+
+def pytest_configure(config):
+    folder = config.getoption("--also")
+    if folder:
+        for name, package in FOLDERS.items():
+            importlib.import_module(package).__path__.append(str(folder.resolve() / name))
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """Keras, loaded when it is first used, and what depends on which backend runs it.
 
 Importing this module costs nothing, so that configurations can be read and checked, and ``--help`` printed, without
-loading TensorFlow. ``KERAS_BACKEND`` chooses the backend, as everywhere in Keras; TensorFlow is the default.
+loading TensorFlow. ``KERAS_BACKEND`` chooses the backend, as everywhere in Keras; TensorFlow is the default, or jax
+where TensorFlow is not installed. What a GPU needs of either is in `baselines.devices`.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import importlib.util
 import os
 import platform
 import sys
 from collections.abc import Iterator
 from importlib import metadata
-from typing import Any
+from typing import Any, TypeAlias
 
 from benchmark_data.errors import InvalidInput, MissingExtra
+
+Tensor: TypeAlias = Any
+"""A tensor of Keras' backend."""
 
 
 class _Lazy:
@@ -35,7 +40,12 @@ def _load(name: str) -> Any:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # By itself TensorFlow uses oneDNN on processors with AVX-512 alone; its kernels are the faster ones with AVX2 too.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+    # On a GPU take memory as it is needed, so that processes can share one; by themselves both take most of it at once.
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     if name.startswith("keras"):  # before Keras looks for a backend that may not even be installed
+        if not importlib.util.find_spec("tensorflow") and importlib.util.find_spec("jax"):
+            os.environ.setdefault("KERAS_BACKEND", "jax")
         _checked(os.environ.get("KERAS_BACKEND", "tensorflow"))
     try:
         with _quiet():
@@ -94,6 +104,21 @@ def _checked(backend: str) -> str:
             remedy="Set the environment variable KERAS_BACKEND.",
         )
     return backend
+
+
+@contextlib.contextmanager
+def layers_in(precision: str) -> Iterator[None]:
+    """Let Keras' layers that are built inside compute in a precision; their weights are float32 in any case.
+
+    Args:
+        precision: ``"float32"`` or ``"bfloat16"``.
+    """
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy({"float32": "float32", "bfloat16": "mixed_bfloat16"}[precision])
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
 
 
 def device() -> str:

@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.nets.backend import ops
-from baselines.objectives import Tensor
+from baselines.nets.backend import Tensor, ops
 from benchmark_data.errors import UnknownName
 
 BLUR = 63

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from baselines.nets.backend import Tensor
 from baselines.objectives._base import (
     Adam,
     Batch,
@@ -9,7 +10,6 @@ from baselines.objectives._base import (
     Network,
     Objective,
     Posterior,
-    Tensor,
     Term,
     find,
     kl_to_prior,

@@ -13,18 +13,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines import validation
-from baselines.nets.backend import ops
+from baselines.nets.backend import Tensor, ops
 from benchmark_data import discovery
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
-
-Tensor: TypeAlias = Any
-"""A tensor of Keras' backend."""
 
 
 class Posterior(NamedTuple):
@@ -67,6 +64,7 @@ class Batch:
         step: the number of this step, from 1, a float32 scalar.
         draws: what `Objective.draws` drew.
         call: runs the objective's own networks.
+        sizes: how many values each of the dataset's factors has; nothing where no factors are known.
     """
 
     posterior: Posterior
@@ -75,6 +73,7 @@ class Batch:
     step: Tensor
     draws: Mapping[str, Tensor]
     call: Call
+    sizes: tuple[int, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,6 +116,10 @@ class Objective:
     reconstructs: ClassVar[bool] = True
     """Whether the reconstruction moves the encoder; otherwise the decoder reads codes it cannot change."""
 
+    prior_is_not_least: ClassVar[str] = ""
+    """Why the terms are not least where the posterior is the prior, in words; empty where they are, as they should be.
+    The contract tests compare the weighted terms at N(0, 1) with those at N(3, 1) and at N(0, e^-4)."""
+
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
@@ -152,6 +155,18 @@ class Objective:
             Arrays by name, of the same shapes and dtypes in every step.
         """
         return {}
+
+    def code_size(self, latents: int, sizes: Sequence[int]) -> int:
+        """Choose how many numbers a code has.
+
+        Args:
+            latents: latent dimensions of the run.
+            sizes: how many values each of the dataset's factors has.
+
+        Returns:
+            The width of mean and log-variance.
+        """
+        return latents
 
     def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
         """Build the objective's own networks, without state beside their weights.

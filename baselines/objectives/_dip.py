@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from baselines.nets.backend import ops
-from baselines.objectives import Batch, Objective, Tensor, Term
+from baselines.nets.backend import Tensor, ops
+from baselines.objectives import Batch, Objective, Term
 
 
 @dataclasses.dataclass(frozen=True)

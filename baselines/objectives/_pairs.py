@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from baselines.nets.backend import ops
-from baselines.objectives import Batch, Objective, Posterior, Tensor, Term
+from baselines.nets.backend import Tensor, ops
+from baselines.objectives import Batch, Objective, Posterior, Term
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 from baselines import validation
 from baselines.nets.backend import ops
 from baselines.objectives import Batch, Objective, Term
+
+PAPER = "https://arxiv.org/abs/1804.03599"
+CODE = "https://github.com/google-research/disentanglement_lib"
+CODE_LICENSE = "Apache-2.0"
+CITATION = """@article{burgess2018understanding,
+  title = {Understanding Disentangling in $\\beta$-{VAE}},
+  author = {Burgess, Christopher P. and Higgins, Irina and Pal, Arka and Matthey, Loic and Watters, Nick and
+            Desjardins, Guillaume and Lerchner, Alexander},
+  eprint = {1804.03599},
+  archivePrefix = {arXiv},
+  year = {2018}
+}"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +31,8 @@ class OBJECTIVE(Objective):
         c_max: the largest capacity C, in nats.
         iteration_threshold: steps over which C grows, linearly.
     """
+
+    prior_is_not_least: ClassVar[str] = "the divergence is drawn to the capacity C, which grows from 0"
 
     gamma: float = 1000.0
     c_max: float = 25.0

@@ -5,10 +5,22 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from baselines.nets.backend import ops
-from baselines.objectives import Batch, Objective, Posterior, Tensor, Term
+from baselines.nets.backend import Tensor, ops
+from baselines.objectives import Batch, Objective, Posterior, Term
 
 LOG_2PI = math.log(2 * math.pi)
+
+PAPER = "https://arxiv.org/abs/1802.04942"
+CODE = "https://github.com/google-research/disentanglement_lib"
+CODE_LICENSE = "Apache-2.0"
+CITATION = """@inproceedings{chen2018isolating,
+  title = {Isolating Sources of Disentanglement in Variational Autoencoders},
+  author = {Chen, Ricky T. Q. and Li, Xuechen and Grosse, Roger B. and Duvenaud, David K.},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2018},
+  eprint = {1802.04942},
+  archivePrefix = {arXiv}
+}"""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,40 +9,39 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.nets import architectures
-from baselines.nets.backend import keras, ops
-from baselines.objectives import Adam, Batch, Network, Objective, Term
+from baselines.nets.backend import ops
+from baselines.objectives import Batch, Objective, Term
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
+
+PAPER = "https://arxiv.org/abs/2205.08399"
+CODE = "https://github.com/bonheml/VAE_learning_dynamics"
+CODE_LICENSE = "Apache-2.0"
+CITATION = """@article{bonheme2022how,
+  title = {How do Variational Autoencoders Learn? Insights from Representational Similarity},
+  author = {Bonheme, Lisa and Grzes, Marek},
+  eprint = {2205.08399},
+  archivePrefix = {arXiv},
+  year = {2022}
+}"""
 
 
 @dataclasses.dataclass(frozen=True)
 class OBJECTIVE(Objective):
     """The cross-entropy of every factor's class, summed over the factors: labels alone move the encoder.
 
-    One linear layer gives the logits of all factors from the code, so that the network is the paper's, an encoder that
-    ends in a layer for classes, with a code of the run's size before that layer. The log-variance head keeps its
-    initial weights. The decoder learns to draw the image from a code that it cannot change, which shows what the code
-    holds.
-
-    Attributes:
-        classifier_learning_rate: Adam's step size for the layer that gives the logits.
+    As in the paper, the layers of mean and variance give way to those of the classes: the code of an image is the
+    logits of all factors, one factor after another, read from the encoder's last hidden layer. The run's number of
+    latents has no meaning, and the log-variance head keeps its initial weights. The decoder learns to draw the image
+    from a code that it cannot change, which shows what the code holds.
     """
 
     supervision: ClassVar[str] = "supervised"
     stochastic: ClassVar[bool] = False
     reconstructs: ClassVar[bool] = False
 
-    classifier_learning_rate: float = 1e-4
-
-    def draws(
-        self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
-    ) -> dict[str, NDArray[Any]]:
-        """Look up the class ids of the batch: int32 (n, F)."""
-        return {"labels": space.labels(rows).astype(np.int32)}
-
-    def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
-        """Build the layer that gives the logits, one output for each factor.
+    def code_size(self, latents: int, sizes: Sequence[int]) -> int:
+        """Count the classes of all factors.
 
         Raises:
             InvalidInput: the dataset has no factors.
@@ -54,28 +53,25 @@ class OBJECTIVE(Objective):
                 received="no factors",
                 remedy="Choose an objective that needs no labels.",
             )
-        codes = keras.Input((latents,), name="codes")
-        initial = architectures.glorot(rng)
-        logits = {
-            name: keras.layers.Dense(size, kernel_initializer=initial, name=name)(codes)
-            for name, size in zip(_outputs(len(sizes)), sizes, strict=True)
-        }
-        model = keras.Model(codes, logits, name="classifier")
-        return {"classifier": Network(model, Adam(self.classifier_learning_rate))}
+        return sum(sizes)
+
+    def draws(
+        self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
+    ) -> dict[str, NDArray[Any]]:
+        """Look up the class ids of the batch: int32 (n, F)."""
+        return {"labels": space.labels(rows).astype(np.int32)}
 
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the cross-entropy by 1; record the share of classes that are right, over all factors."""
         labels, losses, right = batch.draws["labels"], [], []
-        found = batch.call("classifier", batch.codes)
-        for factor, name in enumerate(_outputs(labels.shape[1])):
-            wanted = ops.one_hot(labels[:, factor], found[name].shape[1])
-            losses.append(-ops.mean(ops.sum(wanted * ops.log_softmax(found[name]), axis=1)))
-            right.append(ops.mean(ops.cast(ops.argmax(found[name], axis=1) == labels[:, factor], "float32")))
+        first = 0
+        for factor, size in enumerate(batch.sizes):
+            logits = batch.codes[:, first : first + size]
+            wanted = ops.one_hot(labels[:, factor], size)
+            losses.append(-ops.mean(ops.sum(wanted * ops.log_softmax(logits), axis=1)))
+            right.append(ops.mean(ops.cast(ops.argmax(logits, axis=1) == labels[:, factor], "float32")))
+            first += size
         return {
             "cross_entropy": Term(1.0, sum(losses)),
             "accuracy": Term(0.0, sum(right) / len(right)),
         }
-
-
-def _outputs(factors: int) -> list[str]:
-    return [f"classifier_{i + 1}" for i in range(factors)]

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 
-from baselines.objectives import Batch, Tensor
+from baselines.nets.backend import Tensor
+from baselines.objectives import Batch
 from baselines.objectives._dip import DipVae, covariance
+
+PAPER = "https://arxiv.org/abs/1711.00848"
+CODE = "https://github.com/google-research/disentanglement_lib"
+CODE_LICENSE = "Apache-2.0"
+CITATION = """@inproceedings{kumar2018variational,
+  title = {Variational Inference of Disentangled Latent Concepts from Unlabeled Observations},
+  author = {Kumar, Abhishek and Sattigeri, Prasanna and Balakrishnan, Avinash},
+  booktitle = {International Conference on Learning Representations},
+  year = {2018},
+  eprint = {1711.00848},
+  archivePrefix = {arXiv}
+}"""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,12 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.nets import architectures
-from baselines.nets.backend import keras, ops
-from baselines.objectives import Adam, Batch, Network, Objective, Tensor, Term
+from baselines.nets.backend import Tensor, keras, ops
+from baselines.objectives import Adam, Batch, Network, Objective, Term
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 CLIP = 1e-6
 """The discriminator's probabilities are kept this far from 0 and 1, as disentanglement_lib does."""
+
+PAPER = "https://arxiv.org/abs/1802.05983"
+CODE = "https://github.com/google-research/disentanglement_lib"
+CODE_LICENSE = "Apache-2.0"
+CITATION = """@inproceedings{kim2018disentangling,
+  title = {Disentangling by Factorising},
+  author = {Kim, Hyunjik and Mnih, Andriy},
+  booktitle = {Proceedings of the 35th International Conference on Machine Learning},
+  year = {2018},
+  eprint = {1802.05983},
+  archivePrefix = {arXiv}
+}"""
 
 
 @dataclasses.dataclass(frozen=True)

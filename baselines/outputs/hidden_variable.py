@@ -2,8 +2,8 @@
 
 Zietlow, Rolinek and Martius, "Demystifying Inductive Biases for (Beta-)VAE Based Architectures", ICML 2021 (arXiv
 2102.06822), section 4.1: of several restarts of a beta-VAE take the one with the lowest MIG, and of its latents the one
-with the least noise, averaged over the dataset; s(x) is its posterior mean (equation 6). `benchmark_data.variants.perturbation`
-reads the file that is written here.
+with the least noise, averaged over the dataset; s(x) is its posterior mean (equation 6).
+`benchmark_data.variants.perturbation` reads the file that is written here.
 """
 
 from __future__ import annotations
@@ -30,6 +30,12 @@ from benchmark_data.factors import Indices
 from benchmark_data.variants import perturbation
 from benchmark_data.variants.perturbation import Hidden
 from leaderboard.metrics import mig
+
+KIND = "conv_vae"
+"""The kind of hidden variable that is derived, of `benchmark_data.variants.perturbation.KINDS`."""
+
+LEAST_MEAN_MIG = 0.15
+"""The least mean MIG of the restarts: among models that have learned nothing, the lowest one means nothing."""
 
 SCORED = 10_000
 """Images that MIG is computed on, as in Locatello et al. 2019: the first of a fixed permutation."""
@@ -75,6 +81,7 @@ def derive(
     folder: str | os.PathLike[str],
     *,
     restarts: int = 10,
+    least_mean_mig: float = LEAST_MEAN_MIG,
     path: str | os.PathLike[str] | None = None,
     progress: rich.progress.Progress | None = None,
 ) -> Derived:
@@ -84,6 +91,7 @@ def derive(
         config: a beta-VAE on the base dataset; `settings` gives the paper's. Its seed is the first of the restarts.
         folder: where the runs go, ``seed_0`` and so on. What a stopped call has trained is not trained again.
         restarts: how many.
+        least_mean_mig: refuse to choose among restarts whose mean MIG is lower.
         path: the file to write, at most 2 MB; where the perturbed dataset looks for it if None.
         progress: a display to show the runs in; each run makes its own by default.
 
@@ -92,7 +100,8 @@ def derive(
 
     Raises:
         UnknownName: there is no such dataset, or without ``path``, no perturbed form of it.
-        InvalidInput: the objective is another one, fewer than two restarts, or without ``path``, the file is there.
+        InvalidInput: the objective is another one, fewer than two restarts, a mean MIG that is too low, or without
+            ``path``, the file is there.
         Diverged: a run's loss is NaN or has exploded.
         MissingExtra: Keras or its backend is not installed.
     """
@@ -101,9 +110,9 @@ def derive(
     if restarts < 2:
         raise InvalidInput("restarts", expected="at least 2, to choose from", received=str(restarts))
     base = benchmark_data.load(config.dataset)
-    hidden = Hidden(base, "vae")
+    hidden = Hidden(base, KIND)
     if path is None:
-        benchmark_data.load(f"{base.name}_perturbed", hidden="vae", epsilon=perturbation.DEFAULT)
+        benchmark_data.load(f"{base.name}_perturbed", hidden=KIND, epsilon=perturbation.DEFAULT)
         if hidden.ready:
             raise InvalidInput(
                 f"hidden variable of {base.id}",
@@ -121,6 +130,14 @@ def derive(
     migs = {
         seed: mig.score(encode(run, rows).mean, factors, constant_factors="drop")["mig"] for seed, run in runs.items()
     }
+    mean = float(np.mean(list(migs.values())))
+    if mean < least_mean_mig:
+        raise InvalidInput(
+            f"β-VAEs on {base.id}",
+            expected=f"a mean MIG of at least {least_mean_mig:g}, so that the lowest is an entangled model",
+            received=f"{mean:.3f}",
+            remedy="Train longer, or with another strength: they have learned too little to choose from.",
+        )
     seed = min(migs, key=lambda each: migs[each])
     posterior = encode(runs[seed], np.arange(len(base)))
     noise = np.exp(posterior.log_variance.astype(np.float64)).mean(axis=0)

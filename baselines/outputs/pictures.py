@@ -59,7 +59,7 @@ def traversals(run: Run, *, row: int = 0, values: int = 9, extent: float = 2.5) 
     """
     images = run.dataset.images([row])
     posterior = run.encode(images)
-    kl = np.asarray(kl_to_prior(posterior))[0] if run.model.objective.stochastic else np.zeros(run.config.latents)
+    kl = np.asarray(kl_to_prior(posterior))[0] if run.model.objective.stochastic else np.zeros(run.model.code_size)
     order = np.argsort(-kl, kind="stable")
     steps = np.linspace(-extent, extent, values)
     codes = np.repeat(posterior.mean, len(order) * values, axis=0).reshape(len(order), values, -1)
@@ -159,7 +159,7 @@ def units(run: Run, *, images: int = 256) -> Path:
     for kind, colour in zip(latents.KINDS, (*figures.COLOURS[:2], "0.6"), strict=True):
         number = [(table["kind"] == kind).sum() for table in tables.values()]
         counts.plot(list(tables), number, color=colour, marker="o", markersize=3, label=kind)
-    counts.set(title="latents", xlabel="step", ylim=(-0.3, run.config.latents * 1.25))
+    counts.set(title="latents", xlabel="step", ylim=(-0.3, run.model.code_size * 1.25))
     counts.legend(frameon=False, ncols=3, fontsize=7, loc="upper center")
     divergences.plot(list(tables), [table["kl"] for table in tables.values()], marker="o", markersize=3, linewidth=1)
     divergences.set(title="KL of each latent, nats", xlabel="step")

@@ -16,6 +16,18 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Indices
 from benchmark_data.sources import Images
 
+PAPER = "https://doi.org/10.1080/14786440109462720"
+CODE = "https://github.com/scikit-learn/scikit-learn"
+CODE_LICENSE = "BSD-3-Clause"
+CITATION = """@article{pearson1901lines,
+  title = {On Lines and Planes of Closest Fit to Systems of Points in Space},
+  author = {Pearson, Karl},
+  journal = {The London, Edinburgh, and Dublin Philosophical Magazine and Journal of Science},
+  volume = {2},
+  pages = {559--572},
+  year = {1901}
+}"""
+
 
 @dataclasses.dataclass(frozen=True)
 class REFERENCE(Reference):

@@ -84,7 +84,7 @@ def run(
         console.say(folder / entry.id)
         console.say(runner.line(record))
     if len(chosen) > 1:
-        held = sum(record["holds"] for record in records)
+        held = sum(record["verdict"] == "holds" for record in records)
         console.say(f"{len(records)} of {len(chosen)} done, {held} claims hold. They took {runner.spent(records)}.")
     if len(records) < len(chosen):
         raise typer.Exit(1)

@@ -1,19 +1,25 @@
 """The papers' figures and tables, each from one command: ``offaxis-study run 2205.08399/fig3``.
 
-A file in ``baselines/reproduction/papers`` is a paper and ends in ``PAPER`` and ``ENTRIES``. An entry is a figure or a table: what
-it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
-Entries share their training runs: a run lies where its config says (`baselines.training.sweep.place`), so that the second entry
-that needs it finds it, and all that a sweep can do holds here too: resuming, Ray, runs that die. A `Transfer` starts
-from another run's weights, so that its config is known once that run is done: transfers are trained after the runs.
+A file in ``baselines/reproduction/papers`` is a paper and ends in ``PAPER`` and ``ENTRIES``. An entry is a figure or a
+table: what it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
+Entries share their training runs: a run lies where its config says (`baselines.training.sweep.place`), so that the
+second entry that needs it finds it, and all that a sweep can do holds here too: resuming, Ray, runs that die. A
+`Transfer` starts from another run's weights, so that its config is known once that run is done: transfers are trained
+after the runs.
 
 An entry leaves a folder, ``<into>/<id>``::
 
     table.csv       the numbers
     figure.png      the picture, in the paper's layout
-    verdict.json    the claim, our numbers, whether it holds, and what was spent
+    verdict.json    the claim, our numbers, the verdict with its p-value, and what was spent
 
 ``verdict.json`` is written last and names the hashes of the others, so that a folder is either finished or not. It is
 left alone as long as what it was made of is the same: runs, datasets, settings and claim.
+
+A verdict is that of `leaderboard.store.verdicts`, from one value per seed: a claim holds, is not told apart, is
+contradicted, has too few seeds, or lies at the floor, where the models know too little to test it. An error of 5% is
+kept for each entry; the page gives p-values after Holm over all of its entries, too. What cannot fail is an
+``illustration``.
 
 Tiers: ``study`` has the papers' datasets and budgets. ``smoke`` has rendered stand-ins and small models, for a laptop;
 `baselines.reproduction.papers._smoke` says which. A claim that does not hold at smoke scale is reported so.
@@ -21,6 +27,7 @@ Tiers: ``study`` has the papers' datasets and budgets. ``smoke`` has rendered st
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import hashlib
 import json
@@ -28,7 +35,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 import pandas as pd
 import rich.progress
@@ -41,6 +48,7 @@ from baselines.training import finetune, sweep
 from benchmark_data import discovery, files
 from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, UnknownName
 from leaderboard import figures
+from leaderboard.store import verdicts
 
 TIERS = ("smoke", "study")
 
@@ -60,21 +68,42 @@ class Found(NamedTuple):
     images: Mapping[str, NDArray[Any]] = {}
 
 
+ILLUSTRATION, NOT_JUDGED = "illustration", "not judged"
+
+ANSWERS: tuple[str, ...] = (*get_args(verdicts.Answer), ILLUSTRATION, NOT_JUDGED)
+"""What a verdict may be. ``illustration``: nothing that could fail. ``not judged``: the numbers lack what it takes."""
+
+
 class Verdict(NamedTuple):
     """Our answer to a claim.
 
     Attributes:
-        holds: whether the claim holds.
-        numbers: what it was judged by: phrase -> finite number.
+        answer: one of `ANSWERS`.
+        numbers: what it was judged by: phrase -> finite number, controls and what a gate asks for among them.
+        p: the p-value; None where nothing was tested.
+        note: what a reader must know of the verdict, such as why there is none.
     """
 
-    holds: bool
+    answer: str
     numbers: Mapping[str, float]
+    p: float | None = None
+    note: str = ""
+
+
+def judged(parts: Sequence[verdicts.Comparison], numbers: Mapping[str, float], note: str = "") -> Verdict:
+    """Judge a claim by everything that it says, each of which must hold (`leaderboard.store.verdicts.judge_all`)."""
+    answer, p = verdicts.judge_all(parts)
+    return Verdict(answer, numbers, p, note)
+
+
+def fact(holds: bool, numbers: Mapping[str, float]) -> Verdict:
+    """Answer a claim on data that no seed decides, by what was measured."""
+    return Verdict("holds" if holds else "contradicted", numbers, None, "a property of the data, no seeds")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Transfer:
-    """A run that starts from another; the arguments of `baselines.training.finetune.config` before the source is trained.
+    """A run that starts from another: the arguments of `training.finetune.config` before the source is trained.
 
     Attributes:
         source: the run that it starts from, which the plan has among its runs.
@@ -245,14 +274,55 @@ def _of_paper(name: str) -> list[Entry]:
     return sorted(_module(name).ENTRIES, key=lambda entry: _place(entry.id))
 
 
+def beside(id_: str) -> tuple[str, ...]:
+    """Name entries that judge the same runs in the same way, in part or by another measure: no evidence of their own.
+
+    Args:
+        id_: of an entry.
+
+    Returns:
+        The ids of the others in a group of its paper's ``BESIDE``; none for most entries.
+
+    Example:
+        >>> beside("2205.08399/fig11")
+        ('2205.08399/fig6',)
+    """
+    groups = (group for name in papers() for group in getattr(_module(name), "BESIDE", ()))
+    return tuple(dict.fromkeys(other for group in groups if id_ in group for other in group if other != id_))
+
+
 def _module(name: str) -> Any:
     return discovery.find("baselines.reproduction.papers", name, kind="paper")
 
 
-def _place(id_: str) -> tuple[bool, int]:
-    """Give the place in a paper: figures before tables, by number."""
-    what = id_.partition("/")[2]
-    return what.startswith("table"), int(what.lstrip("figtable"))
+def _place(id_: str) -> tuple[bool, int, str]:
+    """Give the place in a paper: figures before tables, by number; what is seen in a figure besides comes after it."""
+    what, _, more = id_.partition("/")[2].partition("_")
+    return what.startswith("table"), int(what.lstrip("figtable")), more
+
+
+def computation(entry: Entry, tier: str) -> str:
+    """Name what is computed and judged, whatever figure it is: entries with the same name have one row on the page.
+
+    Args:
+        entry: the entry.
+        tier: the tier.
+
+    Returns:
+        SHA-256, in hexadecimal, of the runs, datasets, settings, computation and judge.
+
+    Raises:
+        UnknownName: there is no such tier.
+    """
+    plan = entry.plan(tier)
+    made_of = {
+        "runs": sorted(plan.configs),
+        "datasets": plan.all_datasets,
+        "settings": dict(plan.settings),
+        "compute": f"{entry.compute.__module__}.{entry.compute.__qualname__}",
+        "judge": f"{entry.judge.__module__}.{entry.judge.__qualname__}",
+    }
+    return hashlib.sha256(json.dumps(made_of, sort_keys=True, default=_digest).encode()).hexdigest()
 
 
 def find(names: Iterable[str]) -> tuple[Entry, ...]:
@@ -325,20 +395,32 @@ def read(folder: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     held: Any = files.read_json(path)
-    if not isinstance(held, dict) or not {*RECORDED} <= set(held):
+    known = {*RECORDED, "schema"} - ({"verdict", "p", "note"} if _old(held) else set())
+    if not isinstance(held, dict) or not known <= set(held):
         raise DamagedFile(
             str(path), expected=f"a record with {', '.join(RECORDED)}", received="another file", remedy=_MEND
         )
+    record: dict[str, Any] = held | ({"verdict": NOT_JUDGED, "p": None, "note": OLD} if _old(held) else {})
     for name, digest in held["files"].items():
         if not (folder / name).is_file() or _hash(folder / name) != digest:
             raise DamagedFile(
                 str(folder / name), expected=f"the file with SHA-256 {digest[:16]}", received="another", remedy=_MEND
             )
-    return held
+    return record
+
+
+SCHEMA = 2
+"""Of ``verdict.json``. A record of schema 1 has no verdict of seeds; its numbers stay until it is run again."""
+
+OLD = "recorded before claims were tested over seeds: run it again"
+
+
+def _old(held: object) -> bool:
+    return isinstance(held, dict) and held.get("schema") == 1
 
 
 RECORDED = (
-    *("id", "tier", "title", "paper", "claim", "holds", "numbers"),
+    *("id", "tier", "title", "paper", "claim", "verdict", "p", "note", "numbers"),
     *("budget", "trained", "command", "inputs", "files"),
 )
 """What ``verdict.json`` holds; ``trained`` is the seconds that each run's training took, by folder."""
@@ -363,7 +445,7 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> str:
         ``"done"``, ``"ready"`` if all that is left is to compute, or how many runs are missing.
     """
     held = read(into / entry.id)
-    if held is not None and held["inputs"] == inputs(entry, tier):
+    if held is not None and not _old(held) and held["inputs"] == inputs(entry, tier):
         return "done"
     plan = entry.plan(tier)
     missing = len(plan.configs) - sum(each.state == "done" for each in _known(plan, runs))
@@ -434,7 +516,7 @@ def run(
         raise InvalidInput(
             str(folder), expected=f"results of tier {tier}", received=held["tier"], remedy="Choose another folder."
         )
-    if held is not None and held["inputs"] == made_of:
+    if held is not None and not _old(held) and held["inputs"] == made_of:
         return held
     for name in plan.all_datasets:
         if not benchmark_data.load(name).prepared:
@@ -450,13 +532,15 @@ def run(
     figures.write_csv(found.table, folder / "table.csv")
     entry.draw(found, folder / "figure.png")
     record = {
-        "schema": 1,
+        "schema": SCHEMA,
         "id": entry.id,
         "tier": tier,
         "title": entry.title,
         "paper": entry.paper,
         "claim": entry.claim,
-        "holds": bool(verdict.holds),
+        "verdict": verdict.answer,
+        "p": None if verdict.p is None else round(verdict.p, 6),
+        "note": verdict.note,
         "numbers": {name: round(float(number), 6) for name, number in verdict.numbers.items()},
         "command": f"offaxis-study run {entry.id} --tier {tier}",
         "budget": _budget(plan) | {"compute_seconds": round(time.perf_counter() - begin, 1)},
@@ -513,11 +597,32 @@ def line(record: Mapping[str, Any]) -> str:
         record: the content of ``verdict.json``.
 
     Example:
-        >>> line({"id": "a/fig1", "claim": "Up.", "holds": False, "numbers": {"slope": -0.5}, "tier": "smoke"})
-        'a/fig1 (smoke): DOES NOT HOLD. Up. Ours: slope -0.5.'
+        >>> record = {"id": "a/fig1", "claim": "Up.", "verdict": "holds", "p": 0.0079, "note": "", "tier": "smoke"}
+        >>> line(record | {"numbers": {"slope": 0.5}})
+        'a/fig1 (smoke): HOLDS (p = 0.008). Up. Ours: slope 0.5.'
     """
-    holds = "HOLDS" if record["holds"] else "DOES NOT HOLD"
-    return f"{record['id']} ({record['tier']}): {holds}. {record['claim']} Ours: {numbers(record)}."
+    return f"{record['id']} ({record['tier']}): {_loud(answer(record))}. {record['claim']} Ours: {numbers(record)}."
+
+
+def _loud(told: str) -> str:
+    """Put what comes before the bracket into capitals."""
+    verdict, bracket, rest = told.partition(" (")
+    return verdict.upper() + bracket + rest
+
+
+def answer(record: Mapping[str, Any]) -> str:
+    """Give a record's verdict with its p-value or its note.
+
+    Args:
+        record: the content of ``verdict.json``.
+
+    Example:
+        >>> answer({"verdict": "floor", "p": None, "note": "MIG below 0.1"})
+        'floor (MIG below 0.1)'
+    """
+    told = "" if record["p"] is None else "p < 0.001" if record["p"] < 0.001 else f"p = {record['p']:.3f}"
+    remarks = "; ".join(filter(None, (told, record["note"])))
+    return str(record["verdict"]) + (f" ({remarks})" if remarks else "")
 
 
 def numbers(record: Mapping[str, Any], *, most: int | None = None) -> str:
@@ -570,9 +675,19 @@ def report(folder: Path) -> str:
     Raises:
         DamagedFile: a folder's files are not what its record says.
     """
-    records = {id_: read(folder / id_) for id_ in entries()}
-    done = [record for record in records.values() if record is not None]
-    not_held = [record["id"] for record in done if not record["holds"]]
+    groups = _groups({id_: read(folder / id_) for id_ in entries()})
+    done = [group.record for group in groups if group.record is not None]
+    tested_ = [record for record in done if record["p"] is not None]
+    corrected = dict(
+        zip(
+            (record["id"] for record in tested_),
+            verdicts.holm([record["p"] for record in tested_]).tolist(),
+            strict=True,
+        )
+    )
+    kept = sum(p <= verdicts.ERROR for p in corrected.values())
+    counts = collections.Counter(record["verdict"] for record in done)
+    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ANSWERS if counts[verdict])
     lines = [
         "# Reproduction",
         "",
@@ -581,30 +696,79 @@ def report(folder: Path) -> str:
         "picture and what was spent. Tier `smoke` has rendered stand-ins and small models: a claim that does not",
         "hold there may hold at the papers' budgets, and the other way round.",
         "",
-        f"{len(done)} of {len(records)} were run, and {len(done) - len(not_held)} of these claims hold.",
+        f"{len(done)} of {len(groups)} computations were run: {told or 'none'}.",
         f"They took {spent(done)}.",
-        *([f"Claims that do not hold: {', '.join(not_held)}."] if not_held else []),
+        "",
+        "A verdict is drawn from one value per seed ([statistics.md](statistics.md)), at an error of 5% for each row.",
+        "*Floor*: the models know too little to test the claim. *Illustration*: nothing that could fail. *Not judged*:",
+        f"the numbers lack what a verdict takes. Of {len(tested_)} tested claims, {kept} have a p-value of at most",
+        f"{verdicts.ERROR} after Holm over this page, too.",
     ]
     for name in papers():
+        own = [group for group in groups if group.entry in _of_paper(name)]
         lines += ["", f"## {_module(name).__doc__.splitlines()[0]}", ""]
-        lines += ["| | what it shows | the paper | ours | the claim, and whether it holds | made by |"]
-        lines += ["|---|---|---|---|---|---|"]
-        lines += [_row(entry, records[entry.id]) for entry in _of_paper(name)]
+        lines += ["| | what it shows | the paper | ours | the claim | verdict | made by |"]
+        lines += ["|---|---|---|---|---|---|---|"]
+        lines += [_row(group, corrected) for group in own]
+        elsewhere = [
+            f"{entry.id} is {group.entry.id}"
+            for entry in _of_paper(name)
+            for group in groups
+            if group not in own and entry.id in group.also
+        ]
+        if elsewhere:
+            lines += ["", f"The same computation as in another paper's table: {'; '.join(elsewhere)}."]
     return "\n".join(lines) + "\n"
+
+
+def _staleness(record: Mapping[str, Any] | None) -> int:
+    """Put what was run and judged before what is not judged, and that before what was not run."""
+    return 2 if record is None else int(_old(record))
+
+
+class _Group(NamedTuple):
+    """Entries that are one computation: the first that was run, or the first, and the ids of the others."""
+
+    entry: Entry
+    record: dict[str, Any] | None
+    also: tuple[str, ...]
+
+
+def _groups(records: Mapping[str, dict[str, Any] | None]) -> list[_Group]:
+    """Put entries that compute and judge the same together, those that were run at the tier that they were run at."""
+    together: dict[str, list[Entry]] = {}
+    for id_, entry in entries().items():
+        tier = next((record["tier"] for record in records.values() if record is not None), "smoke")
+        together.setdefault(computation(entry, (records[id_] or {"tier": tier})["tier"]), []).append(entry)
+    made = []
+    for same in together.values():
+        best = min(same, key=lambda entry: _staleness(records[entry.id]))
+        also = tuple(entry.id for entry in same if entry is not best)
+        made.append(_Group(best, records[best.id], also))
+    return made
 
 
 SHOWN = 6
 """How many of an entry's numbers the page shows; ``verdict.json`` has all of them."""
 
 
-def _row(entry: Entry, record: Mapping[str, Any] | None) -> str:
-    """Give an entry's row on the page."""
+def _row(group: _Group, corrected: Mapping[str, float]) -> str:
+    """Give a computation's row on the page."""
+    entry, record = group.entry, group.record
+    others = f"; the same: {', '.join(group.also)}" if group.also else ""
+    others += f"; beside: {', '.join(beside(entry.id))}" if beside(entry.id) else ""
     if record is None:
-        return f"| {entry.id} | {entry.title} | {entry.paper} | | not run | `offaxis-study run {entry.id}` |"
+        return (
+            f"| {entry.id}{others} | {entry.title} | {entry.paper} | | {entry.claim} | not run | "
+            f"`offaxis-study run {entry.id}` |"
+        )
     folder, budget = f"reproduction/{entry.id}", record["budget"]
+    claim = entry.claim if _old(record) else record["claim"]
     runs = f"{budget['runs']} runs on {', '.join(budget['datasets'])}" if budget["runs"] else "no training"
+    over_page = f", {corrected[entry.id]:.3f} after Holm" if entry.id in corrected else ""
     return (
-        f"| [{entry.id}]({folder}/figure.png) | {record['title']} | {record['paper']} | "
+        f"| [{entry.id}]({folder}/figure.png){others} | {record['title']} | {record['paper']} | "
         f"{numbers(record, most=SHOWN)} ([all]({folder}/verdict.json), [table]({folder}/table.csv)) | "
-        f"{record['claim']} {'Holds.' if record['holds'] else '**Does not hold.**'} | `{record['command']}`, {runs} |"
+        f"{claim} | **{record['verdict']}**{answer(record).removeprefix(record['verdict'])}{over_page} | "
+        f"`{record['command']}`, {runs} |"
     )

@@ -7,8 +7,9 @@ function, which may be mapped over many models. Both hold all the state a run ha
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,23 +18,10 @@ from baselines.model import Model, check_shapes, varied
 from baselines.nets import backend
 from baselines.nets.backend import jax, ops, tensorflow
 from baselines.objectives import Adam
+from baselines.run import State
 from baselines.training.device_images import Pixels
 
 Arrays = Mapping[str, NDArray[Any]]
-
-
-class State(NamedTuple):
-    """A run's state after a step: float32 arrays by the weights' names.
-
-    Attributes:
-        weights: the weights.
-        first: Adam's first moments.
-        second: Adam's second moments.
-    """
-
-    weights: Arrays
-    first: Arrays
-    second: Arrays
 
 
 class Engine(Protocol):
@@ -120,12 +108,20 @@ class TensorFlowEngine:
                 )
             return {name: tensorflow.reshape(value, (1,)) for name, value in history.items()}
 
-        self._step = step
+        self._trace = step
+        self._step: Any = None
 
     def step(self, *batches: Arrays) -> dict[str, Any]:
-        """Take one step of the one model."""
+        """Take one step of the one model.
+
+        All steps have the same shapes, so that the graph of the first is called by itself: to look for the right graph
+        each time takes as long as a small model's backward pass.
+        """
         (batch,) = batches
-        history: dict[str, Any] = self._step({name: tensorflow.constant(array) for name, array in batch.items()})
+        tensors = {name: tensorflow.constant(array) for name, array in batch.items()}
+        if self._step is None:
+            self._step = self._trace.get_concrete_function(tensors)
+        history: dict[str, Any] = self._step(tensors)
         return history
 
     def state(self, model: int = 0) -> State:
@@ -147,18 +143,34 @@ class JaxEngine:
     Every array of the state has a leading axis for the models, so that the products of all of them are one batched
     product. What happens in one model, NaN for example, touches no other. The function may reuse the old state's
     memory.
+
+    Where the machine has several devices the models are divided among them: the arrays are sharded on their leading
+    axis, and each device runs the function for its own models, without a word to the others. Groups that do not come
+    out even are filled up with copies of the last model, whose results nobody looks at.
+
+    Args:
+        *models: the models.
+        pixels: the dataset's pixels; every device gets a copy.
+
+    Attributes:
+        devices: how many devices have models.
     """
 
     def __init__(self, *models: Model, pixels: Pixels | None = None) -> None:
         self._names = models[0].names()
-        weights = [
-            ops.convert_to_tensor(np.stack(w)) for w in zip(*(m.weights().values() for m in models), strict=True)
-        ]
-        self._state = (weights, [ops.zeros_like(w) for w in weights], [ops.zeros_like(w) for w in weights])
+        self.devices, share = spread(len(models), len(jax.local_devices()))
+        self._count, self._filled = len(models), self.devices * share - len(models)
+        mesh = jax.sharding.Mesh(np.array(jax.local_devices()[: self.devices]), ("models",))
+        own, all_ = jax.sharding.PartitionSpec("models"), jax.sharding.PartitionSpec()
+        self._own = jax.sharding.NamedSharding(mesh, own)
+        weights = [self._put(list(w)) for w in zip(*(m.weights().values() for m in models), strict=True)]
+        self._state = (weights, *([self._put([np.zeros_like(w[0])] * len(models)) for w in weights] for _ in range(2)))
         self._copy: tuple[list[NDArray[np.float32]], ...] | None = None
         self._pixels = pixels
+        self._held = jax.device_put(pixels.held, jax.sharding.NamedSharding(mesh, all_)) if pixels else None
         strengths = _varying([m.objective for m in models])
         optimisers = [_varying(adams) for adams in zip(*(m.optimisers() for m in models), strict=True)]
+        self._varying = jax.tree.map(self._put, (strengths, optimisers))
 
         def one(state: tuple[list[Any], ...], batch: Arrays, varying: tuple[Any, Any]) -> tuple[Any, dict[str, Any]]:
             model = models[0].varied(varying[0])
@@ -169,21 +181,37 @@ class JaxEngine:
             ]
             return tuple(list(part) for part in zip(*updated, strict=True)), history
 
-        def step(state: tuple[list[Any], ...], batch: dict[str, Any], held: Any) -> tuple[Any, dict[str, Any]]:
+        def step(
+            state: tuple[list[Any], ...], batch: dict[str, Any], varying: Any, held: Any
+        ) -> tuple[Any, dict[str, Any]]:
             if pixels is not None:
                 rows = batch.pop("rows")
                 batch["images"] = pixels.gather(held, rows)
-            stepped: tuple[Any, dict[str, Any]] = jax.vmap(one)(state, batch, (strengths, optimisers))
+            stepped: tuple[Any, dict[str, Any]] = jax.vmap(one)(state, batch, varying)
             return stepped
 
-        self._step = jax.jit(step, donate_argnums=0)
+        # Without check_vma: it would take the transpose of a convolution for a sum over the devices.
+        divided = jax.shard_map(step, mesh=mesh, in_specs=(own, own, own, all_), out_specs=own, check_vma=False)
+        self._step = jax.jit(divided, donate_argnums=0)
+
+    def _stack(self, arrays: Sequence[Any]) -> NDArray[Any]:
+        """Stack arrays, one for each model, with copies of the last one for what fills the devices up."""
+        return np.stack([*arrays, *[arrays[-1]] * self._filled])
+
+    def _put(self, arrays: Sequence[Any]) -> Any:
+        """Put arrays, one for each model, on the models' devices, as one with a leading axis."""
+        return jax.device_put(self._stack(arrays), self._own)
 
     def step(self, *batches: Arrays) -> dict[str, Any]:
         """Take one step of every model."""
-        stacked = {name: np.stack([batch[name] for batch in batches]) for name in batches[0]}
-        self._state, history = self._step(self._state, stacked, self._pixels.held if self._pixels else None)
+        self._state, history = self._step(*self.arguments(*batches))
         self._copy = None
-        return dict(history)
+        return {name: value[: self._count] for name, value in history.items()} if self._filled else dict(history)
+
+    def arguments(self, *batches: Arrays) -> tuple[Any, ...]:
+        """Give the compiled function's arguments: the batches are all that a step takes to the device."""
+        stacked = {name: self._stack([batch[name] for batch in batches]) for name in batches[0]}
+        return self._state, jax.device_put(stacked, self._own), self._varying, self._held
 
     def state(self, model: int = 0) -> State:
         """Copy a model's state to numpy arrays. The states of all models come from the device at once."""
@@ -196,10 +224,28 @@ class JaxEngine:
         for part, arrays in zip(self._state, state, strict=True):
             check_shapes({n: tuple(a.shape[1:]) for n, a in zip(self._names, part, strict=True)}, arrays, source)
         weights, first, second = (
-            [a.at[model].set(arrays[n]) for n, a in zip(self._names, part, strict=True)]
+            [jax.device_put(a.at[model].set(arrays[n]), self._own) for n, a in zip(self._names, part, strict=True)]
             for part, arrays in zip(self._state, state, strict=True)
         )
         self._state, self._copy = (weights, first, second), None
+
+
+def spread(models: int, devices: int) -> tuple[int, int]:
+    """Divide models among devices, so that the fullest has as few as can be and no device is used in vain.
+
+    Args:
+        models: how many models.
+        devices: how many devices there are.
+
+    Returns:
+        How many devices have models, and how many each has.
+
+    Example:
+        >>> spread(25, 8), spread(5, 4), spread(2, 8)
+        ((7, 4), (3, 2), (2, 1))
+    """
+    share = math.ceil(models / devices)
+    return math.ceil(models / share), share
 
 
 def _varying(settings: Sequence[Any]) -> dict[str, NDArray[np.float32]]:

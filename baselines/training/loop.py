@@ -18,18 +18,21 @@ import rich.progress
 from numpy.typing import NDArray
 
 import benchmark_data
+from baselines import devices
 from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.nets import backend
 from baselines.objectives import Objective
 from baselines.run import Run, Snapshots, default_folder
 from baselines.training import device_images, engines, finetune
+from baselines.training.behind import Behind
 from baselines.training.prefetch import ahead
 from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim
 from benchmark_data import console, draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
+from benchmark_data.variants import splitting
 
 __all__ = ["Diverged", "Observer", "train", "train_together"]
 
@@ -38,7 +41,7 @@ AHEAD = 4
 
 SHARED = (
     *("dataset", "objective", "architecture", "architecture_parameters"),
-    *("latents", "reconstruction", "reduction", "batch_size", "frozen"),
+    *("latents", "reconstruction", "reduction", "reconstruction_weight", "batch_size", "frozen", "precision"),
 )
 """What runs that are trained together have in common, beside the hyperparameters that are no floats."""
 
@@ -65,7 +68,7 @@ def train(
         config: what to train.
         folder: where to; made if it is not there. `default_folder` of the config if None.
         dataset: the dataset, where ``benchmark_data.load`` does not know it: one's own images, as
-            ``benchmark_data.from_images`` gives them. Its full name is the config's.
+            ``benchmark_data.from_images`` gives them. Its full name is the config's, up to a split by a rule.
         observers: functions that are told each line of the history; `baselines.training.loggers` has some.
         progress: a display to show the run in; by default one of its own, on standard error.
         checkpoint_seconds: write a snapshot at least this often. Those that the config does not ask to keep are removed
@@ -112,7 +115,8 @@ def train_together(
     Each gets the folder that `train` would have given it, with its own history and snapshots, and each goes on from its
     own last step, so that a program that was killed goes on, and runs that were trained alone may go on together. On a
     CPU its weights are those of `train` within rounding: a few 1e-6 after the first steps (a product of many matrices
-    sums in another order than a product of one), growing as any rounding does in training. Runs that are finished
+    sums in another order than a product of one), growing as any rounding does in training. The
+    models are divided among all devices that jax sees, and go on on any other number of them. Runs that are finished
     or have diverged keep their place in the program and change nothing for the others. A run's record counts its share
     of the program's seconds.
 
@@ -141,8 +145,8 @@ def train_together(
     own = dataset
     paths = [default_folder(config) for config in configs] if folders is None else [Path(f) for f in folders]
     _check_group(configs, paths)
-    if own is not None and own.id != configs[0].dataset:
-        raise InvalidInput("dataset", expected=f"the config's, {configs[0].dataset!r}", received=repr(own.id))
+    if own is not None:
+        own = splitting.of(own, configs[0].dataset)
     dataset = benchmark_data.load(configs[0].dataset) if own is None else own
     dataset.prepare()
     together = backend.name() == "jax"
@@ -156,6 +160,7 @@ def train_together(
     ]
     if not left:
         return [Run.open(folder, dataset=own) for folder in paths]
+    devices.warn(configs[0].precision)
     recorders: dict[int, Recorder] = {}
     with contextlib.ExitStack() as stack:
         for i in left:
@@ -163,12 +168,13 @@ def train_together(
         if progress is None:
             progress = stack.enter_context(console.progress(*columns()))
         digest = dataset.digest()
+        behind = stack.enter_context(Behind())
         for i in left:
             told = observers[i] if observers else ()
-            recorders[i] = Recorder(configs[i], paths[i], dataset, digest, told)
+            recorders[i] = Recorder(configs[i], paths[i], dataset, digest, told, behind)
         waiting = list(recorders.values())
         for group in [waiting] if together else [[recorder] for recorder in waiting]:
-            _train(group, dataset, progress, checkpoint_seconds, device_bytes)
+            _train(group, dataset, behind, progress, checkpoint_seconds, device_bytes)
     stops = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
     return [stop or Run.open(folder, dataset=own) for stop, folder in zip(stops, paths, strict=True)]
 
@@ -226,6 +232,7 @@ def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
 def _train(
     recorders: Sequence[Recorder],
     dataset: Dataset,
+    behind: Behind,
     progress: rich.progress.Progress,
     checkpoint_seconds: float,
     device_bytes: int | None,
@@ -233,7 +240,8 @@ def _train(
     """Train runs in one program until each is finished or has diverged."""
     models = []
     for recorder in recorders:
-        models.append(Model(recorder.config, dataset.image_shape, dataset.space.sizes))
+        config = recorder.config
+        models.append(Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision))
         finetune.start(models[-1], recorder.folder)
     held = None
     if backend.name() == "jax":
@@ -278,6 +286,7 @@ def _train(
                 recorder.step += 1
             if any(r.records for r in running):
                 values = {name: np.asarray(value) for name, value in scalars.items()}
+            behind.check()
             now = time.perf_counter()
             due = now - saved > checkpoint_seconds
             for i, recorder in enumerate(recorders):
@@ -325,7 +334,7 @@ def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:
         235929
     """
     if split and split not in dataset.splits:
-        raise UnknownName(f"split of {dataset.id}", split, dataset.splits)
+        raise UnknownName(f"split of {dataset.id}", split, [*dataset.splits, *splitting.split_rules()])
     rows = dataset.splits[split] if split else range(len(dataset))
     return rows.start + draws.permutation(0, len(rows))[: max(1, int(share * len(rows)))]
 

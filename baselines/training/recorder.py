@@ -6,16 +6,18 @@ import contextlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from baselines import devices
 from baselines.config import RunConfig
 from baselines.nets import backend
 from baselines.objectives import Objective
-from baselines.run import Snapshots, clear_leftovers, read_config, read_history, write_record
-from baselines.training.engines import State
+from baselines.run import Snapshots, State, clear_leftovers, read_config, read_history, write_record
+from baselines.training.behind import Behind
 from benchmark_data import files
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
@@ -45,6 +47,7 @@ class Recorder:
         dataset: its dataset.
         digest: the dataset's quick digest.
         observers: functions that are told each line of the history.
+        behind: what writes, in the order in which it is told, so that no snapshot is there before its history.
 
     Attributes:
         step: the step that was done last.
@@ -57,12 +60,20 @@ class Recorder:
     """
 
     def __init__(
-        self, config: RunConfig, folder: Path, dataset: Dataset, digest: Digest, observers: Sequence[Observer]
+        self,
+        config: RunConfig,
+        folder: Path,
+        dataset: Dataset,
+        digest: Digest,
+        observers: Sequence[Observer],
+        behind: Behind,
     ) -> None:
         self.config, self.folder, self.snapshots = config, folder, Snapshots(folder)
         self.objective: Objective = config.build_objective()
         self.stopped: Diverged | None = None
         self._dataset, self._digest, self._observers = dataset, digest, observers
+        self._behind = behind
+        self._kept: Future[None] | None = None
         clear_leftovers(folder)
         _same_pixels(folder, digest)
         done = self.snapshots.steps()
@@ -102,7 +113,6 @@ class Recorder:
 
         Raises:
             Diverged: a scalar is not finite, or the loss has exploded.
-            InvalidInput: the file cannot be written.
         """
         row = {"step": self.step, "loss": 0.0, "reconstruction": 0.0, **scalars}  # the order of the columns
         self.loss = f"{row['loss']:.4g}"
@@ -110,24 +120,29 @@ class Recorder:
             raise self._diverged(self.loss)
         if self.step == 1:
             self._limit = _limit(row["loss"])
-        _append(self._history, row)
+        self._behind.do(_append, self._history, row)
         for observe in self._observers:
             observe(self.step, {name: value for name, value in row.items() if name != "step"})
 
     def keep(self, state: State, seconds: float) -> None:
-        """Write a snapshot and the record, and remove earlier snapshots that were not asked for.
+        """Have a snapshot and the record written, and earlier snapshots removed that were not asked for.
 
         Args:
-            state: weights and moments after the step that was done last.
+            state: weights and moments after the step that was done last; a copy that nobody changes.
             seconds: seconds of training so far.
 
         Raises:
             Diverged: a weight, or a moment of Adam, which would keep its weight where it is, is not finite.
-            InvalidInput: the folder cannot be written, or the disk is full.
+            InvalidInput: the snapshot before could not be written.
         """
         for name, part in zip(("weight", "moment", "moment"), state, strict=True):
             if not all(np.isfinite(array).all() for array in part.values()):
                 raise self._diverged(f"a {name} that is not finite")
+        if self._kept is not None:
+            self._kept.result()  # no more than one waits, or memory would fill up behind a slow disk
+        self._kept = self._behind.do(self._write, self.step, state, seconds)
+
+    def _write(self, step: int, state: State, seconds: float) -> None:
         write_record(  # before the snapshot, so that a run with its last snapshot always has its record
             self.folder,
             method=self.config.objective,
@@ -135,19 +150,22 @@ class Recorder:
             digest=self._digest,
             seed=self.config.seed,
             supervision=self.objective.supervision,
-            hyperparameters=_hyperparameters(self.config),
+            hyperparameters=settings(self.config),
             device=backend.device(),
             versions=backend.versions("numpy", "keras", backend.name()),
-            steps=self.step,
-            images=self.step * self.images,
+            selection=self.config.selection,
+            steps=step,
+            images=step * self.images,
             seconds=seconds,
+            computed=devices.record(self.config.precision),
         )
-        self.snapshots.write(self.step, state, seconds)
+        self.snapshots.write(step, state, seconds)
         for other in self.snapshots.steps():
-            if other != self.step and not self.config.keeps(other):
+            if other != step and not self.config.keeps(other):
                 self.snapshots.remove(other)
 
     def _diverged(self, received: str) -> Diverged:
+        self._behind.wait()
         kept = self.snapshots.steps()
         return Diverged(
             f"loss of {self.folder} at step {self.step}",
@@ -227,11 +245,13 @@ def _same_pixels(folder: Path, digest: Digest) -> None:
         )
 
 
-def _hyperparameters(config: RunConfig) -> dict[str, Any]:
-    """Collect what tells this run from others of its method, for run.json."""
-    own = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "start_from")
+def settings(config: RunConfig) -> dict[str, Any]:
+    """Return what tells this run from others of its method, as run.json and results hold it."""
+    own = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "selection", "start_from")
     nested = ("hyperparameters", "architecture_parameters")
     unused = [name for name in ("split", "start_weights", "reset", "frozen") if not getattr(config, name)]
+    unused += ["precision"] if config.precision == "float32" else []
+    unused += ["reconstruction_weight"] if config.reconstruction_weight == 1 else []
     shared = {name: value for name, value in config.as_json().items() if name not in (*own, *nested, *unused)}
     return {**config.hyperparameters, **config.architecture_parameters, **shared}
 

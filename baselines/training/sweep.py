@@ -24,18 +24,18 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 import filelock
 import joblib
 import rich.progress
 
 import benchmark_data
-from baselines.config import RunConfig
+from baselines.config import Device, RunConfig
 from baselines.run import Snapshots
-from baselines.training import worker
+from baselines.training import recorder, worker
 from baselines.training.loop import columns, groups
 from benchmark_data import console, discovery, files
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
@@ -130,6 +130,40 @@ def _matches(settings: dict[str, Any], key: str, text: str) -> bool:
     except ValueError:
         value = text
     return bool(settings[key] == value)
+
+
+def unscored(configs: Sequence[RunConfig], root: str | os.PathLike[str]) -> tuple[RunConfig, ...]:
+    """Leave out the runs whose scores a results tree holds, wherever their folders are.
+
+    So a sweep goes on where another machine left it, from the results alone. A run counts as scored if the tree holds
+    one of its objective on its dataset with its seed, number of steps and settings, in any tier.
+
+    Args:
+        configs: the runs of a sweep.
+        root: the results tree; one that is not there holds nothing.
+
+    Returns:
+        The runs that are left, in their order.
+
+    Raises:
+        DamagedFile: a result file does not hold what it should.
+        MissingExtra: pydantic is not installed.
+    """
+    from leaderboard.store import results
+
+    def key(dataset: str, method: str, seed: int, steps: int, settings: Mapping[str, Any]) -> str:
+        return json.dumps([dataset, method, seed, steps, dict(settings)], sort_keys=True)
+
+    held = {
+        key(result.dataset, result.method, run.seed, run.budget.steps, run.hyperparameters)
+        for result in (results.read_all(root) if Path(root).is_dir() else ())
+        for run in result.runs
+    }
+    return tuple(
+        config
+        for config in configs
+        if key(config.dataset, config.objective, config.seed, config.steps, recorder.settings(config)) not in held
+    )
 
 
 class State(NamedTuple):
@@ -248,6 +282,7 @@ def run(
     ray: str | None = None,
     gpus: float = 0.0,
     encode: bool = True,
+    device: str = "auto",
     progress: rich.progress.Progress | None = None,
 ) -> list[State]:
     """Train the runs of a sweep that are not done, and write the index.
@@ -259,10 +294,12 @@ def run(
         threads: of each worker; the cores shared out if None. On Ray one for each task, which is what Ray counts.
             TensorFlow's last bits depend on their number, and on nothing else here.
         together: how many runs a worker trains in one program, on the jax backend; see `baselines.train_together`.
-        ray: the address of a Ray cluster to train on, ``"local"``, or None; see `benchmark_data.publish.records.on_ray`. The
-            nodes must see the folder under the same path.
+        ray: the address of a Ray cluster to train on, ``"local"``, or None; see
+            `benchmark_data.publish.records.on_ray`. The nodes must see the folder under the same path.
         gpus: what each task of Ray asks for; see there.
         encode: write the codes that the leaderboard scores, too.
+        device: what each worker computes on; see `baselines.devices.choose`. Tasks that ask Ray for GPUs get ``"gpu"``
+            for ``"auto"``, so that none of them trains on a processor in silence.
         progress: a display to show the runs in; by default one of its own, on standard error.
 
     Returns:
@@ -271,10 +308,12 @@ def run(
     Raises:
         InvalidInput: the folder cannot be written or another call is at work in it, two runs are the same, a number of
             jobs, threads or runs below 1, no cluster answers at the address, or none of its nodes has the GPUs.
-        UnknownName: there is no such dataset.
+        UnknownName: there is no such dataset or device.
         MissingExtra: Ray is not installed.
     """
     into = Path(into).absolute()
+    if device not in get_args(Device):
+        raise UnknownName("--device", device, get_args(Device))
     for name, value in (("jobs", jobs), ("threads", threads), ("together", together)):
         if value is not None and value < 1:
             raise InvalidInput(name, expected="at least 1", received=str(value))
@@ -296,9 +335,11 @@ def run(
         ]
         stack.enter_context(board)
         if ray is None:
-            _train_here(tasks, jobs or joblib.cpu_count(), threads)
+            _train_here(tasks, jobs or joblib.cpu_count(), threads, device)
         else:
-            for _ in records.in_parallel(worker.work, [(*task, threads or 1) for task in tasks], None):
+            chosen = "gpu" if gpus and device == "auto" else device
+            options = (threads or 1, chosen, min(gpus, 1.0) or 1.0)
+            for _ in records.in_parallel(worker.work, [(*task, *options) for task in tasks], None):
                 pass
     return board.states()
 
@@ -430,7 +471,7 @@ class _Board:
 
 
 Task: TypeAlias = tuple[list[worker.Run], str, bool]
-"""What `worker.work` takes, but for the threads."""
+"""What `worker.work` takes, but for what to compute with."""
 
 
 def _parts(configs: Sequence[RunConfig], together: int) -> Iterator[list[RunConfig]]:
@@ -440,17 +481,18 @@ def _parts(configs: Sequence[RunConfig], together: int) -> Iterator[list[RunConf
             yield [configs[position] for position in positions[i : i + together]]
 
 
-def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None) -> None:
-    """Train in worker processes of this machine; a worker that dies is replaced."""
+def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None, device: str) -> None:
+    """Train in worker processes of this machine, each on cores of its own; a worker that dies is replaced."""
     waiting = collections.deque(tasks)
     jobs = min(jobs, len(tasks))
     if not tasks:
         return
     share = threads or max(1, joblib.cpu_count() // jobs)
+    pinned = _cores(jobs, share)
     processes: list[subprocess.Popen[str]] = []
     stopping = threading.Event()
 
-    def serve() -> None:
+    def serve(cores: set[int]) -> None:
         process = None
         while waiting and not stopping.is_set():
             try:
@@ -459,9 +501,9 @@ def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None) -> None:
                 break
             for _ in range(ATTEMPTS):
                 if process is None:
-                    process = _start(share)
+                    process = _start(share, cores)
                     processes.append(process)
-                if _answered(process, (*task, share)):
+                if _answered(process, (*task, share, device)):
                     break
                 status = process.wait()
                 process = None
@@ -475,7 +517,7 @@ def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None) -> None:
     try:
         with concurrent.futures.ThreadPoolExecutor(jobs, thread_name_prefix="sweep") as pool:
             try:
-                for served in concurrent.futures.as_completed([pool.submit(serve) for _ in range(jobs)]):
+                for served in concurrent.futures.as_completed([pool.submit(serve, cores) for cores in pinned]):
                     served.result()
             finally:
                 stopping.set()
@@ -486,9 +528,22 @@ def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None) -> None:
             process.communicate()
 
 
-def _start(threads: int) -> subprocess.Popen[str]:
+def _cores(jobs: int, threads: int) -> list[set[int]]:
+    """Choose the cores of each worker: as many as it has threads, where there are enough; else none in particular.
+
+    Workers that wander evict each other's weights from the caches.
+    """
+    if not hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return [set() for _ in range(jobs)]
+    usable = sorted(os.sched_getaffinity(0))
+    if jobs * threads > len(usable):
+        return [set() for _ in range(jobs)]
+    return [set(usable[i * threads : (i + 1) * threads]) for i in range(jobs)]
+
+
+def _start(threads: int, cores: set[int]) -> subprocess.Popen[str]:
     """Start a worker, out of reach of the terminal's Ctrl+C: this process ends it."""
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "baselines.training.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -496,6 +551,10 @@ def _start(threads: int) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+    if cores:
+        with contextlib.suppress(ProcessLookupError):  # it died at once, which its answer will tell
+            os.sched_setaffinity(process.pid, cores)
+    return process
 
 
 def _answered(process: subprocess.Popen[str], task: tuple[Any, ...]) -> bool:

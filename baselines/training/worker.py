@@ -1,7 +1,7 @@
 """What trains runs of a sweep: a task of Ray, or a process that takes tasks from its standard input.
 
-``python -m baselines.training.worker`` reads a line for each task, a JSON list of `work`'s arguments, and answers each with a
-line once it is over. It ends with its standard input, so that none outlives the sweep.
+``python -m baselines.training.worker`` reads a line for each task, a JSON list of `work`'s arguments, and answers each
+with a line once it is over. It ends with its standard input, so that none outlives the sweep.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Run: TypeAlias = tuple[Mapping[str, Any], str, str]
 """A run of a sweep: its config as JSON's types, its folder within the sweep's, and the config's digest."""
 
 
-def work(runs: Sequence[Run], into: str, encode: bool, threads: int) -> None:
+def work(runs: Sequence[Run], into: str, encode: bool, threads: int, device: str = "auto", share: float = 1.0) -> None:
     """Train runs together, or go on with them. What goes wrong is recorded, not raised: the sweep's other runs go on.
 
     Args:
@@ -34,9 +34,14 @@ def work(runs: Sequence[Run], into: str, encode: bool, threads: int) -> None:
         into: the sweep's folder.
         encode: write their codes, too.
         threads: to compute with, where this process has not begun to.
+        device: to compute on; see `baselines.devices.choose`.
+        share: of a GPU's memory; less than 1 where several workers have one GPU.
     """
     for name, value in thread_limits(threads).items():
         os.environ.setdefault(name, value)
+    if share < 1:  # jax plans with so much; a tenth stays for CUDA itself
+        os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", f"{0.9 * share:.3f}")
+    from baselines import devices
     from baselines.config import RunConfig
     from baselines.training.loop import Diverged, train_together
 
@@ -45,10 +50,11 @@ def work(runs: Sequence[Run], into: str, encode: bool, threads: int) -> None:
     for _, _, digest in runs:
         failure(Path(into), digest).unlink(missing_ok=True)
     try:
+        devices.choose(device)
         outcomes = train_together(configs, [Path(into) / place for _, place, _ in runs], progress=quiet)
     except Exception as error:
         for run in runs if len(runs) > 1 else ():  # one of them is to blame, or the memory is too small
-            work([run], into, encode, threads)
+            work([run], into, encode, threads, device, share)
         if len(runs) == 1:
             record_failure(Path(into), runs[0][2], _told(error))
         return

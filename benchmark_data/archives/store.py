@@ -21,19 +21,19 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmark_data import console
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.factors import Indices
 from benchmark_data.files import read_json, unwritable
+from benchmark_data.types import Extra, Images
 
 if TYPE_CHECKING:
     import PIL.Image
-
-    from benchmark_data.sources import Images
 
 Encoding: TypeAlias = Literal["raw", "bits", "files"]
 
@@ -42,17 +42,6 @@ CHUNK = 4096
 
 CACHE = "OFFAXIS_CACHE"
 """Environment variable: the folder that holds downloads and prepared datasets."""
-
-
-class Extra(NamedTuple):
-    """An array that a dataset has beside images and factors: rotations, landmarks, identities.
-
-    ``shape`` is the shape of one row, without the row axis; ``dtype`` a numpy name; ``meaning`` a phrase.
-    """
-
-    shape: tuple[int, ...]
-    dtype: str
-    meaning: str
 
 
 def root() -> Path:
@@ -73,8 +62,6 @@ def locked(folder: Path) -> Iterator[None]:
         InvalidInput: the lock file cannot be written.
     """
     import filelock
-
-    from benchmark_data import console
 
     lock = filelock.FileLock(folder.with_name(f".{folder.name}.lock"))
     try:

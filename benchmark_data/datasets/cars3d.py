@@ -15,13 +15,16 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data.archives.checks import PUBLISHED, PUBLISHED_MEANS, Oracle
+from benchmark_data import effects
+from benchmark_data.archives.archive import Archive, Cached, Form, Kept
+from benchmark_data.archives.checks import Oracle
 from benchmark_data.archives.containers import damaged, reading, tar_members
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor
-from benchmark_data.sources import Archive, Cached, Form, Kept, resized
+from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS
+from benchmark_data.sources import resized
 
 TAR = Download(
     name="nips2015-analogy-data.tar.gz",
@@ -102,6 +105,7 @@ def _dataset(source: Cached, method: str) -> Dataset:
         licence="unstated",
         redistributable=False,
         homepage="http://www.scottreed.info/",
+        effects=effects.as_published(source.space.names),
         defects=(
             "Object ids follow list.txt. disentanglement_lib's follow the file system, stable-datasets' sorted names: "
             "car k is not the same car there.",

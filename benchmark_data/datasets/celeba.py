@@ -13,13 +13,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmark_data import effects
+from benchmark_data.archives.archive import Archive, Cached, Form, Kept
 from benchmark_data.archives.checks import Oracle
 from benchmark_data.archives.containers import damaged, reading, zip_members
 from benchmark_data.archives.downloads import Download
-from benchmark_data.archives.store import Extra, Writer
+from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, Indices
-from benchmark_data.sources import Archive, Cached, Form, Images, Kept
+from benchmark_data.sources import Images
+from benchmark_data.types import Extra
 
 ATTRIBUTES = (  # noqa: SIM905  (as a list it would take forty lines)
     "5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips Big_Nose Black_Hair Blond_Hair "
@@ -224,6 +227,7 @@ def _dataset(source: Cached, method: str, description: str) -> Dataset:
         licence="CelebA agreement: non-commercial research only, no redistribution",
         redistributable=False,
         homepage="http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html",
+        effects=effects.as_published(source.space.names),
         defects=(
             "Attributes were labelled by people and are partly matters of taste; the authors give no error rate.",
             "JPEG decoders may differ by one in a pixel, so that digests can differ between machines.",

@@ -11,13 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data.archives.checks import PUBLISHED, PUBLISHED_MEANS, Oracle
+from benchmark_data.archives.archive import Archive, Form
+from benchmark_data.archives.checks import Oracle
 from benchmark_data.archives.containers import Slabs, damaged, hdf5_slabs, npz_slabs
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset
+from benchmark_data.datasets import sprites2d
 from benchmark_data.factors import Factor
-from benchmark_data.sources import Archive, Form
+from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS
 
 HDF5 = Download(
     name="dsprites_ndarray_co1sh3sc6or40x32y32_64x64.hdf5",
@@ -105,6 +107,7 @@ DATASET = Dataset(
   howpublished = {https://github.com/deepmind/dsprites-dataset/},
   year = {2017}
 }""",
+    effects=sprites2d.EFFECTS,
     licence="Apache-2.0",
     homepage="https://github.com/google-deepmind/dsprites-dataset",
     defects=(

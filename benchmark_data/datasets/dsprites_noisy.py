@@ -1,4 +1,4 @@
-"""dSprites with noise that means nothing, the control of dsprites_perturbed: see `benchmark_data.variants.perturbation`."""
+"""dSprites with meaningless noise, the control of dsprites_perturbed: see `benchmark_data.variants.perturbation`."""
 
 from __future__ import annotations
 

@@ -13,13 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data.archives.checks import PUBLISHED_MEANS, Oracle
+from benchmark_data import effects
+from benchmark_data.archives.archive import Archive, Form
+from benchmark_data.archives.checks import Oracle
 from benchmark_data.archives.containers import npz_slabs
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor
-from benchmark_data.sources import Archive, Form
+from benchmark_data.inspect.published import PUBLISHED_MEANS
 
 
 def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
@@ -113,6 +115,7 @@ def _dataset(config: str, factors: tuple[Factor, ...], download: Download, what:
 }""",
         licence="CC-BY-4.0",
         homepage="https://github.com/rr-learning/disentanglement_dataset",
+        effects=effects.as_published(archive.space.names),
         defects=defects,
     )
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmark_data import draws
-from benchmark_data.datasets import color_dsprites, dsprites
+from benchmark_data.datasets import color_dsprites, dsprites, sprites2d
 from benchmark_data.factors import Indices
 from benchmark_data.sources import Derived, Images
 
@@ -42,12 +43,19 @@ def noisy(images: Images, indices: Indices, labels: Indices) -> Images:
     return np.maximum(noise, images)
 
 
+def white(images: Images) -> NDArray[np.bool_]:
+    """Mark the pixels that are white, as sprites are and noise hardly ever: bool (n, 64, 64)."""
+    mask: NDArray[np.bool_] = (images == 255).all(axis=-1)
+    return mask
+
+
 DATASET = dataclasses.replace(
     dsprites.DATASET,
     name="noisy_dsprites",
     version="1.0.0",
     source=Derived(dsprites.DATASET, noisy),
     image_shape=(64, 64, 3),
+    effects=sprites2d.effects_on(white),
     description=(
         "dSprites with white sprites on a background of noise, uniform for every pixel and channel. The noise is a "
         "nuisance, no factor; it is drawn once for each row, so that all copies are the same."

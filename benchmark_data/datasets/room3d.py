@@ -10,8 +10,9 @@ floor is z = 0.
 
 A pixel is the mean of 16 rays. Where they go depends on scale, shape and orientation only, and a ray's colour on one
 hue, of whose channels there are six values. So every geometry is cast once, into sums of 8-bit rays for each value that
-a channel can take, and an image is a sum of looked-up maps in whole numbers: fast, and the same on every machine. All
-480 geometries take 27 MB; each is cast when it is first asked for.
+a channel can take, and an image is a sum of looked-up maps in whole numbers: fast, and the same on every machine. It
+is summed up where the solid and its shadow may be; around them stands one of 1,500 empty rooms. All 480 geometries take
+27 MB and the rooms 18 MB; each is made when it is first asked for.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmark_data import effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.sources import Images, Rendered
@@ -110,14 +112,27 @@ def render(labels: Indices) -> Images:
     """
     images = np.empty((len(labels), IMAGE, IMAGE, 3), np.uint8)
     for image, (floor, wall, solid, scale, shape, orientation) in zip(images, labels.tolist(), strict=True):
-        room = _room(orientation)
-        (rows, columns), part = _part(scale, shape, orientation)
-        sums = room.sky + room.floor[CHANNELS[floor]] + room.wall[CHANNELS[wall]]
-        sums[:, rows, columns] = (
-            part.sky + part.floor[CHANNELS[floor]] + part.wall[CHANNELS[wall]] + part.solid[CHANNELS[solid]]
-        )
-        image[...] = ((sums + RAYS * RAYS // 2) // (RAYS * RAYS)).transpose(1, 2, 0)
+        window, part = _part(scale, shape, orientation)
+        image[...] = _background(floor, wall, orientation)
+        image[window] = _pixels(part, floor, wall, solid)
     return images
+
+
+def _pixels(maps: _Maps, floor: int, wall: int, solid: int) -> NDArray[np.int16]:
+    """Add the maps up and take the mean of each pixel's 16 rays, halves rounded up: [0, 255], shape (h, w, 3)."""
+    sums: NDArray[np.int16] = maps.floor.take(CHANNELS[floor], axis=0)
+    sums += maps.wall.take(CHANNELS[wall], axis=0)
+    sums += maps.solid.take(CHANNELS[solid], axis=0)
+    sums += maps.sky
+    sums += RAYS * RAYS // 2
+    sums >>= 4
+    return sums.transpose(1, 2, 0)
+
+
+@functools.cache
+def _background(floor: int, wall: int, orientation: int) -> Images:
+    """Draw the empty room."""
+    return _pixels(_room(orientation), floor, wall, 0).astype(np.uint8, order="C")
 
 
 @functools.cache
@@ -256,6 +271,56 @@ def _normal(shape: str, size: float, point: Floats) -> Floats:
     return np.array([x, y, z - np.clip(z, -core, core)]) / radius
 
 
+def floor(images: Images) -> NDArray[np.bool_]:
+    """Mark the lower left corner, where nothing but the floor shows: bool (n, 64, 64)."""
+    return _patch(images, slice(58, 64), slice(0, 8))
+
+
+def wall(images: Images) -> NDArray[np.bool_]:
+    """Mark a patch at the left edge, where nothing but walls shows: bool (n, 64, 64)."""
+    return _patch(images, slice(30, 37), slice(0, 8))
+
+
+def solid(images: Images) -> NDArray[np.bool_]:
+    """Mark the middle of the smallest solid: bool (n, 64, 64)."""
+    return _patch(images, slice(44, 50), slice(30, 35))
+
+
+def _patch(images: Images, rows: slice, columns: slice) -> NDArray[np.bool_]:
+    mask = np.zeros(images.shape[:3], bool)
+    mask[:, rows, columns] = True
+    return mask
+
+
+def blue(images: Images) -> NDArray[np.float64]:
+    """Compute how much more blue than red there is: float64 (n,). It grows with a blue solid on a red floor."""
+    return np.asarray((images[..., 2] * 1.0 - images[..., 0]).mean(axis=(1, 2)))
+
+
+def height(images: Images) -> NDArray[np.float64]:
+    """Compute how much more blue than green there is in the middle columns: float64 (n,), for a blue solid."""
+    middle = images[:, :, 30:34] * 1.0
+    return np.asarray((middle[..., 2] - middle[..., 1]).mean(axis=(1, 2)))
+
+
+def wall_to_the_right(images: Images) -> NDArray[np.float64]:
+    """Compute how much more green there is on the right half than on the left: float64 (n,), for green walls."""
+    green = images[..., 1] * 1.0 - images[..., 0]
+    return np.asarray(green[:, :, 32:].mean(axis=(1, 2)) - green[:, :, :32].mean(axis=(1, 2)))
+
+
+_COLOURS = {"floor_hue": 0, "wall_hue": 3, "object_hue": 7}  # red, green and blue
+EFFECTS = {
+    "floor_hue": effects.hue(floor),
+    "wall_hue": effects.hue(wall),
+    "object_hue": effects.hue(solid),
+    "scale": effects.Effect("shows more of a blue solid", blue, where=_COLOURS),
+    "shape": effects.Effect(
+        "fills more of the middle", height, ("cube", "sphere", "cylinder", "capsule"), {**_COLOURS, "scale": 7}
+    ),
+    "orientation": effects.Effect("brings the right wall nearer", wall_to_the_right, where=_COLOURS),
+}
+
 DATASET = Dataset(
     name="room3d",
     version="1.0.0",
@@ -284,4 +349,5 @@ DATASET = Dataset(
 }""",
     licence="MIT",
     homepage="https://github.com/deepmind/3d-shapes",
+    effects=EFFECTS,
 )

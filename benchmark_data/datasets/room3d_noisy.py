@@ -1,4 +1,4 @@
-"""Room3D with noise that means nothing, the control of room3d_perturbed: see `benchmark_data.variants.perturbation`."""
+"""Room3D with meaningless noise, the control of room3d_perturbed: see `benchmark_data.variants.perturbation`."""
 
 from __future__ import annotations
 

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from benchmark_data import draws
+from benchmark_data.archives.archive import Archive, Form
 from benchmark_data.archives.containers import damaged, reading
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer, decoded
-from benchmark_data.dataset import Dataset
 from benchmark_data.datasets import color_dsprites, dsprites
 from benchmark_data.factors import Factor, Indices
-from benchmark_data.sources import Archive, Form, Images
+from benchmark_data.sources import Images, OfBase
 
 SEED = 2
 
@@ -61,7 +61,7 @@ PAINTING = Archive(
 
 
 @dataclasses.dataclass(frozen=True)
-class Screams:
+class Screams(OfBase):
     """Sprites as negatives on crops of a painting.
 
     Args:
@@ -69,18 +69,17 @@ class Screams:
         painting: an archive of one image.
     """
 
-    base: Dataset
     painting: Archive
 
     @property
     def ready(self) -> bool:
         """Whether both the sprites and the painting are prepared."""
-        return self.base.prepared and self.painting.ready
+        return super().ready and self.painting.ready
 
     def prepare(self, **options: Any) -> None:
         """Prepare the painting, which is quick, and the sprites."""
         self.painting.prepare(**options)
-        self.base.prepare(**options)
+        super().prepare(**options)
 
     def images(self, indices: Indices, labels: Indices) -> Images:
         """Draw a crop and a tint for each row, and turn the sprite's pixels into their negative."""
@@ -123,6 +122,10 @@ DATASET = dataclasses.replace(
     version="1.0.0",
     source=Screams(dsprites.DATASET, PAINTING),
     image_shape=(64, 64, 3),
+    effects=dict.fromkeys(
+        dsprites.DATASET.space.names,
+        "The labels are those of dSprites, row by row; on a crop of a painting no simple measure finds the sprite.",
+    ),
     description=(
         "dSprites as negatives on crops of Edvard Munch's The Scream, each crop in a tint of its own. Crop and tint "
         "are nuisances, no factors; they are drawn once for each row."

@@ -11,13 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data.archives.checks import PUBLISHED, PUBLISHED_MEANS, Oracle
+from benchmark_data import effects
+from benchmark_data.archives.archive import Archive, Form
+from benchmark_data.archives.checks import Oracle
 from benchmark_data.archives.containers import Slabs, damaged, hdf5_slabs, npz_slabs
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import CHUNK, Writer
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor
-from benchmark_data.sources import Archive, Form
+from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS
 
 HDF5 = Download(
     name="3dshapes.h5",
@@ -101,6 +103,7 @@ DATASET = Dataset(
 }""",
     licence="Apache-2.0",
     homepage="https://github.com/google-deepmind/3d-shapes",
+    effects=effects.as_published(ARCHIVE.space.names),
     defects=(
         "The source's README gives hues and scale as spanning [0, 1]; the file holds hues 0 to 0.9 "
         "and scales 0.75 to 1.25.",

@@ -1,4 +1,4 @@
-"""Shapes3D with noise that means nothing, the control of shapes3d_perturbed: see `benchmark_data.variants.perturbation`."""
+"""Shapes3D with meaningless noise, the control of shapes3d_perturbed: see `benchmark_data.variants.perturbation`."""
 
 from __future__ import annotations
 

@@ -22,14 +22,17 @@ from typing import IO, Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.archives.checks import PUBLISHED, PUBLISHED_MEANS, Oracle
+from benchmark_data import effects
+from benchmark_data.archives.archive import Archive, Cached, Form, Kept
+from benchmark_data.archives.checks import Oracle
 from benchmark_data.archives.containers import SLAB, Slabs, damaged, reading
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace
-from benchmark_data.sources import Archive, Cached, Form, Kept, Selected, resized
+from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS
+from benchmark_data.sources import Selected, resized
 
 STEMS = {
     "train": "smallnorb-5x46789x9x18x6x2x96x96-training",
@@ -236,6 +239,7 @@ def _dataset(
         licence="research purposes only, not to be sold",
         redistributable=False,
         homepage="https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/",
+        effects=effects.as_published(source.space.names),
         defects=(
             "The zero of the azimuth is not the same pose for all toys.",
             "disentanglement_lib's set (here: merged) hides the toy's instance and joins both splits; disent's is one "

@@ -14,6 +14,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmark_data import effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.sources import Images, Rendered
@@ -119,6 +120,29 @@ def _crossings(corners: Indices) -> tuple[Indices, Indices, Indices]:
     return polygon, crossed, -(beyond // (SUBPIXELS * height))
 
 
+def effects_on(sprite: effects.Mask) -> dict[str, effects.Effect]:
+    """Say what the factors do to a sprite.
+
+    Args:
+        sprite: finds the sprite's pixels.
+
+    Returns:
+        An effect for each factor.
+    """
+    order = ("heart", "ellipse", "square")
+    return {
+        "shape": effects.Effect("covers more pixels", functools.partial(effects.area, of=sprite), order, {"scale": 5}),
+        "scale": effects.larger(sprite),
+        "orientation": effects.Effect(
+            "turns anticlockwise", functools.partial(effects.direction, of=sprite), where={"shape": 2, "scale": 5}
+        ),
+        "posX": effects.right(sprite),
+        "posY": effects.down(sprite),
+    }
+
+
+EFFECTS = effects_on(effects.bright)
+
 DATASET = Dataset(
     name="sprites2d",
     version="1.0.0",
@@ -138,5 +162,6 @@ DATASET = Dataset(
 }""",
     licence="MIT",
     homepage="https://github.com/google-deepmind/dsprites-dataset",
+    effects=EFFECTS,
     defects=("Orientations 0 and 39 are the same angle (0 and 2 pi), as in dSprites: their images are equal.",),
 )

@@ -1,4 +1,4 @@
-"""Sprites2D with noise that means nothing, the control of sprites2d_perturbed: see `benchmark_data.variants.perturbation`."""
+"""Sprites2D with meaningless noise, the control of sprites2d_perturbed: see `benchmark_data.variants.perturbation`."""
 
 from __future__ import annotations
 

@@ -17,12 +17,15 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmark_data import effects
+from benchmark_data.archives.archive import Archive, Cached, Form, Kept
 from benchmark_data.archives.containers import damaged, npz_slabs, reading, zip_members
 from benchmark_data.archives.downloads import Download
-from benchmark_data.archives.store import Extra, Writer
+from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor
-from benchmark_data.sources import Archive, Cached, Form, Kept, resized
+from benchmark_data.sources import resized
+from benchmark_data.types import Extra
 
 ZIP = Download(
     name="symsol_dataset.zip",
@@ -130,6 +133,7 @@ def _dataset(source: Cached, method: str, description: str) -> Dataset:
         licence="unstated",
         redistributable=False,
         homepage="https://implicit-pdf.github.io",
+        effects=effects.as_published(source.space.names),
         defects=(
             "Many images of the plain solids are equal or nearly so, since their symmetries leave few different views.",
             "The source gives the code's licence (Apache-2.0) and none for the data.",

@@ -1,4 +1,4 @@
-"""Symsol_reduced and dSprites: a transfer pair, 64 x 64, grey, both as published. See `benchmark_data.variants.pairs`."""
+"""Symsol_reduced and dSprites: a transfer pair, 64 x 64, grey, as published. See `benchmark_data.variants.pairs`."""
 
 from __future__ import annotations
 

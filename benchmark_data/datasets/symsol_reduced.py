@@ -19,13 +19,15 @@ from typing import Any
 
 import numpy as np
 
+from benchmark_data import console, effects
+from benchmark_data.archives.archive import Archive, Cached, Form
 from benchmark_data.archives.containers import damaged, reading, zip_members
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer, decoded, pixels
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.datasets import symsol
 from benchmark_data.factors import Factor, FactorTable, Indices
-from benchmark_data.sources import Archive, Cached, Form, Images
+from benchmark_data.sources import Images
 
 PUBLISHED_ROWS = 112_791
 SHAPES = ("tet", "cube", "icosa", "cone", "cyl")
@@ -104,8 +106,6 @@ class Rederived(Cached):
         self.base.prepare(**options)
 
     def _build(self, manual_dir: Path | None, timeout: float, keep_downloads: bool) -> None:
-        from benchmark_data import console
-
         plain = np.flatnonzero(self.base.labels(range(len(self.base)))[:, 0] < len(SHAPES))
         seen: set[bytes] = set()
         kept: list[int] = []
@@ -196,6 +196,7 @@ def _dataset(source: Archive | Rederived, description: str, *defects: str) -> Da
         licence="unstated",
         redistributable=False,
         homepage="https://data.kent.ac.uk/436/",
+        effects=effects.as_published(source.space.names),
         defects=defects,
     )
 

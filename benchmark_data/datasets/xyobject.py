@@ -8,7 +8,9 @@ the hue apart: two factors, intensity and color, in place of the one that hides 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from benchmark_data import effects
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.sources import Images, Rendered
@@ -74,6 +76,23 @@ def render(labels: Indices) -> Images:
     return images
 
 
+def shade_then_hue(images: Images) -> NDArray[np.float64]:
+    """Order the 24 colours: by shade, which steps by 63 or 64, then by hue, which adds less than that.
+
+    Args:
+        images: uint8, shape (n, 64, 64, 3).
+
+    Returns:
+        float64, shape (n,).
+    """
+    return effects.brightness(images) + 60 * (effects.mean_hue(images) % 1)
+
+
+PLACE_EFFECTS = {"x": effects.right(), "y": effects.down(), "scale": effects.larger()}
+PALETTE_EFFECTS = {"color": effects.Effect("goes through the hues of each shade", shade_then_hue)}
+COLOUR_EFFECTS = {"intensity": effects.brighter(), "color": effects.hue()}
+
+
 def _dataset(config: str, space: FactorSpace, what: str) -> Dataset:
     return Dataset(
         name="xyobject",
@@ -97,6 +116,7 @@ def _dataset(config: str, space: FactorSpace, what: str) -> Dataset:
 }""",
         licence="MIT",
         homepage="https://github.com/nmichlo/disent",
+        effects={**PLACE_EFFECTS, **(COLOUR_EFFECTS if config == "shaded" else PALETTE_EFFECTS)},
     )
 
 

@@ -12,6 +12,7 @@ import functools
 
 import numpy as np
 
+from benchmark_data import effects
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.sources import Images, Rendered
@@ -27,6 +28,12 @@ SPACE = FactorSpace(
         for axis in ("x", "y")
     )
 )
+
+EFFECTS = {
+    f"{axis}_{colour}": move(functools.partial(effects.channel, number=number))
+    for number, colour in enumerate("RGB")
+    for axis, move in (("x", effects.right), ("y", effects.down))
+}
 
 
 def offset(spacing: int) -> int:
@@ -102,6 +109,7 @@ def _dataset(spacing: int) -> Dataset:
 }""",
         licence="MIT",
         homepage="https://arxiv.org/abs/2202.13341",
+        effects=EFFECTS,
     )
 
 

@@ -15,7 +15,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.inspect.distances import Matrices, correlation
-from benchmark_data.sources import Images
+from benchmark_data.types import Images
 
 GAP = 4
 TEXT = 12
@@ -152,8 +152,8 @@ def perceived_side_by_side(matrices: Mapping[str, Mapping[str, Matrices]]) -> Im
     Colours and captions are those of `distance_matrices`.
 
     Args:
-        matrices: full name of each dataset -> factor -> what `benchmark_data.inspect.distances.matrices` gave. The factors are
-            the same in each.
+        matrices: full name of each dataset -> factor -> what `benchmark_data.inspect.distances.matrices` gave. The
+            factors are the same in each.
 
     Returns:
         An RGB picture.

@@ -14,16 +14,15 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-import scipy.stats
 import threadpoolctl
 from numpy.typing import NDArray
 
 from benchmark_data import draws
-from benchmark_data.archives.checks import PUBLISHED, PUBLISHED_MEANS, RANDOM_PAIR
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, Indices
-from benchmark_data.sources import Images
+from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS, RANDOM_PAIR
+from benchmark_data.types import Images
 
 __all__ = [
     "PUBLISHED",
@@ -220,6 +219,8 @@ def correlation(distances: Matrices) -> Correlation:
     x, y = distances.ground_truth[above], distances.perceived[above]
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Correlation(math.nan, math.nan)
+    import scipy.stats
+
     return Correlation(float(scipy.stats.pearsonr(x, y).statistic), float(scipy.stats.spearmanr(x, y).statistic))
 
 

@@ -16,11 +16,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmark_data.archives.archive import Cached
 from benchmark_data.dataset import CHUNK, Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
 from benchmark_data.factors import FactorTable, Indices
 from benchmark_data.publish import records
-from benchmark_data.sources import Cached, Images
+from benchmark_data.types import Images, Source
 
 Kind: TypeAlias = Literal["tfds", "hf"]
 Columns: TypeAlias = dict[str, NDArray[Any]]
@@ -206,7 +207,7 @@ class _Labels(FactorTable):
         return self.labels(np.arange(len(self)))
 
 
-class _Copy:
+class _Copy(Source):
     """A copy on disk, as a source of images. Its splits hold the rows that the dataset's splits name."""
 
     def __init__(self, dataset: Dataset, folder: Path) -> None:

@@ -3,7 +3,7 @@
 Bonheme and Grzes, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767. A pair is one
 dataset whose rows are those of its source, then those of its target. One tenth of each side is for testing. Which tenth
 follows from the side's number of rows n alone: ``draws.permutation(0, n)`` puts them in order, the first ceil(n / 10)
-are the test split and the others the train split, each in that order. `leaderboard.analyses.transfer_accuracy.held_out` divides alike.
+are the test split and the others the train split, each in that order: see `divided`.
 
 Factors are named after their side. On the rows of the other side they have no value: they are then of one more class,
 the last, whose value is NaN. So class ids are those of the base datasets. All factors are categorical, since nothing
@@ -16,18 +16,16 @@ import dataclasses
 import functools
 import math
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
-from benchmark_data.archives.store import Extra
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorTable, Indices
-from benchmark_data.sources import Images
+from benchmark_data.types import Extra, Images, Source
 
 DOES_NOT_APPLY = "does not apply"
 """Name of the class that a factor has on the rows of the other dataset."""
@@ -58,7 +56,7 @@ class Side(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Paired:
+class Paired(Source):
     """Where the pixels of a pair come from: the source's, then the target's.
 
     Args:
@@ -69,7 +67,10 @@ class Paired:
     source: Dataset
     target: Dataset
 
-    extras = MappingProxyType({"row": Extra((), "int64", "row in the dataset that the image comes from")})
+    @property
+    def extras(self) -> Mapping[str, Extra]:
+        """Where images come from."""
+        return {"row": Extra((), "int64", "row in the dataset that the image comes from")}
 
     @property
     def ready(self) -> bool:
@@ -196,12 +197,13 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
     middle, end = len(source), len(source) + len(target)
     source_test, target_test = middle - _tested(len(source)), end - _tested(len(target))
     alike = source.licence == target.licence
+    space = _Labels(paired, (source_name, target_name))
     return Dataset(
         name=name,
         config=f"to_{target_name}",
         parameters={"target": target_name},
         version="1.0.0",
-        space=_Labels(paired, (source_name, target_name)),
+        space=space,
         source=paired,
         image_shape=source.image_shape,
         splits={
@@ -219,6 +221,7 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
         licence=source.licence if alike else f"{source.licence} ({source_name}); {target.licence} ({target_name})",
         redistributable=source.redistributable and target.redistributable,
         homepage="https://arxiv.org/abs/2304.10767",
+        effects=dict.fromkeys(space.names, "Labels of either side are held to its images where that dataset is."),
         defects=tuple(f"{side.id}: {defect}" for side in (source, target) for defect in side.defects),
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmark_data import effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.sources import Images, Rendered
@@ -33,7 +34,9 @@ DATASET = Dataset(
     space=SPACE,
     source=Rendered(render),
     image_shape=(64, 64, 1),
-    description="A white disc on black. It shows how a dataset is declared.",
+    # What one sees as the class id rises: the contract tests hold labels to it. See benchmark_data/effects.py.
+    effects={"radius": effects.larger(), "x": effects.right(), "y": effects.down()},
+    description="A white disc on black, at 16 x 16 places and in four sizes. It shows how a dataset is declared.",
     citation="@misc{disc, title = {Template}, year = {2026}}",
     licence="MIT",
     homepage="https://example.org",

@@ -1,8 +1,7 @@
 """Template of a metric: copy to ``leaderboard/metrics/<name>.py`` and change. The file name is its name.
 
-State the paper and equation, the range, the ideal, the level of chance and what leaves the score as it is, as here:
-linear predictability, the mean over factors of the largest squared correlation between the factor and one latent.
-Range [0, 1]; ideal 1; chance about 1 / n. Permuting, flipping, shifting or scaling latents changes nothing.
+State here what is computed, from which paper, and what leaves the score as it is: the mean over factors of the largest
+share of one latent's variance that the classes of the factor explain, Fisher's correlation ratio (1925).
 """
 
 from __future__ import annotations
@@ -10,7 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.arrays import check_codes_factors
+from leaderboard.arrays import check_codes_factors, class_ids
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(  # the contract tests hold the score to this; leaderboard/properties.py has the rest
+    asks="how much of one latent's variance do the classes of a factor explain?",
+    source="Fisher 1925, section 45",
+    chance="(K - 1) / (n - 1) for K classes",
+)
 
 
 def score(codes: ArrayLike, factors: ArrayLike) -> dict[str, float]:
@@ -21,17 +27,24 @@ def score(codes: ArrayLike, factors: ArrayLike) -> dict[str, float]:
         factors: class ids, shape (n, F).
 
     Returns:
-        ``metric``: a Python float; higher is better.
+        ``correlation_ratio``: a Python float; higher is better.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``, the first line of every metric.
 
     Example:
         >>> score([[0.0, 3.0], [1.0, 1.0], [2.0, 2.0]], [[0], [1], [2]])
-        {'metric': 1.0}
+        {'correlation_ratio': 1.0}
     """
     codes, factors = check_codes_factors(codes, factors)
-    latents, labels = codes - codes.mean(axis=0), factors - factors.mean(axis=0)
-    scale = np.sqrt(np.outer((latents**2).sum(axis=0), (labels**2).sum(axis=0)))
-    correlation = np.divide(latents.T @ labels, scale, out=np.zeros_like(scale), where=scale > 0)
-    return {"metric": float((correlation**2).max(axis=0).mean())}
+    latents = codes[:, (codes != codes[0]).any(axis=0)].astype(np.float64)
+    if not latents.shape[1]:
+        return {"correlation_ratio": 0.0}
+    latents -= latents.mean(axis=0)
+    explained = []
+    for column in factors.T:
+        ids, classes = class_ids(np.ascontiguousarray(column))
+        sums = np.stack([np.bincount(ids, latent, classes) for latent in latents.T])
+        between = (sums**2 / np.bincount(ids, minlength=classes)).sum(axis=1)
+        explained.append((between / (latents**2).sum(axis=0)).max())
+    return {"correlation_ratio": float(np.mean(explained))}

@@ -20,9 +20,9 @@ import pandas as pd
 import threadpoolctl
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data import draws
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
+from benchmark_data.variants.pairs import divided
 from leaderboard import figures
 from leaderboard.analyses.traversals import check_images
 from leaderboard.arrays import ConstantFactors, check_codes
@@ -41,8 +41,7 @@ MAJORITY = "most frequent class"
 def held_out(rows: ArrayLike, size: int) -> NDArray[np.bool_]:
     """Say which rows of a dataset are for testing: the published division of its transfer pairs.
 
-    ``draws.permutation(0, size)`` puts the dataset's rows in order, and the first tenth, rounded up, is for testing, as
-    in `benchmark_data.variants.pairs`. So the division does not depend on which rows were encoded.
+    It is `benchmark_data.variants.pairs.divided`, and does not depend on which rows were encoded.
 
     Args:
         rows: rows of the dataset, int (n,), in [0, size).
@@ -56,7 +55,7 @@ def held_out(rows: ArrayLike, size: int) -> NDArray[np.bool_]:
         np.int64(100)
     """
     test = np.zeros(size, bool)
-    test[draws.permutation(0, size)[: -(-size // 10)]] = True
+    test[divided(size)[1]] = True
     return np.asarray(test[np.asarray(rows, np.int64)])
 
 
@@ -97,6 +96,7 @@ def measure(
         MissingExtra: ``"gbt"`` without numba.
 
     Example:
+        >>> from benchmark_data import draws
         >>> labels = np.arange(200).reshape(-1, 1) % 2
         >>> noise = draws.normal(0, range(200), 1)
         >>> table = measure({"known": labels + 0.1 * noise, "noise": noise}, labels, ["parity"])

@@ -81,6 +81,9 @@ def evaluate(
     replace: Annotated[
         bool, typer.Option("--replace", help="Let a run take the place of one with the same seed from other codes.")
     ] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="Leave out runs whose codes the tree holds scores of in this tier.")
+    ] = False,
     with_pictures: Annotated[
         bool,
         typer.Option(
@@ -89,7 +92,7 @@ def evaluate(
     ] = False,
 ) -> None:
     """Score the codes of runs and add the scores to a results tree, task by task and method by method."""
-    from leaderboard.report import media, ranking
+    from leaderboard.report import formats, media
     from leaderboard.scoring import evaluate
     from leaderboard.store import results
 
@@ -97,6 +100,11 @@ def evaluate(
         progress.live.transient = True
         work = progress.add_task("checking", total=None)
         written: list[Path] = []
+        if new:
+            runs = evaluate.unscored(runs, into, tier=tier)
+            if not runs:
+                out.print("nothing new")
+                return
         grouped = evaluate.by_result(runs) if with_pictures else {}
         for result in evaluate.evaluate(
             runs,
@@ -105,9 +113,10 @@ def evaluate(
             progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
         ):
             written += results.write(into, [result], replace=replace)
+            media.of_dataset(result.dataset, written[-1].parent)
             if with_pictures:
                 media.of_runs(grouped[result.dataset, result.method], written[-1])
-    out.print(ranking.terminal([results.read(file) for file in written]))
+    out.print(formats.terminal([results.read(file) for file in written]))
     for sentence in analyses.small_samples(runs):
         out.print(f"look twice: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
     for file in written:
@@ -133,6 +142,7 @@ def transfer_evaluate(
     offaxis-board transfer evaluate sprites2d --codes runs/solids/beta_vae=codes.npz --codes runs/pca --into results
     """
     from leaderboard.scoring import evaluate, transfer_matrix
+    from leaderboard.store import transfers
 
     task = protocol.task(target)
     encoded: list[transfer_matrix.Encoded] = []
@@ -157,7 +167,7 @@ def transfer_evaluate(
             progress.update(work, description=what)
             progress.advance(work)
 
-        written = transfer_matrix.write(into, transfer_matrix.measure(target, encoded, progress=tell))
+        written = transfers.write(into, transfer_matrix.measure(target, encoded, progress=tell))
     for file in written:
         out.print(str(file), soft_wrap=True, highlight=False, markup=False)
 
@@ -208,7 +218,7 @@ def score(
     into: Annotated[Path | None, typer.Option(help="A results tree to add the scores to.")] = None,
 ) -> None:
     """Recompute all scores of a submission and show them beside the reference rows. Exit status 1 if it is invalid."""
-    from leaderboard.report import ranking
+    from leaderboard.report import formats, media
     from leaderboard.scoring import submission
     from leaderboard.store import results
 
@@ -226,11 +236,12 @@ def score(
         )
     tasks = {result.task for result in scored}
     references = [r for r in published if r.task in tasks and r.runs[0].supervision == "reference"]
-    out.print(ranking.terminal([*scored, *references]))
+    out.print(formats.terminal([*scored, *references]))
     for sentence in submission.outliers(scored, published):
         out.print(f"look twice: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
     if into is not None:
         for file in results.write(into, scored):
+            media.of_dataset(results.read(file).dataset, file.parent)
             out.print(str(file), soft_wrap=True, highlight=False, markup=False)
 
 
@@ -252,7 +263,7 @@ def show(
     task: Annotated[str, typer.Option(help="Only this task.")] = "",
 ) -> None:
     """Print the tables of a results tree in the terminal."""
-    from leaderboard.report import ranking
+    from leaderboard.report import formats
     from leaderboard.store import results
 
     found = results.read_all(root)
@@ -266,7 +277,7 @@ def show(
         raise DamagedFile(
             str(root), expected="at least one result", received="none", remedy="Add some: see `evaluate`."
         )
-    out.print(ranking.terminal(found))
+    out.print(formats.terminal(found))
 
 
 @app.command()
@@ -275,10 +286,10 @@ def build(
     to: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("site"),
 ) -> None:
     """Build the board: HTML pages, and tables as Markdown, CSV and LaTeX, from the results alone."""
-    from leaderboard.report import ranking
+    from leaderboard.report.site import build as site
 
     with err.status("building"):
-        page = ranking.build(root, to)
+        page = site.build(root, to)
     out.print(f"{page}\n{page.resolve().as_uri()}", soft_wrap=True, highlight=False, markup=False)
 
 

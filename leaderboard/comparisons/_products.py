@@ -180,7 +180,7 @@ def _backend(name: Backend) -> tuple[Callable[..., Any], Callable[..., Any]]:
     try:
         import jax.numpy as jnp
     except ImportError as error:
-        raise MissingExtra("the jax backend", "jax", "test") from error
+        raise MissingExtra("the jax backend", "jax") from error
 
     def multiply(a: Any, b: Any, place: Any) -> Any:
         return jnp.matmul(jnp.asarray(a), jnp.asarray(b).T, precision="highest")

@@ -3,8 +3,8 @@
 Each snapshot's Gram matrices are made once and kept in a file, tile by tile, so that a score is the inner product of
 two rows of two files, and the scores of a block of snapshots against another are one matrix product read in strips. A
 task is one file of Gram matrices or one block of scores; tasks run in worker processes or, inside
-``benchmark_data.publish.records.on_ray``, on a Ray cluster. What is done is kept: a study that was broken off goes on where it
-stopped.
+``benchmark_data.publish.records.on_ray``, on a Ray cluster. What is done is kept: a study that was broken off
+goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def run(
     """Compare all layers of all snapshots with each other.
 
     Args:
-        snapshots: name to the run folder or file of its activations (see ``leaderboard.reading.representations.activations``), all of
-            the same samples in the same order. Names say what is to be told apart later, such as
-            ``"beta_vae/beta=4/seed=0/step=11520"``.
+        snapshots: name to the run folder or file of its activations (see
+            ``leaderboard.reading.representations.activations``), all of the same samples in the same order.
+            Names say what is to be told apart later, such as ``"beta_vae/beta=4/seed=0/step=11520"``.
         folder: where to keep everything. Several studies can share a folder, and then the Gram matrices too. These take
             about 2 n² bytes per layer and may be removed when all is done.
         study: its name, by which the table is partitioned.

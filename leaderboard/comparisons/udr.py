@@ -17,6 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import check_codes
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="which run found what the others found, without labels?",
+    source="Duan et al. 2020",
+    chance="near 0",
+    uses_factors=False,
+)
 
 Similarity = Literal["lasso", "spearman"]
 

@@ -18,6 +18,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import ConstantFactors, check_train_test
 from leaderboard.metrics import _batches
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="can a linear classifier tell which factor two samples share?",
+    source="Higgins et al. 2017",
+    chance="1 / F",
+    scale_dependent=("beta_vae", "train_accuracy"),
+    factor_order_matters="which factor a batch fixes is drawn by its place",
+    tolerance=0.02,
+    many_rows=False,
+    quick={"points": 200, "points_test": 100},
+)
 
 
 def score(

@@ -20,6 +20,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import Codes, ConstantFactors, check_train_test
+from leaderboard.properties import Column, Properties
+
+PROPERTIES = Properties(
+    asks="does each latent serve one factor (D), each factor one latent (C), and can trees read the factors (I)?",
+    source="Eastwood and Williams 2018",
+    chance="D and C near 0; I: share of the most frequent class",
+    copied_latent={"disentanglement": "same", "completeness": "no higher"},
+    rotation_lowers=True,
+    tolerance=0.03,
+    many_rows=False,
+    columns=(
+        Column("dci.disentanglement", "DCI D", "Disentanglement: does each latent serve one factor alone?"),
+        Column("dci.completeness", "DCI C", "Completeness: is each factor captured by one latent alone?"),
+        Column(
+            "dci.informativeness_test",
+            "DCI I",
+            "Informativeness: how often boosted trees predict a factor from held-out codes.",
+        ),
+    ),
+)
 
 Mode = Literal["fast", "reference"]
 
@@ -57,8 +77,8 @@ def score(
         factors: class ids, shape (n, F).
         codes_test: real numbers, shape (m, L), held out.
         factors_test: class ids, shape (m, F).
-        mode: ``"fast"`` grows the same trees with ``leaderboard.metrics._boosting``; ``"reference"`` with scikit-learn itself,
-            which takes minutes. Their scores differ as two seeds of either do, by less than 0.01.
+        mode: ``"fast"`` grows the same trees with ``leaderboard.metrics._boosting``; ``"reference"`` with scikit-learn
+            itself, which takes minutes. Their scores differ as two seeds of either do, by less than 0.01.
         seed: for ties between latents, which the trees break at random.
         threads: how many factors to fit at a time in fast mode; None for as many as there are cores. The scores do not
             depend on it.

@@ -27,6 +27,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_train_test
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="how much capacity does it take to read the factors (E), and how many latents (S)?",
+    source="Eastwood et al. 2023, section 3",
+    chance="I: share of the most frequent class; E near 1",
+    range=(-1.0, 1.0),
+    ideal="1 for I; E in [-1, 1], S = F / L",
+    unbounded=("size",),
+    copied_latent={"informativeness": "same"},
+    many_rows=False,
+    tolerance=0.05,
+    quick={"depths": (1, 2, 4, 8), "trees": 25},
+)
 
 DEPTHS = (1, 2, 3, 4, 8, 10, 12, 14, 16, 18, 20, 32)
 """The depths of the authors' sweep."""

@@ -17,6 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does each factor have a latent that knows it and nothing else?",
+    source="Sepliarskaia et al. 2019",
+    chance="near 0",
+    rotation_lowers=True,
+)
 
 
 def score(

@@ -22,6 +22,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import Codes, ConstantFactors, check_train_test
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="how well do classifiers learn the factors from 10 to 10,000 codes?",
+    source="Locatello et al. 2019, section 5.5",
+    chance="share of the most frequent class",
+    tolerance=0.05,
+    many_rows=False,
+    quick={"classifiers": ("gbt",), "sizes": (30, 150)},
+)
 
 Classifier = Literal["gbt", "logistic"]
 

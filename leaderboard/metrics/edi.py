@@ -27,6 +27,15 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="how exclusively do latents and factors know each other?",
+    source="Julka et al. 2024",
+    chance="near 0",
+    copied_latent={"compactness": "no higher", "explicitness": "same"},
+    rotation_lowers=True,
+)
 
 Unit = Literal["entropy", "best"]
 

@@ -17,6 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import ConstantFactors, check_train_test
 from leaderboard.metrics import _batches
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does the latent that varies least tell which factor was held fixed?",
+    source="Kim and Mnih 2018, section 4",
+    chance="1 / F",
+    unbounded=("active_latents",),
+    copied_latent={"factor_vae": "same", "train_accuracy": "same"},
+    factor_order_matters="which factor a batch fixes is drawn by its place",
+    many_rows=False,
+    quick={"votes": 200, "votes_test": 100},
+)
 
 
 def score(

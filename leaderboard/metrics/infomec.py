@@ -23,6 +23,22 @@ from numpy.typing import ArrayLike
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.metrics import _infomec
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks=(
+        "is a latent's information about one factor (InfoM), a factor's in one latent (InfoC), and can a linear "
+        "classifier read it (InfoE)?"
+    ),
+    source="Hsu et al. 2023, section 4",
+    chance="InfoE near 0; InfoM and InfoC above it, as ratios of small numbers",
+    unbounded=("active_latents",),
+    copied_latent={"infom": "same", "infoc": "no higher", "infoe": "same"},
+    rotation_lowers=True,
+    noise_scores="InfoM and InfoC are ratios: one chance dependency among small samples fills them",
+    many_rows=False,
+    tolerance=0.02,
+)
 
 _LEAST = 1 / 20
 

@@ -18,6 +18,19 @@ from numpy.typing import ArrayLike
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.metrics import _infomec
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="the same as `infomec`, with latents pruned by interquartile range: is information in its place?",
+    source="Hsu et al. 2024",
+    chance="as `infomec`",
+    unbounded=("active_latents",),
+    copied_latent={"infom": "same", "infoc": "no higher", "infoe": "same"},
+    rotation_lowers=True,
+    noise_scores="InfoM and InfoC are ratios: one chance dependency among small samples fills them",
+    many_rows=False,
+    tolerance=0.02,
+)
 
 _LEAST = 1 / 10
 

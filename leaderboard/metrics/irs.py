@@ -17,6 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import discretise
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does a latent stay still when all factors but one change?",
+    source="Suter et al. 2019",
+    chance="about 0.35 on noise",
+    unbounded=("active_latents",),
+    copied_latent={"irs": "same"},
+    rotation_lowers=True,
+)
 
 
 def score(

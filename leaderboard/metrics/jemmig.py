@@ -21,6 +21,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="is each factor known by one latent alone, which knows nothing else?",
+    source="Do and Tran 2020, section 4.3",
+    chance="0.1 to 0.2 on noise",
+    copied_latent={"jemmig": "no higher"},
+    rotation_lowers=True,
+)
 
 
 def score(

@@ -19,6 +19,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does each factor correlate with a latent of its own?",
+    source="Hyvärinen and Morioka 2016, section 6",
+    chance="near 0",
+    copied_latent={},
+    rotation_lowers=True,
+    numbering_matters="class ids are taken for numbers, whose order and spacing a correlation sees",
+)
 
 
 def score(codes: ArrayLike, factors: ArrayLike, *, constant_factors: ConstantFactors = "refuse") -> dict[str, float]:

@@ -17,6 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors, class_ids
 from leaderboard.information import Estimator, discretise, entropy, mutual_information
+from leaderboard.properties import Column, Properties
+
+PROPERTIES = Properties(
+    asks="is each factor known by one latent alone?",
+    source="Chen et al. 2018, equation 6",
+    chance="near 0",
+    copied_latent={"mig": "zero"},
+    rotation_lowers=True,
+    columns=(Column("mig", "MIG", "Mutual information gap: is each factor known by one latent alone?"),),
+)
 
 
 def score(

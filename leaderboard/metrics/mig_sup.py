@@ -22,6 +22,15 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does each latent know one factor alone?",
+    source="Li et al. 2020, section 4.1",
+    chance="near 0",
+    beside_idle_latents=0.5,
+    rotation_lowers=True,
+)
 
 Unit = Literal["factors", "latents"]
 

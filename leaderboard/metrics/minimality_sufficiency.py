@@ -19,6 +19,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does a latent hold nothing but a factor; is a factor wholly in a latent?",
+    source="Almudévar et al. 2024, section 5",
+    chance="near 0",
+    beside_idle_latents=0.5,
+    rotation_lowers=True,
+)
 
 
 def score(

@@ -19,6 +19,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors, check_train_test, class_ids
 from leaderboard.information import discretise, mutual_information
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does each latent serve one factor; can a linear classifier read the factors?",
+    source="Ridgeway and Mozer 2018",
+    chance="modularity about 0.7 on noise; explicitness 0.5",
+    beside_idle_latents=0.5,
+    rotation_lowers=True,
+    tolerance=0.005,
+    many_classes=False,
+)
 
 
 def score(

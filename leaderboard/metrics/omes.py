@@ -26,6 +26,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_codes_factors, class_ids
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does a single latent change when a single factor does?",
+    source="Dapueto et al. 2024, section 3",
+    chance="mean of 1 / F and 1 / L",
+    ideal="1 for factors of many values",
+    # Factors of 3 and 4 values beside two idle latents: a perfect latent encodes one of K values by 1 - 1 / (K - 1).
+    beside_idle_latents=(3 / 4 * 1 / 2 + 5 / 6 * 2 / 3) / 2,
+    copied_latent={"overlap": "same"},
+    scale_dependent=("omes", "overlap", "multiple_encoding"),
+    noise_scores="noise changes with every factor, and scores the mean of 1 / F and 1 / L",
+)
 
 Pooling = Literal["average", "greatest"]
 

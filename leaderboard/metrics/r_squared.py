@@ -12,6 +12,7 @@ order and spacing matter, so that a categorical or cyclic factor is judged by an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Literal
 
@@ -20,6 +21,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_train_test
+from leaderboard.properties import Column, Properties
+
+PROPERTIES = Properties(
+    asks="how much of a factor's variance does a regression explain on held-out rows?",
+    source="Schott et al. 2022, section 4",
+    chance="near 0, or below",
+    range=(-math.inf, 1.0),
+    numbering_matters="class ids are taken for numbers, whose order and spacing a regression sees",
+    columns=(
+        Column(
+            "r_squared",
+            "R²",
+            "How much of the factors' variance a readout of the training part's codes explains on held-out rows.",
+            low=-math.inf,
+        ),
+    ),
+)
 
 Readout = Literal["linear", "boosting"]
 

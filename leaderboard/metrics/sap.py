@@ -15,6 +15,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import ConstantFactors, check_train_test, class_ids
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="does the best latent predict a factor much better than the next?",
+    source="Kumar et al. 2018",
+    chance="near 0",
+    ideal="1 for factors of two or three values",
+    binary_factors_only=True,
+    beside_idle_latents=0.5,
+    copied_latent={"sap": "zero"},
+    rotation_lowers=True,
+    scale_dependent=("sap",),
+    many_rows_tolerance=0.05,
+)
 
 _C = 0.01
 

@@ -20,6 +20,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import check_codes, check_codes_factors
 from leaderboard.information import discretise, mutual_information
+from leaderboard.properties import Properties
+
+PROPERTIES = Properties(
+    asks="how much do latents depend on each other?",
+    source="Locatello et al. 2019",
+    chance="0",
+    range=(0.0, math.inf),
+    ideal=0.0,
+    uses_factors=False,
+    copied_latent={"gaussian_total_correlation": "infinite"},
+    scale_dependent=("gaussian_wasserstein",),
+)
 
 
 def score(codes: ArrayLike, factors: ArrayLike | None = None, *, bins: int = 20) -> dict[str, float]:

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import benchmark_data
+from benchmark_data.archives import npz
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
 from benchmark_data.factors import Indices
@@ -40,8 +41,6 @@ from leaderboard.reading import units
 Array: TypeAlias = NDArray[Any]
 FilePath: TypeAlias = str | os.PathLike[str]
 Layout: TypeAlias = Literal["NHWC", "NCHW"]
-
-SUFFIXES = (".npz", ".npy", ".safetensors", ".parquet", ".onnx")
 
 _NOT_LAYERS = ("layers", "indices", "factors", "codes")
 
@@ -462,17 +461,9 @@ def _order(path: Path) -> list[str] | None:
 
 
 def _npz(path: Path, names: Sequence[str] | None, *, only: Sequence[str] = ()) -> dict[str, Array]:
-    try:
-        opened = np.load(path, allow_pickle=False)
-        if isinstance(opened, np.ndarray):
-            raise ValueError("a single array, not an archive of arrays")
-        with opened as file:
-            wanted = _present(path, names, file.files) if not only else [n for n in only if n in file.files]
-            return {name: file[name] for name in wanted}
-    except UnknownName:
-        raise
-    except Exception as error:  # zip, zlib, pickle and header errors come in many types
-        raise _damaged(path, "an npz file of plain arrays", error) from error
+    with npz.opened(path) as file:
+        wanted = _present(path, names, file.names) if not only else [n for n in only if n in file.names]
+        return {name: file.array(name) for name in wanted}
 
 
 def _npy(path: Path, names: Sequence[str] | None) -> dict[str, Array]:

@@ -12,10 +12,11 @@ from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.sources import Derived, Rendered, Source
+from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
-from leaderboard.report import ranking
-from leaderboard.scoring import evaluate, transfer_matrix
-from leaderboard.store import reported, results
+from leaderboard.report.site import build
+from leaderboard.scoring import evaluate
+from leaderboard.store import reported, results, transfers
 from leaderboard.store.results import Result, Run, Sample
 
 BESIDE = re.compile(r"(sheet\.png|factors\.png|distances\.csv|[a-z0-9_]+\.[a-z0-9_]+\.(png|gif|webp|csv))")
@@ -97,10 +98,10 @@ def needs_no_download(dataset: Dataset) -> bool:
         dataset: the dataset.
 
     Returns:
-        True for rendered datasets and for those derived from them.
+        True for rendered datasets, and for those derived from them or divided by a rule.
     """
     source: Source = dataset.source
-    while isinstance(source, Derived):
+    while isinstance(source, Derived | Divided):
         source = source.base.source
     return isinstance(source, Rendered)
 
@@ -112,12 +113,12 @@ def _other(root: Path) -> Iterator[OffaxisError]:
     except OffaxisError as error:
         yield error
     try:
-        found = transfer_matrix.read_all(root)
+        found = transfers.read_all(root)
     except OffaxisError as error:
         yield error
         return
     for one in found:
-        what = f"{transfer_matrix.path(root, one)}"
+        what = f"{transfers.path(root, one)}"
         try:
             dataset = protocol.task(f"{one.target}@{one.protocol}").load()
         except UnknownName as error:
@@ -172,8 +173,8 @@ def stale(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> list[st
         InvalidInput: the folder holds something else than a board.
     """
     site = Path(site)
-    expected = ranking.files(root)
-    before = ranking.built(site)
+    expected = build.files(root)
+    before = build.built(site)
     differ = [n for n, content in expected.items() if not (site / n).is_file() or (site / n).read_bytes() != content]
     return sorted({*differ, *(before.keys() - expected.keys())})
 

@@ -20,10 +20,9 @@ from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
 from benchmark_data.files import written_atomically
 from benchmark_data.publish import card
 from leaderboard import protocol
-from leaderboard.report import ranking
+from leaderboard.report import formats, ranking, transfer_page
 from leaderboard.report.ranking import Row, Table
-from leaderboard.scoring import transfer_matrix
-from leaderboard.store import reported, results
+from leaderboard.store import reported, results, transfers
 from leaderboard.store.results import Result
 
 NAME = "Offaxis leaderboard"
@@ -80,10 +79,10 @@ def frames(root: str | os.PathLike[str], found: Sequence[Result]) -> dict[str, p
         Config -> table. Those of ``reported`` and ``transfer`` are left out where the tree has none.
     """
     made = {
-        "summaries": _frame(ranking.comma_separated(ranking.tables(found))),
+        "summaries": _frame(formats.comma_separated(ranking.tables(found))),
         "scores": pd.DataFrame([line for result in found for line in _scores(result)]),
         "reported": _frame(reported.comma_separated(reported.read_all(root))),
-        "transfer": _frame(transfer_matrix.comma_separated(transfer_matrix.read_all(root))),
+        "transfer": _frame(transfer_page.comma_separated(transfers.read_all(root))),
     }
     return {name: made[name] for name in CONFIGS if len(made[name])}
 
@@ -175,10 +174,10 @@ def _entry(board: Table, row: Row, owner: str, source: str) -> dict[str, Any]:
     """Say what a method scored on a task: the first score as the value, the others in the notes."""
     first, *others = [column for column in board.columns if column.key in row.cells]
     cell = row.cells[first.key]
-    interval = "" if cell.low is None else f", 95% interval {ranking.number(cell.low)} to {ranking.number(cell.high)}"
+    interval = "" if cell.low is None else f", 95% interval {formats.number(cell.low)} to {formats.number(cell.high)}"
     parts = [
         f"{first.title}, mean of {row.seeds} seed{'s' if row.seeds > 1 else ''}{interval}",
-        *(f"{column.title} {ranking.number(row.cells[column.key].mean)}" for column in others),
+        *(f"{column.title} {formats.number(row.cells[column.key].mean)}" for column in others),
         f"tier {board.tier}",
         f"training per seed: {row.budget}",
         f"supervision: {row.category}",
@@ -205,17 +204,17 @@ def _card(rows: Sequence[tuple[Table, Row]], owner: str) -> str:
     }
     columns = [c for key, c in protocol.COLUMNS.items() if any(key in row.cells for _, row in rows)]
     lines = [
-        f"# {ranking.escaped(result.title)}",
+        f"# {formats.escaped(result.title)}",
         "",
-        *([ranking.escaped(result.about.description), ""] if result.about.description else []),
-        f"Scored from codes by the {NAME}. Mean over seeds with its 95% bootstrap interval.",
+        *([formats.escaped(result.about.description), ""] if result.about.description else []),
+        f"Scored from codes by the {NAME}. Mean over seeds with Student's 95% interval.",
         "",
         "| Task | Tier | " + " | ".join(column.title for column in columns) + " | Seeds | Training, per seed |",
         "| :--- | :--- |" + " ---: |" * (len(columns) + 1) + " :--- |",
     ]
     for board, row in rows:
-        cells = [ranking.cell(row, column.key) for column in columns]
-        shown = [ranking.escaped(board.task), board.tier, *cells, str(row.seeds), ranking.escaped(row.budget)]
+        cells = [formats.cell(row, column.key) for column in columns]
+        shown = [formats.escaped(board.task), board.tier, *cells, str(row.seeds), formats.escaped(row.budget)]
         lines.append("| " + " | ".join(shown) + " |")
     if result.about.bibtex.strip():
         lines += ["", "## Citation", "", *(f"    {line}" for line in result.about.bibtex.strip().splitlines())]
@@ -240,7 +239,7 @@ def _yaml(content: object) -> str:
     try:
         import yaml
     except ImportError as error:
-        raise MissingExtra("exporting results", "pyyaml", "hf") from error
+        raise MissingExtra("exporting results", "pyyaml", "board") from error
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1_000))
 
 

@@ -1,6 +1,6 @@
 """What lies beside results for a reader to look at: pictures of the dataset, pictures of runs, similarities of layers.
 
-Nothing here decides a score. Pictures are made once, when results are written, so that pages can be built from the
+Nothing here decides a score. The commands that write results have these made once, so that pages can be built from the
 results tree alone.
 """
 
@@ -22,6 +22,8 @@ from benchmark_data.errors import DamagedFile, Unavailable, UnknownName
 from benchmark_data.factors import FactorSpace
 from benchmark_data.files import written_atomically
 from benchmark_data.inspect import contact_sheets, distances
+from leaderboard.comparisons import heatmap
+from leaderboard.reading import representations
 
 TRAVERSALS = 100
 """Traversals of each factor that distances are averaged over."""
@@ -123,9 +125,6 @@ def of_runs(folders: Sequence[str | os.PathLike[str]], result: Path) -> list[Pat
             written.append(to)
     with_layers = [run / "activations.npz" for run in runs if (run / "activations.npz").exists()]
     if len(with_layers) > 1:
-        from leaderboard.comparisons import heatmap
-        from leaderboard.reading import representations
-
         table = heatmap.compare_layers(*(representations.activations(file) for file in with_layers[:2]))
         to = result.with_name(f"{result.stem}.cka.csv")
         with written_atomically(to) as temporary:

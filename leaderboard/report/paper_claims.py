@@ -3,28 +3,39 @@
 Two papers report directions. Scores fall when the squares of XYSquares lie further apart (Michlo, Klein and James 2023,
 arXiv 2202.13341, figure 9). They fall when a dataset is perturbed (Zietlow, Rolinek and Martius 2021, arXiv 2102.06822,
 table 1), and further than when it gets noise of the same size (table 2).
+
+Each such sentence is tested once, with all methods that were trained on both datasets as strata: with five seeds a
+method, tests of single methods come to no verdict after the correction for how many they are (`verdicts`).
 """
 
 from __future__ import annotations
 
+import collections
 import csv
 import io
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from leaderboard.protocol import Column
+from leaderboard.properties import Column
+from leaderboard.report import families
 from leaderboard.report.ranking import Row, Table
-from leaderboard.report.site import plots
-from leaderboard.store import statistics
-
-Verdict = Literal["as reported", "not told apart", "the other way"]
+from leaderboard.store import verdicts
 
 SPACING = "Michlo et al. 2023, figure 9"
 PERTURBED = "Zietlow et al. 2021, table 1"
 NOISY = "Zietlow et al. 2021, tables 1 and 2"
+
+TITLES: dict[verdicts.Answer, str] = {
+    "holds": "agrees",
+    "not told apart": "inconclusive",
+    "contradicted": "disagrees",
+    "floor": "floor",
+    "too few seeds": "too few seeds",
+}
+"""Verdicts as the board prints them."""
 
 
 class Compared(NamedTuple):
@@ -34,18 +45,23 @@ class Compared(NamedTuple):
         method: its name.
         title: its name as it is printed.
         difference: mean score on the task that should be the higher one, less that on the other.
-        verdict: ``"not told apart"`` where the 95% bootstrap interval of the difference holds 0, or where either task
-            has a single seed.
+        low: lower end of Welch's 95% interval of the difference; NaN below `verdicts.SEEDS` seeds.
+        high: upper end.
+        seeds: on the task with fewer.
+        reached: whether the mean on the higher task reaches the floor.
     """
 
     method: str
     title: str
     difference: float
-    verdict: Verdict
+    low: float
+    high: float
+    seeds: int
+    reached: bool
 
 
 class Direction(NamedTuple):
-    """What a paper reports of two tasks, and what every trained method shows here.
+    """What a paper reports of two tasks, and what the trained methods show here, all together.
 
     Attributes:
         source: where it is reported.
@@ -53,7 +69,12 @@ class Direction(NamedTuple):
         column: the score.
         higher: the dataset with the higher scores in the paper.
         lower: the dataset with the lower ones.
+        floor: what a method's mean on the higher one must reach to test the claim: that of PCA there, and for MIG at
+            least `verdicts.FLOOR`.
         methods: those that were trained and scored on both here, by name.
+        comparison: of those with `verdicts.SEEDS` seeds on both, a stratum each.
+        answer: the verdict, after Holm over all directions of the tier.
+        p: its p-value after Holm; None where there is no verdict.
     """
 
     source: str
@@ -61,21 +82,16 @@ class Direction(NamedTuple):
     column: Column
     higher: str
     lower: str
+    floor: float
     methods: tuple[Compared, ...]
+    comparison: verdicts.Comparison
+    answer: verdicts.Answer = "too few seeds"
+    p: float | None = None
 
     @property
-    def median(self) -> float:
-        """The median of the methods' differences."""
-        return float(np.median([one.difference for one in self.methods]))
-
-    @property
-    def agreeing(self) -> int:
-        """For how many methods the mean goes the paper's way, whatever the interval."""
-        return sum(one.difference > 0 for one in self.methods)
-
-    def of(self, verdict: Verdict) -> tuple[Compared, ...]:
-        """Give the methods with a verdict."""
-        return tuple(one for one in self.methods if one.verdict == verdict)
+    def title(self) -> str:
+        """The verdict as it is printed."""
+        return TITLES[self.answer]
 
 
 def find(boards: Sequence[Table]) -> list[Direction]:
@@ -89,18 +105,38 @@ def find(boards: Sequence[Table]) -> list[Direction]:
         perturbed and noisy against perturbed. Results in quarantine are left out.
     """
     compared = [_direction(source, higher, lower) for source, higher, lower in _expected(boards)]
-    return [found for found in compared if found is not None]
+    there = [found for found in compared if found is not None]
+    judged: dict[int, Direction] = {}
+    for tier in {found.tier for found in there}:
+        places = [place for place, found in enumerate(there) if found.tier == tier]
+        answers = verdicts.judge([there[place].comparison for place in places])
+        for place, (answer, p) in zip(places, answers, strict=True):
+            judged[place] = there[place]._replace(answer=answer, p=p)
+    return [judged[place] for place in range(len(there))]
+
+
+def counted(found: Sequence[Direction]) -> dict[str, int]:
+    """Count verdicts.
+
+    Args:
+        found: as from ``find``.
+
+    Returns:
+        Verdict as it is printed -> how many directions have it, those without any left out. They add up to all.
+    """
+    counts = collections.Counter(direction.title for direction in found)
+    return {title: counts[title] for title in TITLES.values() if counts[title]}
 
 
 def _expected(boards: Sequence[Table]) -> Iterator[tuple[str, Table, Table]]:
     """Give (source, table with the higher scores, table with the lower scores)."""
-    for name, parameter, _, steps in plots.numbered(boards):
+    for name, parameter, _, steps in families.numbered(boards):
         if (name, parameter) == ("xysquares", "spacing"):
             ladder = [board for _, board in steps]
             yield from ((SPACING, near, far) for near, far in itertools.pairwise(ladder))
             if len(ladder) > 2:
                 yield SPACING, ladder[0], ladder[-1]
-    for original, changed in plots.derived(boards):
+    for original, changed in families.derived(boards):
         name = original.dataset.partition("/")[0]
         perturbed = [board for board in changed if board.dataset.startswith(f"{name}_perturbed")]
         noisy = [board for board in changed if board.dataset.startswith(f"{name}_noisy")]
@@ -110,7 +146,7 @@ def _expected(boards: Sequence[Table]) -> Iterator[tuple[str, Table, Table]]:
 
 def _size(board: Table) -> object:
     """Give the magnitude of a change."""
-    found = plots.dataset(board.dataset)
+    found = families.dataset(board.dataset)
     return found.parameters.get("epsilon") if found else None
 
 
@@ -121,8 +157,21 @@ def _direction(source: str, higher: Table, lower: Table) -> Direction | None:
     if not columns or not both:
         return None
     column = columns[0]
-    methods = tuple(_compared(first, second, column.key) for first, second in both)
-    return Direction(source, higher.tier, column, higher.dataset, lower.dataset, methods)
+    floor = _floor(higher, column.key)
+    methods = tuple(_compared(first, second, column.key, floor) for first, second in both)
+    enough = [pair for pair, one in zip(both, methods, strict=True) if one.seeds >= verdicts.SEEDS] or both
+    comparison = verdicts.compare(
+        [first.values(column.key) for first, _ in enough],
+        [second.values(column.key) for _, second in enough],
+        floors=[floor] * len(enough),
+    )
+    return Direction(source, higher.tier, column, higher.dataset, lower.dataset, floor, methods, comparison)
+
+
+def _floor(board: Table, key: str) -> float:
+    """Give what a method must reach on a task for a fall from there to say anything."""
+    free = [row.cells[key].mean for row in board.rows if row.result.method == "pca" and key in row.cells]
+    return max([verdicts.FLOOR if key == "mig" else -np.inf, *free])
 
 
 def _trained(board: Table) -> dict[str, Row]:
@@ -133,39 +182,48 @@ def _trained(board: Table) -> dict[str, Row]:
     }
 
 
-def _compared(higher: Row, lower: Row, key: str) -> Compared:
-    x, y = higher.values(key), lower.values(key)
-    verdict: Verdict = "not told apart"
-    if len(x) > 1 and len(y) > 1:
-        low, high = statistics.difference(x, y)
-        verdict = "as reported" if low > 0 else "the other way" if high < 0 else "not told apart"
-    return Compared(higher.result.method, higher.result.title, sum(x) / len(x) - sum(y) / len(y), verdict)
+def _compared(higher: Row, lower: Row, key: str, floor: float) -> Compared:
+    found = verdicts.compare([higher.values(key)], [lower.values(key)], floors=[floor])
+    return Compared(
+        higher.result.method,
+        higher.result.title,
+        found.difference,
+        found.low,
+        found.high,
+        found.seeds,
+        found.reached == 1,
+    )
 
 
 def comma_separated(found: Sequence[Direction]) -> str:
-    """Render directions as CSV, a line for each method.
+    """Render directions as CSV: a line for each direction, with its verdict, and one for each of its methods.
 
     Args:
         found: as from ``find``.
 
     Returns:
-        CSV with a header.
+        CSV with a header. Numbers that there are none of are empty.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(("source", "tier", "score", "higher", "lower", "method", "difference", "verdict"))
-    for direction in found:
-        for one in direction.methods:
-            writer.writerow(
-                (
-                    direction.source,
-                    direction.tier,
-                    direction.column.key,
-                    direction.higher,
-                    direction.lower,
-                    one.method,
-                    f"{one.difference:.6f}",
-                    one.verdict,
-                )
-            )
+    writer.writerow(FIELDS)
+    for one in found:
+        place = (one.source, one.tier, one.column.key, one.higher, one.lower)
+        all_, tested = one.comparison, sum(method.seeds >= verdicts.SEEDS for method in one.methods)
+        numbers = (all_.difference, all_.low, all_.high)
+        writer.writerow((*place, "all", tested, all_.reached, *map(_written, numbers), _written(one.p), one.title))
+        for method in one.methods:
+            numbers = (method.difference, method.low, method.high)
+            writer.writerow((*place, method.method, method.seeds, int(method.reached), *map(_written, numbers), "", ""))
     return stream.getvalue()
+
+
+FIELDS = (
+    *("source", "tier", "score", "higher", "lower", "method", "count", "reach_the_floor"),
+    *("difference", "low", "high", "p_after_holm", "verdict"),
+)
+"""Columns of the CSV; ``count`` is of a direction's methods with enough seeds, and of a method's seeds."""
+
+
+def _written(value: float | None) -> str:
+    return "" if value is None or np.isnan(value) else f"{value:.6f}"

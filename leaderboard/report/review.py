@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmark_data.errors import DamagedFile, OffaxisError
-from leaderboard.report import ranking
+from leaderboard.report import formats, ranking
 from leaderboard.scoring import evaluate, submission
 from leaderboard.store.results import Result
 
@@ -69,7 +69,7 @@ def _submissions(folder: Path) -> list[Path]:
 def _section(
     folder: Path, found: submission.Checked, published: Sequence[Result], progress: evaluate.Progress
 ) -> Iterator[str]:
-    yield f"## {ranking.escaped(folder.name)}"
+    yield f"## {formats.escaped(folder.name)}"
     yield ""
     if found.problems or found.submission is None:
         yield f"Not valid: {len(found.problems)} problem{'s' if len(found.problems) != 1 else ''}. Nothing was scored."
@@ -80,17 +80,17 @@ def _section(
     scored = list(evaluate.score_all(found.candidates, tier=found.submission.tier, progress=progress))
     about = found.submission
     yield (
-        f"Valid. {ranking.escaped(about.about.title)}, version {ranking.escaped(about.version)}, "
-        f"{ranking.escaped(about.supervision)}; selection: {ranking.escaped(about.selection)}. "
+        f"Valid. {formats.escaped(about.about.title)}, version {formats.escaped(about.version)}, "
+        f"{formats.escaped(about.supervision)}; selection: {formats.escaped(about.selection)}. "
         "All scores were recomputed from the codes; references are of the published board."
     )
     yield ""
     sentences = submission.outliers(scored, published)
     for sentence in sentences:
-        yield f"- **Look twice:** {ranking.escaped(sentence)}"
+        yield f"- **Look twice:** {formats.escaped(sentence)}"
     yield from [""] if sentences else []
     for board in ranking.tables([*scored, *_references(scored, published)]):
-        yield ranking.markdown(board).replace("## ", "### ", 1)
+        yield formats.markdown(board).replace("## ", "### ", 1)
 
 
 def _references(scored: Sequence[Result], published: Sequence[Result]) -> list[Result]:
@@ -105,4 +105,4 @@ def _references(scored: Sequence[Result], published: Sequence[Result]) -> list[R
 
 def _said(problem: OffaxisError, folder: Path) -> str:
     """Print a problem with paths as the author knows them."""
-    return ranking.escaped(str(problem).replace(f"{folder.parent}{os.sep}", ""))
+    return formats.escaped(str(problem).replace(f"{folder.parent}{os.sep}", ""))

@@ -10,6 +10,7 @@ import datetime
 import functools
 import hashlib
 import importlib.metadata
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import discovery
+from benchmark_data.archives import npz
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.arrays import check_codes
-from leaderboard.reading import npz, units
+from leaderboard.reading import units
 from leaderboard.store import results
 from leaderboard.store.results import (
     About,
@@ -138,6 +140,33 @@ def by_result(folders: Iterable[str | os.PathLike[str]]) -> dict[tuple[str, str]
         run = read_record(folder)
         found.setdefault((protocol.task(run.dataset).dataset, run.method), []).append((run.seed, folder))
     return {key: [folder for _, folder in sorted(of)] for key, of in found.items()}
+
+
+def unscored(folders: Iterable[str | os.PathLike[str]], root: str | os.PathLike[str], *, tier: str) -> list[Path]:
+    """Leave out the run folders whose codes a results tree holds scores of.
+
+    Args:
+        folders: run folders.
+        root: the results tree.
+        tier: of the scores.
+
+    Returns:
+        The folders that are left, in their order.
+
+    Raises:
+        DamagedFile: a file of a folder or of the tree does not hold what it should.
+        UnknownName: a folder's dataset is unknown.
+    """
+    left = []
+    for folder in map(Path, folders):
+        run = read_record(folder)
+        task = protocol.task(run.dataset)
+        file = results.path(root, task.id, run.method)
+        codes = read_codes(folder / "codes.npz", task)
+        held = results.read(file).runs if file.exists() else ()
+        if not any(each.tier == tier and each.codes_digest == codes_digest(codes) for each in held):
+            left.append(folder)
+    return left
 
 
 def read_record(folder: Path) -> RunFile:
@@ -402,10 +431,15 @@ def score(
     for measurement in tier.measurements:
         before(measurement.metric)
         metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
-        train = slice(0, min(measurement.train, n))
-        held_out = slice(n, n + measurement.test)
-        extra = {"codes_test": codes[held_out], "factors_test": factors[held_out]} if measurement.test else {}
         compute = metric.parts if hasattr(metric, "parts") else metric.score
+        train, held_out = slice(0, min(measurement.train, n)), slice(n, n + measurement.test)
+        tested = measurement.test > 0
+        if not measurement.train:  # of the held-out rows alone
+            tested = "codes_test" in inspect.signature(metric.score).parameters
+            end = min(n + measurement.test, len(codes))
+            learnt = n + 2 * (end - n) // 3 if tested else end
+            train, held_out = slice(n, learnt), slice(learnt, end)
+        extra = {"codes_test": codes[held_out], "factors_test": factors[held_out]} if tested else {}
         found: Mapping[str, Any] = compute(codes[train], factors[train], **extra, **measurement.arguments)
         if hasattr(metric, "parts"):
             parts[measurement.metric] = {name: _rounded(part) for name, part in found.items()}

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.files import write_json
 from leaderboard.store import results
-from leaderboard.store.results import Field, Line, Link, Model, Name, Text
+from leaderboard.store.results import Bibtex, Field, Line, Link, Model, Name, Text
 
 
 class Row(Model):
@@ -72,7 +72,7 @@ class Paper(Model):
     link: Link
     read: datetime.date
     notes: Text
-    bibtex: Text
+    bibtex: Bibtex
     rows: tuple[Row, ...] = Field(min_length=1)
 
 

@@ -10,6 +10,7 @@ import contextlib
 import datetime
 import difflib
 import os
+import re
 import reprlib
 import stat
 from collections.abc import Iterable, Iterator
@@ -18,9 +19,8 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from benchmark_data import discovery
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
-from benchmark_data.files import unwritable, write_json
+from benchmark_data.files import RepeatedKey, parse_json, unwritable, write_json
 from leaderboard import protocol
-from leaderboard.report import media
 from leaderboard.store import statistics
 
 try:
@@ -56,6 +56,38 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,63}$")]
 Text = Annotated[str, Field(max_length=4_000, pattern=r"^([^\p{Cc}\p{Cf}]|[\n\t])*$")]
 Line = Annotated[str, Field(max_length=200, pattern=r"^[^\p{Cc}\p{Cf}\u2028\u2029]*$")]
 """One line without control characters, among which are those that turn the direction of writing."""
+_COMMANDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        b c d H k L l O o r t u v i j ss ae AE oe OE aa AA dh DH dj DJ th TH ng NG textcommabelow
+        emph textit textbf textsc textrm textsf texttt textsuperscript textsubscript text
+        mathrm mathbf mathit mathcal mathbb mathsf ensuremath url TeX LaTeX textendash textemdash textquoteright
+        textquoteleft textasciitilde textbackslash textunderscore ldots dots times cdot infty ell sim pm circ to in ast
+        alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon
+        phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega
+        """,
+    )
+)
+"""TeX commands that print something and do nothing else: accents, letters, fonts and symbols."""
+
+
+def _prints_only(bibtex: str) -> str:
+    """Refuse TeX commands that could read a file, write one or define something, for whoever cites the method."""
+    for command in re.findall(r"\\([A-Za-z@]+)", bibtex):
+        if command not in _COMMANDS:
+            raise _wrong(
+                "bibtex", "no TeX command but accents, letters, fonts and symbols", f"\\{command}", "Leave it out."
+            )
+    if "^^" in bibtex:
+        raise _wrong(
+            "bibtex", "characters as they are", "^^, which spells others in TeX", "Write the character itself."
+        )
+    return bibtex
+
+
+Bibtex = Annotated[Text, pydantic.AfterValidator(_prints_only)]
+"""BibTeX that prints a reference and does nothing else."""
 Link = Annotated[str, Field(max_length=500, pattern=r"^(https?://[^\s\"'<>\\]+)?$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Scalar: TypeAlias = bool | int | float | Line | None
@@ -115,13 +147,16 @@ class About(Model):
     paper: Link = ""
     code: Link = ""
     licence: Line = ""
-    bibtex: Text = ""
+    bibtex: Bibtex = ""
 
 
 class Sample(Model):
-    """How a metric was called: rows from the front of the task's lists, and keyword arguments."""
+    """How a metric was called: rows from the front of the task's lists, and keyword arguments.
 
-    train: int = Field(gt=0)
+    No train rows: it was called on the test rows alone (`leaderboard.protocol.Measurement`).
+    """
+
+    train: int = Field(ge=0)
     test: int = Field(ge=0)
     arguments: Settings
 
@@ -447,7 +482,6 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
             file = path(root, new.task, new.method)
             merged = merge(read(file), new, replace=replace) if file.exists() else new
             write_json(file, merged.model_dump(mode="json", by_alias=True))
-            media.of_dataset(new.dataset, file.parent)
             written.append(file)
     return written
 
@@ -617,6 +651,12 @@ def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError
     Returns:
         The content as the schema's type; or its problems, at least one.
     """
+    try:
+        parse_json(text)  # pydantic would keep the last of two values of a key
+    except RepeatedKey as error:
+        return [InvalidInput(what, expected="each key once", received=str(error), remedy="Keep one of them.")]
+    except (ValueError, RecursionError):
+        pass  # pydantic says where
     try:
         return model.model_validate_json(text)
     except pydantic.ValidationError as error:

@@ -3,6 +3,9 @@
 Definitions follow Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (NeurIPS
 2021), and its library rliable. Unlike rliable, which draws from numpy's global state, resamples are drawn by
 `benchmark_data.draws` under a seed that the caller can give, so that a table is the same on every machine.
+
+`summary` is what result files hold. Its interval is too narrow for few seeds: tables show another, which is in
+`leaderboard.store.verdicts`, as comparisons are.
 """
 
 from __future__ import annotations
@@ -118,30 +121,6 @@ def interval(
     """
     values = _scores(scores, 2)
     return _ends(statistic(values[_resamples(len(values), resamples, seed)]), confidence)
-
-
-def difference(x: ArrayLike, y: ArrayLike, *, seed: int = 0) -> tuple[float, float]:
-    """Give the 95% bootstrap interval of the difference of two methods' means on one task.
-
-    The seeds of the two are resampled independently: seed 3 of one method has nothing in common with seed 3 of another.
-
-    Args:
-        x: one score per seed of one method, shape (n,) with n >= 2.
-        y: the same of the other, shape (m,) with m >= 2.
-        seed: of the resamples.
-
-    Returns:
-        The ends of the interval of mean(x) - mean(y). If it holds 0, these seeds do not tell the methods apart.
-
-    Raises:
-        InvalidInput: fewer than two scores, or one that is not finite.
-
-    Example:
-        >>> difference([0.5, 0.5], [0.25, 0.25])
-        (0.25, 0.25)
-    """
-    first, second = _stratified([_scores(x, 2), _scores(y, 2)], seed)
-    return _ends(first.mean(axis=-1) - second.mean(axis=-1), CONFIDENCE)
 
 
 def iqm_across(scores: Sequence[ArrayLike], *, seed: int = 0) -> Summary:

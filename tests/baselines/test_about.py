@@ -1,5 +1,7 @@
 """What the leaderboard prints of a baseline comes from the first line of its file."""
 
+import re
+
 import pytest
 
 from baselines.run import about
@@ -15,6 +17,18 @@ def test_every_baseline_has_a_title_that_the_leaderboard_takes(method):
     assert About(**found).title == found["title"]
     assert 0 < len(found["title"]) < 30
     assert found["description"]
+
+
+@pytest.mark.parametrize("method", discovery.names("baselines.objectives"))
+def test_every_objective_can_be_read_of_and_cited(method):
+    found = About(**about(method))
+    assert found.paper.startswith("https://")
+    assert found.code.startswith("https://")
+    key, year = re.match(r"@\w+\{(\w+),", found.bibtex), re.search(r"\byear = \{(\d{4})\}", found.bibtex)
+    assert key
+    assert year
+    assert year[1] in key[1]
+    assert found.bibtex.count("{") == found.bibtex.count("}")
 
 
 def test_authors_and_year():

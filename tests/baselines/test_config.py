@@ -31,8 +31,8 @@ def test_json_and_back(tmp_path):
 
 
 def test_snapshots_that_are_kept():
-    assert [s for s in range(11) if config(steps=10, snapshots=3).keeps(s)] == [3, 6, 9, 10]
-    assert [s for s in range(11) if config(steps=10, snapshots=[0, 5]).keeps(s)] == [0, 5, 10]
+    assert [s for s in range(11) if config(steps=10, snapshots=3).keeps(s)] == [0, 3, 6, 9, 10]
+    assert [s for s in range(11) if config(steps=10, snapshots=[5]).keeps(s)] == [0, 5, 10]
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,7 @@ def test_unknown_names_give_the_near_match(changes, message):
         ({"batch_size": 6.5}, "batch_size: expected an integer, received 6.5"),
         ({"learning_rate": -1e-4}, r"learning_rate: expected a number in \[0, 1000\), received -0.0001"),
         ({"beta_2": 1}, r"beta_2: expected a number in \[0, 1\), received 1"),
+        ({"reconstruction_weight": 0}, "reconstruction_weight: expected a positive number, received 0"),
         ({"train_share": 0}, r"train_share: expected a number in \(0, 1\], received 0"),
         ({"seed": 2**63}, r"seed: expected less than 2\*\*63"),
         ({"steps": 10, "snapshots": [11]}, r"snapshots: expected steps in \[0, 10\], received \[11\]"),

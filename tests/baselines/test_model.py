@@ -12,11 +12,13 @@ from baselines.training.loop import draw_batch
 DATA = benchmark_data.load("xysquares/spacing_8")
 
 
+@pytest.mark.parametrize("weight", [1.0, 128.0])
 @pytest.mark.parametrize("reduction", ["sum", "mean"])
 @pytest.mark.parametrize("objective", ["beta_vae", "ae"])
-def test_the_loss_of_a_batch_against_numpy(tiny, objective, reduction):
+def test_the_loss_of_a_batch_against_numpy(tiny, objective, reduction, weight):
     hyperparameters = {"beta": 3.0} if objective == "beta_vae" else {}
-    config = tiny(objective=objective, hyperparameters=hyperparameters, reconstruction="mse", reduction=reduction)
+    settings = {"reconstruction": "mse", "reduction": reduction, "reconstruction_weight": weight}
+    config = tiny(objective=objective, hyperparameters=hyperparameters, **settings)
     model = Model(config, DATA.image_shape)
     batch = draw_batch(config, config.build_objective(), DATA, np.arange(500), 1)
     found, history = model.loss([v.value for v in model.variables()], batch)
@@ -34,4 +36,4 @@ def test_the_loss_of_a_batch_against_numpy(tiny, objective, reduction):
     assert {name: float(value) for name, value in history.items() if name != "loss"} == pytest.approx(
         expected, rel=1e-4
     )
-    assert float(found) == pytest.approx(expected["reconstruction"] + 3 * expected.get("kl", 0), rel=1e-4)
+    assert float(found) == pytest.approx(weight * expected["reconstruction"] + 3 * expected.get("kl", 0), rel=1e-4)

@@ -16,11 +16,12 @@ import pytest
 from PIL import Image
 
 from benchmark_data import draws
+from benchmark_data.archives.archive import Kept
 from benchmark_data.archives.checks import Oracle
-from benchmark_data.archives.store import Extra
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, FactorSpace, FactorTable
-from benchmark_data.sources import Kept, Rendered, Selected
+from benchmark_data.sources import Rendered, Selected
+from benchmark_data.types import Extra, Source
 
 
 @pytest.fixture(autouse=True)
@@ -203,7 +204,7 @@ def tiny_family():
     factors = Factor("smiling", (0, 1), "binary", labels=("no", "yes")), Factor("identity", range(300), "categorical")
 
     @dataclasses.dataclass(frozen=True)
-    class WithExtras:
+    class WithExtras(Source):
         plus: int
         extras = MappingProxyType(
             {

@@ -151,7 +151,7 @@ def test_transfers_fit_80_columns(monkeypatch):
 
 def test_as_a_real_process():
     """The installed way in, with real streams and a real exit status."""
-    program = "from benchmark_data.cli import main; main()"
+    program = "from benchmark_data.commands.data import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", program, "info", "sprite2d"], capture_output=True, text=True, check=False
     )
@@ -159,3 +159,31 @@ def test_as_a_real_process():
     assert done.stdout == ""
     assert "Did you mean 'sprites2d'?" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_without_a_terminal_a_line_says_now_and_then_where_things_stand(capsys, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
+    with console.progress(rich.progress.TextColumn("{task.fields[rate]}")) as bars:
+        tasks = [bars.add_task(f"[run {i}]", total=9, rate=f"{i} img/s") for i in range(2)]
+        bars.update(tasks[0], completed=3)
+        assert capsys.readouterr().err == ""
+        now[0] += console.EVERY
+        bars.advance(tasks[1])
+        bars.update(tasks[1], completed=2)
+        (line,) = capsys.readouterr().err.splitlines()
+        assert re.fullmatch(r"\[run 0\] 3/9 0 img/s in 0:00:\d\d.* \| \[run 1\] 1/9 1 img/s in 0:00:\d\d.*", line)
+        for task in tasks:
+            bars.update(task, completed=9)
+        now[0] += console.EVERY
+        bars.update(tasks[0], rate="")
+        assert capsys.readouterr().err == ""
+
+
+def test_on_a_terminal_the_display_moves_instead(monkeypatch, capsys):
+    monkeypatch.setattr(console, "err", rich.console.Console(width=80, force_terminal=True, color_system=None))
+    monkeypatch.setattr(console, "EVERY", 0.0)
+    with console.progress() as bars:
+        for _ in range(3):
+            bars.advance(bars.add_task("counting", total=9))
+    assert " in 0:00" not in capsys.readouterr().out

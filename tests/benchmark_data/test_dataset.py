@@ -160,7 +160,8 @@ def test_a_family_names_what_it_does_not_have():
     ):
         family().find({"color": "red"})
     with pytest.raises(
-        UnknownName, match=r"parameters of toy: expected one of .*size=1, colour=red.* received 'size=3, colour=blue'"
+        UnknownName,
+        match=r"""parameters of toy: expected one of .*size=1, colour='red'.* received "size=3, colour='blue'\"""",
     ):
         family().find({"size": 3})
 
@@ -183,3 +184,46 @@ def test_a_family_that_makes_no_sense(configs, default):
 def test_datasets_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
         benchmark_data.load("sprites2d").version = "2.0.0"
+
+
+def test_an_index_says_what_to_use_instead():
+    """What PyTorch's DataLoader(dataset) comes to."""
+    for use in (lambda: toy()[0], lambda: list(toy())):
+        with pytest.raises(InvalidInput, match=r"toy\[0\]: expected a batch by method, such as images\(.*recipes\.md"):
+            use()
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (slice(0, 5), r"received slice\(0, 5, None\)\. Give range\(start, stop, step\)\."),
+        (np.arange(10) < 3, r"received a mask of shape \(10,\)\. Give numpy\.flatnonzero\(mask\)\."),
+        (3, r"received int64 of shape \(\)\. For one image, give a list of one row\."),
+        ([[1, 2]], r"received int64 of shape \(1, 2\)\. Give rows\.ravel\(\)\."),
+        ([0.5], r"received float64 of shape \(1,\)\. Round and cast them to int64\."),
+    ],
+)
+def test_a_selection_that_is_no_list_of_rows_says_how_to_write_it(rows, message):
+    for ask in (toy().images, toy().labels, toy().values, toy().scaled):
+        with pytest.raises(InvalidInput, match="rows of toy: expected integers of shape .*" + message):
+            ask(rows)
+
+
+def test_chosen_factors_and_scaled_ones():
+    space = FactorSpace(Factor("a", (1, 2, 4)), Factor("one", (9,)), Factor("b", range(5)))
+    dataset = toy(space=space)
+    assert dataset.labels([7, 14], ["b", "a"]).tolist() == [[2, 1], [4, 2]]
+    assert dataset.values([7, 14], ["a"]).tolist() == [[2.0], [4.0]]
+    assert dataset.scaled([7, 14]).tolist() == [[0.5, 0.0, 0.5], [1.0, 0.0, 1.0]]
+    assert dataset.scaled([7], ["b"]).tolist() == [[0.5]]
+    with pytest.raises(UnknownName, match=r"factor: expected one of a, b, one, received 'A'\. Did you mean 'a'\?"):
+        dataset.labels([0], ["A"])
+    with pytest.raises(InvalidInput, match=r"factors of toy: expected a list of names, such as .*, received 'a'"):
+        dataset.labels([0], "a")
+
+
+def test_a_text_for_a_number_is_told_from_it():
+    with pytest.raises(
+        UnknownName, match=r"received \"size='1', colour='blue'\"\. Did you mean \"size=1, colour='blue"
+    ):
+        family().find({"size": "1"})

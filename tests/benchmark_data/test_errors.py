@@ -33,6 +33,13 @@ def test_an_unknown_name_lists_what_there_is_and_what_is_near():
     assert str(UnknownName("dataset", 3, [])) == "dataset: expected one of (none), received 3."
 
 
+def test_the_near_match_looks_past_case_and_is_never_what_was_given():
+    assert str(UnknownName("factor", "posx", ["posY", "posX", "shape"])).endswith("Did you mean 'posX'?")
+    assert str(UnknownName("metric", "MIG", ["mig", "dci", "sap"])).endswith("Did you mean 'mig'?")
+    assert str(UnknownName("factor", "a", ["a"])).endswith("received 'a'.")
+    assert str(UnknownName("factor", "abc", ["abc", "abd"])).endswith("Did you mean 'abd'?")
+
+
 def test_of_a_long_list_the_nearest_are_shown():
     error = str(UnknownName("figure", "fig_3", [f"fig{i}" for i in range(50)]))
     assert error.startswith("figure: expected one of fig3, fig")

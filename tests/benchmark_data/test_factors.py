@@ -160,3 +160,16 @@ def test_a_table_that_does_not_fit(content, message):
     table = FactorTable(Factor("a", (0, 1), "binary"), rows=3, read=lambda: np.array(content))
     with pytest.raises(InvalidInput, match=message):
         table.labels([0])
+
+
+def test_pairs_differ_in_so_many_factors():
+    space = FactorSpace(Factor("a", range(3)), Factor("one", range(1)), Factor("b", range(2)), Factor("c", range(7)))
+    for changed in range(4):
+        rows = space.pairs(500, changed, rng=np.random.default_rng(changed))
+        first, second = (space.labels(column) for column in rows.T)
+        assert rows.dtype == np.int64
+        assert ((first != second).sum(axis=1) == changed).all()
+    apart = {tuple(pair) for pair in np.stack([first, second], axis=2)[:, 3].tolist()}
+    assert len(apart) == 42  # every pair of different values of c
+    with pytest.raises(InvalidInput, match="factors that change: expected a number from 0 to 3, received 4"):
+        space.pairs(1, 4, rng=np.random.default_rng(0))

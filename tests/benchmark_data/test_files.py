@@ -177,6 +177,12 @@ def test_json_that_cannot_be_read(tmp_path, content, message):
         read_json(tmp_path / "x.json")
 
 
+def test_a_key_twice_is_refused_at_any_depth(tmp_path):
+    (tmp_path / "x.json").write_text('{"a": [{"seed": 1, "seed": 2}]}', "utf-8")
+    with pytest.raises(DamagedFile, match="expected valid JSON, received the key 'seed' twice in one object"):
+        read_json(tmp_path / "x.json")
+
+
 def test_a_folder_is_no_json(tmp_path):
     with pytest.raises(DamagedFile, match="expected a JSON file, received Is a directory"):
         read_json(tmp_path)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import DamagedFile, Rendered
+from benchmark_data import DamagedFile, Rendered, reading
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
 from benchmark_data.publish import card
 
@@ -362,3 +362,46 @@ def test_missing_package(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtra, match=rf"the package {package}, .*pip install 'offaxis\[hf\]'"):
         import benchmark_data.hf  # noqa: F401
+
+
+def columns_of(records):
+    return {name: np.stack([np.asarray(record[name]) for record in records]) for name in records[0]}
+
+
+@pytest.mark.parametrize("split", ["train", "test[1:]+train[:2]"])
+def test_without_files_the_same_records(split, tiny_family, tmp_path):
+    dataset = tiny_family.configs["plus_1"]
+    loaded = hf.load_dataset(dataset, split=split, cache_dir=tmp_path).with_format("numpy")
+    direct = hf.as_dataset(dataset, split=split)
+    assert len(direct) == len(loaded)
+    ours, theirs = columns_of(list(direct)), columns_of(list(loaded))
+    assert list(ours) == list(theirs) == list(hf.features(dataset))
+    for name, column in theirs.items():
+        assert ours[name].dtype == column.dtype, name
+        assert np.array_equal(ours[name], column), name
+    whole = direct[: len(direct)]
+    assert all(np.array_equal(whole[name], column) for name, column in ours.items())
+
+
+def test_without_files_what_datasets_does_to_rows_works(tiny_grid):
+    data = hf.as_dataset(tiny_grid, columns=["image", "index"])
+    for rearranged in (data.shuffle(seed=1), data.select([5, 3]), data.shard(3, 1), data.train_test_split(0.5)["test"]):
+        batch = rearranged[: len(rearranged)]
+        assert list(batch) == ["image", "index"]
+        assert np.array_equal(batch["image"], tiny_grid.images(batch["index"]))
+    assert sorted(data.shuffle(seed=1)[:12]["index"]) == list(range(12))
+    assert [row["index"] for row in data.select([5, 3])] == [5, 3]
+    assert sum(len(batch["index"]) for batch in data.iter(batch_size=5)) == 12
+
+
+def test_without_files_shuffled_and_shared(tiny_grid):
+    shares = [hf.as_dataset(tiny_grid, shuffle_seed=3, epoch=2, shard=(i, 2))[:6]["index"] for i in range(2)]
+    expected = reading.order(range(12), seed=3, epoch=2)
+    assert [share.tolist() for share in shares] == [expected[0::2].tolist(), expected[1::2].tolist()]
+
+
+def test_without_files_wrong_names(tiny_grid):
+    with pytest.raises(UnknownName, match=r"column of tiny_grid: .*Did you mean 'label_shape'"):
+        hf.as_dataset(tiny_grid, columns=["label_shap"])
+    with pytest.raises(UnknownName, match="split of tiny_grid"):
+        hf.as_dataset(tiny_grid, split="test")

@@ -11,8 +11,9 @@ import time
 
 import pytest
 
-from benchmark_data import InvalidInput, MissingExtra, Rendered, cli, hf
+from benchmark_data import InvalidInput, MissingExtra, Rendered, hf
 from benchmark_data import tfds as builders
+from benchmark_data.commands import data as cli
 from benchmark_data.publish import records
 from benchmark_data.publish.verify import verify
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import Rendered
+from benchmark_data import Rendered, reading
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
 
 tfds = pytest.importorskip("tensorflow_datasets")
@@ -244,3 +244,105 @@ def test_missing_package(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtra, match=rf"the package {package}, .*pip install 'offaxis\[tfds\]'"):
         import benchmark_data.tfds  # noqa: F401
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next_one(builders, tmp_path):
+    builder = builders["tiny_grid"](data_dir=tmp_path)
+    parent = Path(builder.data_path).parent
+    version = Path(builder.data_path).name
+    for left in (f"incomplete.ABC123_{version}", f"incomplete.XYZ789_{version}", "incomplete.ABC123_9.9.9"):
+        (parent / left).mkdir(parents=True)
+        (parent / left / "shard").write_bytes(b"half")
+    builder.download_and_prepare()
+    assert sorted(path.name for path in parent.glob("incomplete.*")) == ["incomplete.ABC123_9.9.9"]
+    assert builder.data_path.exists()
+
+
+TESTED = ("4.9.9", "4.9.10")
+"""The first and the last version of TensorFlow Datasets whose private hooks these are."""
+
+
+def test_the_private_hooks_of_tfds_are_what_they_were():
+    """`benchmark_data.tfds` overrides what TFDS does not promise. A new version: look, then raise ``TESTED``."""
+    import inspect
+
+    from packaging.version import Version
+    from tensorflow_datasets.core import constants, dataset_builder, file_adapters
+
+    first, last = map(Version, TESTED)
+    assert first <= Version(tfds.__version__) <= last, f"TFDS {tfds.__version__} is none of {TESTED[0]} to {TESTED[1]}"
+    hook = inspect.signature(dataset_builder.DatasetBuilder._download_and_prepare)
+    assert list(hook.parameters) == ["self", "dl_manager", "download_config"]
+    called = inspect.getsource(dataset_builder.DatasetBuilder.download_and_prepare)
+    assert "self._download_and_prepare(" in called
+    assert list(inspect.signature(dataset_builder.DatasetBuilder._get_filename_template).parameters)[:2] == [
+        "self",
+        "split_name",
+    ]
+    assert file_adapters.FileFormat.ARRAY_RECORD in file_adapters.ADAPTER_FOR_FORMAT
+    assert constants.INCOMPLETE_PREFIX == "incomplete."
+
+
+def arrays(batches):
+    """Put batches of records into one array for each column."""
+    batches = list(tfds.as_numpy(batches))
+    return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
+
+
+@pytest.mark.parametrize("batch_size", [None, 3, 100])
+@pytest.mark.parametrize("split", ["train", "train[3:6]", "test[1:]+train[:1]"])
+def test_without_files_the_same_records(split, batch_size, data_dir, tiny_family):
+    dataset = tiny_family.configs["plus_2"]
+    loaded = tfds.load("offaxis_tiny_family/plus_2", split=split, data_dir=data_dir, batch_size=batch_size)
+    direct = provider.as_dataset(dataset, split=split, batch_size=batch_size)
+    assert len(direct) == len(loaded)
+    for ours, theirs in zip(tfds.as_numpy(direct), tfds.as_numpy(loaded), strict=True):
+        assert ours.keys() == theirs.keys()
+        for name, column in theirs.items():
+            assert ours[name].dtype == column.dtype, name
+            assert np.array_equal(ours[name], column), name
+    assert {k: v.dtype for k, v in direct.element_spec.items()} == {k: v.dtype for k, v in loaded.element_spec.items()}
+    shapes = {name: tuple(spec.shape)[batch_size is not None :] for name, spec in direct.element_spec.items()}
+    assert shapes == {name: feature.shape for name, feature in provider.features(dataset).items()}
+
+
+def test_without_files_shuffling_is_exact_and_new_in_each_pass(tiny_grid):
+    shuffled = provider.as_dataset(tiny_grid, batch_size=5, shuffle_seed=3, first_epoch=1)
+    for epoch in (1, 2, 3):
+        read = arrays(shuffled)
+        assert read["index"].tolist() == reading.order(range(12), seed=3, epoch=epoch).tolist()
+        assert np.array_equal(read["image"], tiny_grid.images(read["index"]))
+    repeated = arrays(provider.as_dataset(tiny_grid, batch_size=5, shuffle_seed=3).repeat(2))["index"]
+    assert repeated.tolist() == [row for epoch in (0, 1) for row in reading.order(range(12), seed=3, epoch=epoch)]
+
+
+def test_without_files_processes_share_all_rows(tiny_grid):
+    options = {"batch_size": 2, "shuffle_seed": 0}
+    shares = [provider.as_dataset(tiny_grid, split="train[:11]", shard=(i, 3), **options) for i in range(3)]
+    assert sorted(np.concatenate([arrays(share)["index"] for share in shares])) == list(range(11))
+    even = [
+        provider.as_dataset(tiny_grid, split="train[:11]", shard=(i, 3), drop_remainder=True, **options)
+        for i in range(3)
+    ]
+    assert [arrays(share)["index"].shape for share in even] == [(2,)] * 3
+    assert [len(share) for share in even] == [1] * 3
+
+
+def test_without_files_columns_and_supervised(tiny_grid):
+    chosen = provider.as_dataset(tiny_grid, columns=["label_angle", "image"], batch_size=4)
+    assert list(chosen.element_spec) == ["label_angle", "image"]
+    [(images, factors)] = tfds.as_numpy(provider.as_dataset(tiny_grid, batch_size=12, as_supervised=True))
+    assert np.array_equal(images, tiny_grid.images(range(12)))
+    assert np.array_equal(factors, tiny_grid.labels(range(12)))
+    only = arrays(provider.as_dataset(tiny_grid, columns=["label_shape"], batch_size=4))
+    assert only["label_shape"].tolist() == tiny_grid.labels(range(12))[:, 0].tolist()
+    with pytest.raises(UnknownName, match=r"column of tiny_grid: .*Did you mean 'label_shape'"):
+        provider.as_dataset(tiny_grid, columns=["label_shap"])
+
+
+def test_without_files_by_name():
+    for name in ("xysquares/spacing_4", "offaxis_xysquares/spacing_4"):
+        [batch] = provider.as_dataset(name, batch_size=2).take(1)
+        assert np.array_equal(batch["image"], benchmark_data.load("xysquares/spacing_4").images([0, 1]))
+    with pytest.raises(UnknownName, match="split of xysquares/spacing_4"):
+        provider.as_dataset("xysquares/spacing_4", split="trian")

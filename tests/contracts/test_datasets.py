@@ -6,7 +6,9 @@ prepared on this machine. `Dataset.prepared` says which.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import itertools
 import json
 import math
 import pickle
@@ -18,6 +20,10 @@ import pytest
 
 import benchmark_data
 from benchmark_data import Dataset, Factor, FactorSpace, InvalidInput, Unavailable, draws
+from benchmark_data.effects import Effect
+from benchmark_data.inspect import label_check
+from benchmark_data.sources import Derived
+from benchmark_data.types import Source
 from benchmark_data.variants import pairs
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "digests.json"
@@ -193,6 +199,66 @@ def test_every_factor_shows(dataset):
 
 
 @every
+def test_what_every_factor_does_is_declared(dataset):
+    missing = [name for name in dataset.space.names if name not in dataset.effects]
+    assert not missing, (
+        f"no effect is declared of {', '.join(missing)}. Say in DATASET what one sees as the class id rises, such as "
+        f"effects={{{missing[0]!r}: effects.right()}}, or in a sentence why no measure shows it; "
+        "benchmark_data/effects.py has the list"
+    )
+    for name, effect in dataset.effects.items():
+        assert isinstance(effect, Effect) or len(effect) > 20, f"{name}: expected an effect, or a sentence why none"
+
+
+def one_of_many(dataset) -> bool:
+    """Whether labels are those of a base that is tested itself, and of a config that others stand for."""
+    return isinstance(dataset.source, Derived) and dataset is not benchmark_data.load(dataset.name)
+
+
+@ready
+def test_labels_say_what_the_pixels_show(dataset):
+    """Two columns that are swapped, or a factor that is counted from the wrong end, look like any other labels."""
+    if one_of_many(dataset):
+        pytest.skip("looked at in the family's default")
+    problems = label_check.problems(dataset)
+    assert not problems, "\n".join(problems)
+
+
+class Mislabelled:
+    """Pixels of other labels than those given: two columns swapped, or one counted from the wrong end."""
+
+    def __init__(self, dataset, change):
+        self.dataset, self.change = dataset, change
+
+    def images(self, indices, labels):
+        return self.dataset.images(self.dataset.space.index(self.change(labels.copy())))
+
+
+@pytest.mark.parametrize("name", ["sprites2d", "xyobject/shaded", "xysquares/spacing_8"])
+def test_faults_in_labels_would_show(name):
+    """What is declared is enough: each column reversed, and each pair of one size swapped, is noticed and named."""
+    dataset = benchmark_data.load(name)
+    factors = dataset.space.factors
+    for column, factor in enumerate(factors):
+
+        def reverse(labels, column=column, size=factor.size):
+            labels[:, column] = size - 1 - labels[:, column]
+            return labels
+
+        faulty = dataclasses.replace(dataset, source=Mislabelled(dataset, reverse))
+        assert any(p.startswith(f"{factor.name}:") and "wrong end" in p for p in label_check.problems(faulty)), factor
+    for a, b in itertools.combinations(range(len(factors)), 2):
+        if factors[a].size == factors[b].size:
+
+            def swap(labels, a=a, b=b):
+                labels[:, [a, b]] = labels[:, [b, a]]
+                return labels
+
+            found = label_check.problems(dataclasses.replace(dataset, source=Mislabelled(dataset, swap)))
+            assert any(p.startswith(f"{factors[a].name}:") and "swapped" in p for p in found), (a, b)
+
+
+@every
 @pytest.mark.parametrize("ask", ["images", "labels", "values"])
 def test_bad_selections(dataset, ask):
     give = getattr(dataset, ask)
@@ -203,7 +269,7 @@ def test_bad_selections(dataset, ask):
         give([0.0])
     with pytest.raises(InvalidInput, match=name + r"integers of shape \(n,\), received int64 of shape \(\)"):
         give(0)
-    with pytest.raises(InvalidInput, match=name + r"integers of shape \(n,\), received bool of shape \(2,\)"):
+    with pytest.raises(InvalidInput, match=name + r"integers of shape \(n,\), received a mask of shape \(2,\)\. Give"):
         give([True, False])
     if len(dataset):
         with pytest.raises(
@@ -271,7 +337,7 @@ def test_a_broken_dataset_would_fail():
     """The suite can fail: a dataset whose images depend on the order of rows breaks the test of order."""
     space = FactorSpace(Factor("x", range(40)))
 
-    class Careless:
+    class Careless(Source):
         def images(self, indices, labels):
             return np.arange(len(indices), dtype=np.uint8)[:, None, None, None] + np.zeros((1, 16, 16, 1), np.uint8)
 

@@ -1,8 +1,9 @@
-"""The one-way arrow between the packages, and what an import may load."""
+"""Which file may import which: packages, rooms and files, each in one direction; and what an import may load."""
 
 from __future__ import annotations
 
 import ast
+import graphlib
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,82 @@ MAY_IMPORT = {
     "baselines": {"benchmark_data", "leaderboard", "baselines"},
 }
 HEAVY = ("tensorflow", "keras", "torch", "jax", "datasets", "tensorflow_datasets", "matplotlib", "numba", "ray")
+
+
+ROOMS = {
+    "benchmark_data": (
+        "errors draws factors files discovery console types effects dataset sources in_memory",
+        "splits",
+        "inspect",
+        "archives",
+        "variants",
+        "__init__",
+        "datasets",
+        "publish",
+        "reading",
+        "tfds hf torch",
+        "commands",
+    ),
+    "leaderboard": (
+        "__init__ arrays figures information properties protocol",
+        "reading",
+        "metrics",
+        "comparisons",
+        "analyses",
+        "store",
+        "scoring",
+        "report",
+        "commands",
+    ),
+    "baselines": (
+        "validation presets",
+        "nets",
+        "devices",
+        "objectives",
+        "config",
+        "sweeps",
+        "model",
+        "run",
+        "references",
+        "training",
+        "__init__",
+        "outputs",
+        "reproduction",
+        "cli demo",
+    ),
+}
+"""The rooms of each package, in order: a room imports those before it, never one behind it. A room is a folder, or some
+files of the package's own folder."""
+
+DISCOVERED = {
+    *(
+        "benchmark_data/datasets",
+        "benchmark_data/splits",
+        "baselines/objectives",
+        "baselines/references",
+        "baselines/sweeps",
+    ),
+    *("baselines/reproduction/papers", "leaderboard/metrics", "leaderboard/comparisons", "leaderboard/analyses"),
+}
+"""Folders whose files are found by name. They may hold any number."""
+
+MOST = 15
+"""Files in any other folder, beside its ``__init__.py``. More than these, and a reader does not know which to open."""
+
+LATE = {
+    "baselines/cli.py": "a command starts before it loads what it runs",
+    "baselines/reproduction/cli.py": "a command starts before it loads what it runs",
+    "benchmark_data/commands/data.py": "a command starts before it loads what it runs",
+    "leaderboard/commands/board.py": "a command starts before it loads what it runs",
+    "leaderboard/commands/analyses.py": "a command starts before it loads what it runs",
+    "baselines/nets/architectures.py": "the convolutions are classes of Keras, which is loaded when a network is made",
+    "baselines/training/worker.py": "threads are set before anything that counts them is loaded",
+    "leaderboard/metrics/dci.py": "the compiled trees need numba, which only the fast mode takes",
+    "leaderboard/metrics/downstream.py": "the compiled trees need numba, which only one classifier takes",
+    "baselines/run.py": "the protocol is read for runs on published datasets alone",
+    "baselines/training/sweep.py": "results need pydantic, and are read only where a sweep leaves out what is scored",
+}
+"""Files that import ours within a function, and why. Such imports count for circles and for rooms like all others."""
 
 
 def imported(source: str) -> set[str]:
@@ -50,6 +127,106 @@ def test_imported_sees_every_form():
     assert imported(source) == {"a", "c", ".", "g"}
 
 
+def module(file: Path) -> str:
+    """The dotted name of a file's module."""
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+FILES = {module(file): file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))}
+
+
+def of_ours(tree: ast.AST, known=FILES) -> set[str]:
+    """Our modules that a syntax tree imports, anywhere in it. ``from a import b`` is ``a.b`` where that is a module."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in known else node.module for name in names}
+    return found & set(known)
+
+
+TREES = {name: ast.parse(file.read_text("utf-8")) for name, file in FILES.items()}
+IMPORTS = {name: of_ours(tree) for name, tree in TREES.items()}
+
+
+def circle(imports: dict[str, set[str]]) -> list[str]:
+    """Modules that import each other in a circle; none where there is no circle."""
+    try:
+        graphlib.TopologicalSorter(imports).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_no_files_import_each_other_in_a_circle():
+    assert circle(IMPORTS) == []
+
+
+def test_circle_finds_one_that_a_function_hides():
+    known = dict.fromkeys(["a", "a.b", "a.c", "a.d"])
+    sources = {"a.b": "from a import c", "a.c": "def f():\n    from a.d import x", "a.d": "import a.b"}
+    imports = {name: of_ours(ast.parse(source), known) for name, source in sources.items()}
+    assert imports == {"a.b": {"a.c"}, "a.c": {"a.d"}, "a.d": {"a.b"}}
+    assert set(circle(imports)) == {"a.b", "a.c", "a.d"}
+
+
+def place(name: str) -> int:
+    """The place of a module's room among those of its package."""
+    package, _, rest = name.partition(".")
+    room = rest.partition(".")[0] or "__init__"
+    places = [i for i, rooms in enumerate(ROOMS[package]) if room in rooms.split()]
+    assert len(places) == 1, f"say in ROOMS of {Path(__file__).name} which room {name} belongs to"
+    return places[0]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_room_imports_only_those_before_it(package):
+    wrong = [
+        f"{name} imports {other}"
+        for name, others in IMPORTS.items()
+        for other in sorted(others)
+        if name.split(".")[0] == other.split(".")[0] == package and place(other) > place(name)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_room_of_the_table_is_there(package):
+    named = [name for rooms in ROOMS[package] for name in rooms.split()]
+    there = {p.stem for p in (ROOT / package).iterdir() if p.suffix == ".py" or (p / "__init__.py").is_file()}
+    assert sorted(named) == sorted(there)
+
+
+def within_functions(tree: ast.AST) -> set[str]:
+    """Our modules that functions of a file import."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return set().union(*(of_ours(function) for function in functions))
+
+
+def test_only_some_files_import_ours_within_a_function():
+    late = {name: FILES[name].relative_to(ROOT).as_posix() for name, tree in TREES.items() if within_functions(tree)}
+    assert set(late.values()) == set(LATE)
+
+
+def test_no_room_is_crowded():
+    folders = {file.parent for file in FILES.values()}
+    crowded = {}
+    for folder in folders:
+        files = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
+        if folder.relative_to(ROOT).as_posix() not in DISCOVERED and len(files) > MOST:
+            crowded[folder.name] = files
+    assert crowded == {}
+    assert {(ROOT / folder).is_dir() for folder in DISCOVERED} == {True}
+
+
+def test_storing_a_result_loads_no_drawing():
+    program = "import leaderboard.store.results, sys\nprint(*{'PIL', 'matplotlib'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def loaded_by(statement: str) -> set[str]:
     """The heavy packages that a statement leaves in ``sys.modules`` of a fresh interpreter."""
     program = f"{statement}\nimport sys\nprint(*[m for m in {HEAVY!r} if m in sys.modules])"
@@ -61,7 +238,8 @@ def loaded_by(statement: str) -> set[str]:
     "statement",
     [
         "import benchmark_data; benchmark_data.load('xysquares').images([0])",
-        "import benchmark_data.cli",
+        "import benchmark_data.commands.data",
+        "import benchmark_data.reading; benchmark_data.reading.Images('xysquares')[[0]]",
         "import leaderboard",
         "import leaderboard.commands.board",
         "import baselines",

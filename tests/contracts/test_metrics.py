@@ -1,10 +1,12 @@
-"""What every metric must do. A file in ``leaderboard/metrics`` is held to this before its author writes a test."""
+"""What every metric must do. A file in ``leaderboard/metrics`` is held to this before its author writes a test.
+
+What a metric may do otherwise than most it says in its own ``PROPERTIES``, and is held to that.
+"""
 
 from __future__ import annotations
 
 import inspect
 import math
-import re
 
 import numpy as np
 import pytest
@@ -12,50 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark_data import InvalidInput, discovery
+from leaderboard import properties
+from leaderboard.properties import Properties
 
 NAMES = discovery.names("leaderboard.metrics")
-QUICK = {
-    "beta_vae": {"points": 200, "points_test": 100},
-    "dci_es": {"depths": (1, 2, 4, 8), "trees": 25},
-    "downstream": {"classifiers": ("gbt",), "sizes": (30, 150)},
-    "factor_vae": {"votes": 200, "votes_test": 100},
-}
-"""Arguments that only make a metric faster."""
-
-TOLERANCE = {
-    "dci": 0.02,
-    "dci_es": 0.05,
-    "downstream": 0.05,
-    "beta_vae": 0.02,
-    "infomec": 0.02,
-    "infomec_tripod": 0.02,
-    "modularity_explicitness": 0.005,
-}
-"""Where trees break ties at random, neighbours tie or a solver stops early; exact to rounding elsewhere."""
-
-SCALE_MATTERS = {"sap", "beta_vae", "omes"}
-"""Metrics with a penalty or a threshold that does not scale with the codes, as their docstrings say."""
-
-AXES_MATTER = {
-    "mig",
-    "dci",
-    "sap",
-    "modularity_explicitness",
-    "irs",
-    "mig_sup",
-    "jemmig",
-    "dcimig",
-    "edi",
-    "infomec",
-    "infomec_tripod",
-    "mcc",
-    "minimality_sufficiency",
-}
-"""Metrics that a rotation of two latents lowers. Classifiers of all latents do not see it, and votes may agree."""
-
-NOISE_PASSES = {"infomec", "infomec_tripod", "omes"}
-"""Metrics whose main score does not tell knowledge from noise: ratios of small numbers, or what moves with every
-factor. Each has a test of its own that says what noise scores."""
 
 SIZES = (3, 4)
 few = settings(max_examples=5, deadline=None, derandomize=True)
@@ -63,6 +25,14 @@ few = settings(max_examples=5, deadline=None, derandomize=True)
 
 def module(name):
     return discovery.find("leaderboard.metrics", name, kind="metric")
+
+
+def told(name) -> Properties:
+    """Read what the metric says of itself; one that says nothing fails one test, the first below."""
+    try:
+        return properties.of(name)
+    except InvalidInput as error:
+        pytest.skip(str(error))
 
 
 def call(name, codes, factors, codes_test=None, factors_test=None, **more):
@@ -74,7 +44,7 @@ def call(name, codes, factors, codes_test=None, factors_test=None, **more):
             "codes_test": codes if codes_test is None else codes_test,
             "factors_test": factors if factors_test is None else factors_test,
         }
-    return score(codes, factors, **held_out, **QUICK.get(name, {}), **more)
+    return score(codes, factors, **held_out, **told(name).quick, **more)
 
 
 def main_score(name, codes, factors):
@@ -99,20 +69,25 @@ def noise(factors, seed=0):
 
 
 def close(name, scores):
-    return {key: pytest.approx(value, abs=TOLERANCE.get(name, 1e-6)) for key, value in scores.items()}
+    return {key: pytest.approx(value, abs=told(name).tolerance) for key, value in scores.items()}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_module_says_range_ideal_and_chance(name):
-    text = " ".join((module(name).__doc__ or "").split())
-    assert re.search(r"[Rr]ange [\[(]", text), "the module docstring must state the range"
-    for word in ("; ideal 1", "; 0 for independent"):
-        if word in text:
-            break
-    else:
-        pytest.fail("the module docstring must state the ideal value")
-    assert "hance" in text or "independent" in text, "the module docstring must state the chance level"
-    assert re.search(r"\(\d{4}\)", text), "the module docstring must name its source"
+def test_it_says_what_it_is(name):
+    found = properties.of(name)
+    assert found.asks.endswith("?"), "asks: expected a question"
+    assert found.chance, "chance: expected what the score is by chance, in words"
+    assert (module(name).__doc__ or "").strip(), "expected a module docstring: what is computed, and from which paper"
+    for text in (found.numbering_matters, found.factor_order_matters, found.noise_scores):
+        assert text == "" or len(text) > 20, "expected a reason, in words"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_that_it_names_are_scores_that_it_returns(name):
+    found, returned = told(name), set(call(name, *sample(0)))
+    copied = {} if isinstance(found.copied_latent, str) else found.copied_latent
+    named = {*found.unbounded, *found.scale_dependent, *copied}
+    assert named <= returned, f"PROPERTIES name {sorted(named - returned)}, score returns {sorted(returned)}"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -124,13 +99,15 @@ def test_arguments_after_the_arrays_are_keywords(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_scores_are_python_floats_in_range(name):
-    upper = 1.0 if "[0, 1]" in module(name).__doc__ else math.inf
+    found = told(name)
+    low, high = found.range
     for codes, factors in (sample(0), (perfect(sample(0)[1]), sample(0)[1]), (noise(sample(0)[1]), sample(0)[1])):
         scores = call(name, codes, factors)
         assert scores
         for key, value in scores.items():
             assert type(value) is float, key
-            assert 0.0 <= value <= (math.inf if key == "active_latents" else upper), key
+            assert not math.isnan(value), key
+            assert key in found.unbounded or low <= value <= high, f"{key} = {value} is not in {found.interval}"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -171,53 +148,63 @@ def test_order_and_sign_of_latents_do_not_matter(name, seed, order, signs):
 
 @pytest.mark.parametrize("name", NAMES)
 @few
-@given(seed=st.integers(0, 99), order=st.permutations(range(2)), shift=st.integers(-5, 5))
-def test_order_of_factors_and_names_of_classes_do_not_matter(name, seed, order, shift):
+@given(seed=st.integers(0, 99))
+def test_order_of_factors_does_not_matter(name, seed):
+    if told(name).factor_order_matters:
+        pytest.skip(told(name).factor_order_matters)
     codes, factors = sample(seed)
-    if name in ("beta_vae", "factor_vae"):
-        order = [0, 1]  # which factor a batch fixes is drawn by its place
-    assert call(name, codes, factors[:, order] + shift) == close(name, call(name, codes, factors))
+    assert call(name, codes, factors[:, ::-1]) == close(name, call(name, codes, factors))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@few
+@given(seed=st.integers(0, 99))
+def test_numbers_of_classes_do_not_matter(name, seed):
+    """Class ids are names: which number a class has is not for a score to see."""
+    if told(name).numbering_matters:
+        pytest.skip(told(name).numbering_matters)
+    codes, factors = sample(seed)
+    renamed = np.random.default_rng(seed).permutation(19)[factors] - 5
+    found, expected = call(name, codes, renamed), call(name, codes, factors)
+    assert found == close(name, expected), (
+        "other numbers for the same classes change the score; if they must, say why in PROPERTIES: numbering_matters"
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 @few
 @given(seed=st.integers(0, 99), power=st.integers(1, 6))
-def test_scale_does_not_matter_where_the_docstring_does_not_say_so(name, seed, power):
-    assert (name in SCALE_MATTERS) == ("their scale matters" in " ".join(module(name).__doc__.split()))
-    if name in SCALE_MATTERS:
-        return
+def test_scale_of_codes_does_not_matter(name, seed, power):
     codes, factors = sample(seed)
-    expected = call(name, codes, factors)
-    expected.pop("gaussian_wasserstein", None)  # in squared units of the codes
-    scaled = call(name, codes * np.float32(2**power), factors)
-    assert {key: scaled[key] for key in expected} == close(name, expected)
+    expected, scaled = call(name, codes, factors), call(name, codes * np.float32(2**power), factors)
+    kept = set(expected) - set(told(name).scale_dependent)
+    assert {key: scaled[key] for key in kept} == close(name, {key: expected[key] for key in kept}), (
+        "the scale of codes changes the score; if it must, name it in PROPERTIES: scale_dependent"
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 @few
 @given(seed=st.integers(0, 99), order=st.permutations(range(4)))
-def test_perfect_codes_score_one(name, seed, order):
-    if "ideal 1" not in module(name).__doc__:
+def test_perfect_codes_reach_the_ideal(name, seed, order):
+    found = told(name)
+    if not found.uses_factors:
         pytest.skip("the metric does not look at factors")
     factors = sample(seed)[1]
-    if name == "sap":
-        factors = np.minimum(factors, 1)  # thresholds tell values apart one from the rest if there are two
+    if found.binary_factors_only:
         factors = np.random.default_rng(seed).permutation(np.stack(np.divmod(np.arange(240) % 4, 2), 1))
     codes = np.hstack([4.0 * factors - 2, np.zeros_like(factors)])[:, order]
-    expected = {
-        "sap": 0.5,  # the gap to a guess of two
-        "modularity_explicitness": 0.5,  # two idle latents, here and in the next two
-        "mig_sup": 0.5,
-        "minimality_sufficiency": 0.5,
-        "omes": (3 / 4 * 1 / 2 + 5 / 6 * 2 / 3) / 2,  # pairs that differ in one of K values correlate by -1 / (K - 1)
-    }.get(name, 1.0)
-    assert main_score(name, codes, factors) == pytest.approx(expected, abs=TOLERANCE.get(name, 1e-6))
+    ideal = float(str(found.ideal).split()[0])
+    expected = ideal * found.beside_idle_latents
+    assert main_score(name, codes, factors) == pytest.approx(expected, abs=found.tolerance)
 
 
-@pytest.mark.parametrize("name", sorted(AXES_MATTER))
+@pytest.mark.parametrize("name", NAMES)
 @few
 @given(seed=st.integers(0, 99), angle=st.floats(0.6, 0.95))
 def test_turned_codes_score_lower(name, seed, angle):
+    if not told(name).rotation_lowers:
+        pytest.skip("a rotation need not lower the score")
     _, factors = sample(seed)
     codes = perfect(factors, seed) / np.float32(factors.std(axis=0))
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
@@ -230,69 +217,40 @@ def test_turned_codes_score_lower(name, seed, angle):
 def test_a_copy_of_every_latent(name, seed):
     codes, factors = sample(seed)
     once, twice = call(name, codes, factors), call(name, np.hstack([codes, codes]), factors)
-    if name in ("mig", "sap"):
-        assert twice[name] == 0.0
-    elif name == "unsupervised":
-        assert twice["gaussian_total_correlation"] == math.inf
-    elif name == "dci":
-        assert twice["disentanglement"] == pytest.approx(once["disentanglement"], abs=0.03)
-        assert twice["completeness"] <= once["completeness"] + 0.02
-    elif name == "dci_es":
-        assert twice["informativeness"] == pytest.approx(once["informativeness"], abs=0.05)
-        assert twice["size"] == once["size"] / 2
-    elif name == "edi":
-        assert twice["modularity"] >= once["modularity"] - 1e-9
-        assert twice["compactness"] < once["compactness"]
-        assert twice["explicitness"] == pytest.approx(once["explicitness"], abs=1e-9)
-    elif name.startswith("infomec"):
-        assert twice["infoc"] < once["infoc"]
-        assert twice["infom"] == pytest.approx(once["infom"], abs=1e-6)
-        assert twice["infoe"] == pytest.approx(once["infoe"], abs=0.02)
-    elif name == "jemmig":
-        assert twice[name] < once[name]
-    elif name == "mcc":
-        assert all(twice[key] >= value - 1e-9 for key, value in once.items())
-    elif name == "omes":
-        assert twice["overlap"] == pytest.approx(once["overlap"], abs=1e-9)
-    else:
-        once.pop("active_latents", None)
-        assert {key: twice[key] for key in once} == {
-            key: pytest.approx(value, abs=TOLERANCE.get(name, 1e-6)) for key, value in once.items()
-        }
+    said, tolerance = told(name).copied_latent, told(name).tolerance
+    for key, effect in (dict.fromkeys(once, said) if isinstance(said, str) else said).items():
+        expected = {
+            "same": pytest.approx(once[key], abs=tolerance),
+            "zero": pytest.approx(0.0, abs=tolerance),
+            "no higher": min(twice[key], once[key] + tolerance),
+            "infinite": math.inf,
+        }[effect]
+        assert twice[key] == expected, f"PROPERTIES say of a copied latent: {key} {effect}"
 
 
 @pytest.mark.parametrize("name", NAMES)
 @few
 @given(seed=st.integers(0, 99))
 def test_a_latent_that_collapses_takes_its_factor_along(name, seed):
-    if "ideal 1" not in module(name).__doc__:
+    if not told(name).uses_factors:
         pytest.skip("the metric does not look at factors")
     _, factors = sample(seed)
     codes = perfect(factors, seed)
     collapsed = codes.copy()
     collapsed[:, 1] = 1e-3 * noise(factors, seed)[:, 1]
-    assert main_score(name, collapsed, factors) <= main_score(name, codes, factors) + TOLERANCE.get(name, 1e-6)
+    assert main_score(name, collapsed, factors) <= main_score(name, codes, factors) + told(name).tolerance
 
 
 @pytest.mark.parametrize("name", NAMES)
 @few
 @given(seed=st.integers(0, 99))
 def test_the_main_score_tells_knowledge_from_noise(name, seed):
-    if "ideal 1" not in module(name).__doc__:
+    if not told(name).uses_factors:
         pytest.skip("the metric does not look at factors")
-    if name in NOISE_PASSES:
-        pytest.skip("noise may score high, as its docstring says and its own test holds")
+    if told(name).noise_scores:
+        pytest.skip(told(name).noise_scores)
     _, factors = sample(seed)
-    train = len(factors) * 2 // 3
-
-    def told(codes):
-        if "codes_test" not in inspect.signature(module(name).score).parameters:
-            return main_score(name, codes, factors)
-        # held out for once: a forest knows its training part by heart
-        scores = call(name, codes[:train], factors[:train], codes[train:], factors[train:])
-        return next(iter(scores.values()))
-
-    known, unknown = told(perfect(factors, seed)), told(noise(factors, seed))
+    known, unknown = main_score(name, perfect(factors, seed), factors), main_score(name, noise(factors, seed), factors)
     assert known > unknown + 0.2
 
 
@@ -303,7 +261,7 @@ def test_a_constant_latent_adds_no_knowledge(name, seed):
     codes, factors = sample(seed)
     padded = np.hstack([codes, np.full((len(codes), 1), 0.1, np.float32)])
     before, after = main_score(name, codes, factors), main_score(name, padded, factors)
-    assert after <= before + TOLERANCE.get(name, 1e-6)
+    assert after <= before + told(name).tolerance
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -358,23 +316,23 @@ def test_a_constant_factor_is_refused_or_dropped(name):
     assert call(name, codes, with_constant, constant_factors="drop") == call(name, codes, factors)
 
 
-@pytest.mark.parametrize("name", ["mig", "sap", "modularity_explicitness", "irs", "unsupervised"])
+@pytest.mark.parametrize("name", NAMES)
 def test_many_rows_give_what_fewer_do(name):
     """200,000 here; benchmarks/many_rows.py runs a million and says what time and memory that takes."""
+    found = told(name)
+    if not found.many_rows:
+        pytest.skip("the metric takes minutes for 200,000 rows")
     codes, factors = sample(0, n=200_004)
-    score = module(name).modularity if name == "modularity_explicitness" else module(name).score
-    held_out = {"codes_test": codes[:5000], "factors_test": factors[:5000]} if name == "sap" else {}
-    many, fewer = score(codes, factors, **held_out), score(codes[:20_000], factors[:20_000], **held_out)
-    if isinstance(many, float):
-        many, fewer = {name: many}, {name: fewer}
-    tolerance = 0.05 if name == "sap" else 0.02  # its machines' penalty weighs less among more samples
-    assert many == {key: pytest.approx(value, abs=tolerance, rel=0.02) for key, value in fewer.items()}
+    held_out = codes[:5000], factors[:5000]
+    many, fewer = call(name, codes, factors, *held_out), call(name, codes[:20_000], factors[:20_000], *held_out)
+    near = {key: pytest.approx(value, abs=found.many_rows_tolerance, rel=0.02) for key, value in fewer.items()}
+    assert many == near
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_factor_with_many_classes(name):
-    if name == "modularity_explicitness":
-        pytest.skip("its 183 machines take too long here; its own test has a case")
+    if not told(name).many_classes:
+        pytest.skip("183 classes take too long here")
     rng = np.random.default_rng(0)
     factors = np.stack([rng.permutation(np.arange(366) % 183), np.arange(366) % 2], axis=1)
     scores = call(name, perfect(factors), factors)

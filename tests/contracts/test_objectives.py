@@ -11,7 +11,7 @@ import pytest
 
 import benchmark_data
 from baselines import RunConfig, objectives, train
-from baselines.model import Model, generator
+from baselines.model import Model, generator, sample
 from baselines.nets import architectures
 from baselines.training.engines import start
 from baselines.training.loop import draw_batch
@@ -100,6 +100,50 @@ def test_terms_are_finite_scalars_and_the_loss_is_their_weighted_sum(name: str) 
     weighted = sum(float(term.weight) * float(term.value) for term in terms.values())
     assert float(loss) == float(history["loss"]) == pytest.approx(float(history["reconstruction"]) + weighted, rel=1e-6)
     assert not any(network.model.non_trainable_variables for network in model.networks.values())
+
+
+POSTERIORS = {"N(0, 1)": (0.0, 0.0), "N(3, 1)": (3.0, 0.0), "N(0, e^-4)": (0.0, -4.0)}
+"""Mean and log-variance. The divergence of a latent from the prior is 0, 9 / 2 and (e^-4 + 3) / 2 nats."""
+
+
+def regularisers(name: str, step: int) -> dict[str, float]:
+    """Weigh an objective's terms where every image has the same posterior, at a step."""
+    model = Model(config(name), DATASET.image_shape, DATASET.space.sizes)
+    drawn = batch(name)
+    found = {}
+    for posterior, (mean, log_variance) in POSTERIORS.items():
+        shape = np.shape(drawn["noise"])
+        gaussian = objectives.Posterior(np.full(shape, mean, np.float32), np.full(shape, log_variance, np.float32))
+        codes = sample(gaussian, drawn["noise"]) if model.objective.stochastic else gaussian.mean
+        seen = objectives.Batch(
+            posterior=gaussian,
+            codes=codes,
+            kl=np.sum(np.asarray(objectives.kl_to_prior(gaussian)), axis=1),
+            step=np.float32(step),
+            draws={key: value for key, value in drawn.items() if key not in ("images", "noise", "step")},
+            call=lambda network, inputs, *, frozen=False: model.networks[network].model(inputs),
+        )
+        found[posterior] = sum(float(term.weight) * float(term.value) for term in model.objective.terms(seen).values())
+    return found
+
+
+@pytest.mark.parametrize("step", [1, 10**7])
+def test_a_posterior_pays_for_being_far_from_the_prior(name: str, step: int) -> None:
+    """A divergence of the wrong sign trains, and finds posteriors that leave the prior as fast as they can."""
+    cls = objectives.find(name)
+    if cls.prior_is_not_least:
+        assert len(cls.prior_is_not_least) > 20, "prior_is_not_least: expected a reason, in words"
+        return
+    if not cls.stochastic:
+        return  # its codes have no posterior
+    found = regularisers(name, step)
+    at_prior = found.pop("N(0, 1)")
+    for posterior, value in found.items():
+        assert at_prior < value, (
+            f"at step {step} the weighted terms are {at_prior:.3g} at the prior N(0, 1), {value:.3g} at {posterior}: "
+            "is the sign of the divergence flipped? If the terms should not be least at the prior, say why in "
+            "prior_is_not_least"
+        )
 
 
 def test_it_learns_every_network(name: str) -> None:

@@ -1,13 +1,9 @@
 """The page on submitting says what is so, and its PyTorch example makes a valid submission."""
 
-import contextlib
 import json
 import re
-import sys
-import types
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from leaderboard.scoring import submission
@@ -16,39 +12,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "submitting.md").read_text("utf-8")
 
 
-class Tensor:
-    """As much of a PyTorch tensor as the example uses, for machines without PyTorch."""
-
-    def __init__(self, array):
-        self.array = array
-
-    def permute(self, *axes):
-        return Tensor(self.array.transpose(axes))
-
-    def float(self):
-        return Tensor(self.array.astype(np.float32))
-
-    def __truediv__(self, number):
-        return Tensor(self.array / np.float32(number))
-
-    def numpy(self):
-        return self.array
-
-
-@pytest.fixture
-def torch(monkeypatch):
-    try:
-        import torch
-    except ImportError:
-        torch = types.ModuleType("torch")
-        torch.no_grad, torch.from_numpy = contextlib.nullcontext, Tensor
-        monkeypatch.setitem(sys.modules, "torch", torch)
-    return torch
-
-
-def test_the_pytorch_example_makes_a_valid_submission(toys, only_mig, torch, tmp_path):
+def test_the_pytorch_example_makes_a_valid_submission(toys, only_mig, tmp_path):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
     (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
-    assert len(example.split("def encode")[1].strip().splitlines()) <= 10
     names: dict = {}
     exec(compile(example, "submitting.md", "exec"), names)
     file = submission.init(tmp_path / "s", "my_vae", ["toy/small"], tier="smoke", seeds=2)

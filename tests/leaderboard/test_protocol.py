@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
+from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Factor, FactorSpace
@@ -102,7 +103,8 @@ def test_names():
     with pytest.raises(UnknownName, match="Did you mean 'xysquares'"):
         protocol.task("xysquare")
     with pytest.raises(
-        UnknownName, match=r"tier: expected one of smoke, study, received 'smokey'\. Did you mean 'smoke'"
+        UnknownName,
+        match=r"tier: expected one of desk, held_out, smoke, study, received 'smokey'\. Did you mean 'smoke'",
     ):
         protocol.tier("smokey")
 
@@ -137,3 +139,29 @@ def test_a_transfer_pair_is_no_task_and_is_not_scored():
     assert len(pair.indices) == protocol.TRAIN + protocol.TEST
     with pytest.raises(InvalidInput, match=r"received a transfer pair\. Encode solids or sprites2d and score that"):
         pair.labels()
+
+
+DIVIDED = ("sprites2d/composition", "xysquares/spacing_1.random")
+
+
+@pytest.mark.parametrize("name", DIVIDED)
+def test_a_task_on_held_out_rows_learns_from_one_part_and_tests_on_the_other(name):
+    task, dataset = protocol.task(name), benchmark_data.load(name)
+    assert (len(task.train), len(task.test)) == (10_000, 5_000)
+    assert np.isin(task.train, dataset.splits["train"]).all()
+    assert np.isin(task.test, dataset.splits["test"]).all()
+    assert len(np.unique(task.indices)) == 15_000
+    drawn = draws.permutation(protocol.seed(f"{task.id}:test"), len(dataset.splits["test"]))[:5_000]
+    assert task.test.tolist() == (dataset.splits["test"].start + drawn).tolist()
+    assert task.id in {each.id for each in protocol.tasks()}
+
+
+def test_a_part_with_fewer_rows_is_used_whole():
+    task = protocol.task("room3d/recombination.to_element")
+    assert (len(task.train), len(task.test)) == (10_000, 72)
+
+
+def test_the_published_tasks_on_held_out_rows_stay_what_they_are():
+    # Published with the rules. A change here is a new protocol version, not an edit.
+    digests = {name: protocol.task(name).digest[:16] for name in DIVIDED}
+    assert digests == {"sprites2d/composition": "c0e1a47544be29cc", "xysquares/spacing_1.random": "89da5ef8e2a8441a"}

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from baselines.config import RunConfig
 from baselines.reproduction.papers import _smoke
-from baselines.reproduction.runner import Found, Plan, Runs, Transfer, Verdict
+from baselines.reproduction.runner import ILLUSTRATION, NOT_JUDGED, Found, Plan, Runs, Transfer, Verdict, judged
 from leaderboard import figures, protocol
 from leaderboard.comparisons import heatmap
+from leaderboard.store import verdicts
 
 ALIKE = 0.8
 """What the papers call a high similarity of encoder layers (2205.08399, figure 14)."""
@@ -41,19 +42,28 @@ class Panel(NamedTuple):
         x: rows.
         y: columns.
         similarity: as `leaderboard.comparisons.heatmap.compare_layers` takes it.
+        model: what is seen at several times, where panels are of one model's training.
     """
 
     title: str
     x: Side
     y: Side
     similarity: str = "cka"
+    model: str = ""
+
+
+SAMPLES = 2_000
+"""Images that layers are compared on at smoke tier: with 500, CKA of unrelated wide layers is well above 0."""
 
 
 def plans(panels: Sequence[Panel]) -> dict[str, Plan]:
     """Give the plans of both tiers, as arguments of `baselines.reproduction.runner.Entry`."""
-    small = [panel._replace(title=_named(panel.title), x=_small(panel.x), y=_small(panel.y)) for panel in panels]
+    small = [
+        panel._replace(title=_named(panel.title), model=_named(panel.model), x=_small(panel.x), y=_small(panel.y))
+        for panel in panels
+    ]
     return {
-        "smoke": _plan(small, samples=500, seconds=10.0 * len(panels)),
+        "smoke": _plan(small, samples=SAMPLES, seconds=40.0 * len(panels)),
         "study": _plan(panels, samples=5_000, seconds=3_600.0 * len(panels)),
     }
 
@@ -88,13 +98,15 @@ def _plan(panels: Sequence[Panel], *, samples: int, seconds: float) -> Plan:
 
 
 def step_at(config: RunConfig, share: float) -> int:
-    """Give the kept step that is nearest to a share of the training.
+    """Give the kept step that is nearest to a share of the training; for a share of 0 the state before it.
 
     Example:
         >>> config = RunConfig(dataset="sprites2d", objective="beta_vae", steps=100, snapshots=30)
-        >>> step_at(config, 0.01), step_at(config, 0.5), step_at(config, 1)
-        (30, 60, 100)
+        >>> step_at(config, 0), step_at(config, 0.01), step_at(config, 0.5), step_at(config, 1)
+        (0, 30, 60, 100)
     """
+    if share == 0:
+        return 0
     kept = [step for step in range(1, config.steps + 1) if config.keeps(step)]
     return min(kept, key=lambda step: abs(step - share * config.steps))
 
@@ -108,89 +120,153 @@ def activations(
 
 
 def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
-    """Compare the layers of every panel: a row per panel and pair of layers."""
+    """Compare the layers of every panel: a row per panel, seed and pair of layers.
+
+    A panel of the state before training is left out where a run has no snapshot of it.
+    """
     tables = []
     for panel in settings["panels"]:
-        pairs = (
-            tuple(
+        for x, y in zip(panel.x.runs, panel.y.runs, strict=True):
+            first, second = runs.config(x), runs.config(y)
+            if panel.x.share == 0 and 0 not in runs.open(first).steps:
+                continue
+            layers = (
                 activations(runs, config, step_at(config, side.share), settings["samples"], y.dataset)
-                for config, side in ((runs.config(x), panel.x), (runs.config(y), panel.y))
+                for config, side in ((first, panel.x), (second, panel.y))
             )
-            for x, y in zip(panel.x.runs, panel.y.runs, strict=True)
-        )
-        frame = heatmap.compare_runs(pairs, similarity=panel.similarity)  # type: ignore[arg-type]
-        long = frame.rename_axis("layer_x").reset_index().melt("layer_x", var_name="layer_y", value_name="similarity")
-        tables.append(long.assign(panel=panel.title))
-    return Found(pd.concat(tables, ignore_index=True)[["panel", "layer_x", "layer_y", "similarity"]])
+            frame = heatmap.compare_layers(*layers, similarity=panel.similarity)
+            named = frame.rename_axis("layer_x").reset_index()
+            long = named.melt("layer_x", var_name="layer_y", value_name="similarity")
+            places = {"panel": panel.title, "model": panel.model, "share": panel.x.share, "seed": second.seed}
+            tables.append(long.assign(**places))
+    return Found(pd.concat(tables, ignore_index=True)[[*COLUMNS]])
+
+
+COLUMNS = ("panel", "model", "share", "seed", "layer_x", "layer_y", "similarity")
+"""Of the table; ``model`` is empty and ``share`` 1 where a panel shows no course of training."""
 
 
 def draw(found: Found, path: Path) -> None:
-    """Draw the panels beside each other."""
+    """Draw the panels beside each other, means over seeds."""
     figures.check_columns(found.table, ["panel", "layer_x", "layer_y", "similarity"])
     frames = {}
     for title, part in found.table.groupby("panel", sort=False):
-        frame = part.pivot(index="layer_x", columns="layer_y", values="similarity")
+        frame = part.pivot_table(index="layer_x", columns="layer_y", values="similarity", sort=False)
         frames[str(title)] = frame.loc[part["layer_x"].unique(), part["layer_y"].unique()]
     heatmap.draw(frames, path)
 
 
-def diagonal(table: pd.DataFrame, network: str) -> pd.Series[float]:
-    """Average the similarity of each layer of a network with itself, for each panel.
+def diagonal(table: pd.DataFrame, network: str) -> pd.DataFrame:
+    """Average the similarity of each layer of a network with itself, for each panel and seed.
 
     Args:
         table: as from `compute`.
-        network: ``"encoder"`` or ``"decoder"``. Heads, samples and the output count for neither. A layer that is the
-            input itself, such as the first of a fully connected encoder, which only flattens it, does not count.
+        network: ``"encoder"`` or ``"decoder"``; or the name of a layer between them: ``"mean"``, ``"variance"`` or
+            ``"sampled"``. The output counts for neither network, nor does a layer that is the input itself, such as
+            the first of a fully connected encoder, which only flattens it.
 
     Returns:
-        Panel -> mean similarity, in the order of the panels.
+        Mean similarities: a row per panel, a column per seed, in the order of the panels.
     """
-    same = table[(table["layer_x"] == table["layer_y"]) & table["layer_x"].str.startswith(f"{network}_")]
-    inputs = table[(table["layer_y"] == "input") & table["layer_x"].str.startswith(f"{network}_")]
-    least = inputs.groupby("layer_x")["similarity"].min()
-    same = same[~same["layer_x"].isin(least.index[least > 1 - 1e-6])]
-    means: pd.Series[float] = same.groupby("panel", sort=False)["similarity"].mean()
-    return means
+    named = table["layer_x"].str.startswith(f"{network}_") if network in ("encoder", "decoder") else None
+    chosen = table["layer_x"] == network if named is None else named
+    same = table[(table["layer_x"] == table["layer_y"]) & chosen]
+    same = same[~same["layer_x"].isin(inputs(table))]
+    return same.groupby(["panel", "seed"], sort=False)["similarity"].mean().unstack()
+
+
+def inputs(table: pd.DataFrame) -> list[str]:
+    """Name the encoder layers that are the input itself."""
+    with_input = table[(table["layer_y"] == "input") & table["layer_x"].str.startswith("encoder_")]
+    least = with_input.groupby("layer_x")["similarity"].min()
+    return [str(name) for name in least.index[least > 1 - 1e-6]]
+
+
+def _numbers(**found: pd.DataFrame) -> dict[str, float]:
+    """Give the means over seeds, panel by panel."""
+    panels = next(iter(found.values())).index
+    return {f"{panel}, {name}": float(means.loc[panel].mean()) for panel in panels for name, means in found.items()}
+
+
+def against(values: ArrayLike, bound: float) -> verdicts.Comparison:
+    """Compare one value per seed with a bound that a claim says they exceed."""
+    found = np.asarray(values, np.float64)
+    return verdicts.compare([found], [np.full_like(found, bound)], paired=True)
 
 
 def encoder_above_decoder(table: pd.DataFrame) -> Verdict:
-    """Judge that encoder layers are more similar than decoder layers in every panel."""
+    """Judge that encoder layers are more similar than decoder layers, of the same pairs of runs, in every panel."""
     encoder, decoder = diagonal(table, "encoder"), diagonal(table, "decoder")
-    numbers = {
-        f"{panel}, {network}": means[panel]
-        for panel in encoder.index
-        for network, means in (("encoder", encoder), ("decoder", decoder))
-    }
-    return Verdict(bool((encoder > decoder).all()), numbers)
+    parts = [verdicts.compare([encoder.loc[p]], [decoder.loc[p]], paired=True) for p in encoder.index]
+    return judged(parts, _numbers(encoder=encoder, decoder=decoder))
+
+
+LEFT = 0.05
+"""What must be left of the way to the final state before training, for a share of it to mean anything."""
+
+
+def learned_first(table: pd.DataFrame) -> Verdict:
+    """Judge that encoders are ahead of decoders on their way to the final state, at every time and for every model.
+
+    The way begins at the state before training, which is the control: untrained encoders have most of their similarity
+    already. A network whose similarity with its final state is c_t has gone (c_t - c_0) / (1 - c_0) of it.
+    """
+    numbers: dict[str, float] = {}
+    parts = []
+    for model, of_model in table.groupby("model", sort=False):
+        times = of_model.groupby("panel", sort=False)["share"].first()
+        course = {}
+        for network in ("encoder", "decoder"):
+            means = diagonal(of_model, network)
+            course[network] = {float(times[panel]): means.loc[panel].to_numpy(float) for panel in means.index}
+            for time, values in course[network].items():
+                numbers[f"{model}, {network} at {100 * time:.3g}%"] = float(values.mean())
+        encoder, decoder = course.values()
+        if 0.0 not in encoder:
+            return Verdict(NOT_JUDGED, numbers, None, f"no snapshot of step 0 of {model}, which is the control")
+        least = min(float(1 - values[0.0].max()) for values in (encoder, decoder))
+        for time in (time for time in encoder if 0 < time < 1):
+            if least < LEFT:
+                found = verdicts.compare([encoder[time]], [decoder[time]], paired=True)._replace(p=None, reached=0)
+            else:
+                gone = [(values[time] - values[0.0]) / (1 - values[0.0]) for values in (encoder, decoder)]
+                found = verdicts.compare(gone[:1], gone[1:], paired=True)
+                for network, share in zip(course, gone, strict=True):
+                    numbers[f"{model}, {network} at {100 * time:.3g}%, share of the way"] = float(share.mean())
+            parts.append(found)
+    return judged(parts, numbers, "control: similarity at 0%, before training")
 
 
 def encoders_alike(table: pd.DataFrame) -> Verdict:
     """Judge that encoder layers are similar, at least `ALIKE` on average, in every panel."""
     encoder = diagonal(table, "encoder")
-    return Verdict(bool((encoder >= ALIKE).all()), {f"{panel}, encoder": encoder[panel] for panel in encoder.index})
+    return judged([against(encoder.loc[panel], ALIKE) for panel in encoder.index], _numbers(encoder=encoder))
 
 
 def decoder_falls(table: pd.DataFrame) -> Verdict:
-    """Judge that decoder layers are more similar in the first panel than in the second."""
+    """Judge that decoder layers are more similar in the first panel than in the second, which share one side's runs."""
     decoder = diagonal(table, "decoder")
-    first, second = decoder.iloc[:2]
-    return Verdict(bool(first > second), {f"{panel}, decoder": decoder[panel] for panel in decoder.index})
-
-
-def decoder_rises(table: pd.DataFrame) -> Verdict:
-    """Judge that decoder layers are more similar in the last panel than in the first, and encoder layers high first."""
-    encoder, decoder = diagonal(table, "encoder"), diagonal(table, "decoder")
-    numbers = {
-        "decoder, first": decoder.iloc[0],
-        "decoder, last": decoder.iloc[-1],
-        "encoder, first": encoder.iloc[0],
-    }
-    return Verdict(bool(encoder.iloc[0] > decoder.iloc[0] and decoder.iloc[-1] > decoder.iloc[0]), numbers)
+    part = verdicts.compare([decoder.iloc[0]], [decoder.iloc[1]], paired=True)
+    return judged([part], _numbers(decoder=decoder))
 
 
 def metrics_agree(table: pd.DataFrame) -> Verdict:
-    """Judge that two similarities, CKA in the first panel, give the same order of encoder and decoder layers."""
-    encoder, decoder = diagonal(table, "encoder"), diagonal(table, "decoder")
-    gaps = encoder - decoder
-    numbers = {f"{panel}, encoder above decoder by": gaps[panel] for panel in gaps.index}
-    return Verdict(bool((np.sign(gaps) == np.sign(gaps.iloc[0])).all()), numbers)
+    """Show two similarities beside each other. That both have the same sign says next to nothing: an illustration."""
+    gaps = diagonal(table, "encoder") - diagonal(table, "decoder")
+    numbers = {f"{panel}, encoder above decoder by": float(gaps.loc[panel].mean()) for panel in gaps.index}
+    return Verdict(ILLUSTRATION, numbers)
+
+
+def between_vary(table: pd.DataFrame) -> Verdict:
+    """Judge that mean, variance and sampled layers are less alike across objectives than encoder layers are.
+
+    The layers of a panel are those of the same pairs of runs.
+    """
+    encoder = diagonal(table, "encoder")
+    between = {name: diagonal(table, name) for name in ("mean", "variance", "sampled")}
+    parts = [
+        verdicts.compare([encoder.loc[panel]], [means.loc[panel]], paired=True)
+        for means in between.values()
+        for panel in encoder.index
+    ]
+    return judged(parts, _numbers(encoder=encoder, **between))

@@ -8,11 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from baselines import references
 from baselines.config import RunConfig
 from baselines.reproduction.runner import Runs
 from benchmark_data import files
 from leaderboard import figures, protocol
 from leaderboard.scoring import evaluate
+from leaderboard.store import verdicts
 
 
 def scores(runs: Runs, config: RunConfig, tier: str) -> dict[str, float]:
@@ -35,15 +37,48 @@ def scores(runs: Runs, config: RunConfig, tier: str) -> dict[str, float]:
     return {name: float(value) for name, value in held.items()}
 
 
+def of_pca(runs: Runs, dataset: str, tier: str) -> dict[str, float]:
+    """Score PCA on a dataset, or read what was scored before: what comes for free, which a model must exceed.
+
+    Returns:
+        Score -> value.
+    """
+    task = protocol.task(dataset)
+    folder = runs.root / "floors" / dataset.replace("/", "-")
+    path = folder / f"{task.version}_{tier}.json"
+    if not path.exists():
+        references.write("pca", task.load(), folder / "pca")
+        codes = evaluate.read_codes(folder / "pca" / "codes.npz", task)
+        files.write_json(path, evaluate.score(codes, task, protocol.tier(tier)).scores)
+    held: Any = files.read_json(path)
+    return {name: float(value) for name, value in held.items()}
+
+
+def floor(part: pd.DataFrame, score: str) -> float:
+    """Give what the mean score of runs on one dataset must reach for a fall from there to be judged.
+
+    Args:
+        part: rows of `table`, of one dataset.
+        score: ``mig`` or ``dci_disentanglement``.
+
+    Returns:
+        PCA's score; for MIG at least `leaderboard.store.verdicts.FLOOR`.
+    """
+    return max(float(part[f"pca_{score}"].max()), verdicts.FLOOR if score == "mig" else 0.0)
+
+
 def table(runs: Runs, configs: Iterable[RunConfig], tier: str) -> pd.DataFrame:
     """Score runs.
 
     Returns:
-        A row per run: ``dataset``, ``objective``, ``reconstruction``, ``seed``, ``digest``, ``mig`` and
-        ``dci_disentanglement``.
+        A row per run: ``dataset``, ``objective``, ``reconstruction``, ``seed``, ``digest``, ``mig``,
+        ``dci_disentanglement``, and what PCA has of both on the dataset, ``pca_mig`` and ``pca_dci_disentanglement``.
     """
     rows = []
+    free: dict[str, dict[str, float]] = {}
     for config in configs:
+        if config.dataset not in free:
+            free[config.dataset] = of_pca(runs, config.dataset, tier)
         found = scores(runs, config, tier)
         rows.append(
             {
@@ -54,6 +89,8 @@ def table(runs: Runs, configs: Iterable[RunConfig], tier: str) -> pd.DataFrame:
                 "digest": config.digest[:16],
                 "mig": found["mig"],
                 "dci_disentanglement": found["dci.disentanglement"],
+                "pca_mig": free[config.dataset]["mig"],
+                "pca_dci_disentanglement": free[config.dataset]["dci.disentanglement"],
             }
         )
     return pd.DataFrame(rows)

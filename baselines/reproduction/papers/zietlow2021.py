@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 import benchmark_data
 from baselines.config import RunConfig
 from baselines.reproduction.papers import _images, _scores, _smoke
-from baselines.reproduction.runner import Entry, Found, Plan, Runs, Verdict
+from baselines.reproduction.runner import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, judged
 from baselines.run import Run
 from benchmark_data.factors import Indices
 from leaderboard import figures, protocol
 from leaderboard.analyses import expansiveness, latents
+from leaderboard.store import verdicts
 
 PAPER = "2102.06822"
 
@@ -39,7 +40,7 @@ LATENTS = {"dsprites": 5, "shapes3d": 6}
 """As many as there are factors."""
 
 SAME = 0.05
-"""MIG by which a score may fall and still not be said to have fallen."""
+"""MIG by which a score may fall and still not be said to have fallen: half of the floor."""
 
 SEEDS = 10
 
@@ -173,38 +174,74 @@ def draw_scores(found: Found, path: Path) -> None:
     _scores.draw_bars(table, path, x="model", group="variant")
 
 
-def _means(table: pd.DataFrame) -> pd.DataFrame:
-    """Give the mean MIG at the usual strength, a row per base and objective, a column per variant."""
-    table = table[table["scale"] == 1]
-    return table.groupby(["base", "objective", "variant"], sort=False)["mig"].mean().unstack()
+Groups: TypeAlias = dict[tuple[str, str], dict[str, pd.DataFrame]]
+"""Base and objective -> ``original`` and ``changed`` -> rows."""
 
 
-def _numbers(means: pd.DataFrame) -> dict[str, float]:
+def _groups(table: pd.DataFrame) -> Groups:
+    """Give the runs at the usual strength."""
+    usual = table[table["scale"] == 1]
     return {
-        f"MIG of {objective} on {base}, {variant}": float(means.loc[(base, objective), variant])
-        for base, objective in means.index
-        for variant in ("original", "changed")
+        (str(base), str(objective)): {str(variant): rows for variant, rows in part.groupby("variant", sort=False)}
+        for (base, objective), part in usual.groupby(["base", "objective"], sort=False)
     }
+
+
+def _numbers(groups: Groups) -> dict[str, float]:
+    numbers: dict[str, float] = {}
+    for (base, objective), found in groups.items():
+        for variant in ("original", "changed"):
+            numbers[f"MIG of {objective} on {base}, {variant}"] = float(found[variant]["mig"].mean())
+        numbers[f"floor on {base}"] = _scores.floor(found["original"], "mig")
+    return numbers
+
+
+GATE = "gate: PCA, and MIG 0.1, on original data"
 
 
 def judge_falls(table: pd.DataFrame) -> Verdict:
     """Judge that MIG falls for every VAE on every dataset; the autoencoder has little to lose and is shown only."""
-    means = _means(table)
-    vaes = means[means.index.get_level_values("objective") != "ae"]
-    return Verdict(bool((vaes["changed"] < vaes["original"]).all()), _numbers(means))
+    groups = _groups(table)
+    parts = [
+        verdicts.compare(
+            [found["original"]["mig"]], [found["changed"]["mig"]], floors=[_scores.floor(found["original"], "mig")]
+        )
+        for (_, objective), found in groups.items()
+        if objective != "ae"
+    ]
+    return judged(parts, _numbers(groups), GATE)
+
+
+def _no_fall(originals: list[pd.DataFrame], changed: list[pd.DataFrame]) -> verdicts.Comparison:
+    """Test that scores fall by less than `SAME`, averaged over pairs, where every original reaches its floor."""
+    found = verdicts.compare([rows["mig"] + SAME for rows in changed], [rows["mig"] for rows in originals])
+    if any(rows["mig"].mean() < _scores.floor(rows, "mig") for rows in originals):
+        return found._replace(p=None, reached=0)
+    return found
 
 
 def judge_stays(table: pd.DataFrame) -> Verdict:
-    """Judge that MIG does not fall by more than `SAME`, averaged over objectives and datasets, nor at the best β."""
-    means = _means(table)
-    fall = float((means["original"] - means["changed"]).mean())
+    """Judge that MIG does not fall by `SAME`, averaged over objectives and datasets, nor at the best β.
+
+    The best β is the one with the highest mean, chosen on the same runs, in favour of the claim.
+    """
+    groups = _groups(table)
     (base,) = table[table["scale"] != 1]["base"].unique()
     tuned = table[(table["variant"] == "changed") & (table["base"] == base) & (table["objective"] == "beta_vae")]
     by_scale = tuned.groupby("scale")["mig"].mean()
-    tuned_fall = float(means.loc[(base, "beta_vae"), "original"] - by_scale.max())
-    numbers = {"mean fall of MIG": fall, f"fall of MIG on {base}, tuned β": tuned_fall} | _numbers(means)
-    numbers |= {f"MIG of beta_vae on {base}, changed, β × {scale:g}": mig for scale, mig in by_scale.items()}
-    return Verdict(fall <= SAME and tuned_fall <= SAME, numbers)
+    best = tuned[tuned["scale"] == by_scale.idxmax()]
+    usual = groups[str(base), "beta_vae"]["original"]
+    parts = [
+        _no_fall([found["original"] for found in groups.values()], [found["changed"] for found in groups.values()]),
+        _no_fall([usual], [best]),
+    ]
+    fall = np.mean([f["original"]["mig"].mean() - f["changed"]["mig"].mean() for f in groups.values()])
+    numbers = {
+        "mean fall of MIG": float(fall),
+        f"fall of MIG on {base}, tuned β": float(usual["mig"].mean() - by_scale.max()),
+    }
+    numbers |= {f"MIG of beta_vae on {base}, changed, β × {scale:g}": float(mig) for scale, mig in by_scale.items()}
+    return judged(parts, numbers | _numbers(groups), GATE)
 
 
 def draw_regularised(found: Found, path: Path) -> None:
@@ -229,27 +266,27 @@ def judge_robust(table: pd.DataFrame) -> Verdict:
     """Judge that MIG on changed data stays below that on original data wherever there are units for all factors.
 
     The original's is that at the usual strength. What has fewer active units than factors is over-pruned and does not
-    count; where nothing else is left for a dataset and an objective, nothing is shown, and the claim does not hold.
+    count; where nothing else is left for a dataset and an objective, there is no verdict.
     """
     numbers: dict[str, float] = {}
-    holds = True
-    originals = _means(table)["original"]
-    means = (
-        table[table["variant"] == "changed"]
-        .groupby(["base", "objective", "scale"], sort=False)[["mig", "active", "factors"]]
-        .mean()
-    )
-    for base, objective in originals.index:
-        original = float(originals[base, objective])
-        changed = means.loc[(base, objective)]
-        whole = changed[changed["active"] >= changed["factors"]]
-        name = f"{objective} on {base}"
-        numbers[f"MIG of {name}, original"] = original
-        for scale, row in changed.iterrows():
-            numbers[f"MIG of {name}, changed, × {scale:g}"] = float(row["mig"])
-            numbers[f"active units of {name}, changed, × {scale:g}"] = float(row["active"])
-        holds = holds and len(whole) > 0 and bool((whole["mig"] < original).all())
-    return Verdict(holds, numbers)
+    parts = []
+    changed = table[table["variant"] == "changed"]
+    for (base, objective), found in _groups(table).items():
+        original, name = found["original"], f"{objective} on {base}"
+        bound = _scores.floor(original, "mig")
+        numbers[f"MIG of {name}, original"] = float(original["mig"].mean())
+        numbers[f"floor on {base}"] = bound
+        here = changed[(changed["base"] == base) & (changed["objective"] == objective)]
+        whole = []
+        for scale, rows in here.groupby("scale"):
+            numbers[f"MIG of {name}, changed, × {scale:g}"] = float(rows["mig"].mean())
+            numbers[f"active units of {name}, changed, × {scale:g}"] = float(rows["active"].mean())
+            if rows["active"].mean() >= rows["factors"].mean():
+                whole.append(verdicts.compare([original["mig"]], [rows["mig"]], floors=[bound]))
+        if not whole:
+            return Verdict("not told apart", numbers, None, f"no strength leaves units for all factors: {name}")
+        parts += whole
+    return judged(parts, numbers, GATE)
 
 
 def pictures(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
@@ -269,13 +306,12 @@ def pictures(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
 
 
 def judge_small(table: pd.DataFrame) -> Verdict:
-    """Judge that every image changes, no pixel by more than twice epsilon: room is made, then the pattern added."""
-    holds = (table["mean_change"] > 0).all() and (table["largest_change"] <= 2 * table["epsilon"] + 1 / 255).all()
+    """Show by how much pixels change: the data are made so that it is no more than they say."""
     means = table.groupby("dataset", sort=False)[["mean_change", "largest_change"]].agg(
         {"mean_change": "mean", "largest_change": "max"}
     )
     numbers = {f"{name}, {what}": float(means.loc[name, what]) for name in means.index for what in means.columns}
-    return Verdict(bool(holds), {name.replace("_", " "): value for name, value in numbers.items()})
+    return Verdict(ILLUSTRATION, {name.replace("_", " "): value for name, value in numbers.items()})
 
 
 def hidden(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
@@ -310,18 +346,19 @@ def judge_hidden(table: pd.DataFrame) -> Verdict:
     local, overall = leads["expansiveness"], leads["global_variance"]
     noises = table[table["quantity"] == "noise"]
     strongest = noises[noises["epsilon"] == noises["epsilon"].max()]
-    noise = strongest.groupby("factor")["value"].mean()
-    others = float(noise.drop("s").min())
+    noise = strongest.pivot(index="factor", columns="seed", values="value")
+    others = [factor for factor in noise.index if factor != "s"]
     numbers = {
         f"ε from which s leads by {quantity.replace('_', ' ')}": at for quantity, at in leads.items() if at is not None
     }
     numbers |= {
         "largest ε": float(table["epsilon"].max()),
-        f"noise of the latent of s, ε = {strongest['epsilon'].max():g}": float(noise["s"]),
-        "least noise of a factor's": others,
+        f"noise of the latent of s, ε = {strongest['epsilon'].max():g}": float(noise.loc["s"].mean()),
+        "least noise of a factor's": float(noise.loc[others].mean(axis=1).min()),
     }
-    first = local is not None and (overall is None or local < overall)
-    return Verdict(first and float(noise["s"]) <= others, numbers)
+    if local is None or (overall is not None and local >= overall):
+        return Verdict("contradicted", numbers, None, "s does not lead locally before it leads globally: no seeds")
+    return judged([verdicts.compare([noise.loc[f]], [noise.loc["s"]], paired=True) for f in others], numbers)
 
 
 def _hidden(dataset: str, configs: Iterable[RunConfig], samples: int, **options: Any) -> Plan:
@@ -353,7 +390,7 @@ ENTRIES = (
         id=f"{PAPER}/fig3",
         title="Images with and without the hidden pattern",
         paper="the difference is small",
-        claim="The pattern changes every image, and no pixel by more than 2ε with the room that is made for it.",
+        claim="None that could fail: the pattern is made no larger than it says.",
         smoke=_pictures("sprites2d", "room3d"),
         study=_pictures("dsprites", "shapes3d"),
         compute=pictures,

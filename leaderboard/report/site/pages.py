@@ -24,15 +24,14 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, MissingExtra
 from benchmark_data.factors import FactorSpace
 from leaderboard import protocol
-from leaderboard.protocol import Column
-from leaderboard.report import paper_claims, ranking
+from leaderboard.properties import Column
+from leaderboard.report import families, formats, paper_claims, ranking, transfer_page
 from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import plots
-from leaderboard.scoring import transfer_matrix
-from leaderboard.scoring.transfer_matrix import Transfer
-from leaderboard.store import results
+from leaderboard.store import results, verdicts
 from leaderboard.store.reported import Paper
 from leaderboard.store.results import About, Digests, Result
+from leaderboard.store.transfers import Transfer
 
 if TYPE_CHECKING:
     import jinja2
@@ -184,6 +183,7 @@ def render(
         "papers": papers,
         "transferred": bool(transferred),
     }
+    compared = paper_claims.find(boards)
     made = {
         "index.html": env.get_template("index.html").render(
             shared,
@@ -195,7 +195,10 @@ def render(
             tier_notes=[protocol.TIERS[tier] for tier in tiers if tier in protocol.TIERS],
             runs=sum(len(result.runs) for result in found),
             plots=[*plots.ladders(boards), *plots.pairs(boards)],
-            directions=paper_claims.find(boards),
+            directions=compared,
+            verdicts=paper_claims.counted(compared),
+            floor=verdicts.FLOOR,
+            least_seeds=verdicts.SEEDS,
             matrices=[_matrix(tier, [board for board in boards if board.tier == tier]) for tier in tiers],
             standings=[
                 (tier, standings)
@@ -210,7 +213,7 @@ def render(
         made["reported.html"] = env.get_template("reported.html").render(shared, up="")
     if transferred:
         made["transfer.html"] = env.get_template("transfer.html").render(
-            shared, up="", matrices=transfer_matrix.matrices(transferred), caption=transfer_matrix.caption(transferred)
+            shared, up="", matrices=transfer_page.matrices(transferred), caption=transfer_page.caption(transferred)
         )
     for task in tasks:
         made[f"tasks/{ranking.slug(task.id)}.html"] = env.get_template("task.html").render(shared, up="../", task=task)
@@ -238,9 +241,9 @@ def _environment() -> jinja2.Environment:
         env.globals[name] = markupsafe.Markup(source)
     env.globals.update(
         slug=ranking.slug,
-        number=ranking.number,
+        number=formats.number,
         CATEGORIES=ranking.CATEGORIES,
-        NOTE=ranking.NOTE,
+        NOTE=formats.NOTE,
         LEVEL=ranking.LEVEL,
         SCALE=[_colour(k / 10) for k in range(11)],
     )
@@ -248,7 +251,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
-    return sorted(set(names), key=ranking.natural)
+    return sorted(set(names), key=protocol.natural)
 
 
 def _task(
@@ -257,7 +260,7 @@ def _task(
     here = [result for result in found if result.task == task_id]
     run, name = here[0].runs[0], here[0].dataset
     folder = results.path(root, task_id, here[0].method).parent
-    dataset = plots.dataset(name)
+    dataset = families.dataset(name)
     task = protocol.task(task_id) if dataset and task_id.partition("@")[2] in protocol.versions(name) else None
     return TaskPage(
         id=task_id,
@@ -287,7 +290,7 @@ def _task(
 def _method(
     name: str, boards: Sequence[Table], found: Sequence[Result], pictures: dict[tuple[str, str], tuple[Picture, ...]]
 ) -> MethodPage:
-    mine = sorted((result for result in found if result.method == name), key=lambda r: ranking.natural(r.task))
+    mine = sorted((result for result in found if result.method == name), key=lambda r: protocol.natural(r.task))
     by_tier: dict[str, list[tuple[Table, Row]]] = {}
     for board in boards:
         for row in board.rows:

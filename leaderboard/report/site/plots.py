@@ -14,12 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-import benchmark_data
-from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, UnknownName
-from benchmark_data.sources import Derived
+from benchmark_data.errors import DamagedFile
 from leaderboard import protocol
-from leaderboard.report import media, ranking
+from leaderboard.report import families, media, ranking
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store import results
 from leaderboard.store.results import Summary
@@ -106,14 +103,6 @@ class Plot:
         return self.width - 4
 
 
-def dataset(name: str) -> Dataset | None:
-    """Give a dataset; None if it is unknown here, as that of an old result may be."""
-    try:
-        return benchmark_data.load(name)
-    except UnknownName:
-        return None
-
-
 def ladders(boards: Sequence[Table]) -> list[Plot]:
     """Draw scores against the one number in which configurations of a dataset differ, such as the spacing.
 
@@ -124,42 +113,7 @@ def ladders(boards: Sequence[Table]) -> list[Plot]:
         A plot for each tier and each number with two values or more. The dataset that was changed stands at
         ``epsilon`` 0, where there are two changed ones.
     """
-    return [_against_number(name, parameter, tier, steps) for name, parameter, tier, steps in numbered(boards)]
-
-
-def numbered(boards: Sequence[Table]) -> list[tuple[str, str, str, list[tuple[float, Table]]]]:
-    """Find configurations of a dataset that differ in one number only.
-
-    Args:
-        boards: all tables.
-
-    Returns:
-        (dataset, parameter, tier, [(value, table), ...] in the order of the values), two tables or more in each.
-    """
-    at = {(board.dataset, board.tier): board for board in boards}
-    steps: dict[tuple[str, tuple[str, ...], str, str], dict[float, Table]] = {}
-    bases: dict[tuple[str, tuple[str, ...], str, str], Table] = {}
-    for board in boards:
-        found = dataset(board.dataset)
-        for parameter, value in found.parameters.items() if found else ():
-            if found is None or isinstance(value, bool) or not isinstance(value, int | float):
-                continue
-            fixed = tuple(str(v) for k, v in sorted(found.parameters.items()) if k != parameter)
-            key = (found.name, fixed, parameter, board.tier)
-            steps.setdefault(key, {})[float(value)] = board
-            base = found.source.base.id if isinstance(found.source, Derived) else ""
-            if parameter == "epsilon" and (base, board.tier) in at:
-                bases[key] = at[base, board.tier]
-    return [
-        (
-            " ".join([key[0], *filter(str.isalpha, key[1])]),
-            key[2],
-            key[3],
-            sorted((({0.0: bases[key]} if key in bases else {}) | values).items()),
-        )
-        for key, values in sorted(steps.items())
-        if len(values) > 1
-    ]
+    return [_against_number(name, parameter, tier, steps) for name, parameter, tier, steps in families.numbered(boards)]
 
 
 def _against_number(name: str, parameter: str, tier: str, steps: Sequence[tuple[float, Table]]) -> Plot:
@@ -183,7 +137,7 @@ def pairs(boards: Sequence[Table]) -> list[Plot]:
         method are joined.
     """
     plots = []
-    for original, changed in derived(boards):
+    for original, changed in families.derived(boards):
         places = [original, *changed]
         plot = Plot(
             f"{original.dataset}: the original against what was made of it",
@@ -202,24 +156,6 @@ def pairs(boards: Sequence[Table]) -> list[Plot]:
         ]
         plots.append(_scores(plot, ticks, places, ""))
     return plots
-
-
-def derived(boards: Sequence[Table]) -> list[tuple[Table, list[Table]]]:
-    """Find datasets with tables of their own and of what was made of them.
-
-    Args:
-        boards: all tables.
-
-    Returns:
-        (table of the original, tables of what was made of it in the order of their names), by tier.
-    """
-    found: dict[tuple[str, str], list[Table]] = {}
-    for board in boards:
-        here = dataset(board.dataset)
-        if here is not None and isinstance(here.source, Derived):
-            found.setdefault((here.source.base.id, board.tier), []).append(board)
-    at = {(board.dataset, board.tier): board for board in boards}
-    return [(at[key], changed) for key, changed in sorted(found.items()) if key in at]
 
 
 def _short(name: str, original: str) -> tuple[str, str]:

@@ -49,6 +49,27 @@ def test_conv_dlib_has_small_kernels_in_layers_3_and_4():
     assert [shape[:2] for shape in shapes[:4]] == [(4, 4), (4, 4), (2, 2), (2, 2)]
 
 
+def test_conv_small_is_conv_with_half_the_filters_and_units():
+    encoder, decoder = build("conv_small")
+    assert list(kernels(encoder).values()) == [
+        (4, 4, 3, 16),
+        (4, 4, 16, 16),
+        (4, 4, 16, 32),
+        (4, 4, 32, 32),
+        (512, 128),
+        (128, 10),
+        (128, 10),
+    ]
+    assert list(kernels(decoder).values()) == [
+        (10, 128),
+        (128, 512),
+        (4, 4, 32, 32),
+        (4, 4, 16, 32),
+        (4, 4, 16, 16),
+        (4, 4, 3, 16),
+    ]
+
+
 def test_fc_is_table_4():
     encoder, decoder = build("fc")
     assert list(kernels(encoder).values()) == [(12288, 1200), (1200, 1200), (1200, 10), (1200, 10)]

@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 
 import benchmark_data
 from baselines import RunConfig, train
-from baselines.model import Model, generator
+from baselines.model import Model
 from baselines.objectives.classifier import OBJECTIVE
 from baselines.training.engines import start
 from baselines.training.loop import draw_batch
@@ -18,22 +18,11 @@ from leaderboard.comparisons import cka
 SPACE = FactorSpace(Factor("shape", range(3)), Factor("x", range(4)))
 
 
-def linear(logits):
-    """Give a classifier that returns these logits whatever the codes are."""
-
-    def call(network, inputs, *, frozen=False):
-        assert (network, frozen) == ("classifier", False)
-        return {f"classifier_{i + 1}": np.asarray(x, np.float32) for i, x in enumerate(logits)}
-
-    return call
-
-
 def test_two_images_by_hand(make_batch):
     # Equal logits: log 3 and log 2. Logits 0 and log 3: the right class has probability 3/4, or 1/4 if it is the other.
-    logits = [[[0, 0, 0], [0, 0, 0]], [[0, np.log(3)], [0, np.log(3)]]]
-    batch = make_batch(
-        np.zeros((2, 1)), np.zeros((2, 1)), draws={"labels": np.array([[0, 1], [2, 0]])}, call=linear(logits)
-    )
+    logits = np.array([[0, 0, 0, 0, np.log(3)], [0, 0, 0, 0, np.log(3)]])
+    labels = {"labels": np.array([[0, 1], [2, 0]])}
+    batch = make_batch(logits, np.zeros((2, 5)), draws=labels, sizes=(3, 2))
     terms = OBJECTIVE().terms(batch)
     expected = np.log(3) + (np.log(4 / 3) + np.log(4)) / 2
     assert float(terms["cross_entropy"].value) == pytest.approx(expected, rel=1e-6)
@@ -41,12 +30,13 @@ def test_two_images_by_hand(make_batch):
     assert [term.weight for term in terms.values()] == [1.0, 0.0]
 
 
-def test_against_numpy_on_random_codes(make_batch, posterior):
+def test_against_numpy_on_random_logits(make_batch):
     rng = np.random.default_rng(1)
     logits = [rng.normal(size=(12, size)) for size in SPACE.sizes]
     draws = OBJECTIVE().draws(np.arange(12), SPACE, 5, rng)
     np.testing.assert_array_equal(draws["labels"], SPACE.labels(np.arange(12)))
-    terms = OBJECTIVE().terms(make_batch(*posterior, draws=draws, call=linear(logits)))
+    codes = np.concatenate(logits, axis=1)
+    terms = OBJECTIVE().terms(make_batch(codes, np.zeros_like(codes), draws=draws, sizes=SPACE.sizes))
     chosen = [
         log_softmax(x, axis=1)[np.arange(12), column] for x, column in zip(logits, draws["labels"].T, strict=True)
     ]
@@ -55,14 +45,18 @@ def test_against_numpy_on_random_codes(make_batch, posterior):
     assert float(terms["accuracy"].value) == pytest.approx(np.mean(right), rel=1e-5)
 
 
-def test_a_layer_for_each_factor():
-    network = OBJECTIVE(classifier_learning_rate=0.1).networks(5, SPACE.sizes, generator(0, 1))["classifier"]
-    assert [tuple(v.shape) for v in network.model.trainable_variables] == [(5, 3), (3,), (5, 4), (4,)]
-    assert network.optimiser.learning_rate == 0.1
+def test_the_layers_of_the_classes_take_the_place_of_mean_and_variance():
+    """Appendix H: the encoder's last hidden layer feeds the classes directly; no narrow code lies between."""
+    config = RunConfig(dataset="xysquares/spacing_8", objective="classifier", architecture="conv_small", latents=2)
+    model = Model(config, (64, 64, 3), SPACE.sizes)
+    shapes = {v.path: tuple(v.shape) for v in model.encoder.trainable_variables}
+    assert shapes["mean/kernel"] == (128, 3 + 4)
+    assert set(model.networks) == {"encoder", "decoder"}
+    assert model.decoder.input_shape == (None, 3 + 4)
     with pytest.raises(
         InvalidInput, match="objective classifier: expected a dataset whose factors are known, received"
     ):
-        OBJECTIVE().networks(5, (), generator(0, 1))
+        Model(config, (64, 64, 3))
 
 
 @pytest.fixture(scope="module")
@@ -70,10 +64,8 @@ def learned(tmp_path_factory):
     config = RunConfig(
         dataset="xysquares/spacing_8",
         objective="classifier",
-        hyperparameters={"classifier_learning_rate": 0.01},
         architecture="fc",
         architecture_parameters={"width": 32},
-        latents=12,
         steps=80,
         batch_size=32,
         learning_rate=0.005,
@@ -89,7 +81,7 @@ def test_it_learns_the_classes_and_the_decoder_follows(learned):
     assert last["reconstruction"] < 0.5 * first["reconstruction"]
     assert last["loss"] == pytest.approx(last["reconstruction"] + last["cross_entropy"], rel=1e-6)
     assert json.loads((learned.folder / "run.json").read_text())["supervision"] == "supervised"
-    assert learned.encode(learned.dataset.images([0, 1])).mean.shape == (2, 12)
+    assert learned.encode(learned.dataset.images([0, 1])).mean.shape == (2, 6 * 8)
 
 
 def test_its_layers_compare_with_those_of_a_vae(learned, tiny):

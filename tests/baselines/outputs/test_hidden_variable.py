@@ -48,7 +48,7 @@ def known(small, monkeypatch, tmp_path):
 
     def loaded(name, **parameters):
         if name == "small_perturbed":
-            return perturbation.perturbed(small).configs["vae_eps10"]
+            return perturbation.perturbed(small).configs["conv_vae_rows32_eps10"]
         return small if name == "small" else load(name, **parameters)
 
     monkeypatch.setattr(benchmark_data, "load", loaded)
@@ -59,7 +59,7 @@ def known(small, monkeypatch, tmp_path):
 def test_the_least_noise_of_the_lowest_mig_becomes_the_hidden_variable(small, known, tmp_path):
     config = RunConfig.from_json(hidden_variable.settings(small) | TINY | {"seed": 3})
     assert config.latents == 2
-    found = hidden_variable.derive(config, tmp_path / "runs", restarts=3)
+    found = hidden_variable.derive(config, tmp_path / "runs", restarts=3, least_mean_mig=0)
 
     runs = {seed: Run.open(tmp_path / f"runs/seed_{seed}") for seed in (3, 4, 5)}
     images, labels = small.images(range(64)), small.labels(range(64))
@@ -70,7 +70,7 @@ def test_the_least_noise_of_the_lowest_mig_becomes_the_hidden_variable(small, kn
     posterior = runs[found.seed].encode(images)
     assert found.latent == np.exp(posterior.log_variance).mean(axis=0).argmin()
 
-    hidden = Hidden(small, "vae")
+    hidden = Hidden(small, "conv_vae")
     s = posterior.mean[:, found.latent]
     written = hidden.values(images, np.arange(64))
     assert np.allclose(written, (s - s.mean()) / s.std(), atol=1e-3)
@@ -83,11 +83,11 @@ def test_the_least_noise_of_the_lowest_mig_becomes_the_hidden_variable(small, kn
     assert recorded["base_digest"] == small.digest()._asdict()
     assert {"numpy", "keras", "offaxis"} < set(recorded["versions"])
     with pytest.raises(InvalidInput, match=r"hidden variable of small: expected none yet, .* say where to"):
-        hidden_variable.derive(config, tmp_path / "runs", restarts=3)
+        hidden_variable.derive(config, tmp_path / "runs", restarts=3, least_mean_mig=0)
 
     # What is trained is not trained again, and the same file comes of it.
     times = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("weights.npz")}
-    again = hidden_variable.derive(config, tmp_path / "runs", restarts=3, path=tmp_path / "again.npz")
+    again = hidden_variable.derive(config, tmp_path / "runs", restarts=3, least_mean_mig=0, path=tmp_path / "again.npz")
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("weights.npz")} == times
     first, second = (np.load(path, allow_pickle=False) for path in (found.path, again.path))
     assert np.array_equal(first["table"], second["table"])
@@ -105,10 +105,18 @@ def test_what_cannot_be_derived(small, known, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_lowest_mig_of_models_that_learned_nothing_is_not_chosen(small, known, tmp_path):
+    config = RunConfig.from_json(hidden_variable.settings(small) | TINY)
+    with pytest.raises(InvalidInput, match=r"β-VAEs on small: expected a mean MIG of at least 1, .* received 0\.\d"):
+        hidden_variable.derive(config, tmp_path / "runs", restarts=2, least_mean_mig=1.0)
+    assert not Hidden(small, "conv_vae").ready
+
+
 def test_the_command(known, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command = "derive-perturbation small --restarts 2 --steps 1 --set architecture=fc --set width=4 --set batch_size=2"
-    done = CliRunner().invoke(cli.app, [*command.split(), "--into", "s.npz"], catch_exceptions=False)
+    command += " --least-mean-mig 0 --into s.npz"
+    done = CliRunner().invoke(cli.app, command.split(), catch_exceptions=False)
     assert done.exit_code == 0
     assert "chosen: latent" in done.stdout
     assert done.stdout.split()[-1] == "s.npz"

@@ -26,17 +26,41 @@ every = pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
 tiers = pytest.mark.parametrize("tier", runner.TIERS)
 
 
-def heat(*panels):
+SEEDS = range(5)
+
+
+def spread(frame, *columns):
+    """Give every row to five seeds, the named columns a little apart: ``of`` says in which rows alike."""
+    parts = []
+    for seed in SEEDS:
+        part = frame.assign(seed=seed)
+        for column in columns:
+            part[column] = part[column] + 0.002 * (((seed + np.arange(len(part))) * 7) % 5 - 2)
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def heat(*panels, shares=None):
     """Similarities of panels (encoder, decoder, their sampled with our encoder, our sampled with their encoder)."""
-    names = ["encoder_1", "sampled", "decoder_1"]
+    names = ["encoder_1", "mean", "variance", "sampled", "decoder_1"]
     rows = []
-    for number, (encoder, decoder, *sampled) in enumerate(panels):
-        values = np.full((3, 3), 0.5)
-        values[0, 0], values[2, 2] = encoder, decoder
-        if sampled:
-            values[0, 1], values[1, 0] = sampled
-        rows += [(f"p{number}", x, y, values[i, j]) for i, x in enumerate(names) for j, y in enumerate(names)]
-    return pd.DataFrame(rows, columns=["panel", "layer_x", "layer_y", "similarity"])
+    for number, (encoder, decoder, *others) in enumerate(panels):
+        values = np.full((5, 5), 0.5)
+        values[0, 0], values[4, 4] = encoder, decoder
+        if len(others) == 2:
+            values[0, 3], values[3, 0] = others
+        values[1, 1] = values[2, 2] = values[3, 3] = others[0] if len(others) == 1 else 0.5
+        share = 1.0 if shares is None else shares[number]
+        rows += [
+            (f"p{number}", "m", share, x, y, values[i, j]) for i, x in enumerate(names) for j, y in enumerate(names)
+        ]
+    columns = ["panel", "model", "share", "layer_x", "layer_y", "similarity"]
+    return spread(pd.DataFrame(rows, columns=columns), "similarity")
+
+
+def course(*panels):
+    """Similarities with the final state before training, after a fortieth and after half of it."""
+    return heat(*panels, shares=(0.0, 0.025, 0.5))
 
 
 def shared(zero):
@@ -60,15 +84,19 @@ def both(*tables):
     return pd.concat(tables, ignore_index=True)
 
 
+SCORES = ("mig", "dci_disentanglement", "pca_mig", "pca_dci_disentanglement")
+
+
 def spaced(near, far):
-    rows = [("beta_vae", s, score, score) for s, score in ((1, near), (8, far)) for _ in range(2)]
-    return pd.DataFrame(rows, columns=["objective", "spacing", "mig", "dci_disentanglement"])
+    rows = [("beta_vae", s, score, score, 0.05, 0.05) for s, score in ((1, near), (4, (near + far) / 2), (8, far))]
+    return spread(pd.DataFrame(rows, columns=["objective", "spacing", *SCORES]), "mig", "dci_disentanglement")
 
 
 def apart(others, squares):
     rows = [(name, "beta_vae", score, score) for name, score in (("d", others), ("xysquares/spacing_8", squares))]
     rows += [(name, "ada_gvae", score / 2, score / 2) for name, _, score, _ in rows]
-    return pd.DataFrame(rows, columns=["dataset", "objective", "mig", "dci_disentanglement"])
+    rows = [(*row, 0.05, 0.05) for row in rows]
+    return spread(pd.DataFrame(rows, columns=["dataset", "objective", *SCORES]), "mig", "dci_disentanglement")
 
 
 def at_levels(near, *, losses=("mse",)):
@@ -83,13 +111,14 @@ def at_levels(near, *, losses=("mse",)):
             if level == "mean":
                 found = np.where(steps == 1, near, found)
             values = {"level": level, "first": first, "second": second, "distance": found.ravel()}
-            tables.append(pd.DataFrame(values).assign(factor="f", reconstruction=loss, seed=0))
+            tables += [pd.DataFrame(values).assign(factor="f", reconstruction=loss, seed=seed) for seed in SEEDS]
     return pd.concat(tables, ignore_index=True)
 
 
 def losses(plain, blurred):
     rows = [("beta_vae", "mse", plain, plain), ("beta_vae", "box_blur", blurred, blurred)]
-    return pd.DataFrame(rows, columns=["objective", "reconstruction", "mig", "dci_disentanglement"])
+    columns = ["objective", "reconstruction", "mig", "dci_disentanglement"]
+    return spread(pd.DataFrame(rows, columns=columns), "mig", "dci_disentanglement")
 
 
 def latent(mig):
@@ -99,12 +128,14 @@ def latent(mig):
 def migs(original, changed, tuned=0.0):
     """MIG on original and changed data, and with twice the strength on changed data."""
     rows = [("original", 1.0, original), ("changed", 1.0, changed), ("changed", 2.0, tuned)]
-    return pd.DataFrame(rows, columns=["variant", "scale", "mig"]).assign(base="b", objective="beta_vae")
+    table = pd.DataFrame(rows, columns=["variant", "scale", "mig"]).assign(base="b", objective="beta_vae", pca_mig=0.05)
+    return spread(table, "mig")
 
 
 def pruned(active):
     """MIG that recovers with twice the strength, where so many of five units are active."""
-    return migs(0.5, 0.1, 0.6).assign(active=[5, 5, active], factors=5)
+    table = migs(0.5, 0.1, 0.6)
+    return table.assign(active=np.where(table["scale"] == 2, active, 5), factors=5)
 
 
 def changes(largest):
@@ -120,17 +151,19 @@ def hidden(overall, noise=0.1):
         for factor, value in (("posX", 1.0), ("s", slope * epsilon))
     ]
     rows += [("posX", "noise", 0.05, 0.0), ("posX", "noise", 0.2, 0.1), ("s", "noise", noise, 0.1)]
-    return pd.DataFrame(rows, columns=["factor", "quantity", "value", "epsilon"])
+    table = pd.DataFrame(rows, columns=["factor", "quantity", "value", "epsilon"])
+    noises = table["quantity"] == "noise"
+    return pd.concat([table[~noises].assign(seed=0), spread(table[noises], "value")], ignore_index=True)
 
 
 def drift(high):
     rows = [
-        (strength, 0, step, other, 0.9 if strength == 1 else high)
+        (strength, step, other, 0.9 if strength == 1 else high)
         for strength in (1, 8)
         for step in (10, 20)
         for other in ("mean", "input")
     ]
-    return pd.DataFrame(rows, columns=["strength", "seed", "step", "with", "similarity"])
+    return spread(pd.DataFrame(rows, columns=["strength", "step", "with", "similarity"]), "similarity")
 
 
 def falling(least, most, *, late=1):
@@ -144,54 +177,61 @@ def falling(least, most, *, late=1):
 
 
 def against(high):
+    """Similarities with the input of a layer that only flattens it, and of one that learns, at two strengths."""
     rows = [
-        ("encoder_1", "CKA", 0.9 if group == "low" else high, group, seed, step)
+        (layer, metric, 1.0 if layer == "encoder_1" else 0.9 if group == "low" else high, group, step)
+        for layer in ("encoder_1", "encoder_2")
+        for metric in ("CKA", "Procrustes")
         for group in ("low", "high")
-        for seed in (0, 1)
         for step in (10, 20)
     ]
-    return pd.DataFrame(rows, columns=["layer", "metric", "similarity", "group", "seed", "step"])
+    table = spread(pd.DataFrame(rows, columns=["layer", "metric", "similarity", "group", "step"]), "similarity")
+    return table.assign(similarity=table["similarity"].where(table["layer"] == "encoder_2", 1.0))
 
 
 def correlations(**values):
-    rows = [(seed, name, value) for name, value in values.items() for seed in (0, 1)]
-    return pd.DataFrame(rows, columns=["seed", "property", "correlation"])
+    return spread(pd.DataFrame(values.items(), columns=["property", "correlation"]), "correlation")
 
 
 def retrained(frozen, heads):
     rows = [
-        (with_heads, layers, 0, loss)
+        (with_heads, layers, loss)
         for with_heads, values in ((False, frozen), (True, heads))
         for layers, loss in zip((1, 2, 4), values, strict=True)
     ]
-    return pd.DataFrame(rows, columns=["heads", "layers", "seed", "loss"])
+    return spread(pd.DataFrame(rows, columns=["heads", "layers", "loss"]), "loss")
 
 
 def accuracies(own, other, largest=0.1, labels=("shape", "posX", "posY")):
     rows = [
-        ("d", source, seed, classifier, label, 1.0, test, 0.0)
+        ("d", source, classifier, label, 1.0, test, 0.0)
         for source, values in (("d", own), ("e", other), (transfer_accuracy.MAJORITY, [largest] * 3))
-        for seed in (0, 1)
         for classifier in (("constant",) if source == transfer_accuracy.MAJORITY else ("gbt", "logistic"))
         for label, test in zip(labels, values, strict=True)
     ]
-    columns = ["target", "source", "seed", "classifier", "label", "train", "test", "unseen"]
-    return pd.DataFrame(rows, columns=columns)
+    columns = ["target", "source", "classifier", "label", "train", "test", "unseen"]
+    return spread(pd.DataFrame(rows, columns=columns), "test")
 
 
 GENERIC = ((0.9, 0.8), (0.85, 0.3), (0.95, 0.7), (0.5, 0.6), (0.45, 0.2))
 
 CASES = {
     _heatmaps.encoder_above_decoder: (heat((0.9, 0.5)), heat((0.9, 0.5), (0.5, 0.9))),
-    _heatmaps.encoders_alike: (heat((0.8, 0.1)), heat((0.9, 0.1), (0.7, 0.1))),
+    _heatmaps.encoders_alike: (heat((0.82, 0.1)), heat((0.9, 0.1), (0.7, 0.1))),
     _heatmaps.decoder_falls: (heat((0.5, 0.9), (0.5, 0.4)), heat((0.5, 0.4), (0.5, 0.9))),
-    _heatmaps.decoder_rises: (heat((0.9, 0.2), (0.9, 0.8)), heat((0.9, 0.8), (0.9, 0.2))),
+    # From 0.7 to 0.85 an encoder goes half of its way, from 0.1 to 0.4 a decoder a third of it.
+    _heatmaps.learned_first: (
+        course((0.7, 0.1), (0.85, 0.4), (0.97, 0.5)),
+        course((0.7, 0.1), (0.85, 0.7), (0.97, 0.5)),
+    ),
+    _heatmaps.between_vary: (heat((0.9, 0.1, 0.4)), heat((0.9, 0.1, 0.4), (0.5, 0.1, 0.9))),
     _heatmaps.metrics_agree: (heat((0.9, 0.5), (0.8, 0.7)), heat((0.9, 0.5), (0.6, 0.7))),
     bonheme2022.judge_collapse: (heat((0.9, 0.5, 0.1, 0.6)), heat((0.9, 0.5, 0.6, 0.1))),
     bonheme2022.judge_samples: (shared(0.2), shared(0.01)),
     bonheme2022.judge_sampled: (drift(0.2), drift(0.95)),
     bonheme2022.judge_losses: (falling(10, 20), falling(20, 10)),
     bonheme2022.judge_against_input: (against(0.88), against(0.5)),
+    bonheme2022.judge_against_input_procrustes: (against(0.88), against(0.5)),
     bonheme2023.judge_generic: (heat(*GENERIC), heat(*GENERIC[:2], (0.95, 0.9), *GENERIC[3:])),
     bonheme2023.judge_brightness: (correlations(brightness=0.6), correlations(brightness=0.4)),
     bonheme2023.judge_places: (correlations(x=0.9, y=0.8, size=0.3), correlations(x=0.9, y=0.6, size=0.7)),
@@ -221,14 +261,25 @@ CASES = {
     zietlow2021.judge_small: (changes(0.2), changes(0.5)),
     zietlow2021.judge_hidden: (hidden(6), hidden(40)),
 }
-"""Judge -> a table for which the claim holds and one for which it does not, both made up."""
+"""Judge -> a table for which the claim holds and one that contradicts it, both made up, of five seeds."""
+
+ILLUSTRATIONS = {
+    *(f"2205.08399/fig{n}" for n in (9, 10, 20)),
+    *(f"2202.13341/fig{n}" for n in (2, 5, 7)),
+    "2102.06822/fig3",
+}
+FACTS = {"2205.08399/fig1", "2304.10767/fig1", "2202.13341/fig3", "2202.13341/fig8"}
+"""Of data, without seeds."""
 
 IMAGES = {"a": np.zeros((3, 8, 8, 3)), "b": np.ones((3, 8, 8, 3))}
 
 
 def test_all_figures_and_tables_are_listed():
     wanted = {
-        "2205.08399": [f"fig{n}" for n in (1, *range(3, 8), *range(9, 21))],
+        "2205.08399": [
+            *(f"fig{n}" for n in (1, *range(3, 8), *range(9, 21))),
+            *("fig3_smaller", "fig7_smaller", "fig7_between"),
+        ],
         "2304.10767": [*(f"fig{n}" for n in range(1, 10)), *(f"table{n}" for n in range(1, 5))],
         "2202.13341": [f"fig{n}" for n in range(2, 12)],
         "2102.06822": ["fig3", "fig4", "fig5", "table1", "table2"],
@@ -238,7 +289,7 @@ def test_all_figures_and_tables_are_listed():
 
 @every
 def test_ids_and_sentences(entry):
-    assert re.fullmatch(r"\d{4}\.\d{5}/(fig|table)\d+", entry.id)
+    assert re.fullmatch(r"\d{4}\.\d{5}/(fig|table)\d+(_[a-z]+)?", entry.id)
     assert entry.claim.endswith(".")
     assert entry.title
     assert entry.paper
@@ -281,12 +332,84 @@ def test_tiers_differ_unless_nothing_is_trained(entry):
 
 
 @every
-@pytest.mark.parametrize("holds", [True, False])
-def test_a_claim_can_hold_and_can_fail(entry, holds):
-    verdict = entry.judge(CASES[entry.judge][0 if holds else 1])
-    assert verdict.holds is holds
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_claim_can_hold_and_can_be_contradicted(entry, place):
+    verdict = entry.judge(CASES[entry.judge][place])
+    wanted = "illustration" if entry.id in ILLUSTRATIONS else ("holds", "contradicted")[place]
+    assert verdict.answer == wanted
     assert verdict.numbers
     assert all(math.isfinite(number) for number in verdict.numbers.values())
+    if entry.id in ILLUSTRATIONS | FACTS or "no seeds" in verdict.note:
+        assert verdict.p is None
+    else:
+        assert 0 <= verdict.p <= 0.05
+    assert ("None that could fail" in entry.claim) is (entry.id in ILLUSTRATIONS)
+
+
+@every
+@pytest.mark.parametrize("place", [0, 1])
+def test_two_seeds_decide_nothing(entry, place):
+    if entry.id in ILLUSTRATIONS | FACTS or entry.judge(CASES[entry.judge][place]).p is None:
+        return
+    table = CASES[entry.judge][place].query("seed < 2")
+    verdict = entry.judge(table)
+    assert (verdict.answer, verdict.p) == ("too few seeds", None)
+
+
+@every
+def test_what_is_beside_an_entry_names_it_too(entry):
+    for other in runner.beside(entry.id):
+        assert entry.id in runner.beside(other)
+        assert {run.dataset for run in ENTRIES[other].smoke.runs} & {run.dataset for run in entry.smoke.runs}
+
+
+def test_what_is_learned_first_needs_the_state_before_training():
+    """An encoder that has 0.7 before training and 0.72 after the first snapshot has learned less than a decoder."""
+    table = course((0.7, 0.02), (0.72, 0.3), (0.9, 0.5))
+    judge = _heatmaps.learned_first
+    assert (table.query("layer_x == layer_y == 'encoder_1'")["similarity"] > 0.6).all()
+    found = judge(table)
+    assert found.answer == "contradicted"
+    # (0.72 - 0.7) / (1 - 0.7) and (0.3 - 0.02) / (1 - 0.02)
+    assert found.numbers["m, encoder at 2.5%, share of the way"] == pytest.approx(0.067, abs=0.01)
+    assert found.numbers["m, decoder at 2.5%, share of the way"] == pytest.approx(0.286, abs=0.01)
+    assert found.numbers["m, encoder at 0%"] == pytest.approx(0.7, abs=0.01)
+    without = judge(table.query("share > 0"))
+    assert without.answer == "not judged"
+    assert without.note == "no snapshot of step 0 of m, which is the control"
+    done = judge(course((0.97, 0.1), (0.98, 0.4), (0.99, 0.5)))
+    assert done.answer == "floor", "an encoder that is there before training has no way to go"
+
+
+@pytest.mark.parametrize(
+    ("judge", "table"),
+    [
+        (zietlow2021.judge_falls, migs(0.08, 0.01)),
+        (zietlow2021.judge_stays, migs(0.08, 0.08, 0.08)),
+        (zietlow2021.judge_robust, pruned(4).assign(pca_mig=0.6)),
+        (michlo2023.judge_scores_by_spacing, spaced(0.09, 0.01)),
+        (michlo2023.judge_densities, apart(0.5, 0.1).assign(pca_dci_disentanglement=0.6)),
+    ],
+)
+def test_models_that_know_too_little_test_nothing(judge, table):
+    verdict = judge(table)
+    assert (verdict.answer, verdict.p) == ("floor", None)
+    assert "gate" in verdict.note
+
+
+def test_a_step_that_goes_up_contradicts_a_ladder():
+    """0.2 at spacing 1 and 0.6 at 4, as Ada-GVAE has it, though 8 is the lowest."""
+    table = spaced(0.2, 0.1)
+    table.loc[table["spacing"] == 4, ["mig", "dci_disentanglement"]] += 0.45
+    assert michlo2023.judge_scores_by_spacing(table).answer == "contradicted"
+
+
+def test_layers_are_compared_on_two_thousand_images_and_more():
+    for entry in ENTRIES.values():
+        for tier in runner.TIERS:
+            settings = entry.plan(tier).settings
+            if entry.compute in (_heatmaps.compute, bonheme2022.sampled, bonheme2022.against_input):
+                assert settings["samples"] >= 2_000
 
 
 @every
@@ -312,29 +435,28 @@ def test_levels_of_a_model(tiny, tmp_path):
     table = michlo2023.levels(settings, runner.Runs(tmp_path), "smoke").table
     assert list(table["level"].unique()) == ["ground truth", "input", "mean", "KL", "reconstruction"]
     found = michlo2023.follows(table, "ground truth")
-    assert found["box_blur", "all", "input"] > 0.9, "the blur is what makes the distances follow the places"
+    assert found.loc[("box_blur", "all", "input")].min() > 0.9, "the blur is what makes the distances follow the places"
 
 
 @pytest.mark.parametrize(
     ("judge", "table"),
     [
-        (bonheme2022.judge_losses, falling(10, 20, late=5)),
         (zietlow2021.judge_hidden, hidden(6, noise=0.3)),
         (zietlow2021.judge_robust, pruned(4).assign(active=4)),
-        (zietlow2021.judge_stays, both(migs(0.5, 0.1, 0.2), migs(0.1, 0.6).assign(objective="factor_vae"))),
+        (zietlow2021.judge_stays, both(migs(0.5, 0.1, 0.2), migs(0.3, 0.6).assign(objective="factor_vae"))),
         (michlo2023.judge_densities, both(apart(0.5, 0.1), apart(0.05, 0.1).assign(dataset="e"))),
     ],
 )
 def test_what_else_does_not_hold(judge, table):
-    """A model begins late; s leads, not in noise; all is pruned; no β helps; one dataset is as hard as XYSquares."""
-    assert not judge(table).holds
+    """s leads, not in noise; all is pruned; no β helps; one dataset is as hard as XYSquares."""
+    assert judge(table).answer != "holds"
 
 
 def test_a_layer_that_is_the_input_does_not_count():
-    rows = [("p", "encoder_1", "encoder_1", 1.0), ("p", "encoder_1", "input", 1.0)]
-    rows += [("p", "encoder_2", "encoder_2", 0.4), ("p", "encoder_2", "input", 0.3)]
-    table = pd.DataFrame(rows, columns=["panel", "layer_x", "layer_y", "similarity"])
-    assert _heatmaps.diagonal(table, "encoder")["p"] == 0.4
+    rows = [("p", 0, "encoder_1", "encoder_1", 1.0), ("p", 0, "encoder_1", "input", 1.0)]
+    rows += [("p", 0, "encoder_2", "encoder_2", 0.4), ("p", 0, "encoder_2", "input", 0.3)]
+    table = pd.DataFrame(rows, columns=["panel", "seed", "layer_x", "layer_y", "similarity"])
+    assert _heatmaps.diagonal(table, "encoder").loc["p"].tolist() == [0.4]
 
 
 def test_everything_at_smoke_tier_stays_under_three_hours():
@@ -345,7 +467,7 @@ def test_everything_at_smoke_tier_stays_under_three_hours():
 def test_a_committed_record_is_of_the_entry_as_it_is(entry):
     """Else: offaxis-study run ID --into docs/reproduction."""
     record = runner.read(COMMITTED / entry.id)
-    assert record is None or record["inputs"] == runner.inputs(entry, record["tier"])
+    assert record is None or record["schema"] == 1 or record["inputs"] == runner.inputs(entry, record["tier"])
 
 
 def test_runs_are_shared():
@@ -410,6 +532,6 @@ def test_properties_of_images():
 def test_what_needs_no_training_holds(id_, tmp_path):
     """Facts of the datasets and of the similarities, not of trained models."""
     record = runner.run(ENTRIES[id_], "smoke", tmp_path, tmp_path / "runs")
-    assert record["holds"]
+    assert record["verdict"] == ("illustration" if id_ in ILLUSTRATIONS else "holds")
     assert (tmp_path / id_ / "figure.png").stat().st_size > 1_000
     assert record["budget"]["runs"] == 0

@@ -36,7 +36,11 @@ def configs(tiny):
 
 def heatmaps_of(configs):
     """The entry of figure 3 with these runs."""
-    panels = tuple(Panel(c.dataset, Side((c,), 0.7), Side((c,))) for c in configs)
+    panels = tuple(
+        Panel(f"{c.dataset} at {share:g}", Side((c,), share), Side((c,)), model=c.dataset)
+        for c in configs
+        for share in (0.0, 0.7)
+    )
     plan = Plan(runs=tuple(configs), settings={"panels": panels, "samples": 20})
     return dataclasses.replace(study.entries()[FIRST], smoke=plan)
 
@@ -74,7 +78,7 @@ def stamps(folder):
     return {path: path.stat().st_mtime_ns for path in sorted((folder / "runs").rglob("weights.npz"))}
 
 
-def constant(holds=True, **changes):
+def constant(answer="holds", p=0.008, **changes):
     """An entry that trains nothing."""
     values = {
         "id": "2205.08399/fig1",
@@ -85,7 +89,7 @@ def constant(holds=True, **changes):
         "study": Plan(),
         "compute": lambda settings, runs, tier: Found(pd.DataFrame({"a": [1.0]})),
         "draw": lambda found, path: path.write_bytes(b"PNG") and None,
-        "judge": lambda table: Verdict(holds, {"a": float(table["a"].iloc[0])}),
+        "judge": lambda table: Verdict(answer, {"a": float(table["a"].iloc[0])}, p),
     }
     return Entry(**values | changes)
 
@@ -93,17 +97,19 @@ def constant(holds=True, **changes):
 def test_a_figure_with_training_from_nothing(made):
     folder, record = made
     assert set(record) == {"schema", *study.RECORDED}
+    assert record["schema"] == study.SCHEMA
     assert record == json.loads((folder / FIRST / "verdict.json").read_text("utf-8"))
     assert record["budget"]["runs"] == 2
     assert record["budget"]["steps"] == [6]
     assert list(record["trained"]) == [str(path.relative_to(folder / "runs")) for path in runs_of(folder)]
     assert all(seconds > 0 for seconds in record["trained"].values())
     table = pd.read_csv(folder / FIRST / "table.csv")
-    assert table["panel"].unique().tolist() == ["xysquares/spacing_1", "xysquares/spacing_8"]
+    assert table["model"].unique().tolist() == ["xysquares/spacing_1", "xysquares/spacing_8"]
     same = table[(table.layer_x == "input") & (table.layer_y == "input")]
-    assert same.similarity.tolist() == pytest.approx([1, 1])
-    verdict = _heatmaps.encoder_above_decoder(table)
-    assert record["holds"] == verdict.holds
+    assert same.similarity.tolist() == pytest.approx([1] * len(same))
+    verdict = _heatmaps.learned_first(table)
+    assert (record["verdict"], record["note"]) == (verdict.answer, verdict.note)
+    assert record["verdict"] in ("not judged", "too few seeds"), "one seed; no snapshot of step 0 in older runs"
     assert record["numbers"] == pytest.approx(verdict.numbers, abs=1e-5)
     assert (folder / FIRST / "figure.png").read_bytes()[:4] == b"\x89PNG"
 
@@ -244,7 +250,7 @@ def test_a_run_that_diverges_is_named(tiny, tmp_path):
 
 
 def test_a_dataset_that_is_not_there_is_named_before_anything_is_trained(tmp_path, monkeypatch):
-    monkeypatch.setenv("OFFAXIS_DATA", str(tmp_path / "none"))
+    monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "none"))
     entry = constant(smoke=Plan(datasets=("cars3d/native",)))
     with pytest.raises(Unavailable, match=r"Run `offaxis-data prepare cars3d/native`"):
         study.run(entry, "smoke", tmp_path, tmp_path / "runs")
@@ -298,18 +304,43 @@ def test_choosing():
         study.find(["2205.08399/fig_3"])
 
 
+def rows_of(page):
+    return [line for line in page.splitlines() if re.match(r"\| \[?\d{4}\.", line)]
+
+
 def test_the_page_is_made_of_the_folders(tmp_path):
-    study.run(constant(holds=False), "smoke", tmp_path, tmp_path)
+    study.run(constant("contradicted"), "smoke", tmp_path, tmp_path)
     page = study.report(tmp_path)
     assert "\nThey took 0 runs, trained in 0.00 hours of a worker, and 0.00 hours of computing.\n" in page
-    assert "\n1 of " in page
-    assert "and 0 of these claims hold" in page
-    assert "\nClaims that do not hold: 2205.08399/fig1.\n" in page
+    rows = rows_of(page)
+    assert f"\n1 of {len(rows)} computations were run: 1 contradicted.\n" in page
     assert page.count("\n## ") == len(study.papers())
-    assert "| C. **Does not hold.** |" in page
-    rows = [line for line in page.splitlines() if re.match(r"\| \[?\d{4}\.", line)]
-    assert len(rows) == len(study.entries())
-    assert sum("| not run |" in row for row in rows) == len(study.entries()) - 1
+    assert "| C. | **contradicted** (p = 0.008), 0.008 after Holm |" in page
+    assert sum("| not run |" in row for row in rows) == len(rows) - 1
+
+
+def test_a_computation_has_one_row(tmp_path):
+    page = study.report(tmp_path)
+    rows = rows_of(page)
+    assert len(rows) < len(study.entries())
+    told = re.findall(r"\d{4}\.\d{5}/\w+", " ".join(row.split("|")[1] for row in rows))
+    assert set(told) == set(study.entries())
+    # The same models, settings and judge: fully connected ones stand in for both at smoke tier.
+    (row,) = [row for row in rows if row.startswith("| 2205.08399/fig7;")]
+    assert row.startswith("| 2205.08399/fig7; the same: 2205.08399/fig14, 2304.10767/fig4;")
+    assert "2304.10767/fig4 is 2205.08399/fig7" in page
+
+
+def test_a_record_without_seeds_is_not_judged(tmp_path):
+    record = study.run(constant(), "smoke", tmp_path, tmp_path)
+    path = tmp_path / constant().id / "verdict.json"
+    old = {key: value for key, value in record.items() if key not in ("verdict", "p", "note")}
+    path.write_text(json.dumps(old | {"schema": 1, "holds": True}), encoding="utf-8")
+    row = next(row for row in rows_of(study.report(tmp_path)) if "2205.08399/fig1]" in row)
+    assert "**not judged** (recorded before claims were tested over seeds: run it again)" in row
+    assert "a 1 (" in row, "its numbers stay"
+    assert study.state(constant(), "smoke", tmp_path, tmp_path) == "ready"
+    assert study.run(constant(), "smoke", tmp_path, tmp_path)["verdict"] == "holds"
 
 
 def test_the_committed_page_is_that_of_the_committed_folders():
@@ -322,8 +353,9 @@ def test_the_commands(tmp_path, monkeypatch):
     runner = CliRunner()
     done = runner.invoke(cli.app, ["run", "2202.13341/fig8", "2202.13341/fig5", "--into", "r"])
     assert done.exit_code == 0, done.output
-    assert "2202.13341/fig8 (smoke): HOLDS. " in done.output
-    assert "2 of 2 done, 2 claims hold. They took 0 runs, " in done.output
+    assert "2202.13341/fig8 (smoke): HOLDS (a property of the data, no seeds). " in done.output
+    assert "2202.13341/fig5 (smoke): ILLUSTRATION. " in done.output
+    assert "2 of 2 done, 1 claims hold. They took 0 runs, " in done.output
     listed = runner.invoke(cli.app, ["list", "--into", "r"]).output
     assert re.search(r"2202\.13341/fig8 .* done\s*\n", listed)
     assert re.search(r"2202\.13341/fig9 .* 16 of 16 runs missing", listed)

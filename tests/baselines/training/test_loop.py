@@ -27,7 +27,7 @@ def test_what_it_leaves(trained):
     record = json.loads((trained.folder / "run.json").read_text())
     assert set(record) == {
         *("schema", "method", "dataset", "dataset_version", "dataset_digest", "seed", "supervision", "selection"),
-        *("hyperparameters", "budget", "versions", "about", "image_shape", "factor_sizes"),
+        *("hyperparameters", "budget", "versions", "about", "image_shape", "factor_sizes", "computed"),
     }
     assert (record["method"], record["dataset"], record["seed"]) == ("beta_vae", "xysquares/spacing_1", 0)
     assert record["dataset_digest"] == trained.dataset.digest()._asdict()

@@ -62,7 +62,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(tmp_path: Path, re
     assert "expected a place that can be written, received OSError: File too large" in full["message"]
     assert full["steps"] == lives[-1]["steps"]
 
-    assert ended == whole == {"status": 0, "steps": [20, 300, 800]}
+    assert ended == whole == {"status": 0, "steps": [0, 20, 300, 800]}
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
     budgets = [json.loads((tmp_path / name / "run.json").read_text())["budget"] for name in ("killed", "whole")]
     assert budgets[0]["images"] == budgets[1]["images"] == 6400

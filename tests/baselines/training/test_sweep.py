@@ -22,6 +22,8 @@ from baselines import RunConfig, cli, train
 from baselines.run import Snapshots, read_arrays
 from baselines.training import sweep, worker
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, discovery
+from leaderboard.scoring import evaluate
+from leaderboard.store import results
 
 every = pytest.mark.parametrize("name", sweep.names())
 
@@ -164,7 +166,7 @@ def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypat
     dying = [sys.executable, "-c", "import sys; sys.stdin.readline(); sys.exit(3)"]
     started = []
 
-    def start(threads):
+    def start(threads, cores):
         started.append(subprocess.Popen(dying, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
         return started[-1]
 
@@ -182,10 +184,33 @@ def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypat
 
 
 def test_a_worker_ends_with_whoever_started_it():
-    process = sweep._start(1)
+    process = sweep._start(1, set())
     assert process.poll() is None
     process.communicate(timeout=60)
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this platform pins no process")
+def test_workers_have_cores_of_their_own_where_there_are_enough(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {2, 3, 5, 7})
+    assert sweep._cores(2, 1) == [{2}, {3}]
+    assert sweep._cores(2, 2) == [{2, 3}, {5, 7}]
+    assert sweep._cores(3, 2) == [set(), set(), set()]
+    monkeypatch.undo()
+    core = min(os.sched_getaffinity(0))
+    process = sweep._start(1, {core})
+    assert os.sched_getaffinity(process.pid) == {core}
+    process.communicate(timeout=60)
+
+
+def test_runs_whose_scores_are_published_are_left_out(tiny, tmp_path):
+    configs = [tiny(seed=1), tiny(seed=2), tiny(seed=1, hyperparameters={"beta": 7.0})]
+    assert sweep.unscored(configs, tmp_path / "none") == tuple(configs)
+    (state,) = sweep.run(configs[:1], tmp_path / "runs")
+    evaluated = evaluate.evaluate([tmp_path / "runs" / state.run], tier="desk")
+    results.write(tmp_path / "results", evaluated)
+    assert sweep.unscored(configs, tmp_path / "results") == tuple(configs[1:])
+    assert sweep.unscored([configs[0].with_steps(5)], tmp_path / "results") == (configs[0].with_steps(5),)
 
 
 def test_what_is_no_error_of_ours_is_recorded_too(tiny, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import threading
 import time
 
@@ -100,3 +101,44 @@ def test_a_study_trains_on_ray(cluster, tiny, tmp_path):
     assert there["budget"]["runs"] == 5
     assert there["numbers"] == here["numbers"]
     assert there["files"]["table.csv"] == here["files"]["table.csv"]
+
+
+def test_groups_of_runs_share_simulated_gpus(cluster, tiny, tmp_path, monkeypatch):
+    """Two GPUs that Ray believes in, half of one for each task: five runs in groups of two, each one program of jax."""
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    node = cluster.add_node(num_cpus=2, num_gpus=2, object_store_memory=10**8)
+    seen, into = tmp_path / "seen", tmp_path / "sweep"
+    seen.mkdir()
+    real = worker.work
+
+    def watched(runs, *options):
+        import json
+        import os
+
+        found = {"gpus": os.environ["CUDA_VISIBLE_DEVICES"], "runs": len(runs), "options": options[3:]}
+        real(runs, *options)
+        import sys
+
+        found["memory"] = os.environ["XLA_PYTHON_CLIENT_MEM_FRACTION"]
+        found["tensorflow"] = "tensorflow" in sys.modules
+        (seen / runs[0][2]).write_text(json.dumps(found))
+
+    watched.__module__ = "__main__"
+    monkeypatch.setattr(worker, "work", watched)
+    configs = [tiny(seed=seed, hyperparameters={"beta": float(seed)}) for seed in range(1, 6)]
+    try:
+        states = sweep.run(configs, into, ray=cluster.address, gpus=0.5, together=2, device="cpu", encode=False)
+        tasks = [json.loads(path.read_text()) for path in seen.iterdir()]
+        assert [(state.state, state.step, state.error) for state in states] == [("done", 6, "")] * 5
+        assert sorted(task["runs"] for task in tasks) == [1, 2, 2]
+        assert {task["gpus"] for task in tasks} <= {"0", "1"}
+        for task in tasks:
+            assert task["options"] == ["cpu", 0.5]
+            assert task["memory"] == "0.450"
+            assert not task["tensorflow"]
+        (silent,) = sweep.run(configs[:1], tmp_path / "silent", ray=cluster.address, gpus=0.5, encode=False)
+        assert silent.state == "failed"
+        assert silent.error.startswith("--device gpu: expected a GPU that jax can use, received")
+    finally:
+        cluster.remove_node(node)

@@ -88,17 +88,37 @@ def test_convolutions_are_those_of_keras(found):
         assert max(differences) < 1e-5, name
 
 
-def test_the_benchmark_for_a_gpu_runs_without_one():
+def test_the_benchmark_for_a_gpu_runs_without_one_and_goes_on_where_it_was_cut_off(tmp_path):
     script = Path(__file__).parents[3] / "benchmarks" / "gpu_training.py"
-    command = [sys.executable, script, "--quick", "--seconds", "0.1", "--models", "2", "--torch", sys.executable]
+    results = tmp_path / "results.json"
+    command = [sys.executable, script, "--quick", "--seconds", "0.1", "--models", "2", "--results", results]
     environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    def call(*options):
+        return subprocess.run([*command, *options], env=environment, capture_output=True, text=True, check=False)
+
+    cut = call("--limit", "0")
+    assert "no training was measured" in cut.stderr
+    assert not results.exists()
+    done = call()
     assert done.returncode == 0, done.stderr
-    (row,) = [line.split() for line in done.stdout.splitlines() if line.startswith("2 together")]
-    rate, per_model = (float(field.replace(",", "")) for field in row[2:4])
-    assert rate > 0
-    assert per_model == pytest.approx(rate / 2, rel=0.1, abs=1)
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines() if line[:4] == "| 2 "]
+    assert [row[:2] for row in rows] == [["2", "float32"], ["2", "bfloat16"]]
+    for row in rows:
+        rate, per_model = (float(cell.replace(",", "")) for cell in row[2:4])
+        assert rate > 0
+        assert per_model == pytest.approx(rate / 2, rel=0.1, abs=1)
     assert "--quick: tiny networks" in done.stdout
+
+    measured = json.loads(results.read_text())
+    assert {"matmul 0 -", "ours 2 float32", "ours 2 bfloat16"} <= set(measured)
+    held = {key: row for key, row in measured.items() if key != "ours 2 bfloat16"}
+    results.write_text(json.dumps(held))
+    again = call()
+    assert again.returncode == 0, again.stderr
+    after = json.loads(results.read_text())
+    assert set(after) == set(measured)
+    assert {key: after[key] for key in held} == held  # what was there was not measured again
 
 
 def test_operations_of_the_papers_network_counted_by_hand():

@@ -19,18 +19,12 @@ from baselines.run import Snapshots, read_history
 from baselines.training import device_images, engines
 from baselines.training.loop import draw_batch
 
-STRENGTHS = {
-    "ae": None,
-    "beta_vae": "beta",
-    "beta_tc_vae": "beta",
-    "factor_vae": "gamma",
-    "dip_vae_i": "lambda_od",
-    "dip_vae_ii": "lambda_d",
-    "annealed_vae": "c_max",
-    "ada_gvae": "beta",
-    "ada_ml_vae": "beta",
-    "classifier": None,
-}
+
+def small(name):
+    """Return the settings that make an objective's own networks small, and the name of its first strength, if any."""
+    fields = {field.name: field.default for field in dataclasses.fields(objectives.find(name))}
+    strengths = [key for key, value in fields.items() if isinstance(value, float) and "learning_rate" not in key]
+    return ({"units": 8} if "units" in fields else {}), next(iter(strengths), None)
 
 
 def config(**changes):
@@ -49,8 +43,8 @@ def difference(one, other, step=6):
 def same_as_alone():
     """Train three runs of an objective together, the last of them alone too."""
     found = {}
-    for name, strength in STRENGTHS.items():
-        fixed = {"units": 8} if name == "factor_vae" else {}
+    for name in objectives.names():
+        fixed, strength = small(name)
         strengths = [fixed | ({strength: 2.0 * i} if strength else {}) for i in range(4)]
         configs = [
             config(objective=name, hyperparameters=strengths[i], seed=i, learning_rate=1e-3 * i) for i in (1, 2, 3)
@@ -67,18 +61,16 @@ def every_objective_takes_strengths():
     found = {}
     for name in objectives.names():
         kind = objectives.find(name)
-        fields = dataclasses.fields(kind)
-        small = {"units": 8} if "units" in {field.name for field in fields} else {}
+        fields, (fixed, _) = dataclasses.fields(kind), small(name)
         data = benchmark_data.load(SETTINGS["dataset"])
         models, batches = [], []
         for i in (1, 2):
             floats = {f.name: getattr(kind(), f.name) * i for f in fields if isinstance(getattr(kind(), f.name), float)}
-            settled = config(objective=name, hyperparameters=small | floats)
+            settled = config(objective=name, hyperparameters=fixed | floats)
             models.append(Model(settled, data.image_shape, data.space.sizes))
             batches.append(draw_batch(settled, models[-1].objective, data, np.arange(99), 1))
         engine = engines.start(*models)
-        stacked = {key: np.stack([batch[key] for batch in batches]) for key in batches[0]}
-        _, history = jax.eval_shape(engine._step, engine._state, stacked, None)
+        _, history = jax.eval_shape(engine._step, *engine.arguments(*batches))
         found[name] = {key: value.shape for key, value in history.items()}
     return found
 

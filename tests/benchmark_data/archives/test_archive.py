@@ -16,10 +16,10 @@ import pytest
 
 import benchmark_data
 from benchmark_data.archives import containers
+from benchmark_data.archives.archive import Archive, Form, Kept
 from benchmark_data.archives.containers import hdf5_slabs, npz_slabs, tar_members, zip_members
 from benchmark_data.datasets import celeba, dsprites, mpi3d
 from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, UnknownName
-from benchmark_data.sources import Archive, Form, Kept
 
 SIZES = (2, 2, 2, 1, 1, 2, 2)
 IMAGES = np.random.default_rng(0).integers(0, 256, (32, 64, 64, 3), dtype=np.uint8)

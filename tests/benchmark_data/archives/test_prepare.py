@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import cli
+from benchmark_data.archives.archive import Form
+from benchmark_data.commands import data as cli
 from benchmark_data.dataset import Family
 from benchmark_data.datasets import mpi3d
-from benchmark_data.sources import Form
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (32, 64, 64, 3), dtype=np.uint8)
 

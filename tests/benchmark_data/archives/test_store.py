@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from benchmark_data.archives import store
-from benchmark_data.archives.store import Extra, Store, Writer
+from benchmark_data.archives.store import Store, Writer
 from benchmark_data.datasets.mpi3d import DATASET
 from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable
 from benchmark_data.publish import verify
+from benchmark_data.types import Extra
 
 SIZES = (2, 2, 2, 1, 3, 2, 4)
 IMAGES = np.random.default_rng(0).integers(0, 256, (192, 64, 64, 3), dtype=np.uint8)
@@ -205,7 +206,7 @@ import numpy as np
 from benchmark_data.datasets.mpi3d import DATASET, read
 from benchmark_data.factors import Factor
 from benchmark_data.archives.checks import Oracle
-from benchmark_data.sources import Form
+from benchmark_data.archives.archive import Form
 
 folder, stage = Path(sys.argv[1]), sys.argv[2]
 

@@ -5,8 +5,8 @@ import pytest
 from PIL import Image
 
 import benchmark_data
-from benchmark_data.archives.checks import PUBLISHED
 from benchmark_data.datasets import room3d
+from benchmark_data.inspect.published import PUBLISHED
 
 DATASET = benchmark_data.load("room3d")
 SCENES = Path(__file__).with_name("shapes3d_scenes.png")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from benchmark_data.archives.archive import Form
 from benchmark_data.datasets import dsprites
 from benchmark_data.datasets.scream_dsprites import DATASET, PAINTING, Screams, screaming
 from benchmark_data.errors import DamagedFile, Unavailable
-from benchmark_data.sources import Form
 
 
 def painting(width, height):

@@ -6,9 +6,10 @@ import h5py
 import numpy as np
 import pytest
 
-from benchmark_data.archives.checks import RANDOM_PAIR, Oracle
+from benchmark_data.archives.checks import Oracle
 from benchmark_data.datasets.shapes3d import DATASET, HDF5, NPZ
 from benchmark_data.errors import DamagedFile
+from benchmark_data.inspect.published import RANDOM_PAIR
 
 SIZES = (2, 3, 2, 2, 4, 3)
 

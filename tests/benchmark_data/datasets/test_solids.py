@@ -83,5 +83,14 @@ def test_solids_stay_inside_the_image_and_stand_out_of_the_background():
     assert (images[:, 28:36, 28:36] >= solids.AMBIENT).all()
 
 
+@pytest.mark.parametrize("shape", solids.SHAPES)
+def test_pixels_do_not_depend_on_the_compiler(shape, monkeypatch):
+    pytest.importorskip("numba", reason="numba is not installed: pip install 'offaxis[fast]'")
+    turns = solids.rotations(np.arange(100))
+    compiled = solids.render(shape, turns)
+    monkeypatch.setattr(solids, "_compiled", lambda: None)
+    assert np.array_equal(compiled, solids.render(shape, turns))
+
+
 def test_contact_sheet(golden_sheet):
     golden_sheet(DATASET, "solids")

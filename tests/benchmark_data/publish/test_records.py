@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zlib
 
 import numpy as np
 import pytest
@@ -13,9 +14,14 @@ from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
 from benchmark_data.publish import records
 
 
+@pytest.mark.parametrize("compressor", ["libdeflate", "zlib"])
 @pytest.mark.parametrize("channels", [1, 3, 4])
 @pytest.mark.parametrize("filter_type", [0, 1])
-def test_png_gives_the_pixels_back_in_eight_bits_per_channel(channels, filter_type):
+def test_png_gives_the_pixels_back_in_eight_bits_per_channel(channels, filter_type, compressor, monkeypatch):
+    if compressor == "zlib":
+        monkeypatch.setattr(records, "_compress", zlib.compress)
+    elif records.COMPRESSOR != "libdeflate":
+        pytest.skip("deflate is not installed: pip install 'offaxis[fast]'")
     images = np.random.default_rng(0).integers(0, 256, (3, 5, 7, channels), np.uint8)
     images[1] = 0
     images[2] = 255 * (images[2] > 100)
@@ -25,6 +31,14 @@ def test_png_gives_the_pixels_back_in_eight_bits_per_channel(channels, filter_ty
         with Image.open(io.BytesIO(png)) as decoded:
             assert decoded.mode == {1: "L", 3: "RGB", 4: "RGBA"}[channels]
             assert np.array_equal(np.asarray(decoded).reshape(image.shape), image)
+
+
+def test_files_are_about_as_large_with_either_compressor(monkeypatch):
+    images = benchmark_data.load("room3d").images(range(0, 480_000, 9_973))
+    sizes = [sum(map(len, records.pngs(images, 1)))]
+    monkeypatch.setattr(records, "_compress", zlib.compress)
+    sizes.append(sum(map(len, records.pngs(images, 1))))
+    assert abs(sizes[0] / sizes[1] - 1) < 0.05
 
 
 def test_png_of_two_channels_is_refused():

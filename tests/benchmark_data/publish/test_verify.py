@@ -12,10 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 import benchmark_data
-from benchmark_data import Factor, FactorSpace, FactorTable, Rendered, cli
+from benchmark_data import Factor, FactorSpace, FactorTable, Rendered
+from benchmark_data.commands import data as cli
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
 from benchmark_data.publish import records
 from benchmark_data.publish.verify import digest, opened, verify
+from benchmark_data.types import Source
 
 pytest.importorskip("tensorflow_datasets")
 pytest.importorskip("datasets")
@@ -119,7 +121,7 @@ def test_a_changed_row_is_found_in_both_copies(what, corner, copies):
 
 
 @dataclasses.dataclass(frozen=True)
-class ByRow:
+class ByRow(Source):
     """A source that looks at rows, not at labels."""
 
     render: object

@@ -17,6 +17,7 @@ from benchmark_data import Factor, FactorSpace, InvalidInput, Rendered, Unavaila
 from benchmark_data import tfds as builders
 from benchmark_data.publish import card
 from benchmark_data.publish.verify import verify
+from benchmark_data.types import Source
 from benchmark_data.variants import pairs
 from leaderboard.analyses import transfer_accuracy
 
@@ -137,7 +138,7 @@ def test_rows_are_rows_of_the_base(pair):
 
 @pytest.mark.parametrize("missing", ["grid", "other"])
 def test_a_pair_is_prepared_when_both_sides_are(tiny, missing):
-    class Archive:
+    class Archive(Source):
         ready, asked = False, ()
 
         def images(self, indices, labels):

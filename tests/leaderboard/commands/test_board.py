@@ -16,9 +16,9 @@ import typer.testing
 from benchmark_data import console
 from leaderboard import protocol
 from leaderboard.commands import board as cli
-from leaderboard.report import ranking
-from leaderboard.scoring import evaluate, transfer_matrix
-from leaderboard.store import results
+from leaderboard.report.site import build
+from leaderboard.scoring import evaluate
+from leaderboard.store import results, transfers
 
 pytestmark = pytest.mark.usefixtures("only_mig", "toys")
 
@@ -150,7 +150,7 @@ def test_tasks_and_rows(board, tmp_path):
 
 
 def test_serve_shows_the_board(tree, tmp_path, monkeypatch):
-    site = ranking.build(tree, tmp_path / "site").parent
+    site = build.build(tree, tmp_path / "site").parent
     started = threading.Event()
     printed = []
 
@@ -288,7 +288,7 @@ def test_transfer_matrix(board, run_folder, toys, tmp_path):
     codes = [argument for each in given for argument in ("--codes", each)]
     code, out, err = board("transfer", "evaluate", "toy/small", *codes, "--into", tmp_path)
     assert code == 0, err
-    found = {(one.method, one.source): one.runs[0] for one in transfer_matrix.read_all(tmp_path)}
+    found = {(one.method, one.source): one.runs[0] for one in transfers.read_all(tmp_path)}
     assert set(found) == {
         ("beta_vae", "toy/spacing_8"),
         ("random_encoder", "none"),

@@ -1,46 +1,86 @@
-"""Directions that papers report: found by the datasets' names, counted by intervals, whichever way they come out."""
+"""Directions that papers report: found by the datasets' names, tested together, whichever way they come out."""
 
 import csv
 import io
 
+import pytest
+
 from leaderboard.report import paper_claims, ranking
 
 NEAR, MIDDLE, FAR = (f"xysquares/spacing_{spacing}" for spacing in (1, 4, 8))
-HIGH, LOW = (0.5, 0.51, 0.52), (0.1, 0.11, 0.12)
+HIGH, LOW, NONE = (0.5, 0.51, 0.52, 0.53, 0.54), (0.1, 0.11, 0.12, 0.13, 0.14), (0.0, 0.01, 0.02, 0.03, 0.04)
 
 
-def compared(found, source, higher, lower):
-    (one,) = [d for d in found if (d.source, d.higher, d.lower) == (source, higher, lower)]
-    return {c.method: c.verdict for c in one.methods}
+def find(*made):
+    return {(one.higher, one.lower): one for one in paper_claims.find(ranking.tables(made))}
 
 
 def test_spacings_are_compared_step_by_step_and_end_to_end(made_result):
-    found = paper_claims.find(
-        ranking.tables(
-            [
-                *(made_result(task, "as_told", *of) for task, of in ((NEAR, HIGH), (MIDDLE, LOW), (FAR, (0.0, 0.01)))),
-                *(made_result(task, "against", *of) for task, of in ((NEAR, LOW), (MIDDLE, HIGH), (FAR, HIGH))),
-                *(made_result(task, "single", of) for task, of in ((NEAR, 0.9), (FAR, 0.1))),
-                *(made_result(task, "pca", *of) for task, of in ((NEAR, HIGH), (FAR, LOW))),
-                made_result(NEAR, "distrusted", *HIGH, quarantine="why"),
-                made_result(FAR, "distrusted", *LOW, quarantine="why"),
-            ]
+    made = [
+        *(made_result(task, "as_told", *of) for task, of in ((NEAR, HIGH), (MIDDLE, LOW), (FAR, NONE))),
+        *(made_result(task, "too", *of) for task, of in ((NEAR, HIGH), (MIDDLE, LOW), (FAR, NONE))),
+        *(made_result(task, "single", of) for task, of in ((NEAR, 0.9), (FAR, 0.1))),
+        *(made_result(task, "pca", *of) for task, of in ((NEAR, LOW), (FAR, LOW))),
+        made_result(NEAR, "distrusted", *HIGH, quarantine="why"),
+        made_result(FAR, "distrusted", *LOW, quarantine="why"),
+    ]
+    found = find(*made)
+    assert list(found) == [(NEAR, MIDDLE), (MIDDLE, FAR), (NEAR, FAR)]
+    assert [one.title for one in found.values()] == ["agrees"] * 3
+    ends = found[NEAR, FAR]
+    assert [one.method for one in ends.methods] == ["as_told", "single", "too"]
+    # 0.52 less 0.02, for both that have seeds enough.
+    assert ends.comparison.difference == pytest.approx(0.5)
+    # PCA's mean is 0.12 where there is one.
+    assert [one.floor for one in found.values()] == pytest.approx([0.12, 0.1, 0.12])
+    # No drawn split is as far apart: 2 / 10,000, times 3 for the first of three rows.
+    assert ends.p == pytest.approx(6e-4)
+
+
+def test_the_other_way_and_no_way(made_result):
+    found = find(
+        *(
+            made_result(task, name, *of)
+            for name in ("a", "b")
+            for task, of in ((NEAR, LOW), (MIDDLE, HIGH), (FAR, HIGH))
         )
     )
-    assert [(d.higher, d.lower) for d in found] == [(NEAR, MIDDLE), (MIDDLE, FAR), (NEAR, FAR)]
-    assert compared(found, paper_claims.SPACING, NEAR, MIDDLE) == {"against": "the other way", "as_told": "as reported"}
-    assert compared(found, paper_claims.SPACING, MIDDLE, FAR)["against"] == "not told apart"
-    assert compared(found, paper_claims.SPACING, NEAR, FAR) == {
-        "against": "the other way",
-        "as_told": "as reported",
-        "single": "not told apart",  # one seed says nothing of its spread
-    }
-    assert [d.agreeing for d in found] == [1, 1, 2]
-    # The median of 0.505 (0.51 less 0.005), -0.4 (0.11 less 0.51) and 0.8 (0.9 less 0.1).
-    assert abs(found[2].median - 0.505) < 1e-9
-    lines = list(csv.DictReader(io.StringIO(paper_claims.comma_separated(found))))
-    assert len(lines) == 2 + 2 + 3
-    assert lines[0]["verdict"] == "the other way"
+    assert found[NEAR, MIDDLE].title == "disagrees"
+    assert found[MIDDLE, FAR].title == "inconclusive"
+    assert found[MIDDLE, FAR].p == 1
+
+
+def test_a_fall_from_the_floor_is_not_judged(made_result):
+    """Means of 0.02 and 0.12 do not reach 0.1, and not PCA's 0.52."""
+    made = [made_result(task, "a", *of) for task, of in ((NEAR, NONE), (FAR, (0.0,) * 5))]
+    assert [one.title for one in find(*made).values()] == ["floor"]
+    made = [made_result(task, "a", *of) for task, of in ((NEAR, LOW), (FAR, NONE))]
+    assert [one.title for one in find(*made).values()] == ["agrees"]
+    found = find(*made, made_result(NEAR, "pca", *HIGH))[NEAR, FAR]
+    assert (found.title, found.p, found.methods[0].reached) == ("floor", None, False)
+
+
+def test_few_seeds_come_to_no_verdict(made_result):
+    found = find(*(made_result(task, "a", *of[:3]) for task, of in ((NEAR, HIGH), (FAR, LOW))))
+    assert [(one.title, one.p) for one in found.values()] == [("too few seeds", None)]
+
+
+def test_the_counts_add_up(made_result):
+    made = [made_result(task, "a", *of) for task, of in ((NEAR, HIGH), (MIDDLE, LOW), (FAR, NONE))]
+    made += [made_result(task, "a", *LOW[:2]) for task in ("sprites2d", "sprites2d_perturbed/pca_eps10")]
+    found = list(find(*made).values())
+    counts = paper_claims.counted(found)
+    assert counts == {"agrees": 3, "too few seeds": 1}
+    assert sum(counts.values()) == len(found)
+
+
+def test_the_file_has_a_line_for_each_direction_and_method(made_result):
+    found = find(*(made_result(task, name, *of) for name in ("a", "b") for task, of in ((NEAR, HIGH), (FAR, LOW))))
+    lines = list(csv.DictReader(io.StringIO(paper_claims.comma_separated(list(found.values())))))
+    assert [line["method"] for line in lines] == ["all", "a", "b"]
+    assert [line["verdict"] for line in lines] == ["agrees", "", ""]
+    assert [line["count"] for line in lines] == ["2", "5", "5"]
+    assert float(lines[0]["difference"]) == pytest.approx(0.4)
 
 
 def test_perturbed_is_compared_with_the_original_and_with_noise_of_its_size(made_result):

@@ -12,7 +12,9 @@ import pytest
 import rich.console
 
 from benchmark_data.errors import DamagedFile, InvalidInput
-from leaderboard.report import ranking
+from leaderboard import protocol
+from leaderboard.report import formats, ranking
+from leaderboard.report.site import build
 from leaderboard.store import results
 from leaderboard.store.results import About, Budget, Digests, Run, Sample
 
@@ -108,41 +110,48 @@ def test_every_table_states_sample_size_and_budget():
         "Tier smoke: MIG on 10,000 rows. Training: 1,000 steps, 64,000 images, 12 to 13 s on 2 cores."
     )
     assert board.rows[0].cost == "1,000 steps, 12 to 13 s"
-    for render in (ranking.markdown, ranking.latex):
+    for render in (formats.markdown, formats.latex):
         assert "1,000 steps, 64,000 images" in render(board)
 
 
 def test_markdown():
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2), method("n", 0.3)])
-    assert ranking.markdown(board).splitlines()[2:6] == [
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2, 0.1, 0.2), method("n", 0.3)])
+    # Student's interval: 0.15 and 3.182 times 0.0577 / 2.
+    assert formats.markdown(board).splitlines()[2:6] == [
         "| Rank | Method | Category | MIG | Seeds | Training |",
         "| ---: | :--- | :--- | ---: | ---: | :--- |",
         "| – | n | Unsupervised | 0.300 | 1 | 1,000 steps, 64,000 images, 12 s on 2 cores |",
-        "| – | m | Unsupervised | 0.150 [0.100, 0.200] | 2 | 1,000 steps, 64,000 images, 12 to 13 s on 2 cores |",
+        "| – | m | Unsupervised | 0.150 [0.058, 0.242] | 4 | 1,000 steps, 64,000 images, 12 to 15 s on 2 cores |",
     ]
 
 
-def test_a_single_seed_has_no_interval():
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1)])
-    assert "[" not in ranking.markdown(board).splitlines()[4]
-    (record,) = csv.DictReader(io.StringIO(ranking.comma_separated([board])))
+@pytest.mark.parametrize("migs", [(0.1,), (0.1, 0.1, 0.1)])
+def test_few_seeds_have_no_interval(migs):
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", *migs)])
+    assert "[" not in formats.markdown(board).splitlines()[4]
+    (record,) = csv.DictReader(io.StringIO(formats.comma_separated([board])))
     assert (record["mean"], record["low"], record["high"]) == ("0.100000", "", "")
+
+
+def test_an_interval_stays_within_the_range_of_the_score():
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.0, 0.0, 0.0, 0.9)])
+    assert board.rows[0].cells["mig"].low == 0.0
 
 
 def test_csv_is_tidy_and_no_spreadsheet_runs_it():
     about = About(title="=cmd|' /C calc'!A0")
     board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2, about=about)])
-    (record,) = csv.DictReader(io.StringIO(ranking.comma_separated([board])))
+    (record,) = csv.DictReader(io.StringIO(formats.comma_separated([board])))
     assert record["title"] == "'=cmd|' /C calc'!A0"
     assert (record["score"], record["seeds"], record["note"]) == ("mig", "2", "2 of 5 seeds")
 
 
 def test_hostile_text_stays_text_in_markdown_and_latex():
     board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, about=About(title=HOSTILE))])
-    row = ranking.markdown(board).splitlines()[4]
+    row = formats.markdown(board).splitlines()[4]
     assert "<" not in row
     assert len(re.findall(r"(?<!\\)\|", row)) == 7
-    line = next(line for line in ranking.latex(board).splitlines() if "script" in line)
+    line = next(line for line in formats.latex(board).splitlines() if "script" in line)
     assert (
         r"\textless{}script\textgreater{}alert(1)\textless{}/script\textgreater{}|`*\_\$\%\&\#\{\}"
         r"\textasciitilde{}\textasciicircum{}\textbackslash{}" in line
@@ -150,8 +159,8 @@ def test_hostile_text_stays_text_in_markdown_and_latex():
 
 
 def test_latex_has_no_letter_that_it_cannot_print():
-    assert ranking.tex("Ωλο–é") == r"$\Omega$$\lambda$o--é"
-    assert ranking.tex("中\u3000ħ\u0391") == "[U+4E2D] [U+0127][U+0391]"
+    assert formats.tex("Ωλο–é") == r"$\Omega$$\lambda$o--é"
+    assert formats.tex("中\u3000ħ\u0391") == "[U+4E2D] [U+0127][U+0391]"
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex here")
@@ -172,20 +181,21 @@ def test_latex_compiles(tmp_path):
     )
     source = (
         r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}"
-        rf"\begin{{document}}{ranking.latex(board)}\end{{document}}"
+        rf"\begin{{document}}{formats.latex(board)}\end{{document}}"
     )
     (tmp_path / "t.tex").write_text(source, "utf-8")
     subprocess.run(["pdflatex", "-halt-on-error", "t.tex"], cwd=tmp_path, check=True, capture_output=True)
 
 
 def test_terminal_shows_a_table_for_each_task(capsys):
-    found = [method("m", 0.1, 0.2, about=About(title="[red]β[/red]")), method("pca", 0.05, supervision="reference")]
+    about = About(title="[red]β[/red]")
+    found = [method("m", 0.1, 0.2, 0.1, 0.2, about=about), method("pca", 0.05, supervision="reference")]
     console = rich.console.Console(width=80, file=io.StringIO())
-    console.print(ranking.terminal(found))
+    console.print(formats.terminal(found))
     shown = console.file.getvalue()
     assert "xysquares/spacing_8@v1, tier smoke" in shown
     assert "[red]β[/red]" in shown
-    assert "0.100–0.200" in shown
+    assert "0.058–0.242" in shown
     assert "A rank takes 5 seeds." in shown
 
 
@@ -196,7 +206,7 @@ def write(root, *found):
 
 def test_building_twice_gives_the_same_bytes(tmp_path):
     root = write(tmp_path / "results", method("m", 0.1, 0.2), method("pca", 0.1, supervision="reference"))
-    pages = [ranking.build(root, tmp_path / name) for name in ("a", "b")]
+    pages = [build.build(root, tmp_path / name) for name in ("a", "b")]
     contents = [
         {str(f.relative_to(p.parent)): f.read_bytes() for f in p.parent.rglob("*") if f.is_file()} for p in pages
     ]
@@ -213,10 +223,10 @@ def test_building_twice_gives_the_same_bytes(tmp_path):
 
 def test_what_is_gone_from_the_results_goes_from_the_site(tmp_path):
     root = write(tmp_path / "results", method("m", 0.1), method("n", 0.2))
-    site = ranking.build(root, tmp_path / "site").parent
+    site = build.build(root, tmp_path / "site").parent
     (site / "CNAME").write_text("kept")
     results.path(root, "xysquares/spacing_8@v1", "n").unlink()
-    ranking.build(root, site)
+    build.build(root, site)
     assert not (site / "methods" / "n.html").exists()
     assert (site / "CNAME").read_text() == "kept"
 
@@ -229,18 +239,18 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
     (tmp_path / "crafted" / "manifest.json").write_text('{"../results/v1/xysquares/spacing_8/m.json": ""}')
     for name in ("home", "crafted"):
         with pytest.raises(InvalidInput, match="expected a new or empty folder, or one that was built before"):
-            ranking.build(root, tmp_path / name)
+            build.build(root, tmp_path / name)
     assert len(results.read_all(root)) == 1
 
 
 def test_an_empty_tree(tmp_path):
     (tmp_path / "results").mkdir()
     with pytest.raises(DamagedFile, match="expected at least one result, received none"):
-        ranking.build(tmp_path / "results", tmp_path / "site")
+        build.build(tmp_path / "results", tmp_path / "site")
 
 
 def test_natural_order():
-    assert sorted(["s_10", "s_9", "s_1"], key=ranking.natural) == ["s_1", "s_9", "s_10"]
+    assert sorted(["s_10", "s_9", "s_1"], key=protocol.natural) == ["s_1", "s_9", "s_10"]
 
 
 def test_the_mark_of_what_may_as_well_be_first():
@@ -251,8 +261,8 @@ def test_the_mark_of_what_may_as_well_be_first():
     ]
     board = ranking.table("xysquares/spacing_8@v1", "smoke", found)
     assert [(row.rank, row.level) for row in board.rows] == [(1, False), (2, True), (3, False)]
-    assert "| 2≈ | close |" in ranking.markdown(board)
-    assert r"2$\approx$ & close" in ranking.latex(board)
+    assert "| 2≈ | close |" in formats.markdown(board)
+    assert r"2$\approx$ & close" in formats.latex(board)
 
 
 def test_standings_across_tasks():
@@ -287,5 +297,5 @@ def test_bibtex_is_collected_once():
         method("c", 0.1, about=About(bibtex="@misc{c}")),
         method("d", 0.1),
     ]
-    assert ranking.bibtex(found) == "@misc{a}\n\n@misc{c}\n"
-    assert ranking.bibtex([method("d", 0.1)]) == ""
+    assert formats.bibtex(found) == "@misc{a}\n\n@misc{c}\n"
+    assert formats.bibtex([method("d", 0.1)]) == ""

@@ -1,17 +1,13 @@
 """Run folders in, results out; whatever is wrong with a folder is said before anything is scored."""
 
-import json
-import struct
-import zipfile
-
 import numpy as np
 import pytest
 
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 from leaderboard import protocol
 from leaderboard.metrics import dci, mig
-from leaderboard.reading import npz
 from leaderboard.scoring import evaluate
+from leaderboard.store import results
 
 
 def test_scores_are_those_of_the_metrics_on_the_protocols_rows(run_folder):
@@ -73,6 +69,14 @@ def test_claims_are_kept_apart(run_folder, only_mig):
     run = next(evaluate.evaluate([run_folder(claimed={"mig": 0.99})])).runs[0]
     assert run.claimed == {"mig": 0.99}
     assert run.scores["mig"] < 0.9
+
+
+def test_only_what_has_no_scores_yet(run_folder, tmp_path, only_mig):
+    folders = [run_folder(seed=seed) for seed in (0, 1)]
+    assert evaluate.unscored(folders, tmp_path / "results", tier="smoke") == folders
+    results.write(tmp_path / "results", evaluate.evaluate(folders[:1], tier="smoke"))
+    assert evaluate.unscored(folders, tmp_path / "results", tier="smoke") == folders[1:]
+    assert evaluate.unscored(folders, tmp_path / "results", tier="study") == folders
 
 
 def test_no_folders():
@@ -180,76 +184,19 @@ def test_codes_that_cannot_be_scored(run_folder, codes, message):
         list(evaluate.evaluate([run_folder(codes=codes)]))
 
 
-def npy_header(shape: str, descr: str = "'<f4'") -> bytes:
-    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}".encode()
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
-
-
-ARRAYS = {"codes": npz.Array("f", (60, None))}
-
-
-@pytest.mark.parametrize(
-    ("member", "message"),
-    [
-        (npy_header("(60, 10**9)"), "npz file written by numpy"),
-        (npy_header("(60, 1000000000)"), r"at most 128 MiB, received \d+ MiB"),
-        (npy_header("(60, -5)"), "received float32 of shape"),
-        (npy_header("(60, 2)") + b"\0" * 100, r"expected 480 bytes for float32 of shape \(60, 2\), received 100 bytes"),
-        (npy_header("(60, 2)") + b"\0" * 600, "received 481 bytes"),
-        (npy_header("(60, 2)", "'|O'") + b"\0" * 100, "received object of shape"),
-        (npy_header("(60, 2)", "[('a', '|O')]"), "expected float of shape"),
-        (npy_header("(60, 2)", "__import__('os')"), "npz file written by numpy"),
-        (npy_header("(" * 2000), "npz file written by numpy"),
-        (b"\x93NUMPY\x09\x00" + b"\0" * 100, r"npy version 1.0 or 2.0, received version \(9, 0\)"),
-        (b"not an array", "npz file written by numpy"),
-        (b"", "npz file written by numpy"),
-    ],
-)
-def test_members_that_lie(tmp_path, member, message):
-    path = tmp_path / "codes.npz"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("codes.npy", member)
-    with pytest.raises(DamagedFile, match=message):
-        npz.read(path, ARRAYS)
-
-
-def test_a_zip_bomb_is_not_inflated(tmp_path, monkeypatch):
-    monkeypatch.setattr(npz, "LARGEST", 2**20)
-    path = tmp_path / "codes.npz"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("codes.npy", "w") as member:
-        member.write(npy_header("(60, 4000)"))
-        for _ in range(50):
-            member.write(bytes(2**20))
-    assert path.stat().st_size < 2**17
-    with pytest.raises(DamagedFile, match=r"expected 960000 bytes .* received 960001 bytes"):
-        npz.read(path, ARRAYS)
-
-
-def test_files_that_are_no_npz(tmp_path):
-    target = tmp_path / "real.npz"
-    np.savez(target, codes=np.zeros((60, 2), np.float32))
-    link = tmp_path / "link.npz"
-    link.symlink_to(target)
-    text = tmp_path / "text.npz"
-    text.write_text(json.dumps({}))
-    cut = tmp_path / "cut.npz"
-    cut.write_bytes(target.read_bytes()[:-30])
-    for path, message in [
-        (link, "expected a regular file"),
-        (text, "BadZipFile"),
-        (cut, "BadZipFile"),
-        (tmp_path / "absent.npz", "no such file"),
-        (tmp_path, "expected a regular file"),
-    ]:
-        with pytest.raises(DamagedFile, match=message):
-            npz.read(path, ARRAYS)
-    with pytest.raises(DamagedFile, match=r"latents: expected an array of this name, received arrays \['codes'\]"):
-        npz.read(target, {"latents": npz.Array("f", (None,))})
-
-
-def test_big_endian_and_fortran_arrays_are_read_as_they_are_meant(tmp_path):
-    codes = np.asfortranarray(np.arange(120, dtype=">f8").reshape(60, 2))
-    np.savez(tmp_path / "codes.npz", codes=codes)
-    found = npz.read(tmp_path / "codes.npz", ARRAYS)["codes"]
-    assert found.dtype == np.float64
-    assert np.array_equal(found, codes)
+def test_a_measurement_without_train_rows_is_of_the_held_out_ones_alone(run_folder, monkeypatch):
+    held_out = protocol.Tier(
+        "held_out",
+        "For tests.",
+        (protocol.Measurement("mig", train=0, test=15), protocol.Measurement("dci", train=0, test=18)),
+    )
+    monkeypatch.setattr(protocol, "TIERS", {"held_out": held_out})
+    folder = run_folder()
+    (result,) = evaluate.evaluate([folder], tier="held_out")
+    codes, labels = np.load(folder / "codes.npz")["codes"], protocol.task("toy/small").labels()
+    expected = mig.score(codes[40:55], labels[40:55])
+    learnt, tested = slice(40, 52), slice(52, 58)  # two thirds of the first 18 test rows, and the last third
+    found = dci.score(codes[learnt], labels[learnt], codes_test=codes[tested], factors_test=labels[tested])
+    expected |= {f"dci.{name}": value for name, value in found.items()}
+    assert result.runs[0].scores == pytest.approx(expected)
+    assert {name: (s.train, s.test) for name, s in result.runs[0].samples.items()} == {"mig": (0, 15), "dci": (0, 18)}

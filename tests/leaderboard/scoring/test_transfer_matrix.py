@@ -10,9 +10,10 @@ import pytest
 
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard import protocol
-from leaderboard.report import ranking
+from leaderboard.report import transfer_page
+from leaderboard.report.site import build
 from leaderboard.scoring import evaluate, transfer_matrix
-from leaderboard.store import results
+from leaderboard.store import results, transfers
 
 pytestmark = pytest.mark.usefixtures("only_mig", "toys")
 
@@ -39,17 +40,17 @@ def test_what_is_written_is_read_back_and_seeds_are_merged(measured, tmp_path):
         ("toy/spacing_8", "beta_vae", 2),
         ("none", "random_encoder", 1),
     ]
-    (first, _) = transfer_matrix.write(tmp_path, measured)
+    (first, _) = transfers.write(tmp_path, measured)
     assert first == tmp_path / "transfer/v1/toy/small/beta_vae.toy-spacing_8.json"
-    assert transfer_matrix.read_all(tmp_path) == measured
+    assert transfers.read_all(tmp_path) == measured
     (again, _) = (one.model_copy(update={"runs": (one.runs[0].model_copy(update={"seed": 4}),)}) for one in measured)
-    transfer_matrix.write(tmp_path, [again])
-    assert [run.seed for run in transfer_matrix.read_all(tmp_path)[0].runs] == [0, 1, 4]
+    transfers.write(tmp_path, [again])
+    assert [run.seed for run in transfers.read_all(tmp_path)[0].runs] == [0, 1, 4]
     assert results.files(tmp_path) == []
 
 
 def test_the_matrix_has_encoders_by_labels(measured):
-    (matrix,) = transfer_matrix.matrices(measured)
+    (matrix,) = transfer_page.matrices(measured)
     assert matrix.targets == (("toy/small", ("average", "f0", "f1", "f2")),)
     assert [(line.source, line.title) for line in matrix.lines] == [
         ("toy/spacing_8", "Beta_Vae"),
@@ -61,23 +62,23 @@ def test_the_matrix_has_encoders_by_labels(measured):
     assert best[0] == pytest.approx(np.mean(best[1:]))
     # 60 images, 6 of them held out; the most frequent of 3 to 5 even classes is right for few of them.
     assert floor[0] < 0.6
-    lines = list(csv.DictReader(io.StringIO(transfer_matrix.comma_separated(measured))))
+    lines = list(csv.DictReader(io.StringIO(transfer_page.comma_separated(measured))))
     assert len(lines) == 3 * (3 + 3)
-    assert "toy/small 54 and 6" in transfer_matrix.caption(measured)
+    assert "toy/small 54 and 6" in transfer_page.caption(measured)
 
 
 def test_one_label_has_no_average(measured):
     one = measured[0]
     alone = [run.model_copy(update={"accuracies": run.accuracies[:1]}) for run in one.runs]
-    (matrix,) = transfer_matrix.matrices([one.model_copy(update={"runs": tuple(alone)})])
+    (matrix,) = transfer_page.matrices([one.model_copy(update={"runs": tuple(alone)})])
     assert matrix.targets == (("toy/small", ("f0",)),)
     assert [len(line.cells) for line in matrix.lines] == [1, 1]
 
 
 def test_a_label_may_be_called_average(measured):
     content = measured[0].model_dump_json(by_alias=True)
-    renamed = transfer_matrix.Transfer.model_validate_json(content.replace('"f1"', '"average"'))
-    (before,), (after,) = transfer_matrix.matrices([measured[0]]), transfer_matrix.matrices([renamed])
+    renamed = transfers.Transfer.model_validate_json(content.replace('"f1"', '"average"'))
+    (before,), (after,) = transfer_page.matrices([measured[0]]), transfer_page.matrices([renamed])
     assert after.targets == (("toy/small", ("average", "f0", "average", "f2")),)
     assert [line.cells for line in after.lines] == [line.cells for line in before.lines]
 
@@ -85,8 +86,8 @@ def test_a_label_may_be_called_average(measured):
 def test_the_page(measured, run_folder, tmp_path, browser):
     root = tmp_path / "results"
     results.write(root, evaluate.evaluate([run_folder()]))
-    transfer_matrix.write(root, measured)
-    site = ranking.build(root, tmp_path / "site").parent
+    transfers.write(root, measured)
+    site = build.build(root, tmp_path / "site").parent
     browser.open(site / "transfer.html", width=360)
     assert browser.complaints == []
     assert browser.run("document.documentElement.scrollWidth") <= 360
@@ -109,12 +110,12 @@ def test_the_page(measured, run_folder, tmp_path, browser):
     ],
 )
 def test_a_damaged_file_is_named(measured, tmp_path, change, message):
-    (file, _) = transfer_matrix.write(tmp_path, measured)
+    (file, _) = transfers.write(tmp_path, measured)
     content = json.loads(file.read_text("utf-8"))
     change(content)
     file.write_text(json.dumps(content), "utf-8")
     with pytest.raises(DamagedFile, match=message):
-        transfer_matrix.read_all(tmp_path)
+        transfers.read_all(tmp_path)
 
 
 def test_nothing_to_measure_a_seed_twice_or_a_name_that_is_none():
@@ -129,10 +130,10 @@ def test_nothing_to_measure_a_seed_twice_or_a_name_that_is_none():
 
 
 def test_accuracies_on_other_rows_are_not_merged(measured, tmp_path):
-    transfer_matrix.write(tmp_path, measured)
+    transfers.write(tmp_path, measured)
     other = [one.model_copy(update={"rows_digest": "0" * 64}) for one in measured]
     with pytest.raises(InvalidInput, match="expected accuracies on the rows that are on the board"):
-        transfer_matrix.write(tmp_path, other)
+        transfers.write(tmp_path, other)
 
 
 def test_a_run_on_the_target_is_its_own_source(run_folder):

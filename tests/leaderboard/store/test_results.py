@@ -169,6 +169,33 @@ def test_numbers_that_are_none(tree, number):
         results.read(file)
 
 
+def test_a_key_twice_is_refused(tree):
+    file = results.path(tree, "toy/small@v1", "beta_vae")
+    text = file.read_text("utf-8")
+    file.write_text(text.replace('"method":', '"method": "other", "method":', 1), "utf-8")
+    with pytest.raises(DamagedFile, match=r"expected each key once, received the key 'method' twice"):
+        results.read(file)
+
+
+@pytest.mark.parametrize(
+    ("bibtex", "received"),
+    [
+        ("@misc{a, title = {\\input{/etc/passwd}}}", r"\\input"),
+        ("@misc{a, title = {\\write18{rm}}}", r"\\write"),
+        ("@misc{a, title = {\\csname in\\endcsname}}", r"\\csname"),
+        ("@misc{a, title = {^^5cinput x}}", r"\^\^, which spells others in TeX"),
+    ],
+)
+def test_bibtex_that_does_more_than_print_is_refused(bibtex, received):
+    with pytest.raises(DamagedFile, match=f"bibtex: expected .*, received {received}"):
+        results.validated(results.About, json.dumps({"bibtex": bibtex}), "about")
+
+
+def test_bibtex_with_accents_and_symbols_is_taken():
+    text = r"@misc{a, author = {R{\"a}tsch and Rol{\'\i}nek and {\O}l}, title = {$\beta$-{VAE} \& \emph{co}}}"
+    assert results.validated(results.About, json.dumps({"bibtex": text}), "about").bibtex == text
+
+
 def test_a_tree_that_is_not_there(tmp_path):
     with pytest.raises(DamagedFile, match="expected a results folder, received no such folder"):
         results.read_all(tmp_path / "absent")

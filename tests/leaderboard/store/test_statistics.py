@@ -85,20 +85,6 @@ def test_rank_stability_of_methods_that_overlap():
     assert shares[1] == pytest.approx([0.75, 0.25], abs=0.03)
 
 
-def test_difference_of_methods_that_do_not_overlap():
-    low, high = statistics.difference([0.5, 0.6, 0.7], [0.1, 0.2, 0.3])
-    assert 0 < low < 0.4 < high
-    low, high = statistics.difference([0.1, 0.9, 0.5], [0.2, 0.8, 0.5])
-    assert low < 0 < high
-
-
-def test_resamples_of_two_samples_are_not_the_same():
-    # Were both resampled alike, the difference of a sample with itself would always be 0.
-    low, high = statistics.difference([0.1, 0.9], [0.1, 0.9])
-    assert low < -0.3
-    assert high > 0.3
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -107,7 +93,7 @@ def test_resamples_of_two_samples_are_not_the_same():
         (lambda: statistics.probability_of_improvement([[1]], []), "received 1 and 0 tasks"),
         (lambda: statistics.rank_stability([]), "expected at least one method, with the same tasks for all"),
         (lambda: statistics.rank_stability([[[1, 2]], []]), r"received \[1, 0\] tasks"),
-        (lambda: statistics.difference([1], [1, 2]), "expected at least 2 finite numbers"),
+        (lambda: statistics.iqm_across([[1]]), "expected at least 2 finite numbers"),
     ],
 )
 def test_scores_that_cannot_be_compared(call, message):

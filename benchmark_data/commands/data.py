@@ -16,12 +16,13 @@ import typer
 import benchmark_data
 from benchmark_data import console
 from benchmark_data.archives import downloads
+from benchmark_data.archives.archive import Archive, Cached
 from benchmark_data.console import out
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.files import written_atomically
-from benchmark_data.sources import Archive, Cached
+from benchmark_data.variants import splitting
 from benchmark_data.variants.perturbation import Hidden
 
 if TYPE_CHECKING:
@@ -90,6 +91,21 @@ def info(name: Name) -> None:
     out.print()
     out.print(factor_table(dataset), highlight=False)
     say(f"\n{dataset.citation}")
+
+
+@app.command()
+def splits(name: Name) -> None:
+    """List the splits of a dataset by published rules: their rows and the digests of the row lists."""
+    dataset = benchmark_data.load(name)
+    table = rich.table.Table(box=None, pad_edge=False, collapse_padding=True)
+    for column in ("split", "train", "test", "digest of train", "digest of test"):
+        table.add_column(column, no_wrap=True, justify="right" if column in ("train", "test") else "left")
+    for each in benchmark_data.split_names(dataset):
+        found = benchmark_data.split(dataset, each)
+        digests = (found.digests[part][:16] for part in ("train", "test"))
+        table.add_row(each, f"{len(found.train):,}", f"{len(found.test):,}", *digests)
+    out.print(table, highlight=False)
+    say(f"\n{dataset.id} divided by one of them: benchmark_data.load({splitting.joined(dataset.id, 'random')!r})")
 
 
 @app.command()
@@ -418,7 +434,7 @@ def value_range(factor: Factor) -> str:
 def source_kind(dataset: Dataset) -> str:
     """Say in a word where images come from: computed, on this machine's disk, still to be downloaded or derived."""
     hidden = getattr(dataset.source, "hidden", None)
-    if isinstance(hidden, Hidden) and hidden.kind == "vae" and not hidden.ready:
+    if isinstance(hidden, Hidden) and hidden.kind != "pca" and not hidden.ready:
         return "derive"
     if not dataset.prepared:
         return "download"

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 import benchmark_data
-from benchmark_data import cli
+from benchmark_data.commands import data as cli
 
 
 @pytest.fixture

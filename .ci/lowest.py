@@ -1,0 +1,55 @@
+"""Tests the lowest declared version of every base dependency, in an environment of its own: `python .ci/lowest.py`.
+
+The versions are read from pyproject.toml. What runs are the tests of `benchmark_data` that need no extra, and those of
+the metrics. `--into FOLDER` keeps the environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import subprocess
+import sys
+import tempfile
+import tomllib
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TESTS = ("tests/benchmark_data", "tests/leaderboard/metrics", "tests/leaderboard/test_arrays.py")
+TOOLS = ("pytest", "pytest-timeout", "hypothesis", "packaging")
+
+
+def lowest() -> list[str]:
+    """Return the base dependencies, each pinned to its lowest declared version."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    return [dependency.replace(">=", "==") for dependency in declared]
+
+
+def main() -> int:
+    """Make the environment, say what is in it, and run the tests.
+
+    Returns:
+        0 if they pass.
+    """
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--into", type=Path, help="a folder for the environment; a temporary one if not given")
+    asked = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        folder = asked.into or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        venv.create(folder, with_pip=True, clear=True)
+        python = folder / "bin" / "python"
+        print("lowest versions:", *lowest(), flush=True)
+        steps = (
+            ["-m", "pip", "install", "--quiet", *lowest(), *TOOLS],
+            ["-m", "pip", "install", "--quiet", "--no-deps", "--editable", str(ROOT)],
+            ["-m", "pytest", "--light", "-q", *TESTS],
+        )
+        for step in steps:
+            if (status := subprocess.run([str(python), *step], cwd=ROOT, check=False).returncode) != 0:
+                return status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

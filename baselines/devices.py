@@ -1,0 +1,204 @@
+"""What a run computes on: the GPUs of a machine, those that the backend can use, and the choice between GPUs and CPU.
+
+A GPU that is there and that the backend was not built for is easily overlooked: training works, only slowly. So a run
+says what it computes on, and where a GPU stays idle, what to install.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import subprocess
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from baselines.config import Device
+from baselines.nets import backend
+from baselines.nets.backend import jax, tensorflow
+from benchmark_data.errors import InvalidInput, UnknownName
+
+NODE = Path("/dev/nvidia0")
+"""What the driver of a first GPU leaves, where ``nvidia-smi`` is not installed, as in many containers."""
+
+CPU_FLAGS = Path("/proc/cpuinfo")
+
+INSTALL = {
+    "jax": "pip install 'offaxis[gpu]'",
+    "tensorflow": "pip uninstall --yes tensorflow-cpu tensorflow && pip install 'offaxis[tensorflow-gpu]'",
+}
+"""The command after which a backend uses NVIDIA's GPUs. TensorFlow with and without CUDA are two packages with the same
+files, so that one must go first."""
+
+
+class SlowDevice(UserWarning):
+    """A run computes on what is slower than what is there, or than what it asks for."""
+
+
+class Gpus(NamedTuple):
+    """The NVIDIA GPUs of a machine.
+
+    Attributes:
+        names: their names, in order.
+        driver: the driver's version; empty where it is not known.
+    """
+
+    names: tuple[str, ...]
+    driver: str
+
+
+def present() -> Gpus | None:
+    """Find the NVIDIA GPUs of this machine, whatever the backend can use.
+
+    Returns:
+        The GPUs; None if there are none or ``CUDA_VISIBLE_DEVICES`` hides them all.
+    """
+    if os.environ.get("CUDA_VISIBLE_DEVICES", "all").strip() in ("", "-1"):
+        return None
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        asked = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        )
+        rows = [line.rpartition(",") for line in asked.stdout.splitlines() if "," in line]
+        if rows:
+            return Gpus(tuple(name.strip() for name, _, _ in rows), rows[0][2].strip())
+    return Gpus(("an NVIDIA GPU",), "") if NODE.exists() else None
+
+
+@functools.cache
+def _driver() -> str:
+    gpus = present()
+    return gpus.driver if gpus else ""
+
+
+def usable() -> list[str]:
+    """List the names of the GPUs that the backend uses."""
+    if backend.name() == "jax":
+        return [str(each.device_kind) for each in jax.local_devices() if each.platform != "cpu"]
+    details = tensorflow.config.experimental.get_device_details
+    return [str(details(each).get("device_name", "GPU")) for each in tensorflow.config.get_visible_devices("GPU")]
+
+
+def choose(device: str) -> None:
+    """Compute on the processor or on GPUs from here on. Call it before anything is computed.
+
+    Args:
+        device: ``"cpu"``, ``"gpu"``, or ``"auto"``: GPUs if the backend can use them.
+
+    Raises:
+        UnknownName: another name.
+        InvalidInput: ``"gpu"``, and the backend has none; or ``"cpu"``, and it has begun on a GPU.
+    """
+    if device not in get_args(Device):
+        raise UnknownName("--device", device, get_args(Device))
+    if device == "cpu":
+        with contextlib.suppress(RuntimeError):  # TensorFlow's, where it has begun
+            if backend.name() == "jax":
+                jax.config.update("jax_platforms", "cpu")
+            else:
+                tensorflow.config.set_visible_devices([], "GPU")
+        if found := usable():
+            raise InvalidInput(
+                "--device cpu",
+                expected="a process that has not computed yet",
+                received=f"one that uses {found[0]}",
+                remedy="Start a new one.",
+            )
+    if device == "gpu" and not usable():
+        gpus = present()
+        raise InvalidInput(
+            "--device gpu",
+            expected=f"a GPU that {backend.name()} can use",
+            received=f"{gpus.names[0]}, for which it has no CUDA" if gpus else "a machine on which none was found",
+            remedy=f"Install it with: {INSTALL[backend.name()]}" if gpus else "Leave --device out.",
+        )
+
+
+def advice(device: str, precision: str) -> list[str]:
+    """Say what would be faster.
+
+    Args:
+        device: what was chosen.
+        precision: of the run.
+
+    Returns:
+        Sentences, none where there is nothing to say.
+    """
+    if usable():
+        return []
+    found = []
+    gpus = present() if device == "auto" else None
+    if gpus and not (backend.name() == "jax" and jax.config.jax_platforms == "cpu"):
+        found.append(
+            f"{gpus.names[0]} is not used, since {backend.name()} has no CUDA here. "
+            f"Install it with: {INSTALL[backend.name()]}"
+        )
+    if precision == "bfloat16" and not _computes_bfloat16():
+        found.append(
+            "this processor has neither AVX512_BF16 nor AMX: it has to imitate bfloat16, which is slower than float32"
+        )
+    return found
+
+
+def warn(precision: str) -> None:
+    """Warn, once, of what would be faster; for those who train from Python."""
+    for sentence in advice("auto", precision):
+        warnings.warn(sentence, SlowDevice, stacklevel=3)
+
+
+def _computes_bfloat16() -> bool:
+    """Say whether the processor multiplies bfloat16 itself; true where nobody can tell."""
+    try:
+        flags = CPU_FLAGS.read_text("utf-8").split()
+    except OSError:
+        return True
+    return "flags" not in flags or any(flag in flags for flag in ("avx512_bf16", "amx_bf16"))
+
+
+def line() -> str:
+    """Describe device and backend in a line, the first that a command prints.
+
+    Example:
+        >>> line()
+        '... CPU cores, ..., with tensorflow 2...'
+    """
+    gpus = usable()
+    shown = backend.host() if not gpus else gpus[0] if len(gpus) == 1 else f"{len(gpus)} x {gpus[0]}"
+    driver = f" (driver {_driver()})" if gpus and _driver() else ""
+    return f"{shown}{driver}, with {backend.name()} {backend.versions(backend.name())[backend.name()]}"
+
+
+def record(precision: str) -> dict[str, Any]:
+    """Give what ``run.json`` says of how a run was computed.
+
+    Args:
+        precision: of the run.
+
+    Returns:
+        ``backend``; ``device``, its name; ``devices``, how many there are; ``driver``, empty without a GPU;
+        ``precision``; ``tensorfloat32``, whether float32 products may be rounded to 10 bits of mantissa, as newer GPUs
+        do by default; ``deterministic``, whether the same run on the same device gives the same bits.
+    """
+    gpus = usable()
+    if backend.name() == "jax":
+        count = len(jax.local_devices())
+        rounded = jax.config.jax_default_matmul_precision in (None, "default", "fastest", "tensorfloat32")
+        exact = not gpus or "--xla_gpu_deterministic_ops=true" in os.environ.get("XLA_FLAGS", "")
+    else:
+        count = len(gpus) or 1
+        rounded = tensorflow.config.experimental.tensor_float_32_execution_enabled()
+        exact = True  # the engine asks for it
+    return {
+        "backend": backend.name(),
+        "device": gpus[0] if gpus else backend.host(),
+        "devices": count,
+        "driver": _driver() if gpus else "",
+        "precision": precision,
+        "tensorfloat32": bool(gpus) and bool(rounded),
+        "deterministic": exact,
+    }

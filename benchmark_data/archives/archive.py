@@ -1,0 +1,316 @@
+"""Sources that are prepared once and kept: published archives, and changes that take longer than reading.
+
+An archive is downloaded or taken from the user, checked against what is published of it, and kept as a folder of
+`archives.store` that appears in one step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data import console
+from benchmark_data.archives import downloads, store
+from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.store import Encoding, Store, Writer
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import Unavailable
+from benchmark_data.factors import Factor, FactorSpace, FactorTable, Indices
+from benchmark_data.files import write_json, written_atomically
+from benchmark_data.types import Extra, Images, Source
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cached(Source):
+    """What `Archive` and `Kept` share: pixels that are prepared once and then read from a memory-mapped cache.
+
+    Args:
+        id: full name of the dataset, which is also its place in the cache.
+        version: version of the dataset; a change of what is kept changes it.
+        image_shape: (height, width, channels).
+        encoding: how pixels are kept, see `benchmark_data.archives.store`.
+        oracle: what the pixels are checked against.
+    """
+
+    id: str
+    version: str
+    image_shape: tuple[int, int, int]
+    encoding: Encoding = "raw"
+    oracle: Oracle = dataclasses.field(default_factory=Oracle)
+
+    @property
+    def space(self) -> FactorSpace | FactorTable:
+        """The factors."""
+        raise NotImplementedError
+
+    @property
+    def folder(self) -> Path:
+        """Where the prepared form lies, or will lie."""
+        return store.root() / "datasets" / self.id / self.version
+
+    @property
+    def ready(self) -> bool:
+        """Whether the prepared form is there."""
+        return (self.folder / "meta.json").is_file()
+
+    def store(self) -> Store:
+        """Open the prepared form.
+
+        Raises:
+            Unavailable: it is not there.
+            DamagedFile: it is not whole.
+        """
+        if not self.ready:
+            raise Unavailable(
+                self.id,
+                expected=f"a prepared dataset in {self.folder}",
+                received="nothing there",
+                remedy=f"Run: offaxis-data prepare {self.id} (or benchmark_data.load({self.id!r}).prepare())",
+            )
+        return store.opened(self.folder)
+
+    def images(self, indices: Indices, labels: Indices) -> Images:
+        """Read images by row."""
+        return self.store().images(indices)
+
+    def label_table(self) -> NDArray[np.integer]:
+        """Read the whole label table."""
+        return self.store().labels()
+
+    def extra(self, name: str, indices: Indices) -> NDArray[Any]:
+        """Read rows of a further array."""
+        return self.store().extra(name)[indices]
+
+    def prepare(self, *, manual_dir: Path | None = None, timeout: float = 60.0, keep_downloads: bool = True) -> None:
+        """Make the prepared form, unless it is there: one process does it, others that ask meanwhile wait.
+
+        Args:
+            manual_dir: a folder with the user's own copies of source files; by default that of ``OFFAXIS_MANUAL_DIR``.
+            timeout: seconds without a byte after which a mirror counts as stalled.
+            keep_downloads: keep what was downloaded, for the day when the mirrors are gone.
+
+        Raises:
+            Unavailable: no mirror gave a file.
+            DamagedFile: a file is not the published one.
+            InvalidInput: the cache cannot be written, or the disk is too small.
+        """
+        if manual_dir is None and os.environ.get(downloads.MANUAL_DIR):
+            manual_dir = Path(os.environ[downloads.MANUAL_DIR])
+        if not self.ready:
+            self._prepare_base(manual_dir=manual_dir, timeout=timeout, keep_downloads=keep_downloads)
+            with store.locked(self.folder):
+                if not self.ready:
+                    self._build(manual_dir, timeout, keep_downloads)
+
+    def _prepare_base(self, **options: Any) -> None:
+        """Prepare what this is made from."""
+
+    def _build(self, manual_dir: Path | None, timeout: float, keep_downloads: bool) -> None:
+        raise NotImplementedError
+
+    def _write(self, fill: Callable[[Writer], None], sources: list[dict[str, object]], rows: int | None = None) -> None:
+        """Fill the folder, check the pixels, and let the folder appear."""
+        rows = len(self.space) if rows is None else rows
+        with written_atomically(self.folder) as temporary, console.progress() as progress:
+            task = progress.add_task(f"{self.id}: preparing", total=rows)
+            writer = Writer(
+                temporary,
+                name=self.id,
+                rows=rows,
+                shape=self.image_shape,
+                encoding=self.encoding,
+                columns=len(self.space.factors) if isinstance(self.space, FactorTable) else 0,
+                extras=self.extras,
+                counted=(self.oracle.rows or range(rows)) if self.oracle.means else range(0),
+                advance=lambda count: progress.advance(task, count),
+            )
+            with contextlib.closing(writer):
+                fill(writer)
+            writer.finish()
+            meta = {
+                "schema": 1,
+                "id": self.id,
+                "version": self.version,
+                "rows": rows,
+                "image_shape": self.image_shape,
+                "encoding": self.encoding,
+                "sources": sources,
+                "notes": writer.notes,
+            }
+            write_json(temporary / "meta.json", meta)
+            progress.update(task, description=f"{self.id}: checking")
+            made = self._candidate(temporary)
+            meta["digest"] = made.digest()._asdict()
+            meta["measured"] = self.oracle.check(made, writer.means)
+            write_json(temporary / "meta.json", meta)
+
+    def _candidate(self, folder: Path) -> Dataset:
+        """Give what was just prepared as a dataset, to be looked at before it takes its place."""
+        space, kept = self.space, Store(folder)
+        if isinstance(space, FactorTable):
+            space = FactorTable(*space.factors, rows=kept.rows, read=kept.labels)
+        return Dataset(
+            name=self.id,
+            version=self.version,
+            space=space,
+            source=_Stored(folder),
+            image_shape=self.image_shape,
+            description="",
+            citation="",
+            licence="",
+            homepage="",
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Stored(Source):
+    folder: Path
+
+    def images(self, indices: Indices, labels: Indices) -> Images:
+        # Opened for each batch: a map that stays open counts every page around a row as this process's memory.
+        return Store(self.folder).images(indices)
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """One form in which an archive is offered: its files, and how to read them.
+
+    Args:
+        files: the files.
+        read: takes the archive, the path of each file by its name, and a writer; writes every row.
+    """
+
+    files: tuple[downloads.Download, ...]
+    read: Callable[[Archive, Mapping[str, Path], Writer], None]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Archive(Cached):
+    """A published file or set of files: downloaded or taken from the user, checked, and kept as a cache.
+
+    Args:
+        factors: the factors, as columns of a table or axes of a grid.
+        rows: the number of images.
+        grid: whether rows are a full grid of the factors, the last fastest. Otherwise the reader writes labels.
+        splits: the source's own splits, by name.
+        arrays: further arrays, by name.
+        forms: the forms in which the archive is offered, best first. A form whose files the user has comes first.
+    """
+
+    factors: tuple[Factor, ...]
+    rows: int
+    grid: bool = True
+    splits: Mapping[str, range] = dataclasses.field(default_factory=dict)
+    arrays: Mapping[str, Extra] = dataclasses.field(default_factory=dict)
+    forms: tuple[Form, ...]
+
+    @functools.cached_property
+    def space(self) -> FactorSpace | FactorTable:
+        """The factors: a grid, or a table that is read from the prepared form."""
+        if self.grid:
+            return FactorSpace(*self.factors)
+        return FactorTable(*self.factors, rows=self.rows, read=self.label_table)
+
+    @property
+    def extras(self) -> Mapping[str, Extra]:
+        """Further arrays."""
+        return self.arrays
+
+    @property
+    def download_folder(self) -> Path:
+        """Where downloaded files are kept."""
+        return store.root() / "downloads" / self.id
+
+    def _build(self, manual_dir: Path | None, timeout: float, keep_downloads: bool) -> None:
+        form, files = self._fetch(manual_dir, timeout)
+        sources: list[dict[str, object]] = [
+            {"name": name, "origin": f.origin, "size": f.size, "sha256": f.sha256, "difference": f.difference}
+            for name, f in files.items()
+        ]
+        paths = {name: found.path for name, found in files.items()}
+        self._write(lambda writer: form.read(self, paths, writer), sources)
+        if not keep_downloads:
+            for path in paths.values():
+                if path.parent == self.download_folder:
+                    path.unlink()
+
+    def _fetch(self, manual_dir: Path | None, timeout: float) -> tuple[Form, dict[str, downloads.Fetched]]:
+        failures = []
+        for form in sorted(self.forms, key=lambda form: self._missing(form, manual_dir)):
+            missing = self._missing(form, manual_dir)
+            sizes = [d.size or 0 for d in form.files] if missing else []
+            pixels = len(self.space) * math.prod(self.image_shape) // (1 if self.encoding == "raw" else 8)
+            store.require_space(self.folder, sum(sizes) + pixels)
+            try:
+                with console.transfers() as progress:
+                    return form, {
+                        d.name: downloads.fetch(
+                            d, self.download_folder, progress=progress, manual_dir=manual_dir, timeout=timeout
+                        )
+                        for d in form.files
+                    }
+            except Unavailable as failure:
+                failures.append(failure)
+        if len(failures) == 1:
+            raise failures[0]
+        raise Unavailable(
+            self.id,
+            expected=" or ".join(f"{failure.what} ({failure.expected})" for failure in failures),
+            received="; ".join(failure.received for failure in failures),
+            remedy=failures[0].remedy,
+        )
+
+    def _missing(self, form: Form, manual_dir: Path | None) -> float:
+        """Give the share of a form's files that are not on this machine."""
+        at_hand = [
+            downloads.find_manual(d, manual_dir) is not None or (self.download_folder / d.name).is_file()
+            for d in form.files
+        ]
+        return 1 - sum(at_hand) / len(at_hand)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Kept(Cached):
+    """Like `Derived`, but computed once and kept: for changes that take longer than reading.
+
+    Args:
+        base: the dataset to start from, with the same rows.
+        change: as for `Derived`.
+    """
+
+    base: Dataset
+    change: Callable[[Images, Indices, Indices], Images]
+
+    @property
+    def space(self) -> FactorSpace | FactorTable:
+        """The base's factors."""
+        return self.base.space
+
+    @property
+    def extras(self) -> Mapping[str, Extra]:
+        """The base's further arrays."""
+        return self.base.extras
+
+    def _prepare_base(self, **options: Any) -> None:
+        self.base.prepare(**options)
+
+    def _build(self, manual_dir: Path | None, timeout: float, keep_downloads: bool) -> None:
+        def fill(writer: Writer) -> None:
+            for rows, images in self.base.batches():
+                labels = self.base.labels(rows)
+                writer.images(rows, self.change(images, rows, labels))
+                writer.labels(rows, labels)
+                for name in self.extras:
+                    writer.extra(name, rows, self.base.extra(name, rows))
+
+        store.require_space(self.folder, len(self.space) * math.prod(self.image_shape))
+        self._write(fill, [{"dataset": self.base.id, "version": self.base.version}])

@@ -1,0 +1,257 @@
+"""Reading npz files, our own or a stranger's: nothing is unpickled, nothing is read before its size is known.
+
+An npz file is a zip archive of npy files. `numpy.load` inflates a member before it looks at it; here the archive's
+directory and each member's header are checked first, so that a zip bomb or an absurd shape costs nothing. All npz files
+that are read whole are read here; `containers.npz_slabs` reads those that are larger than memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import stat
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from benchmark_data.errors import DamagedFile, OffaxisError
+
+LARGEST = 128 * 2**20
+"""Bytes of one array, inflated, and of a file on disk, where a stranger wrote it: 15,000 rows of 1,024 latents fit."""
+
+_MEMBERS = 1024
+_HEADER = 4096
+_PIECE = 2**24
+
+
+class UnknownMembers(UserWarning):
+    """A file holds arrays that nothing reads: perhaps one of them is misspelt."""
+
+
+class Array(NamedTuple):
+    """What an array in the file must be.
+
+    Args:
+        kinds: numpy's dtype kinds that are taken, such as ``"f"`` or ``"iu"``.
+        shape: the expected length of each axis; None for any.
+        other: a shape that is taken as well.
+    """
+
+    kinds: str
+    shape: tuple[int | None, ...]
+    other: tuple[int | None, ...] | None = None
+
+    @property
+    def shapes(self) -> tuple[tuple[int | None, ...], ...]:
+        """The shapes that are taken."""
+        return (self.shape,) if self.other is None else (self.shape, self.other)
+
+
+class Archive:
+    """An npz file that is open: the names of its arrays, and each array by its name.
+
+    Args:
+        path: the file, for messages.
+        members: the zip archive.
+        largest: bytes that an array may have; None for no limit.
+    """
+
+    def __init__(self, path: Path, members: zipfile.ZipFile, largest: int | None) -> None:
+        self.path = path
+        self._members = members
+        self._largest = largest
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The arrays' names, in the file's order."""
+        return tuple(m.filename.removesuffix(".npy") for m in self._members.infolist())
+
+    def array(self, name: str, wanted: Array | None = None) -> NDArray[Any]:
+        """Read one array.
+
+        Args:
+            name: its name.
+            wanted: what it must be; anything but Python objects if None.
+
+        Returns:
+            The array, in the machine's byte order.
+
+        Raises:
+            DamagedFile: no such array, one of another type or shape, of Python objects, too large, or cut short.
+        """
+        what = f"{self.path}: {name}"
+        try:
+            member = self._members.getinfo(f"{name}.npy")
+        except KeyError:
+            raise DamagedFile(
+                what, expected="an array of this name", received=f"arrays {sorted(self.names)[:10]}"
+            ) from None
+        with self._members.open(member) as stream:
+            shape, fortran, dtype = _header(what, stream)
+            _check(what, shape, dtype, wanted)
+            size = math.prod(shape) * dtype.itemsize
+            if self._largest is not None and size > self._largest:
+                raise DamagedFile(
+                    what, expected=f"at most {self._largest >> 20} MiB", received=f"{size / 2**20:.0f} MiB"
+                )
+            return _content(what, stream, shape, fortran, dtype)
+
+
+def read(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> dict[str, NDArray[Any]]:
+    """Read named arrays from an npz file that a stranger may have written.
+
+    Args:
+        path: the file.
+        arrays: the arrays to read, by name. Others in the file are left alone, with a warning that names them.
+
+    Returns:
+        The arrays, by name.
+
+    Raises:
+        DamagedFile: not a regular file, not an npz file, too large, or an array is missing, has another type or shape,
+            holds Python objects or is cut short.
+    """
+    path = Path(path)
+    try:
+        status = path.lstat()
+    except OSError as error:
+        raise DamagedFile(str(path), expected="an npz file", received="no such file") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise DamagedFile(str(path), expected="a regular file", received="a link, folder or device")
+    if status.st_size > LARGEST:
+        raise DamagedFile(
+            str(path), expected=f"at most {LARGEST >> 20} MiB", received=f"{status.st_size / 2**20:.0f} MiB"
+        )
+    with opened(path, largest=LARGEST, most=_MEMBERS) as archive:
+        found = {name: archive.array(name, wanted) for name, wanted in arrays.items()}
+        others = sorted({name[:80] for name in archive.names} - set(arrays))
+    if others:
+        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+        warnings.warn(
+            f"{path}: not read: {', '.join(map(repr, others[:5]))}{more}; expected {' and '.join(map(repr, arrays))}",
+            UnknownMembers,
+            stacklevel=2,
+        )
+    return found
+
+
+def read_all(path: str | os.PathLike[str], *, remedy: str = "Write it again.") -> dict[str, NDArray[Any]]:
+    """Read an npz file whole, of whatever size.
+
+    Args:
+        path: the file.
+        remedy: what to do where it is damaged.
+
+    Returns:
+        Its arrays by name, in the file's order.
+
+    Raises:
+        DamagedFile: the file is missing, is no npz file, or holds Python objects.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "arrays.npz"
+        >>> np.savez(file, a=np.arange(3), b=np.zeros((2, 2)))
+        >>> {name: array.shape for name, array in read_all(file).items()}
+        {'a': (3,), 'b': (2, 2)}
+    """
+    with opened(path, remedy=remedy) as archive:
+        return {name: archive.array(name) for name in archive.names}
+
+
+@contextlib.contextmanager
+def opened(
+    path: str | os.PathLike[str],
+    *,
+    largest: int | None = None,
+    most: int | None = None,
+    remedy: str = "Write it again.",
+) -> Iterator[Archive]:
+    """Open an npz file; whatever goes wrong while it is read is a damaged file.
+
+    Args:
+        path: the file.
+        largest: bytes that an array may have; None for no limit.
+        most: arrays that the file may have; None for no limit.
+        remedy: what to do where it is damaged.
+
+    Yields:
+        The file's arrays.
+
+    Raises:
+        DamagedFile: the file is missing or is no npz file, or what is read from it is damaged.
+    """
+    path = Path(path)
+    try:
+        with zipfile.ZipFile(path) as members:
+            names = [member.filename for member in members.infolist()]
+            if len(set(names)) != len(names) or (most is not None and len(names) > most):
+                some = "" if most is None else f"at most {most} "
+                raise DamagedFile(
+                    str(path), expected=f"{some}arrays with different names", received=f"{len(names)} entries"
+                )
+            yield Archive(path, members, largest)
+    except OffaxisError:
+        raise
+    except Exception as error:
+        # A stranger's bytes make zipfile, zlib, tokenize and numpy raise more kinds of errors than can be listed.
+        raise DamagedFile(
+            str(path),
+            expected="an npz file written by numpy.savez or numpy.savez_compressed",
+            received=f"{type(error).__name__}: {error}",
+            remedy=remedy,
+        ) from error
+
+
+def _header(what: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = npy.read_magic(stream)
+    read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+    if read_header is None:
+        raise DamagedFile(what, expected="npy version 1.0 or 2.0", received=f"version {version}")
+    shape, fortran, dtype = read_header(stream, max_header_size=_HEADER)
+    return shape, fortran, dtype
+
+
+def _check(what: str, shape: tuple[int, ...], dtype: np.dtype[Any], wanted: Array | None) -> None:
+    fits = wanted is None or (
+        dtype.kind in wanted.kinds
+        and any(
+            len(shape) == len(axes) and all(w in (None, got) for w, got in zip(axes, shape, strict=True))
+            for axes in wanted.shapes
+        )
+    )
+    if fits and not dtype.hasobject and min(shape, default=0) >= 0:
+        return
+    expected = "numbers or text, without Python objects"
+    if wanted is not None:
+        kinds = " or ".join({"f": "float", "i": "int", "u": "uint", "U": "str"}[kind] for kind in wanted.kinds)
+        shapes = (", ".join("any" if axis is None else str(axis) for axis in axes) for axes in wanted.shapes)
+        expected = f"{kinds} of shape " + " or ".join(f"({axes})" for axes in shapes)
+    raise DamagedFile(what, expected=expected, received=f"{dtype} of shape {shape}")
+
+
+def _content(what: str, stream: IO[bytes], shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Read the values piece by piece, so that they are held in memory once."""
+    count = math.prod(shape)
+    size = count * dtype.itemsize
+    values = np.empty(count, dtype)
+    step = max(1, _PIECE // max(1, dtype.itemsize))
+    received = 0
+    for start in range(0, count if size else 0, step):
+        piece = stream.read(min(step, count - start) * dtype.itemsize)
+        received += len(piece)
+        if len(piece) < min(step, count - start) * dtype.itemsize:
+            break
+        values[start : start + step] = np.frombuffer(piece, dtype)
+    received += len(stream.read(1))  # to the end, which is also what makes zipfile compare the checksum
+    if received != size:
+        raise DamagedFile(what, expected=f"{size} bytes for {dtype} of shape {shape}", received=f"{received} bytes")
+    array = values.reshape(shape, order="F" if fortran else "C")
+    return array.astype(dtype.newbyteorder("="), copy=False)

@@ -1,0 +1,244 @@
+"""What one sees when a factor changes, declared in a dataset's file, so that a test can hold labels to pixels.
+
+Labels that stand in the wrong column, or count from the wrong end, look like any others: images are fine, every class
+occurs, a model trains. Only what the factor is said to do gives them away. So a dataset says it, once per factor::
+
+    DATASET = Dataset(..., effects={"x": effects.right(), "y": effects.down(), "radius": effects.larger()})
+
+and `benchmark_data.inspect.label_check` measures it: an ordinal factor's measure must rise with its class id, a cyclic
+one's must go round with its value, and a categorical one's must come in the declared order. A factor that no simple
+measure of one image shows has a sentence in place of an effect, which says why.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data.types import Images
+
+Measure: TypeAlias = Callable[[Images], NDArray[np.float64]]
+"""Takes images uint8 (n, H, W, C), gives a number for each, float64 (n,)."""
+
+Mask: TypeAlias = Callable[[Images], NDArray[np.bool_]]
+"""Takes images uint8 (n, H, W, C), gives the pixels that count, bool (n, H, W)."""
+
+AS_PUBLISHED = (
+    "The labels are the archive's own: they are read with the images, and `prepare` checks their order and values, and "
+    "published distances between images along each factor where there are any."
+)
+"""Why a factor of a published archive may have no effect declared."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Effect:
+    """What a factor does to an image.
+
+    Args:
+        summary: what one sees as the class id rises, such as ``"moves right"``.
+        measure: takes images uint8 (n, H, W, C), gives a number for each; for a cyclic factor an angle in turns. A
+            function of a module or a `functools.partial` of one, so that a dataset can be pickled.
+        order: for a categorical factor the labels from the least measure to the greatest; empty for the order of the
+            class ids.
+        where: class ids of other factors, by name, at which the effect shows; the others are drawn.
+
+    Example:
+        >>> red = Effect("gets more red", lambda images: images[..., 0].mean(axis=(1, 2)))
+        >>> red.measure(np.full((1, 2, 2, 3), 7, np.uint8)).tolist()
+        [7.0]
+    """
+
+    summary: str
+    measure: Measure
+    order: tuple[str, ...] = ()
+    where: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+
+def foreground(images: Images) -> NDArray[np.bool_]:
+    """Find what stands out: pixels that differ from the border's median by more than half of what any pixel does.
+
+    Args:
+        images: uint8, shape (n, H, W, C).
+
+    Returns:
+        bool, shape (n, H, W).
+
+    Example:
+        >>> image = np.zeros((1, 4, 4, 1), np.uint8)
+        >>> image[0, 1, 2] = 200
+        >>> np.argwhere(foreground(image)[0]).tolist()
+        [[1, 2]]
+    """
+    top, bottom, left, right = images[:, 0], images[:, -1], images[:, :, 0], images[:, :, -1]
+    border = np.median(np.concatenate([top, bottom, left, right], axis=1), axis=1)
+    distance = np.abs(images - border[:, None, None]).max(axis=-1)
+    mask: NDArray[np.bool_] = distance > distance.max(axis=(1, 2), keepdims=True) / 2
+    return mask
+
+
+def bright(images: Images) -> NDArray[np.bool_]:
+    """Find the pixels with a channel of at least 128.
+
+    Args:
+        images: uint8, shape (n, H, W, C).
+
+    Returns:
+        bool, shape (n, H, W).
+    """
+    mask = np.asarray((images >= 128).any(axis=-1))
+    return mask
+
+
+def channel(images: Images, *, number: int) -> NDArray[np.bool_]:
+    """Find what stands out in one channel; give it as ``of=functools.partial(channel, number=0)``.
+
+    Args:
+        images: uint8, shape (n, H, W, C).
+        number: the channel.
+
+    Returns:
+        bool, shape (n, H, W).
+    """
+    return foreground(images[..., number : number + 1])
+
+
+def right(of: Mask = foreground) -> Effect:
+    """Declare that what stands out moves to the right as the factor's value rises.
+
+    Args:
+        of: finds the pixels.
+
+    Returns:
+        The effect.
+    """
+    return Effect("moves right", functools.partial(_centre, of=of, axis=1, sign=1))
+
+
+def left(of: Mask = foreground) -> Effect:
+    """Declare that what stands out moves to the left; see `right`."""
+    return Effect("moves left", functools.partial(_centre, of=of, axis=1, sign=-1))
+
+
+def down(of: Mask = foreground) -> Effect:
+    """Declare that what stands out moves down the image; see `right`."""
+    return Effect("moves down", functools.partial(_centre, of=of, axis=0, sign=1))
+
+
+def up(of: Mask = foreground) -> Effect:
+    """Declare that what stands out moves up the image; see `right`."""
+    return Effect("moves up", functools.partial(_centre, of=of, axis=0, sign=-1))
+
+
+def larger(of: Mask = foreground) -> Effect:
+    """Declare that what stands out covers more pixels as the factor's value rises.
+
+    Args:
+        of: finds the pixels.
+
+    Returns:
+        The effect.
+    """
+    return Effect("covers more pixels", functools.partial(area, of=of))
+
+
+def brighter() -> Effect:
+    """Declare that the brightest pixel gets brighter as the factor's value rises."""
+    return Effect("gets brighter", brightness)
+
+
+def hue(of: Mask = foreground) -> Effect:
+    """Declare that the hue of what stands out goes round the colour circle with a cyclic factor's value.
+
+    Args:
+        of: finds the pixels.
+
+    Returns:
+        The effect.
+    """
+    return Effect("changes hue", functools.partial(mean_hue, of=of))
+
+
+def as_published(names: Iterable[str]) -> dict[str, Effect | str]:
+    """Give the reason why no effects of a published archive are declared, for each of its factors.
+
+    Args:
+        names: the factors.
+
+    Returns:
+        ``effects`` of a dataset that is an archive's.
+    """
+    return dict.fromkeys(names, AS_PUBLISHED)
+
+
+def area(images: Images, of: Mask = foreground) -> NDArray[np.float64]:
+    """Count the pixels that stand out.
+
+    Args:
+        images: uint8, shape (n, H, W, C).
+        of: finds the pixels.
+
+    Returns:
+        Pixels, float64, shape (n,).
+    """
+    return np.asarray(of(images).sum(axis=(1, 2)), np.float64)
+
+
+def brightness(images: Images) -> NDArray[np.float64]:
+    """Take the greatest value of any channel of any pixel.
+
+    Args:
+        images: uint8, shape (n, H, W, C).
+
+    Returns:
+        float64 in [0, 255], shape (n,).
+    """
+    return np.asarray(images.max(axis=(1, 2, 3)), np.float64)
+
+
+def mean_hue(images: Images, of: Mask = foreground) -> NDArray[np.float64]:
+    """Compute the hue of the mean colour of what stands out, as an angle in the plane across the grey axis.
+
+    Args:
+        images: uint8, shape (n, H, W, 3).
+        of: finds the pixels.
+
+    Returns:
+        Turns in [-0.5, 0.5], float64, shape (n,); 0 is red, 1/3 green.
+    """
+    mask = of(images)[..., None]
+    red, green, blue = ((images * mask).sum(axis=(1, 2)) / np.maximum(1, mask.sum(axis=(1, 2)))).T
+    angle: NDArray[np.float64] = np.arctan2(math.sqrt(3) * (green - blue), 2 * red - green - blue) / (2 * math.pi)
+    return angle
+
+
+def direction(images: Images, of: Mask = foreground) -> NDArray[np.float64]:
+    """Find where a shape's far end points, from its third moments; a shape that a half turn maps onto itself has none.
+
+    Args:
+        images: uint8, shape (n, H, W, C).
+        of: finds the pixels.
+
+    Returns:
+        Turns in [-0.5, 0.5], anticlockwise from the right, float64, shape (n,).
+    """
+    mask = of(images)
+    row, column = (axis - _mean(mask, axis)[:, None, None] for axis in np.mgrid[: mask.shape[1], : mask.shape[2]])
+    far = mask * (row**2 + column**2)
+    angle: NDArray[np.float64] = np.arctan2(-(far * row).sum((1, 2)), (far * column).sum((1, 2))) / (2 * math.pi)
+    return angle
+
+
+def _centre(images: Images, *, of: Mask, axis: int, sign: int) -> NDArray[np.float64]:
+    mask = of(images)
+    return sign * _mean(mask, np.mgrid[: mask.shape[1], : mask.shape[2]][axis])
+
+
+def _mean(mask: NDArray[np.bool_], places: NDArray[np.int64]) -> NDArray[np.float64]:
+    total: NDArray[np.float64] = (mask * places).sum(axis=(1, 2)) / np.maximum(1, mask.sum(axis=(1, 2)))
+    return total

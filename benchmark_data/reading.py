@@ -1,0 +1,415 @@
+"""Reading rows of a dataset in any order: single items and batches, exact shuffling, shares of processes, pairs.
+
+`Images` is what PyTorch's ``DataLoader``, Grain and every loop ask of a dataset: a length, an item by number, items by
+numbers. `benchmark_data.torch` gives the same as tensors. `order` says which rows a process reads in which order: for
+PyTorch, TFDS and Hugging Face the same ones.
+
+>>> data = Images("xysquares/spacing_4", fields=("image", "label", "scaled"))
+>>> image, label, scaled = data[9]
+>>> image.shape, label.tolist(), (7 * scaled).tolist()  # places 0 to 7
+((64, 64, 3), [0, 0, 0, 0, 1, 1], [0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
+>>> images, labels, _ = data[[9, 0]]
+>>> images.shape, labels.shape
+((2, 64, 64, 3), (2, 6))
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import benchmark_data
+from benchmark_data import draws
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.factors import FactorSpace, Indices
+from benchmark_data.publish import records
+
+Fields: TypeAlias = str | Sequence[str]
+"""One field, given bare, or several, given as a tuple."""
+
+FIELDS = ("image", "label", "value", "scaled", "index")
+
+
+def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
+    """Give the rows of a split.
+
+    Args:
+        dataset: the dataset.
+        split: as TFDS and ``datasets`` write it: ``"train"``, ``"train[:10%]"``, ``"train[100:-50]+test"``. Shares are
+            rounded to the nearest row. All rows of all splits if None.
+
+    Returns:
+        The rows, in order; a range where they are one.
+
+    Raises:
+        UnknownName: there is no such split.
+        InvalidInput: not a split that can be read, or no row is in it.
+
+    Example:
+        >>> rows_of(benchmark_data.load("xysquares"), "train[:1%]")
+        range(0, 2621)
+    """
+    if split is None:
+        return range(len(dataset))
+    parts = []
+    for part in split.split("+"):
+        found = re.fullmatch(r"\s*(\w+)\s*(?:\[(-?\d+%?)?:(-?\d+%?)?\])?\s*", part)
+        name = found[1] if found else part.partition("[")[0].strip()
+        if name not in dataset.splits:
+            raise UnknownName(f"split of {dataset.id}", name, dataset.splits)
+        if not found:
+            raise InvalidInput(
+                f"split of {dataset.id}",
+                expected="a name with bounds in rows or percent, such as train[:10%] or train[100:-50]",
+                received=repr(part),
+            )
+        rows = dataset.splits[name]
+        parts.append(rows[slice(*(_bound(text, len(rows)) for text in found.groups()[1:]))])
+    if not any(map(len, parts)):
+        raise InvalidInput(f"split of {dataset.id}", expected="at least one row", received=f"{split!r}, which has none")
+    return parts[0] if len(parts) == 1 else np.concatenate([np.asarray(part, np.int64) for part in parts])
+
+
+def _bound(text: str | None, n: int) -> int | None:
+    if text is None:
+        return None
+    return round(int(text[:-1]) * n / 100) if text.endswith("%") else int(text)
+
+
+def order(
+    rows: range | Indices,
+    *,
+    seed: int | None = None,
+    epoch: int = 0,
+    shard: tuple[int, int] = (0, 1),
+    even: bool = False,
+) -> Indices:
+    """Say which rows one process reads in one epoch, in which order.
+
+    Args:
+        rows: the rows of all processes.
+        seed: shuffles all of them, anew in each epoch, by a permutation that is a function of seed and epoch alone;
+            None keeps their order.
+        epoch: which epoch, from 0.
+        shard: (number of this process, how many there are). Process i takes every so manieth row, from the i-th on.
+        even: leave out the last rows so that all processes have equally many.
+
+    Returns:
+        int64, shape (n,).
+
+    Raises:
+        InvalidInput: there is no such process.
+
+    Example:
+        >>> order(range(5)).tolist(), order(range(5), shard=(1, 2)).tolist()
+        ([0, 1, 2, 3, 4], [1, 3])
+        >>> order(range(5), seed=0).tolist(), order(range(5), seed=0, epoch=1).tolist()
+        ([4, 1, 3, 0, 2], [0, 4, 2, 1, 3])
+    """
+    process, processes = shard
+    if not 0 <= process < processes:
+        raise InvalidInput(
+            "shard",
+            expected="(number of this process, how many there are), such as (0, 2) and (1, 2)",
+            received=repr(shard),
+        )
+    ordered = np.asarray(rows, np.int64)
+    if seed is not None:
+        ordered = ordered[draws.permutation(int(draws.bits(seed, [epoch], 1)[0, 0]), len(ordered))]
+    if even:
+        ordered = ordered[: len(ordered) // processes * processes]
+    return ordered[process::processes]
+
+
+class Batch(Sequence[Any]):
+    """Items that were read at once: a sequence of items, of which ``whole`` gives all in one."""
+
+    def __init__(self, whole: Any, length: int) -> None:
+        self.whole = whole
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: Any) -> Any:
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        return _at(self.whole, index)
+
+
+def _at(whole: Any, index: int) -> Any:
+    return tuple(_at(part, index) for part in whole) if isinstance(whole, tuple) else whole[index]
+
+
+class Images:
+    """Rows of a dataset by number, as numpy arrays.
+
+    Args:
+        dataset: a dataset, or its full name.
+        split: which rows, as `rows_of` reads it.
+        rows: the rows themselves, instead of a split: int, shape (n,).
+        factors: the factors of ``label``, ``value`` and ``scaled``, by name; all if None.
+        fields: what an item holds: one of these, given bare, or several, given as a tuple in their order.
+
+            - ``image``: uint8, shape (H, W, C);
+            - ``label``: class ids, int64, shape (F,);
+            - ``value``: values in the factors' units, float32, shape (F,);
+            - ``scaled``: class ids divided by the largest, float32 in [0, 1], shape (F,);
+            - ``index``: the row, int64, shape ();
+            - ``extra_<name>``: another array that the dataset has, such as rotations.
+
+    Raises:
+        UnknownName: there is no such dataset, split, factor or field.
+        InvalidInput: both a split and rows, no row, or a row that does not exist.
+        Unavailable: the dataset must be prepared first.
+
+    Example:
+        >>> data = Images("room3d", split="train[:10%]", factors=["shape"], fields=("image", "label"))
+        >>> len(data), data[15][1].tolist()
+        (48000, [1])
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset | str,
+        *,
+        split: str | None = None,
+        rows: ArrayLike | None = None,
+        factors: Sequence[str] | None = None,
+        fields: Fields = ("image", "label"),
+    ) -> None:
+        self.dataset = benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
+        if split is not None and rows is not None:
+            raise InvalidInput("rows", expected="a split or rows, not both", received=f"split {split!r} and rows")
+        self.rows = rows_of(self.dataset, split) if rows is None else self.dataset.rows(rows)
+        space = self.dataset.space
+        self.factors = space.names if factors is None else tuple(factors)
+        self._columns = [space.column(name) for name in self.factors]
+        self.fields = fields
+        known = [*FIELDS, *(f"extra_{name}" for name in self.dataset.extras)]
+        for field in (fields,) if isinstance(fields, str) else fields:
+            if field not in known:
+                raise UnknownName(f"field of {self.dataset.id}", field, known)
+        self.dataset.images(self.rows[:1])  # one that is not ready says so now
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.dataset.id}: {len(self)} items of {self.fields}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Send the dataset's name where that is enough: whoever unpickles this opens it where they are."""
+        return {**vars(self), "dataset": records.handle(self.dataset)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, dataset=records.opened(state["dataset"]))
+
+    def __getitem__(self, index: Any) -> Any:
+        """Give an item by its number, or a whole batch by a list of numbers, an array or a slice."""
+        if isinstance(index, slice):
+            return self._batch(np.arange(len(self))[index])
+        if np.ndim(index):
+            return self._batch(self._checked(index))
+        number = operator.index(index)
+        if not -len(self) <= number < len(self):  # ends a loop over the items, so it must be this error
+            raise IndexError(f"item {number} of {len(self)}")
+        return _at(self._batch(np.array([number % len(self)])), 0)
+
+    def __getitems__(self, indices: ArrayLike) -> Batch:
+        """Give several items, read at once: what PyTorch's ``DataLoader`` calls.
+
+        Args:
+            indices: numbers of items, int, shape (n,).
+
+        Returns:
+            The items; their ``whole`` is the batch.
+
+        Raises:
+            InvalidInput: not integers, or there is no such item.
+        """
+        numbers = self._checked(indices)
+        return Batch(self._batch(numbers), len(numbers))
+
+    def batches(
+        self, size: int, *, seed: int | None = None, epoch: int = 0, shard: tuple[int, int] = (0, 1)
+    ) -> Iterator[Any]:
+        """Go through the items once, a batch at a time.
+
+        Args:
+            size: items per batch; the last one may be smaller.
+            seed: as of `order`.
+            epoch: as of `order`.
+            shard: as of `order`.
+
+        Yields:
+            Batches, as ``self[[...]]`` gives them.
+
+        Example:
+            >>> images, labels = next(Images("xysquares").batches(256, seed=0))
+            >>> images.shape, labels.shape
+            ((256, 64, 64, 3), (256, 6))
+        """
+        numbers = order(range(len(self)), seed=seed, epoch=epoch, shard=shard)
+        for start in range(0, len(numbers), size):
+            yield self._batch(numbers[start : start + size])
+
+    def _checked(self, indices: ArrayLike) -> Indices:
+        numbers = np.asarray(indices)
+        wrong = numbers.dtype.kind not in "iu" or numbers.ndim != 1
+        if wrong or (numbers.size and not (numbers.min() >= 0 and numbers.max() < len(self))):
+            raise InvalidInput(
+                f"items of {self.dataset.id}",
+                expected=f"integers of shape (n,) in [0, {len(self) - 1}]",
+                received=f"{numbers.dtype} of shape {numbers.shape}"
+                if wrong
+                else f"numbers in [{numbers.min()}, {numbers.max()}]",
+            )
+        return numbers.astype(np.int64, copy=False)
+
+    def _batch(self, numbers: Indices) -> Any:
+        return self._given(self._rows(numbers))
+
+    def _rows(self, numbers: Indices) -> Indices:
+        rows = self.rows
+        return rows.start + rows.step * numbers if isinstance(rows, range) else rows[numbers]
+
+    def _given(self, rows: Indices) -> Any:
+        """Give the fields of rows that exist."""
+        labels = self.dataset.space.labels(rows)
+        if isinstance(self.fields, str):
+            return self._field(self.fields, rows, labels)
+        return tuple(self._field(field, rows, labels) for field in self.fields)
+
+    def _field(self, field: str, rows: Indices, labels: Indices) -> Any:
+        if field == "image":
+            return self._image(self.dataset.source.images(rows, labels))
+        if field == "index":
+            return self._array(rows)
+        if field.startswith("extra_"):
+            name = field.removeprefix("extra_")
+            kept = records.extra_dtype(self.dataset.extras[name])
+            return self._array(self.dataset.extra(name, rows).astype(kept, copy=False))
+        if field == "value":
+            return self._array(self.dataset.space.values(labels)[:, self._columns].astype(np.float32))
+        chosen = labels[:, self._columns]
+        if field == "label":
+            return self._array(chosen)
+        largest = np.array(self.dataset.space.sizes)[self._columns] - 1
+        return self._array((chosen / np.maximum(largest, 1)).astype(np.float32))
+
+    def _image(self, images: NDArray[np.uint8]) -> Any:
+        """Give images, uint8 (n, H, W, C), in the form that the reader wants."""
+        return images
+
+    def _array(self, array: NDArray[Any]) -> Any:
+        """Give another field in the form that the reader wants."""
+        return array
+
+
+class Pairs(Images):
+    """Pairs of images that share most of their factors: weak supervision.
+
+    The first image is any of the chosen rows. For the second, k factors are drawn anew, uniformly, and the others are
+    kept (Locatello et al., "Weakly-Supervised Disentanglement Without Compromises", ICML 2020, section 5). A pair is a
+    function of seed and number alone; ``length`` says how many there are, so that steps times batch size gives new ones
+    throughout a training.
+
+    An item is (first, second, changed): each image with the fields that were chosen, and which of the factors were
+    drawn anew, bool, shape (F,).
+
+    Args:
+        dataset: a dataset on a full grid of factors, or its full name.
+        changed: k; or the names of the factors to draw anew; or None, which draws k from 1 .. F - 1 for every pair, F
+            being the number of factors with more than one value.
+        distinct: let the new value of a factor never be the old one. As published, it may be by chance.
+        seed: of the pairs.
+        length: how many pairs; as many as there are rows if None.
+        split: which rows the first images are of, as for `Images`.
+        rows: the rows themselves, instead of a split.
+        factors: as for `Images`; those of ``changed`` too.
+        fields: as for `Images`, of both images.
+
+    Raises:
+        UnknownName: there is no such dataset, split, factor or field.
+        InvalidInput: the dataset is no full grid, or k is not between 1 and F.
+
+    Example:
+        >>> pairs = Pairs("xysquares", changed=1, distinct=True, fields=("image", "label"))
+        >>> (image, label), (other_image, other_label), changed = pairs[5]
+        >>> int((label != other_label).sum()), bool(((label != other_label) == changed).all())
+        (1, True)
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset | str,
+        *,
+        changed: int | Sequence[str] | None = None,
+        distinct: bool = False,
+        seed: int = 0,
+        length: int | None = None,
+        split: str | None = None,
+        rows: ArrayLike | None = None,
+        factors: Sequence[str] | None = None,
+        fields: Fields = "image",
+    ) -> None:
+        super().__init__(dataset, split=split, rows=rows, factors=factors, fields=fields)
+        if not isinstance(self.dataset.space, FactorSpace):
+            raise InvalidInput(
+                f"pairs of {self.dataset.id}",
+                expected="a dataset that is a full grid of factors",
+                received=repr(self.dataset.space),
+            )
+        self._varying = np.flatnonzero(np.array(self.dataset.space.sizes) > 1)
+        if isinstance(changed, int) and not 0 < changed <= len(self._varying):
+            raise InvalidInput(
+                "changed", expected=f"1 to {len(self._varying)}, the factors that vary", received=str(changed)
+            )
+        self._named = () if changed is None or isinstance(changed, int) else tuple(changed)
+        if self._named:
+            self._varying = np.array([self.dataset.space.column(name) for name in self._named])
+            changed = len(self._varying)
+        self.changed, self.distinct, self.seed = changed, distinct, seed
+        self._length = len(self.rows) if length is None else length
+
+    def __len__(self) -> int:
+        return self._length
+
+    def draw(self, numbers: ArrayLike) -> tuple[Indices, Indices, NDArray[np.bool_]]:
+        """Draw pairs.
+
+        Args:
+            numbers: which pairs, int, shape (n,).
+
+        Returns:
+            Rows of the first and of the second images, int64 (n,), and which factors were drawn anew, bool (n, F), of
+            all factors of the dataset.
+        """
+        space = self.dataset.space
+        numbers = np.asarray(numbers, np.int64)
+        f = len(space.sizes)
+        bits = draws.bits(self.seed, numbers, 2 + 2 * f)
+        first = self._rows((bits[:, 0] % np.uint64(len(self.rows))).astype(np.int64))
+        count = np.full(len(numbers), self.changed or 0)
+        if self.changed is None:
+            count = 1 + (bits[:, 1] % np.uint64(max(1, len(self._varying) - 1))).astype(np.int64)
+        place = bits[:, 2 : 2 + len(self._varying)].argsort(axis=1, kind="stable").argsort(axis=1)
+        anew = np.zeros((len(numbers), f), bool)
+        anew[:, self._varying] = place < count[:, None]
+        old, sizes = space.labels(first), np.array(space.sizes)
+        choices = np.maximum(sizes - self.distinct, 1)
+        step = (bits[:, 2 + f :] % choices.astype(np.uint64)).astype(np.int64)
+        drawn = (old + 1 + step) % sizes if self.distinct else step
+        second = np.ravel_multi_index(tuple(np.where(anew, drawn, old).T), space.sizes).astype(np.int64)
+        return first, second, anew
+
+    def _batch(self, numbers: Indices) -> Any:
+        first, second, anew = self.draw(numbers)
+        return self._given(first), self._given(second), self._array(anew[:, self._columns])

@@ -1,0 +1,95 @@
+"""What split rules have in common: the two lists of rows, and what is known of a grid."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.factors import Factor, FactorSpace, FactorTable, Indices
+
+Space = FactorSpace | FactorTable
+
+
+class Parts(NamedTuple):
+    """What a rule makes of a factor space.
+
+    Attributes:
+        train: rows to train on, int64 (n,), ascending. Rows repeat where a rule draws them with replacement.
+        test: rows to test on, int64 (m,), ascending, none of them in ``train``.
+        weights: for a rule that weighs rows, the weight of every row of the space, float64 (N,) in [0, 1]; else None.
+    """
+
+    train: Indices
+    test: Indices
+    weights: NDArray[np.float64] | None = None
+
+
+def grid(space: Space, rule: str) -> FactorSpace:
+    """Check that a space is a full grid.
+
+    Raises:
+        InvalidInput: it is a table of labels.
+    """
+    if not isinstance(space, FactorSpace):
+        raise InvalidInput(
+            f"split rule {rule!r}",
+            expected="a dataset that is a full grid of factors",
+            received=repr(space),
+            remedy="Rules for any dataset: holdout and random.",
+        )
+    return space
+
+
+def no_variant(rule: str, variant: str) -> None:
+    """Check that no variant was named for a rule that has none.
+
+    Raises:
+        InvalidInput: one was.
+    """
+    if variant:
+        raise InvalidInput(
+            f"split rule {rule!r}", expected="no variant", received=repr(variant), remedy=f"Write just {rule!r}."
+        )
+
+
+def known_variant(rule: str, variant: str, known: tuple[str, ...]) -> None:
+    """Check the variant of a rule.
+
+    Raises:
+        UnknownName: there is no such variant.
+    """
+    if variant not in known:
+        raise UnknownName(f"variant of split rule {rule!r}", variant, known)
+
+
+def ordered(factor: Factor) -> bool:
+    """Say whether a factor's values have an order, so that one may lie between or beyond others."""
+    return factor.size > 1 and factor.kind in ("ordinal", "cyclic")
+
+
+def divided(space: Space, test: NDArray[np.bool_]) -> Parts:
+    """Divide the rows of a space by a mask of the rows to test on, bool (N,)."""
+    return Parts(np.flatnonzero(~test).astype(np.int64), np.flatnonzero(test).astype(np.int64))
+
+
+def combined(space: FactorSpace, values: dict[int, list[int]], *, every: bool) -> NDArray[np.bool_]:
+    """Find the rows whose factors take given values.
+
+    Args:
+        space: the grid.
+        values: column -> class ids.
+        every: all of the columns must take one of their values; otherwise any of them.
+
+    Returns:
+        bool, shape (N,). With no columns, True for all rows if ``every`` and False otherwise.
+    """
+    found = np.full(space.sizes, every)
+    for column, ids in values.items():
+        wanted = np.zeros(space.sizes[column], bool)
+        wanted[ids] = True
+        wanted = wanted.reshape([-1 if axis == column else 1 for axis in range(len(space.sizes))])
+        found = found & wanted if every else found | wanted
+    return found.ravel()

@@ -1,0 +1,107 @@
+"""What the splits of Schott et al. have in common: which factors are held out, and how much of each.
+
+Schott et al., "Visual Representation Learning Does Not Generalize Strongly Within the Same Domain", ICLR 2022,
+arXiv 2107.08221. A share q of the values of every factor that is held out is left for testing: 0.2 on dSprites, 0.15 on
+Shapes3D, 0.1 on MPI3D, so that about 30% of the images remain for training. These three numbers are the least
+multiples of 0.05 that leave at most a third for training under extrapolation, which is how q is chosen on other grids.
+
+Held out are the factors whose values have an order. On MPI3D the paper's code holds out the colour of the object and
+of the background, too, and leaves the size of the object alone, which has two values. dSprites' orientation and the
+hues of Shapes3D are held out as if they were no circles.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import FactorSpace
+from benchmark_data.splits import _rule
+
+MPI3D = (
+    *("object_color", "object_shape", "object_size", "camera_height", "background_color"),
+    *("horizontal_axis", "vertical_axis"),
+)
+
+MPI3D_HELD = ("object_color", "camera_height", "background_color", "horizontal_axis", "vertical_axis")
+
+LEFT = Fraction(1, 3)
+"""At most this share of a grid is trained on under extrapolation."""
+
+
+def held(space: FactorSpace, rule: str) -> list[int]:
+    """List the columns of the factors that are held out.
+
+    Raises:
+        InvalidInput: no factor of the grid has an order.
+    """
+    if space.names == MPI3D:
+        return [space.column(name) for name in MPI3D_HELD]
+    columns = [column for column, factor in enumerate(space.factors) if _rule.ordered(factor)]
+    if not columns:
+        raise InvalidInput(f"split rule {rule!r}", expected="a factor whose values have an order", received=repr(space))
+    return columns
+
+
+def share(sizes: tuple[int, ...]) -> Fraction:
+    """Give the share q of values that is held out of factors with so many values.
+
+    Example:
+        >>> [float(share(sizes)) for sizes in ((6, 40, 32, 32), (10, 10, 10, 8, 15), (6, 3, 3, 40, 40))]
+        [0.2, 0.15, 0.1]
+    """
+    steps = (Fraction(step, 20) for step in range(1, 20))
+    return next(
+        q
+        for q in steps
+        if math.prod(Fraction(size - beyond(size, q), size) for size in sizes) <= LEFT or q == Fraction(19, 20)
+    )
+
+
+def beyond(size: int, q: Fraction) -> int:
+    """Give how many of a factor's values are held out: the share q of them, rounded up, but never all."""
+    return min(math.ceil(size * q), size - 1)
+
+
+def extrapolated(space: FactorSpace, rule: str = "extrapolation") -> dict[int, list[int]]:
+    """Give the values that lie beyond those to train on: column -> the last class ids."""
+    columns = held(space, rule)
+    q = share(tuple(space.sizes[column] for column in columns))
+    return {
+        column: list(range(space.sizes[column] - beyond(space.sizes[column], q), space.sizes[column]))
+        for column in columns
+    }
+
+
+def interpolated(space: FactorSpace) -> dict[int, list[int]]:
+    """Give the values that lie between those to train on: column -> class ids, as evenly spread as can be.
+
+    To train on are the values next to m points that are evenly spread from the first value to the last, where m is the
+    number of values that are not held out; a point in the middle of two goes to the even one.
+    """
+    columns = held(space, "interpolation")
+    q = share(tuple(space.sizes[column] for column in columns))
+    found = {}
+    for column in columns:
+        size = space.sizes[column]
+        kept = size - beyond(size, q)
+        places = {round(Fraction(place * (size - 1), max(1, kept - 1))) for place in range(kept)}
+        found[column] = sorted(set(range(size)) - places)
+    return found
+
+
+def composed(space: FactorSpace) -> dict[int, list[int]]:
+    """Give the values one of which an image to train on has: column -> the first class ids.
+
+    Of n factors each gives floor(size (1 - (1 - (1 - q)^n)^(1/n))) values, so that about as much is left for training
+    as under extrapolation. Where that is no value of any factor, each gives its first.
+    """
+    columns = held(space, "composition")
+    q = float(share(tuple(space.sizes[column] for column in columns)))
+    n = len(columns)
+    part = 1 - (1 - (1 - q) ** n) ** (1 / n)
+    first = {column: math.floor(space.sizes[column] * part) for column in columns}
+    if not any(first.values()):
+        first = dict.fromkeys(columns, 1)
+    return {column: list(range(count)) for column, count in first.items() if count}

@@ -1,0 +1,36 @@
+"""Composition: every value is seen in training, but not every combination of values.
+
+Schott et al., ICLR 2022, arXiv 2107.08221. An image is for training if any of its factors has one of the factor's first
+values; the images whose factors are all beyond them are for testing. Each value stands in both parts, or in the
+training part alone. `benchmark_data.splits._schott2022` says which factors and how many values.
+"""
+
+from __future__ import annotations
+
+from benchmark_data.splits import _rule, _schott2022
+
+DRAWN = False
+
+
+def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Parts:
+    """Divide a grid.
+
+    Args:
+        space: a grid.
+        variant: none.
+        seed: nothing is drawn.
+
+    Returns:
+        The rows.
+
+    Raises:
+        InvalidInput: the space is no grid, or no factor has an order.
+
+    Example:
+        >>> from benchmark_data.factors import Factor, FactorSpace
+        >>> divide(FactorSpace(Factor("x", range(4)), Factor("y", range(4)))).test.tolist()
+        [5, 6, 7, 9, 10, 11, 13, 14, 15]
+    """
+    _rule.no_variant("composition", variant)
+    space = _rule.grid(space, "composition")
+    return _rule.divided(space, ~_rule.combined(space, _schott2022.composed(space), every=False))

@@ -1,0 +1,199 @@
+"""Correlated: pairs of factors that go together in training and are independent in testing.
+
+Träuble et al., "On Disentangled Representations Learned from Correlated Data", ICML 2021, and Roth et al.,
+"Disentanglement of Correlated Factors via Hausdorff Factorized Support", ICLR 2023 (arXiv 2210.07347), whose pairs of
+factors are listed here. A row of the grid has the weight
+
+    exp(-(c_a - c_b)^2 / (2 sigma^2)),
+
+the product of this over the pairs of factors (a, b), with the factors' values c scaled to [0, 1]. The smaller sigma,
+the stronger the correlation: 0.4 is weak, 0.1 strong.
+
+A variant names the pairs, in lower case, and sigma: ``posx-posy-0.1``, ``shape-scale-posx-posy-0.4``. Any pairs and any
+sigma above 0 will do; those of the paper are what `variants` lists on the grids of dSprites, Shapes3D and MPI3D.
+
+A tenth of the grid, the same rows as of the rule ``holdout``, is for testing, where factors are independent. As many
+rows as the other nine tenths have are drawn from them with replacement, by their weights, for training. (The paper
+draws from the whole grid and scores on it.) The k-th row is chosen by ``draws.bits(seed, [k], 2)[0, 1]`` modulo the sum
+of the weights, which are counted in units of 2**-24 for this, so that the list is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data import draws
+from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.factors import FactorSpace
+from benchmark_data.splits import _rule, _schott2022, holdout, recombination
+
+DRAWN = True
+
+SIGMAS = ("0.1", "0.2", "0.4")
+
+UNITS = 2**24
+
+Pairs = tuple[tuple[str, str], ...]
+
+PUBLISHED: Mapping[tuple[str, ...], tuple[Pairs, ...]] = {
+    recombination.DSPRITES: (
+        (("shape", "scale"),),
+        (("posX", "posY"),),
+        (("shape", "posY"),),
+        (("shape", "posX"), ("scale", "posY")),
+        (("shape", "scale"), ("posX", "posY")),
+    ),
+    recombination.SHAPES3D: (
+        (("floor_hue", "wall_hue"),),
+        (("shape", "scale"),),
+        (("shape", "wall_hue"),),
+        (("shape", "object_hue"),),
+        (("scale", "floor_hue"), ("shape", "wall_hue")),
+        (("scale", "shape"), ("floor_hue", "wall_hue")),
+        (("shape", "object_hue"), ("shape", "scale")),
+        (("scale", "orientation"), ("shape", "wall_hue"), ("object_hue", "floor_hue")),
+        (("object_hue", "orientation"), ("shape", "scale"), ("floor_hue", "wall_hue")),
+    ),
+    _schott2022.MPI3D: (
+        (("camera_height", "background_color"),),
+        (("object_color", "object_size"),),
+        (("horizontal_axis", "vertical_axis"),),
+        (("object_color", "object_shape"), ("horizontal_axis", "vertical_axis")),
+        (("object_color", "horizontal_axis"), ("object_shape", "vertical_axis")),
+        (("object_color", "background_color"), ("camera_height", "horizontal_axis"), ("object_shape", "vertical_axis")),
+        (("object_color", "object_shape"), ("horizontal_axis", "vertical_axis"), ("background_color", "camera_height")),
+    ),
+}
+"""Names of a grid's factors -> the pairs of the paper's experiments: one pair, two, three."""
+
+
+def variants(space: _rule.Space) -> tuple[str, ...]:
+    """List the paper's pairs on its three grids, and every single pair on others, each with three sigmas.
+
+    Args:
+        space: a grid.
+
+    Returns:
+        Their names; more are understood.
+
+    Raises:
+        InvalidInput: the space is no grid.
+    """
+    space = _rule.grid(space, "correlated")
+    varying = [factor.name for factor in space.factors if factor.size > 1]
+    every = PUBLISHED.get(space.names, tuple((pair,) for pair in itertools.combinations(varying, 2)))
+    names = ("-".join(itertools.chain(*pairs)).lower() for pairs in every)
+    return tuple(f"{name}-{sigma}" for name in names for sigma in SIGMAS)
+
+
+def weights(space: FactorSpace, pairs: Pairs, sigma: float) -> NDArray[np.float64]:
+    """Weigh the rows of a grid.
+
+    Args:
+        space: the grid.
+        pairs: pairs of factors.
+        sigma: the width, above 0.
+
+    Returns:
+        float64 in [0, 1], shape (N,).
+
+    Raises:
+        UnknownName: there is no such factor.
+
+    Example:
+        >>> from benchmark_data.factors import Factor
+        >>> space = FactorSpace(Factor("x", range(2)), Factor("y", range(3)))
+        >>> weights(space, (("x", "y"),), 0.5).round(3).tolist()
+        [1.0, 0.607, 0.135, 0.135, 0.607, 1.0]
+    """
+    found = np.ones(space.sizes)
+    for pair in pairs:
+        first, second = (_scaled(space, space.column(name)) for name in pair)
+        found = found * np.exp(-((first - second) ** 2) / (2 * sigma**2))
+    return found.ravel()
+
+
+def _scaled(space: FactorSpace, column: int) -> NDArray[np.float64]:
+    """Give a factor's values, scaled to [0, 1], along its axis of the grid."""
+    values = np.asarray(space.factors[column].values)
+    scaled: NDArray[np.float64] = (values - values.min()) / max(values.max() - values.min(), np.finfo(np.float64).tiny)
+    return scaled.reshape([-1 if axis == column else 1 for axis in range(len(space.sizes))])
+
+
+def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Parts:
+    """Divide a grid.
+
+    Args:
+        space: a grid.
+        variant: pairs of factors and sigma, such as ``posx-posy-0.1``.
+        seed: of the draws.
+
+    Returns:
+        The rows, those to train on with repeats, and the weights of all rows.
+
+    Raises:
+        InvalidInput: the space is no grid, or the variant names no pairs, a factor twice in one pair, or no sigma.
+        UnknownName: there is no such factor.
+
+    Example:
+        >>> from benchmark_data.factors import Factor
+        >>> space = FactorSpace(Factor("x", range(10)), Factor("y", range(10)))
+        >>> parts = divide(space, variant="x-y-0.1")
+        >>> x, y = space.labels(parts.train).T
+        >>> len(parts.train), len(parts.test), bool(abs(x - y).max() < 5)
+        (90, 10, True)
+    """
+    space = _rule.grid(space, "correlated")
+    pairs, sigma = parsed(space, variant)
+    weighed = weights(space, pairs, sigma)
+    rest, test, _ = holdout.divide(space, seed=seed)
+    ends = np.cumsum(np.rint(weighed[rest] * UNITS).astype(np.uint64))
+    if not ends[-1]:
+        raise InvalidInput(
+            f"sigma of {variant!r}", expected="a wider one, so that some rows have a weight", received=f"{sigma:g}"
+        )
+    drawn = draws.bits(seed, np.arange(len(rest)), 2)[:, 1] % ends[-1]
+    return _rule.Parts(np.sort(rest[np.searchsorted(ends, drawn, side="right")]), test, weighed)
+
+
+def parsed(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
+    """Read a variant.
+
+    Args:
+        space: the grid.
+        variant: such as ``posx-posy-0.1``.
+
+    Returns:
+        The pairs of factors, as the grid spells them, and sigma.
+
+    Raises:
+        InvalidInput: it does not have this form.
+        UnknownName: there is no such factor.
+    """
+    *words, last = variant.split("-")
+    spelled = {name.lower(): name for name in space.names}
+    try:
+        sigma = float(last)
+    except ValueError:
+        sigma = math.nan
+    if not words or len(words) % 2 or not 0 < sigma < math.inf:
+        raise InvalidInput(
+            "variant of split rule 'correlated'",
+            expected="pairs of factors and sigma, such as " + ", ".join(variants(space)[:2]),
+            received=repr(variant),
+        )
+    for word in words:
+        if word.lower() not in spelled:
+            raise UnknownName("factor of split rule 'correlated'", word, space.names)
+    names = [spelled[word.lower()] for word in words]
+    pairs = tuple(zip(names[::2], names[1::2], strict=True))
+    if any(first == second for first, second in pairs):
+        raise InvalidInput(
+            "variant of split rule 'correlated'", expected="pairs of two different factors", received=repr(variant)
+        )
+    return pairs, sigma

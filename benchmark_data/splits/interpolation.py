@@ -1,0 +1,36 @@
+"""Interpolation: values between those to train on are seen in testing only.
+
+Schott et al., ICLR 2022, arXiv 2107.08221. An image is for testing if any of its factors has a value that is held out:
+ceil(q size) of each, spread as evenly as can be, never the first or the last.
+`benchmark_data.splits._schott2022` says which factors and what q is.
+"""
+
+from __future__ import annotations
+
+from benchmark_data.splits import _rule, _schott2022
+
+DRAWN = False
+
+
+def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Parts:
+    """Divide a grid.
+
+    Args:
+        space: a grid.
+        variant: none.
+        seed: nothing is drawn.
+
+    Returns:
+        The rows.
+
+    Raises:
+        InvalidInput: the space is no grid, or no factor has an order.
+
+    Example:
+        >>> from benchmark_data.factors import Factor, FactorSpace
+        >>> divide(FactorSpace(Factor("shape", range(2), "categorical"), Factor("x", range(6)))).train.tolist()
+        [0, 5, 6, 11]
+    """
+    _rule.no_variant("interpolation", variant)
+    space = _rule.grid(space, "interpolation")
+    return _rule.divided(space, _rule.combined(space, _schott2022.interpolated(space), every=False))

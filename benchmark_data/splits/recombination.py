@@ -1,0 +1,180 @@
+"""Recombination: some combinations of values are left out of training, as a corner, a region or a half of the grid.
+
+Montero et al., "The Role of Disentanglement in Generalisation", ICLR 2021, and the conditions of its published code:
+
+- ``to_element``: one small corner of the grid, where every factor has certain values, is for testing;
+- ``to_range``: one value of a factor is never seen with half of the values of another;
+- ``extrapolation``: half of the values of one factor are never seen.
+
+On the grids of dSprites, Shapes3D and MPI3D the conditions are the published ones, and further conditions have the
+names below. A condition on values, such as an orientation between 120 and 240 degrees, is written as the class ids that
+fulfil it; the values at either end of that one do not. On other grids the element is the first factor without an order
+(the first factor, where all have one) at its last value, the range is the upper half of the next factor that has an
+order, and the corner is the upper third of every factor, its last value where it has no order.
+
+Where the published training part leaves rows out that are not for testing (MPI3D's ``extrapolation``: the column 20
+itself), they are in neither list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from benchmark_data.factors import FactorSpace
+from benchmark_data.splits import _rule, _schott2022
+
+DRAWN = False
+
+Values = Mapping[str, Sequence[int]]
+"""Factor -> class ids."""
+
+
+class Condition(NamedTuple):
+    """What is held out.
+
+    Attributes:
+        test: the rows whose factors all have these values are for testing.
+        neither: of the others, those whose factors all have these values are left out.
+    """
+
+    test: Values
+    neither: Values = MappingProxyType({})
+
+
+DSPRITES = ("shape", "scale", "orientation", "posX", "posY")
+
+SHAPES3D = ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation")
+
+PUBLISHED: Mapping[tuple[str, ...], Mapping[str, Condition]] = {
+    DSPRITES: {
+        # An ellipse, scale above 0.6, orientation in (120, 240) degrees, both positions above 0.66.
+        "to_element": Condition(
+            {
+                "shape": [1],
+                "scale": range(2, 6),
+                "orientation": range(14, 26),
+                "posX": range(21, 32),
+                "posY": range(21, 32),
+            }
+        ),
+        "to_range": Condition({"shape": [0], "posX": range(16, 32)}),  # squares on the right
+        "extrapolation": Condition({"posX": range(16, 32)}),
+    },
+    SHAPES3D: {
+        # A cylinder, all hues from 0.8, scale from 1.1, orientation above 20 degrees.
+        "to_element": Condition(
+            {
+                "floor_hue": [8, 9],
+                "wall_hue": [8, 9],
+                "object_hue": [8, 9],
+                "scale": [5, 6, 7],
+                "shape": [1],
+                "orientation": [12, 13, 14],
+            }
+        ),
+        "to_range": Condition({"shape": [3], "object_hue": range(5, 10)}),  # capsules in cyan to magenta
+        "to_range_floor": Condition({"shape": [3], "floor_hue": range(5, 10)}),
+        "to_range_hues": Condition({"object_hue": [8, 9], "wall_hue": [0, 1, 2]}),
+        "extrapolation": Condition({"floor_hue": range(5, 10)}),
+    },
+    _schott2022.MPI3D: {
+        # An olive, large cylinder, camera and background in the middle, both axes above 35.
+        "to_element": Condition(
+            {
+                "object_color": [5],
+                "object_shape": [2],
+                "object_size": [1],
+                "camera_height": [1],
+                "background_color": [1],
+                "horizontal_axis": range(36, 40),
+                "vertical_axis": range(36, 40),
+            }
+        ),
+        "to_range": Condition({"object_shape": [2], "horizontal_axis": range(20)}),  # cylinders
+        "to_range_color": Condition({"object_color": [2], "horizontal_axis": range(20)}),  # red objects
+        "extrapolation": Condition({"horizontal_axis": range(21, 40)}, neither={"horizontal_axis": [20]}),
+        "extrapolation_color": Condition({"object_color": [4, 5]}),
+    },
+}
+"""Names of a grid's factors -> variant -> condition."""
+
+
+def variants(space: _rule.Space) -> tuple[str, ...]:
+    """List the conditions on a grid.
+
+    Args:
+        space: a grid.
+
+    Returns:
+        Their names.
+
+    Raises:
+        InvalidInput: the space is no grid, or no factor has an order.
+    """
+    return tuple(_conditions(_rule.grid(space, "recombination")))
+
+
+def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Parts:
+    """Divide a grid.
+
+    Args:
+        space: a grid.
+        variant: the condition.
+        seed: nothing is drawn.
+
+    Returns:
+        The rows.
+
+    Raises:
+        InvalidInput: the space is no grid, or no factor has an order.
+        UnknownName: there is no such condition.
+
+    Example:
+        >>> from benchmark_data.factors import Factor, FactorSpace
+        >>> space = FactorSpace(Factor("shape", range(2), "categorical"), Factor("x", range(4)))
+        >>> divide(space, variant="to_range").test.tolist()
+        [6, 7]
+    """
+    space = _rule.grid(space, "recombination")
+    known = _conditions(space)
+    _rule.known_variant("recombination", variant, tuple(known))
+    condition = known[variant]
+    parts = _rule.divided(space, _rule.combined(space, _columns(space, condition.test), every=True))
+    if not condition.neither:
+        return parts
+    left_out = _rule.combined(space, _columns(space, condition.neither), every=True)
+    return parts._replace(train=parts.train[~left_out[parts.train]])
+
+
+def _columns(space: FactorSpace, values: Values) -> dict[int, list[int]]:
+    return {space.column(name): list(ids) for name, ids in values.items()}
+
+
+def _conditions(space: FactorSpace) -> Mapping[str, Condition]:
+    """Give the published conditions on a grid, or those of the general rule."""
+    published = PUBLISHED.get(space.names, {})
+    if published and all(
+        max(ids) < space.sizes[space.column(name)] for c in published.values() for name, ids in c.test.items()
+    ):
+        return published
+    factors = [factor for factor in space.factors if factor.size > 1]
+    element = next((factor for factor in factors if not _rule.ordered(factor)), factors[0] if factors else None)
+    _schott2022.held(space, "recombination")
+    ranged = next((factor for factor in factors if _rule.ordered(factor) and factor is not element), None)
+    if element is None or ranged is None:
+        only = next(factor for factor in factors if _rule.ordered(factor))
+        return {"extrapolation": Condition({only.name: range(-(-only.size // 2), only.size)})}
+    upper = range(-(-ranged.size // 2), ranged.size)
+    corner = {
+        factor.name: range(factor.size - max(1, factor.size // 3), factor.size)
+        if _rule.ordered(factor)
+        else [factor.size - 1]
+        for factor in factors
+    }
+    return {
+        "to_element": Condition(corner),
+        "to_range": Condition({element.name: [element.size - 1], ranged.name: upper}),
+        "extrapolation": Condition({ranged.name: upper}),
+    }

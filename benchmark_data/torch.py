@@ -1,0 +1,238 @@
+"""Every dataset for PyTorch: map-style datasets whose items are tensors, read a batch at a time. No TensorFlow.
+
+>>> import benchmark_data.torch
+>>> data = benchmark_data.torch.Images("xysquares/spacing_4", split="train")
+>>> images, labels = next(iter(benchmark_data.torch.loader(data, batch_size=64, shuffle_seed=0)))
+>>> images.shape, images.dtype, labels.shape
+(torch.Size([64, 3, 64, 64]), torch.uint8, torch.Size([64, 6]))
+
+`loader` puts together PyTorch's own ``DataLoader``, `Batches` to draw batches, and `collate`, which takes a batch as it
+was read. Any other way to use ``DataLoader``, ``Subset`` or ``random_split`` works too; without `collate` each batch
+is taken apart and stacked again. Pixels are the same for every number of workers, and a worker gets little more than
+the dataset's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data import reading
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.factors import Indices
+
+try:
+    import torch
+    import torch.utils.data
+except ImportError as error:
+    raise MissingExtra("benchmark_data.torch", (error.name or "torch").split(".")[0], "torch") from error
+
+
+class _Tensors(reading.Images):
+    """Fields as tensors."""
+
+    dtype: str
+    layout: str
+
+    def _form(self, dtype: str, layout: str) -> None:
+        if dtype not in ("uint8", "float32"):
+            raise UnknownName("dtype of images", dtype, ["uint8", "float32"])
+        if layout not in ("CHW", "HWC"):
+            raise UnknownName("layout of images", layout, ["CHW", "HWC"])
+        self.dtype, self.layout = dtype, layout
+
+    def _image(self, images: NDArray[np.uint8]) -> Any:
+        tensor = torch.from_numpy(images)
+        if self.layout == "CHW":
+            tensor = tensor.permute(0, 3, 1, 2)
+        return tensor.to(torch.float32).div_(255) if self.dtype == "float32" else tensor
+
+    def _array(self, array: NDArray[Any]) -> Any:
+        return torch.from_numpy(array)
+
+
+class Images(_Tensors, torch.utils.data.Dataset):  # type: ignore[misc]
+    """Rows of a dataset by number, as tensors: a map-style dataset for ``torch.utils.data.DataLoader``.
+
+    Args:
+        dataset: a dataset, or its full name such as ``"xysquares/spacing_4"``.
+        split: ``"train"``, ``"train[:10%]"``, ``"train+test"`` and so on; all rows if None.
+        rows: the rows themselves, instead of a split: int, shape (n,).
+        factors: the factors of ``label``, ``value`` and ``scaled``, by name; all if None.
+        fields: what an item holds: one field, given bare, or several, given as a tuple in their order.
+
+            - ``image``: uint8 in [0, 255] or float32 in [0, 1], shape (C, H, W) or (H, W, C);
+            - ``label``: class ids, int64, shape (F,);
+            - ``value``: values in the factors' units, float32, shape (F,);
+            - ``scaled``: class ids divided by the largest, float32 in [0, 1], shape (F,);
+            - ``index``: the row, int64, shape ();
+            - ``extra_<name>``: another array that the dataset has, such as rotations.
+        dtype: of images, ``"uint8"`` or ``"float32"``.
+        layout: of images, ``"CHW"`` or ``"HWC"``. Pixels are not moved: CHW images lie in memory as PyTorch's
+            ``channels_last``, which its convolutions take as it is. Flatten them by ``reshape`` or ``flatten``.
+
+    Raises:
+        UnknownName: there is no such dataset, split, factor, field, dtype or layout.
+        InvalidInput: both a split and rows, no row, or a row that does not exist.
+        Unavailable: the dataset must be prepared first.
+
+    Example:
+        >>> data = Images("room3d", factors=["shape", "scale"], fields=("image", "value"), dtype="float32")
+        >>> image, value = data[1]
+        >>> image.shape, image.dtype, value.tolist()
+        (torch.Size([3, 64, 64]), torch.float32, [0.0, 0.75])
+        >>> data[[0, 1, 2]][0].shape
+        torch.Size([3, 3, 64, 64])
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset | str,
+        *,
+        split: str | None = None,
+        rows: ArrayLike | None = None,
+        factors: Sequence[str] | None = None,
+        fields: reading.Fields = ("image", "label"),
+        dtype: Literal["uint8", "float32"] = "uint8",
+        layout: Literal["CHW", "HWC"] = "CHW",
+    ) -> None:
+        self._form(dtype, layout)
+        super().__init__(dataset, split=split, rows=rows, factors=factors, fields=fields)
+
+
+class Pairs(_Tensors, reading.Pairs, torch.utils.data.Dataset):  # type: ignore[misc]
+    """Pairs of images that share most of their factors, as tensors: see `benchmark_data.reading.Pairs`.
+
+    An item is (first, second, changed): each image with the fields that were chosen, and which of the factors were
+    drawn anew, bool, shape (F,).
+
+    Args:
+        dataset: a dataset on a full grid of factors, or its full name.
+        dtype: of images, as for `Images`.
+        layout: of images, as for `Images`.
+        **options: ``changed``, ``distinct``, ``seed``, ``length``, ``split``, ``rows``, ``factors`` and ``fields``, as
+            of `benchmark_data.reading.Pairs`.
+
+    Raises:
+        UnknownName: there is no such dataset, split, factor, field, dtype or layout.
+        InvalidInput: the dataset is no full grid, or the number of changed factors does not fit it.
+
+    Example:
+        >>> first, second, changed = Pairs("xysquares", changed=2, seed=1)[0]
+        >>> first.shape, second.shape, int(changed.sum())
+        (torch.Size([3, 64, 64]), torch.Size([3, 64, 64]), 2)
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset | str,
+        *,
+        dtype: Literal["uint8", "float32"] = "uint8",
+        layout: Literal["CHW", "HWC"] = "CHW",
+        **options: Any,
+    ) -> None:
+        self._form(dtype, layout)
+        super().__init__(dataset, **options)
+
+
+def collate(items: Any) -> Any:
+    """Make a batch of items: those that `Images` and `Pairs` read at once are one already.
+
+    Args:
+        items: what a dataset's ``__getitems__`` gave.
+
+    Returns:
+        The batch; of other datasets' items, what PyTorch's own ``default_collate`` makes.
+    """
+    return items.whole if isinstance(items, reading.Batch) else torch.utils.data.default_collate(items)
+
+
+class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
+    """Draw batches: exact shuffling over all items, the same for any number of workers, shared out between processes.
+
+    Each pass takes the next epoch, which shuffles anew. ``set_epoch`` chooses one, to go on with a training.
+
+    Args:
+        data: the dataset, or how many items it has.
+        batch_size: items per batch.
+        shuffle_seed: of the shuffling, as of `benchmark_data.reading.order`; None keeps the order.
+        shard: (number of this process, how many there are).
+        drop_last: leave out a last batch that is not full, and give every process as many batches.
+
+    Raises:
+        InvalidInput: there is no such process, or the batch size is below 1.
+
+    Example:
+        >>> batches = Batches(10, 4, shuffle_seed=0)
+        >>> [len(batch) for batch in batches], len(batches)
+        ([4, 4, 2], 3)
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        batch_size: int,
+        *,
+        shuffle_seed: int | None = None,
+        shard: tuple[int, int] = (0, 1),
+        drop_last: bool = False,
+    ) -> None:
+        if batch_size < 1:
+            raise InvalidInput("batch_size", expected="at least 1", received=str(batch_size))
+        self._items = range(data if isinstance(data, int) else len(data))
+        self._size, self._seed, self._shard, self._drop_last = batch_size, shuffle_seed, shard, drop_last
+        self._epoch = 0
+        mine = len(reading.order(self._items, shard=shard, even=drop_last))
+        self._count = mine // batch_size if drop_last else -(-mine // batch_size)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def set_epoch(self, epoch: int) -> None:
+        """Let the next pass be that of an epoch, counted from 0."""
+        self._epoch = epoch
+
+    def __iter__(self) -> Iterator[Indices]:
+        # A pass begins with its first batch: PyTorch asks for iterators that it never uses.
+        order = reading.order(self._items, seed=self._seed, epoch=self._epoch, shard=self._shard, even=self._drop_last)
+        self._epoch += 1
+        for start in range(0, self._count * self._size, self._size):
+            yield order[start : start + self._size]
+
+
+def loader(
+    data: Any,
+    batch_size: int,
+    *,
+    shuffle_seed: int | None = None,
+    shard: tuple[int, int] = (0, 1),
+    drop_last: bool = False,
+    **options: Any,
+) -> Any:
+    """Give a ``DataLoader`` that reads whole batches.
+
+    Args:
+        data: `Images` or `Pairs`.
+        batch_size: items per batch.
+        shuffle_seed: shuffles all items, anew in each epoch; None keeps their order.
+        shard: (number of this process, how many there are), for training in several processes.
+        drop_last: leave out a last batch that is not full, and give every process as many batches.
+        **options: as ``torch.utils.data.DataLoader`` takes them: ``num_workers``, ``pin_memory`` and so on.
+
+    Returns:
+        A ``torch.utils.data.DataLoader``; its ``batch_sampler`` is a `Batches`.
+
+    Raises:
+        InvalidInput: there is no such process, or the batch size is below 1.
+
+    Example:
+        >>> first, second, changed = next(iter(loader(Pairs("xysquares", changed=1), 32)))
+        >>> first.shape, changed.shape
+        (torch.Size([32, 3, 64, 64]), torch.Size([32, 6]))
+    """
+    batches = Batches(data, batch_size, shuffle_seed=shuffle_seed, shard=shard, drop_last=drop_last)
+    return torch.utils.data.DataLoader(data, batch_sampler=batches, collate_fn=collate, **options)

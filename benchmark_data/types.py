@@ -1,0 +1,86 @@
+"""What every dataset is made of: images, arrays beside them, and the source that both come from."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data.errors import UnknownName
+from benchmark_data.factors import Indices
+
+Images: TypeAlias = NDArray[np.uint8]
+"""Pixels in [0, 255], shape (n, H, W, C)."""
+
+
+class Extra(NamedTuple):
+    """An array that a dataset has beside images and factors: rotations, landmarks, identities.
+
+    ``shape`` is the shape of one row, without the row axis; ``dtype`` a numpy name; ``meaning`` a phrase.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    meaning: str
+
+
+class Source(abc.ABC):
+    """Where a dataset's pixels come from: the base class of all sources.
+
+    A source gives images by row. One that cannot give them at once says so in `ready` and mends it in `prepare`; one
+    that has further arrays names them in `extras` and gives them by `extra`.
+    """
+
+    @property
+    def ready(self) -> bool:
+        """Whether images can be given at once."""
+        return True
+
+    @property
+    def extras(self) -> Mapping[str, Extra]:
+        """Further arrays, by name."""
+        return {}
+
+    @abc.abstractmethod
+    def images(self, indices: Indices, labels: Indices) -> Images:
+        """Return images. Both arguments are given to every source.
+
+        A renderer looks at the labels, an archive at the indices, and noise at either.
+
+        Args:
+            indices: rows of the dataset, int64, shape (n,), already checked.
+            labels: their class ids, int64, shape (n, F).
+
+        Returns:
+            uint8, shape (n, H, W, C).
+        """
+
+    def extra(self, name: str, indices: Indices) -> NDArray[Any]:
+        """Return rows of a further array.
+
+        Args:
+            name: one of `extras`.
+            indices: rows of the dataset, int64, shape (n,), already checked.
+
+        Returns:
+            Shape (n, *shape), of the extra's dtype.
+
+        Raises:
+            UnknownName: the source has no such array.
+        """
+        raise UnknownName("extra array", name, self.extras)
+
+    def prepare(  # noqa: B027  nothing to do is a fair default
+        self, *, manual_dir: Path | None = None, timeout: float = 60.0, keep_downloads: bool = True
+    ) -> None:
+        """Make images available, where they are not. Does nothing by default.
+
+        Args:
+            manual_dir: a folder with the user's own copies of source files.
+            timeout: seconds without a byte after which a mirror counts as stalled.
+            keep_downloads: keep what was downloaded.
+        """

@@ -1,0 +1,314 @@
+"""Splits: the rows of a dataset that a published rule leaves for training, and those for testing.
+
+A rule is a file in ``benchmark_data/splits``; its name is the rule's. The name of a split is ``RULE``, ``RULE.VARIANT``
+for a rule that has several, and either followed by ``.seed_N`` where the rule draws and N is not 0: ``composition``,
+``recombination.to_range``, ``correlated.posx-posy-0.1``, ``random.seed_3``.
+
+Like a transfer pair, a divided dataset is a dataset of its own, with the rows to train on first: ``sprites2d`` divided
+by ``composition`` is ``sprites2d/composition``, and ``xysquares/spacing_4`` is ``xysquares/spacing_4.composition``. It
+has the splits ``train`` and ``test``, and ``extra_row`` says which row of its base a row is. So every reader, builder,
+digest, training and task takes it as it takes any other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import re
+from collections.abc import Mapping
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data import discovery
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import FactorTable, Indices
+from benchmark_data.types import Extra, Images, Source
+
+RULES = "benchmark_data.splits"
+
+DEFAULT = "holdout"
+"""The rule where none is named: nine tenths to train on, one tenth to test on."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Split:
+    """A dataset's rows, divided by a rule.
+
+    Attributes:
+        base: the dataset.
+        name: the split's name, such as ``composition``.
+        train: rows of the base to train on, int64 (n,), ascending; a rule that draws with replacement repeats rows.
+        test: rows of the base to test on, int64 (m,), ascending, none of them in ``train``.
+        weights: of a rule that weighs rows, the weight of every row of the base, float64 (N,) in [0, 1]; else None.
+
+    Example:
+        >>> found = split("sprites2d", "composition")
+        >>> found
+        <Split composition of sprites2d: 192312 rows to train on, 544968 to test on>
+        >>> found.base.images(found.train[:2]).shape
+        (2, 64, 64, 1)
+        >>> found.dataset.id, found.dataset.splits["test"]
+        ('sprites2d/composition', range(192312, 737280))
+    """
+
+    base: Dataset
+    name: str
+    train: Indices
+    test: Indices
+    weights: NDArray[np.float64] | None = None
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.train)} rows to train on, {len(self.test)} to test on"
+        return f"<Split {self.name} of {self.base.id}: {counts}>"
+
+    @functools.cached_property
+    def digests(self) -> Mapping[str, str]:
+        """SHA-256 of either row list as little-endian int64, in hexadecimal: ``train`` and ``test``."""
+        parts = {"train": self.train, "test": self.test}
+        return MappingProxyType(
+            {name: hashlib.sha256(rows.astype("<i8").tobytes()).hexdigest() for name, rows in parts.items()}
+        )
+
+    @functools.cached_property
+    def dataset(self) -> Dataset:
+        """The divided dataset: the rows to train on, then those to test on, with the splits ``train`` and ``test``."""
+        source = Divided(self.base, self.name)
+        vars(source)["rows"] = np.concatenate([self.train, self.test])
+        trained, every = len(self.train), len(self.train) + len(self.test)
+        base = self.base
+        return dataclasses.replace(
+            base,
+            config=f"{base.config}.{self.name}" if base.config else self.name,
+            space=_Labels(source, every),
+            source=source,
+            splits={"train": range(trained), "test": range(trained, every)},
+            description=f"{base.description} Divided by the rule {self.name}: {summary(self.name)}",
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Divided(Source):
+    """Where the pixels of a divided dataset come from: its base.
+
+    Args:
+        base: the dataset that is divided.
+        name: the split's name.
+    """
+
+    base: Dataset
+    name: str
+
+    @functools.cached_property
+    def rows(self) -> Indices:
+        """The base's row for each row: those to train on, then those to test on, int64."""
+        found = split(self.base, self.name)
+        return np.concatenate([found.train, found.test])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the rows out: they follow from the rule."""
+        return {"base": self.base, "name": self.name}
+
+    @property
+    def ready(self) -> bool:
+        """Whether the base can give images at once."""
+        return self.base.prepared
+
+    @property
+    def extras(self) -> Mapping[str, Extra]:
+        """The base's further arrays, and the base's rows."""
+        return {**self.base.extras, "row": Extra((), "int64", "row in the dataset that is divided")}
+
+    def prepare(self, **options: Any) -> None:
+        """Prepare the base."""
+        self.base.prepare(**options)
+
+    def images(self, indices: Indices, labels: Indices) -> Images:
+        """Take the base's images."""
+        return self.base.images(self.rows[indices])
+
+    def extra(self, name: str, indices: Indices) -> NDArray[Any]:
+        """Give rows of one of the further arrays."""
+        return self.rows[indices] if name == "row" else self.base.extra(name, self.rows[indices])
+
+
+class _Labels(FactorTable):
+    """The base's class ids, looked up when they are asked for."""
+
+    def __init__(self, source: Divided, rows: int) -> None:
+        super().__init__(*source.base.space.factors, rows=rows, read=self._every_label)
+        self._source = source
+
+    def labels(self, indices: ArrayLike) -> Indices:
+        return self._source.base.space.labels(self._source.rows[np.asarray(indices, np.int64)])
+
+    def _every_label(self) -> Indices:
+        return self.labels(np.arange(len(self)))
+
+
+def split_rules() -> tuple[str, ...]:
+    """List the split rules, one for each file in ``benchmark_data/splits``.
+
+    Returns:
+        The names in alphabetical order.
+
+    Example:
+        >>> split_rules()
+        ('composition', 'correlated', 'extrapolation', 'holdout', 'interpolation', 'random', 'recombination')
+    """
+    return discovery.names(RULES)
+
+
+def split_names(base: Dataset) -> tuple[str, ...]:
+    """List the splits of a dataset: see `benchmark_data.split_names`."""
+    found = []
+    for name in split_rules():
+        rule = _rule(name)
+        try:
+            if hasattr(rule, "variants"):
+                found += [f"{name}.{variant}" for variant in rule.variants(base.space)]
+            else:
+                rule.divide(base.space)
+                found.append(name)
+        except InvalidInput:
+            continue
+    return tuple(found)
+
+
+def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Split:
+    """Divide a dataset's rows by a rule: see `benchmark_data.split`."""
+    rule_name, variant, named_seed = _read(name)
+    rule = _rule(rule_name)
+    seed = named_seed if seed is None else seed
+    if not 0 <= seed < 2**63:
+        raise InvalidInput(f"seed of split {name!r}", expected="an integer in [0, 2**63)", received=str(seed))
+    if seed and not rule.DRAWN:
+        raise InvalidInput(f"seed of split {name!r}", expected="none, since the rule draws nothing", received=str(seed))
+    parts = rule.divide(base.space, variant=variant, seed=seed)
+    for array in (parts.train, parts.test, parts.weights):
+        if array is not None:
+            array.flags.writeable = False
+    full = ".".join([rule_name, *([variant] if variant else []), *([f"seed_{seed}"] if seed else [])])
+    return Split(base, full, parts.train, parts.test, parts.weights)
+
+
+def _rule(name: str) -> ModuleType:
+    return discovery.find(RULES, name, kind="split rule")
+
+
+def _read(name: str) -> tuple[str, str, int]:
+    """Take a split's name apart: rule, variant, seed."""
+    rest, _, seed = name.rpartition(".seed_")
+    if not re.fullmatch(r"\d{1,19}", seed):
+        rest, seed = name, "0"
+    rule, _, variant = rest.partition(".")
+    return rule, variant.lower(), int(seed)
+
+
+def summary(name: str) -> str:
+    """Give the first line of a rule's file, without its title.
+
+    Args:
+        name: the name of a split.
+
+    Returns:
+        One sentence.
+
+    Raises:
+        UnknownName: there is no such rule.
+
+    Example:
+        >>> summary("extrapolation")
+        'the last values of every ordered factor are seen in testing only.'
+    """
+    line = (_rule(_read(name)[0]).__doc__ or "").partition("\n")[0]
+    return line.partition(": ")[2]
+
+
+def named(dataset: str) -> tuple[str, str]:
+    """Take the name of a divided dataset apart.
+
+    Args:
+        dataset: such as ``sprites2d/composition`` or ``xysquares/spacing_4.random.seed_1``.
+
+    Returns:
+        The base's name and the split's; the latter is empty where the name has no rule in it.
+
+    Example:
+        >>> named("xysquares/spacing_4.random.seed_1"), named("sprites2d/composition"), named("sprites2d")
+        (('xysquares/spacing_4', 'random.seed_1'), ('sprites2d', 'composition'), ('sprites2d', ''))
+    """
+    name, _, config = dataset.partition("/")
+    words, known = config.split("."), split_rules()
+    for i, word in enumerate(words):
+        if word in known:
+            return "/".join(filter(None, (name, ".".join(words[:i])))), ".".join(words[i:])
+    return dataset, ""
+
+
+def joined(dataset: str, name: str) -> str:
+    """Give the name of a divided dataset.
+
+    Args:
+        dataset: the base's name.
+        name: the split's.
+
+    Returns:
+        Such as ``sprites2d/composition``.
+
+    Example:
+        >>> joined("xysquares/spacing_4", "composition")
+        'xysquares/spacing_4.composition'
+    """
+    return f"{dataset}.{name}" if "/" in dataset else f"{dataset}/{name}"
+
+
+def settled(dataset: str, part: str) -> tuple[str, str]:
+    """Read ``RULE[.VARIANT][:PART]`` where a dataset's own split may stand as well.
+
+    Args:
+        dataset: a dataset's name.
+        part: a split of the dataset, or a split by a rule with the part of it that is meant, ``train`` by default.
+
+    Returns:
+        The name of the dataset that has the part as a split of its own, and the name of that split.
+
+    Example:
+        >>> settled("sprites2d", "composition:test"), settled("sprites2d", "random"), settled("smallnorb", "train")
+        (('sprites2d/composition', 'test'), ('sprites2d/random', 'train'), ('smallnorb', 'train'))
+    """
+    name, _, chosen = part.partition(":")
+    if name.partition(".")[0] not in split_rules():
+        return dataset, part
+    return joined(dataset, name), chosen or "train"
+
+
+def of(dataset: Dataset, name: str) -> Dataset:
+    """Give a dataset of one's own, or what a rule makes of it, by its full name.
+
+    Args:
+        dataset: the dataset.
+        name: its name, or the name of it divided.
+
+    Returns:
+        The dataset, divided where the name says so.
+
+    Raises:
+        InvalidInput: it is another dataset's name.
+
+    Example:
+        >>> import benchmark_data
+        >>> mine = benchmark_data.from_images("mine", np.zeros((20, 8, 8, 1), np.uint8))
+        >>> of(mine, "mine/holdout").splits
+        {'train': range(0, 18), 'test': range(18, 20)}
+    """
+    base, rule = named(name)
+    if name == dataset.id:
+        return dataset
+    if base != dataset.id or not rule:
+        raise InvalidInput("dataset", expected=f"the config's, {name!r}", received=repr(dataset.id))
+    return split(dataset, rule).dataset

@@ -1,0 +1,140 @@
+"""What seeds can tell: how often the tests of `leaderboard.store.verdicts` err, and how often they find a difference.
+
+``python benchmarks/seeds.py`` prints the tables of ``docs/statistics.md``, in about ten minutes of one core;
+``--draws 400`` is a first look. Every number is a share of simulated studies, drawn from numpy's generator, seed 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+
+from leaderboard.store import statistics, verdicts
+
+SHAPES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "normal": lambda rng, n: rng.standard_normal(n),
+    "skewed (log-normal)": lambda rng, n: np.exp(rng.standard_normal(n)),
+    "heavy tails (t, 2)": lambda rng, n: rng.standard_t(2, n),
+    "two clumps": lambda rng, n: (rng.random(n) < 0.5) + 0.05 * rng.standard_normal(n),
+}
+SEEDS = (4, 5, 10)
+
+
+def bootstrap(x, y):
+    """The old rule: does the percentile bootstrap of the difference of means leave out 0?"""
+    rng = np.random.default_rng(0)
+    means = [rng.choice(group, (1_000, len(group))).mean(axis=1) for group in (x, y)]
+    low, high = np.quantile(means[0] - means[1], [0.025, 0.975])
+    return low > 0 or high < 0
+
+
+def exact(x, y):
+    """The rule of independent groups."""
+    return verdicts.compare([x], [y]).p <= verdicts.ERROR
+
+
+def paired(x, y):
+    """The rule of paired seeds."""
+    return verdicts.compare([x], [y], paired=True).p <= verdicts.ERROR
+
+
+def welch(x, y):
+    """Welch's test alone."""
+    return verdicts.all_pairs({"x": x, "y": y})["x", "y"] <= verdicts.ERROR
+
+
+def covered(shape, n, rng, draws):
+    """How often 95% intervals of a mean hold it: Student's, and the percentile bootstrap."""
+    true = 0.5 if shape == "two clumps" else float(np.exp(0.5)) if shape.startswith("skewed") else 0.0
+    hits = np.zeros(2)
+    for i in range(draws):
+        sample = SHAPES[shape](rng, n)
+        ends = [verdicts.mean_interval(sample), statistics.interval(sample, lambda s: s.mean(axis=-1), seed=i % 50)]
+        hits += [end is not None and end[0] <= true <= end[1] for end in ends]
+    return hits / draws
+
+
+def rates(rule, shape, sizes, rng, draws, *, shift=0.0):
+    """Say for each number of seeds how often a rule says that two groups, so far apart, differ."""
+    draw = SHAPES[shape]
+    shares = {n: sum(bool(rule(draw(rng, n) + shift, draw(rng, n))) for _ in range(draws)) / draws for n in sizes}
+    return "  ".join(f"n={n} {share:.3f}" for n, share in shares.items())
+
+
+def family(shape, methods, n, rng, draws):
+    """How often Holm over all pairs of equal methods tells any two apart."""
+    wrong = 0
+    for _ in range(draws):
+        found = verdicts.all_pairs({str(m): SHAPES[shape](rng, n) for m in range(methods)})
+        wrong += min(found.values()) <= verdicts.ERROR
+    return wrong / draws
+
+
+def page(shape, rows, methods, n, rng, draws, *, floor=None):
+    """How often a page of rows of methods, all without a difference, comes to any verdict."""
+    wrong = 0
+    for _ in range(draws):
+        comparisons = []
+        for _ in range(rows):
+            groups = [[SHAPES[shape](rng, n) for _ in range(methods)] for _ in range(2)]
+            floors = [] if floor is None else [floor] * methods
+            comparisons.append(verdicts.compare(*groups, floors=floors))
+        wrong += any(answer in ("holds", "contradicted") for answer, _ in verdicts.judge(comparisons))
+    return wrong / draws
+
+
+def main() -> None:
+    """Print everything."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=4_000)
+    draws = parser.parse_args().draws
+    rng = np.random.default_rng(0)
+
+    print(f"Two-sided error where there is no difference, promised 0.05; {draws} draws")
+    for (name, rule), shape in itertools.product(
+        {"old bootstrap": bootstrap, "permutation": exact, "Welch": welch, "paired t": paired}.items(), SHAPES
+    ):
+        sizes = (2, 3, 5, 10) if rule is bootstrap else SEEDS
+        print(f"  {name:14s} {shape:20s}", rates(rule, shape, sizes, rng, draws))
+    print("Error of one group against its own mean (a constant), promised 0.05")
+    for shape in SHAPES:
+        shares = {n: 1 - covered(shape, n, rng, draws)[0] for n in SEEDS}
+        print(f"  Student's t    {shape:20s}", "  ".join(f"n={n} {share:.3f}" for n, share in shares.items()))
+    print("How often a 95% interval of the mean holds it: Student's, percentile bootstrap")
+    for shape in SHAPES:
+        shares = {n: covered(shape, n, rng, draws) for n in SEEDS}
+        print(f"  {shape:20s}", "  ".join(f"n={n} {a:.3f} {b:.3f}" for n, (a, b) in shares.items()))
+    print("Power: how often a difference of so many standard deviations is found")
+    for (name, rule), size in itertools.product({"permutation": exact, "Welch": welch}.items(), (1, 2, 3)):
+        print(f"  {name:14s} {size} sd", rates(rule, "normal", SEEDS, rng, draws, shift=size))
+    few = max(200, draws // 4)
+    print(f"Family-wise error, promised 0.05; {few} draws")
+    for shape in SHAPES:
+        shares = {methods: family(shape, methods, 5, rng, few) for methods in (4, 9)}
+        print(f"  all pairs, 5 seeds, {shape:20s}", "  ".join(f"{m} methods {s:.3f}" for m, s in shares.items()))
+    few = max(100, draws // 16)
+    for shape in SHAPES:
+        floor = float(np.quantile(SHAPES[shape](np.random.default_rng(1), 10_000), 0.6))
+        shares = (page(shape, 12, 9, 5, rng, few), page(shape, 12, 9, 5, rng, few, floor=floor))
+        print(f"  12 rows of 9 methods, 5 seeds, {shape:20s} {shares[0]:.3f}, with a gate {shares[1]:.3f}; {few} draws")
+    print("Power of a row among 12: 9 methods of 5 seeds, of which some differ by so many standard deviations")
+    for moved, size in itertools.product((1, 3, 9), (1, 2)):
+        hits = 0
+        for _ in range(few):
+            x = [rng.standard_normal(5) + size * (m < moved) for m in range(9)]
+            hits += verdicts.compare(x, [rng.standard_normal(5) for _ in range(9)]).p * 12 <= verdicts.ERROR
+        print(f"  {moved} of 9 methods, {size} sd: {hits / few:.3f}")
+    print("Power of all pairs: two of 9 methods with 5 seeds differ by so many standard deviations")
+    for size in (2, 3, 4, 6):
+        hits = 0
+        for _ in range(few):
+            groups = {str(m): rng.standard_normal(5) + size * (m == 0) for m in range(9)}
+            hits += verdicts.all_pairs(groups)["0", "1"] <= verdicts.ERROR
+        print(f"  {size} sd: {hits / few:.3f}")
+
+
+if __name__ == "__main__":
+    main()

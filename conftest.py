@@ -1,0 +1,86 @@
+"""For every test: the user's caches are out of reach, and ``--light`` leaves out what needs a heavy package.
+
+A home folder of the test run's own stands in for the user's, and every variable that could lead to another place of the
+user's is taken away. ``--prepared`` leaves the datasets that the user has prepared where tests can read them.
+
+With ``--light`` a test is skipped when it imports TensorFlow, Keras, jax, PyTorch or Ray, directly or not, or starts
+another program than git, such as a browser or another Python. No list of such tests is kept.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+HOME = "OFFAXIS_TEST_HOME"
+"""The home folder of a test run, for the workers and programs that it starts."""
+
+PLACES = (
+    "OFFAXIS_CACHE",
+    "OFFAXIS_MANUAL_DIR",
+    "TFDS_DATA_DIR",
+    "HF_HOME",
+    "HF_DATASETS_CACHE",
+    "HF_HUB_CACHE",
+    "KERAS_HOME",
+    "TORCH_HOME",
+    "MPLCONFIGDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+)
+"""Variables that say where the user keeps things."""
+
+collect_ignore = [] if importlib.util.find_spec("torch") else ["benchmark_data/torch.py"]
+"""Doctests of a module whose package is not installed. Tests proper say so and skip."""
+
+HEAVY = {"tensorflow", "tensorflow_datasets", "keras", "jax", "torch", "ray"}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--light", action="store_true", help="skip tests that need TensorFlow, jax, Ray, a browser, ...")
+    parser.addoption("--prepared", action="store_true", help="let tests read the datasets in your own cache")
+
+
+def pytest_configure(config):
+    if HOME not in os.environ:
+        kept = os.environ.get("OFFAXIS_CACHE") or platformdirs.user_cache_dir("offaxis")
+        home = Path(tempfile.mkdtemp(prefix="offaxis-tests-"))
+        config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+        for place in PLACES:
+            os.environ.pop(place, None)
+        os.environ |= {HOME: str(home), "HOME": str(home), "USERPROFILE": str(home)}
+        os.environ["OFFAXIS_CACHE"] = kept if config.getoption("--prepared") else str(home / "offaxis")
+    if config.getoption("--light"):
+        sys.meta_path.insert(0, NoHeavyPackage())
+        subprocess.Popen.__init__ = only_git(subprocess.Popen.__init__)
+
+
+class NoHeavyPackage(importlib.abc.MetaPathFinder):
+    """Skips whatever imports a heavy package."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in HEAVY:
+            pytest.skip(f"needs {name}, which --light leaves out", allow_module_level=True)
+
+
+def only_git(start):
+    """Skip whatever starts another program than git."""
+
+    def init(self, args, *rest, **options):
+        program = Path(args if isinstance(args, str) else str(args[0])).name
+        if not program.startswith("git"):
+            pytest.skip(f"starts {program}, which --light leaves out", allow_module_level=True)
+        start(self, args, *rest, **options)
+
+    return init

@@ -1,0 +1,139 @@
+"""Writes what pages list from the files that they list: `make pages`, or `python docs/pages.py`.
+
+A part of a page between ``<!-- table: NAME -->`` and ``<!-- end -->`` is replaced by what a function below makes of the
+datasets' and metrics' own files. The tests of the pages compare, and name this command.
+"""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from collections.abc import Iterable
+from pathlib import Path
+
+import benchmark_data
+from benchmark_data import discovery
+from benchmark_data.archives.archive import Archive
+from benchmark_data.archives.downloads import Download
+from benchmark_data.commands.data import stores
+from benchmark_data.dataset import Dataset
+from benchmark_data.variants.pairs import Paired
+from leaderboard import properties
+
+DOCS = Path(__file__).parent
+COMMAND = "make pages"
+DATASETS = {
+    name: [benchmark_data.load(config) for config in benchmark_data.configs(name)] for name in benchmark_data.names()
+}
+PAIRS = {name for name, datasets in DATASETS.items() if isinstance(datasets[0].source, Paired)}
+
+
+def archives(datasets: Iterable[Dataset]) -> Iterable[Archive]:
+    """Return the archives that datasets are made from, each once."""
+    return {id(kept): kept for one in datasets for kept in stores(one) if isinstance(kept, Archive)}.values()
+
+
+def row(*cells: str) -> str:
+    """Write one row of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def table_of_datasets() -> list[str]:
+    """Write a row for each dataset."""
+    lines = [row("dataset", "configs", "images", "shape", "factors", "made from", "licence"), row(*["---"] * 7)]
+    for name, datasets in DATASETS.items():
+        alone = len(datasets) == 1
+        lines.append(
+            row(
+                f"`{name}`",
+                "" if alone else ", ".join(f"`{one.config}`" for one in datasets),
+                " or ".join(dict.fromkeys(f"{len(one):,}" for one in datasets if len(one))),
+                " or ".join(dict.fromkeys("x".join(map(str, one.image_shape)) for one in datasets)),
+                " or ".join(dict.fromkeys(str(len(one.space.factors)) for one in datasets)),
+                "files" if archives(datasets) else "nothing: rendered",
+                datasets[0].licence + ("" if datasets[0].redistributable else "; not to be published"),
+            )
+        )
+    return lines
+
+
+def table_of_files() -> list[str]:
+    """Write a row for each file that an archive is downloaded as."""
+    lines = [row("file", "for", "hosts", "known by", "health"), row(*["---"] * 5)]
+    users: dict[Download, dict[str, str]] = {}
+    for name, datasets in DATASETS.items():
+        for kept in archives(datasets):
+            for download in (download for form in kept.forms for download in form.files):
+                users.setdefault(download, {})[kept.id.partition("/")[0]] = name
+    for download, names in users.items():
+        hosts = dict.fromkeys(urllib.parse.urlsplit(url).netloc for url in download.urls)
+        hashed = "SHA-256" if download.sha256 else "MD5" if download.md5 else ""
+        known = f"{hashed}{'' if download.binding else ' of an earlier upload, and its pixels'}"
+        known += f", {download.size:,} bytes" if download.size else ""
+        lines.append(
+            row(
+                f"`{download.name}`",
+                ", ".join(f"`{name}`" for name in names),
+                ", ".join(hosts),
+                known or "its contents",
+                download.note,
+            )
+        )
+    return lines
+
+
+def list_of_defects() -> list[str]:
+    """Name each defect once, at the dataset that others have it from; pairs repeat those of their sides."""
+    lines: dict[str, str] = {}
+    for name in sorted(set(DATASETS) - PAIRS, key=len):
+        for defect in dict.fromkeys(defect for one in DATASETS[name] for defect in one.defects):
+            having = [one for one in DATASETS[name] if defect in one.defects]
+            title = name if having == DATASETS[name] else ", ".join(one.id for one in having)
+            lines.setdefault(defect, f"- `{title}`: {defect}")
+    return sorted(lines.values())
+
+
+def table_of_metrics() -> list[str]:
+    """Write a row for each metric, and for UDR, which compares runs without labels."""
+    lines = [row("metric", "it asks", "range, ideal", "by chance", "source"), row(*["---"] * 5)]
+    known = [(f"`{name}`", properties.of(name)) for name in discovery.names("leaderboard.metrics")]
+    known.append(("`udr` (`leaderboard.comparisons`)", properties.of("udr", "leaderboard.comparisons")))
+    for name, says in known:
+        ideal = says.ideal if isinstance(says.ideal, str) else f"{says.ideal:g}"
+        lines.append(row(name, says.asks, f"{says.interval}, {ideal}", says.chance, says.source))
+    return lines
+
+
+PAGES = {
+    "datasets.md": {"datasets": table_of_datasets, "files": table_of_files, "defects": list_of_defects},
+    "metrics.md": {"metrics": table_of_metrics},
+}
+"""Page -> the parts that are made, by name."""
+
+
+def made(page: str) -> str:
+    """Return the text of a page as it should be.
+
+    Args:
+        page: its file name in ``docs``.
+
+    Raises:
+        ValueError: the page lacks one of its parts, or has one more.
+    """
+    text, parts = (DOCS / page).read_text("utf-8"), PAGES[page]
+    marks = re.findall(r"<!-- table: (\w+) -->\n.*?<!-- end -->", text, re.DOTALL)
+    if sorted(marks) != sorted(parts):
+        raise ValueError(f"docs/{page}: expected the parts {sorted(parts)}, received {sorted(marks)}")
+
+    def filled(mark: re.Match[str]) -> str:
+        return "\n".join([f"<!-- table: {mark[1]} -->", *parts[mark[1]](), "<!-- end -->"])
+
+    return re.sub(r"<!-- table: (\w+) -->\n.*?<!-- end -->", filled, text, flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        text = made(page)
+        if text != (DOCS / page).read_text("utf-8"):
+            (DOCS / page).write_text(text, "utf-8")
+            print(f"docs/{page}: written")

@@ -1,0 +1,183 @@
+"""What a metric says of itself, in its own file, so that tests and pages read it there.
+
+A file in ``leaderboard/metrics`` holds, beside ``score``::
+
+    PROPERTIES = Properties(
+        asks="is each factor known by one latent alone?",
+        source="Chen et al. 2018, equation 6",
+        chance="near 0",
+    )
+
+The rest has defaults that fit a score in [0, 1] that changes neither with the order, sign or scale of latents nor with
+copies of them. What a metric does otherwise it must say; the contract tests hold it to what it says, and the table in
+``docs/metrics.md`` and the columns of the board are made from it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, Literal, TypeAlias
+
+from benchmark_data import discovery
+from benchmark_data.errors import InvalidInput
+
+Copied: TypeAlias = Literal["same", "zero", "no higher", "infinite"]
+"""What a copy of every latent does to a score."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Args:
+        key: the score: ``<metric>.<name>``, or just the metric where the two are the same.
+        title: what stands above the column.
+        summary: what the score means, in one sentence.
+        low: the least value it can have.
+        high: the greatest value it can have; higher is better.
+    """
+
+    key: str
+    title: str
+    summary: str
+    low: float = 0.0
+    high: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Properties:
+    """What a metric says of itself. Its main score is the first that it returns.
+
+    Args:
+        asks: the question that the score answers, for the table in ``docs/metrics.md``.
+        source: the paper, with its year, and the equation or section.
+        chance: what the score is by chance, in words.
+        range: the least and the greatest value of every score.
+        ideal: the main score of codes that are the factors; in words where it needs some, such as ``"1 for factors of
+            two or three values"``.
+        unbounded: scores that may lie outside ``range``: counts, say.
+        uses_factors: False for a score of the codes alone.
+        beside_idle_latents: the main score of perfect codes beside as many constant latents.
+        binary_factors_only: whether the ideal is reached by factors of two values only.
+        copied_latent: what a copy of every latent does: one word for all scores, or one by the score's name, where
+            scores that are not named may do anything. ``"zero"`` speaks of a gap to the second best.
+        rotation_lowers: whether a rotation of two latents that are the factors lowers the main score.
+        scale_dependent: scores that change when all codes are multiplied by a number.
+        numbering_matters: empty, or why the score takes class ids for numbers, so that other numbers for the same
+            classes change it.
+        factor_order_matters: empty, or why the order of the factors' columns changes the score.
+        noise_scores: empty, or why noise on a small sample may score as high as knowledge does.
+        tolerance: how far scores may move where nothing should: ties that trees break at random, a solver that stops.
+        many_rows: False where 200,000 rows take minutes.
+        many_classes: False where a factor of 183 classes takes minutes.
+        many_rows_tolerance: how far scores of 200,000 rows may be from those of 20,000.
+        quick: arguments that make the metric faster and nothing else, for tests.
+        columns: the columns of the board, should its protocol measure the metric.
+
+    Raises:
+        InvalidInput: a source without a year, or a range whose ends are in the wrong order.
+
+    Example:
+        >>> Properties(asks="is it so?", source="Author et al. 2020, equation 3", chance="near 0").range
+        (0.0, 1.0)
+    """
+
+    asks: str
+    source: str
+    chance: str
+    range: tuple[float, float] = (0.0, 1.0)
+    ideal: float | str = 1.0
+    unbounded: tuple[str, ...] = ()
+    uses_factors: bool = True
+    beside_idle_latents: float = 1.0
+    binary_factors_only: bool = False
+    copied_latent: Copied | Mapping[str, Copied] = "same"
+    rotation_lowers: bool = False
+    scale_dependent: tuple[str, ...] = ()
+    numbering_matters: str = ""
+    factor_order_matters: str = ""
+    noise_scores: str = ""
+    tolerance: float = 1e-6
+    many_rows: bool = True
+    many_classes: bool = True
+    many_rows_tolerance: float = 0.02
+    quick: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    columns: tuple[Column, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not any(word.strip("(),.").isdigit() and len(word.strip("(),.")) == 4 for word in self.source.split()):
+            raise InvalidInput(
+                "source of a metric",
+                expected="a paper and its year, such as 'Chen et al. 2018, equation 6'",
+                received=repr(self.source),
+            )
+        if not self.range[0] < self.range[1]:
+            raise InvalidInput(
+                "range of a metric", expected="its least value, then its greatest", received=f"{self.range}"
+            )
+
+    @property
+    def interval(self) -> str:
+        """The range in mathematical notation."""
+        low, high = self.range
+        least = f"[{low:g}" if math.isfinite(low) else "(-∞"
+        return f"{least}, {high:g}]" if math.isfinite(high) else f"{least}, ∞)"
+
+
+def of(name: str, package: str = "leaderboard.metrics") -> Properties:
+    """Return what a metric says of itself.
+
+    Args:
+        name: the metric's file name.
+        package: the folder that it is in.
+
+    Returns:
+        Its properties.
+
+    Raises:
+        UnknownName: there is no such metric.
+        InvalidInput: the file says nothing; the message says what to write.
+
+    Example:
+        >>> of("mig").source
+        'Chen et al. 2018, equation 6'
+    """
+    return read(discovery.find(package, name, kind="metric"))
+
+
+def columns(name: str) -> tuple[Column, ...]:
+    """Return the columns of the board that a metric declares.
+
+    Args:
+        name: the metric's file name.
+
+    Returns:
+        Its columns; none of a metric that is not there, or that says nothing of itself, which the contract tests name.
+
+    Example:
+        >>> [column.title for column in columns("mig")]
+        ['MIG']
+    """
+    if name not in discovery.names("leaderboard.metrics"):
+        return ()
+    found = getattr(discovery.find("leaderboard.metrics", name, kind="metric"), "PROPERTIES", None)
+    return found.columns if isinstance(found, Properties) else ()
+
+
+def read(module: ModuleType) -> Properties:
+    """Return the properties that a module holds; see `of`."""
+    found = getattr(module, "PROPERTIES", None)
+    if not isinstance(found, Properties):
+        raise InvalidInput(
+            f"{module.__name__.rpartition('.')[2]}.py",
+            expected="PROPERTIES, which say what the metric is and what leaves it as it is",
+            received="none" if found is None else f"a {type(found).__name__}",
+            remedy=(
+                "Write below the imports: PROPERTIES = Properties(asks='is ...?', source='Author et al. 2020, "
+                "equation 3', chance='near 0'); leaderboard/properties.py lists the rest and its defaults."
+            ),
+        )
+    return found

@@ -1,0 +1,72 @@
+"""Tables that belong together: configurations that differ in one number, and a dataset with what was made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import benchmark_data
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import UnknownName
+from benchmark_data.sources import Derived
+from leaderboard.report.ranking import Table
+
+
+def dataset(name: str) -> Dataset | None:
+    """Give a dataset; None if it is unknown here, as that of an old result may be."""
+    try:
+        return benchmark_data.load(name)
+    except UnknownName:
+        return None
+
+
+def numbered(boards: Sequence[Table]) -> list[tuple[str, str, str, list[tuple[float, Table]]]]:
+    """Find configurations of a dataset that differ in one number only.
+
+    Args:
+        boards: all tables.
+
+    Returns:
+        (dataset, parameter, tier, [(value, table), ...] in the order of the values), two tables or more in each.
+    """
+    at = {(board.dataset, board.tier): board for board in boards}
+    steps: dict[tuple[str, tuple[str, ...], str, str], dict[float, Table]] = {}
+    bases: dict[tuple[str, tuple[str, ...], str, str], Table] = {}
+    for board in boards:
+        found = dataset(board.dataset)
+        for parameter, value in found.parameters.items() if found else ():
+            if found is None or isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            fixed = tuple(str(v) for k, v in sorted(found.parameters.items()) if k != parameter)
+            key = (found.name, fixed, parameter, board.tier)
+            steps.setdefault(key, {})[float(value)] = board
+            base = found.source.base.id if isinstance(found.source, Derived) else ""
+            if parameter == "epsilon" and (base, board.tier) in at:
+                bases[key] = at[base, board.tier]
+    return [
+        (
+            " ".join([key[0], *filter(str.isalpha, key[1])]),
+            key[2],
+            key[3],
+            sorted((({0.0: bases[key]} if key in bases else {}) | values).items()),
+        )
+        for key, values in sorted(steps.items())
+        if len(values) > 1
+    ]
+
+
+def derived(boards: Sequence[Table]) -> list[tuple[Table, list[Table]]]:
+    """Find datasets with tables of their own and of what was made of them.
+
+    Args:
+        boards: all tables.
+
+    Returns:
+        (table of the original, tables of what was made of it in the order of their names), by tier.
+    """
+    found: dict[tuple[str, str], list[Table]] = {}
+    for board in boards:
+        here = dataset(board.dataset)
+        if here is not None and isinstance(here.source, Derived):
+            found.setdefault((here.source.base.id, board.tier), []).append(board)
+    at = {(board.dataset, board.tier): board for board in boards}
+    return [(at[key], changed) for key, changed in sorted(found.items()) if key in at]

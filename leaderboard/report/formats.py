@@ -1,0 +1,355 @@
+"""Tables as Markdown, LaTeX, CSV, BibTeX and for the terminal. What they say is decided in `report.ranking`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from leaderboard import protocol
+from leaderboard.report.ranking import CATEGORIES, DIGITS, LEVEL, Row, Table, tables
+from leaderboard.store import verdicts
+from leaderboard.store.results import Result, Summary
+
+if TYPE_CHECKING:
+    import rich.console
+
+
+def bibtex(found: Iterable[Result]) -> str:
+    """Collect how to cite the methods of a board.
+
+    Args:
+        found: results.
+
+    Returns:
+        BibTeX entries, each once, in the order of the methods.
+    """
+    entries = {result.method: result.about.bibtex.strip() for result in found if result.about.bibtex.strip()}
+    return "\n\n".join(dict.fromkeys(entries[method] for method in sorted(entries))) + "\n" if entries else ""
+
+
+def number(value: float | None) -> str:
+    """Print a score: three decimals, or a dash where there is none."""
+    return "–" if value is None else f"{value:.{DIGITS}f}"
+
+
+def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
+    """Print a score with its interval, where there are seeds enough for one.
+
+    Args:
+        row: the method.
+        key: the score.
+        form: how to print the three numbers.
+
+    Returns:
+        Such as ``0.123 [0.110, 0.140]``; a dash where there is no score.
+    """
+    found = row.cells.get(key)
+    if found is None:
+        return "–"
+    if found.low is None:
+        return number(found.mean)
+    return form.format(mean=number(found.mean), low=number(found.low), high=number(found.high))
+
+
+def _rank(row: Row) -> str:
+    """Print a rank, with a mark where the method may as well be first; a dash where there is none."""
+    return f"{row.rank}{LEVEL if row.level else ''}" if row.rank else "–"
+
+
+def _header(board: Table) -> list[str]:
+    return ["Rank", "Method", "Category", *(column.title for column in board.columns), "Seeds", "Training"]
+
+
+NOTE = (
+    f"Mean over seeds with Student's 95% interval, from {verdicts.SEEDS} seeds on. Ranked by the first score within a "
+    f"category from {protocol.SEEDS} seeds on; a dash means not ranked. {LEVEL} after a rank: the seeds do not tell "
+    f"the method from the first of its category (Welch's test, Holm over all pairs of the category)."
+)
+
+
+def escaped(text: str) -> str:
+    r"""Escape text for Markdown, so that it is text on one line that mentions nobody, whoever wrote it.
+
+    Args:
+        text: any text.
+
+    Returns:
+        The same as Markdown source.
+
+    Example:
+        >>> print(escaped("a|b <i> @you sprites2d@v1"))
+        a\|b &lt;i&gt; &#64;you sprites2d@v1
+    """
+    safe = re.sub(r"([\\`*_{}\[\]()#+!|~$-])", r"\\\1", " ".join(text.split()))
+    safe = safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"(?<!\w)@", "&#64;", safe)
+
+
+def markdown(board: Table) -> str:
+    """Render a table as Markdown.
+
+    Args:
+        board: the table.
+
+    Returns:
+        A heading, the table, and what must be known to read it.
+    """
+    header = _header(board)
+    lines = [
+        f"## {escaped(board.task)}",
+        "",
+        "| " + " | ".join(header) + " |",
+        "| ---: | :--- | :--- |" + " ---: |" * (len(board.columns) + 1) + " :--- |",
+    ]
+    for row in board.rows:
+        cells = [
+            _rank(row),
+            escaped(row.result.title),
+            CATEGORIES[row.category],
+            *(cell(row, column.key) for column in board.columns),
+            str(row.seeds),
+            escaped(row.budget),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join([*lines, "", escaped(board.caption), "", NOTE, ""])
+
+
+def latex(board: Table) -> str:
+    """Render a table as LaTeX for the booktabs package.
+
+    Args:
+        board: the table.
+
+    Returns:
+        A ``table`` environment.
+    """
+    rows = []
+    for category, of_category in board.groups.items():
+        rows.append(
+            rf"\addlinespace \multicolumn{{{len(board.columns) + 3}}}{{l}}{{\emph{{{CATEGORIES[category]}}}}} \\"
+        )
+        for row in of_category:
+            cells = [
+                _rank(row).replace("–", "--").replace(LEVEL, r"$\approx$"),
+                tex(row.result.title),
+                *(_tex_cell(row, column.key) for column in board.columns),
+                str(row.seeds),
+            ]
+            rows.append(" & ".join(cells) + r" \\")
+    heads = " & ".join(["", "Method", *(tex(column.title) for column in board.columns), "Seeds"])
+    body = "\n".join(rows)
+    return rf"""% Needs \usepackage{{booktabs}} and \usepackage[T1]{{fontenc}}
+\begin{{table}}
+\centering
+\footnotesize
+\setlength{{\tabcolsep}}{{2.5pt}}
+\begin{{tabular}}{{rl{"r" * (len(board.columns) + 1)}}}
+\toprule
+{heads} \\
+\midrule
+{body}
+\bottomrule
+\end{{tabular}}
+\caption{{{tex(board.task)}. {tex(board.caption)} {tex(NOTE)}}}
+\end{{table}}
+"""
+
+
+def _tex_cell(row: Row, key: str) -> str:
+    """Print a score with its interval in small print and without the zeros before its points."""
+    found = row.cells.get(key)
+    if found is None or found.low is None:
+        return cell(row, key).replace("–", "--")
+    low, high = (number(end).removeprefix("0") for end in (found.low, found.high))
+    return rf"{number(found.mean)}\,{{\tiny {low}--{high}}}"
+
+
+def tex(text: str) -> str:
+    r"""Escape text for LaTeX, so that pdfLaTeX takes it whatever it is.
+
+    Greek letters become maths; letters that it cannot print become their number, such as ``[U+4E2D]``.
+
+    Args:
+        text: any text.
+
+    Returns:
+        The same as LaTeX source.
+
+    Example:
+        >>> print(tex("β-VAE & 5%"))
+        $\beta$-VAE \& 5\%
+    """
+    return "".join(_tex_letter(letter) for letter in text)
+
+
+_TEX = {
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "–": "--",
+    "≈": r"$\approx$",
+    "±": r"$\pm$",
+    "ο": "o",
+    "λ": r"$\lambda$",
+    "Λ": r"$\Lambda$",
+}
+
+
+_TEX_LATIN = frozenset(map(chr, range(0xA1, 0x180))) - set("\u00adĦħĸĿŀŉŦŧſ") | set("–—‘’“”…†‡€")
+"""Letters beyond ASCII that pdfLaTeX prints as they are, in the encoding T1."""
+
+
+_TEX_CAPITALS = frozenset(["GAMMA", "DELTA", "THETA", "XI", "PI", "SIGMA", "UPSILON", "PHI", "PSI", "OMEGA"])
+
+
+_TEX_GREEK = _TEX_CAPITALS.union(
+    ("ALPHA", "BETA", "EPSILON", "ZETA", "ETA", "IOTA", "KAPPA", "MU", "NU", "RHO", "TAU", "CHI")
+)
+
+
+def _tex_letter(letter: str) -> str:
+    match unicodedata.name(letter, "").split():
+        case ["GREEK", "SMALL", "LETTER", name] if name in _TEX_GREEK:
+            return rf"$\{name.lower()}$"
+        case ["GREEK", "CAPITAL", "LETTER", name] if name in _TEX_CAPITALS:
+            return rf"$\{name.capitalize()}$"
+    if letter in _TEX:
+        return _TEX[letter]
+    if letter in _TEX_LATIN or " " <= letter <= "~":
+        return letter
+    return " " if letter.isspace() else f"[U+{ord(letter):04X}]"
+
+
+FIELDS = [
+    "task",
+    "tier",
+    "category",
+    "rank",
+    "level_with_first",
+    "method",
+    "title",
+    "seeds",
+    "score",
+    "mean",
+    "iqm",
+    "low",
+    "high",
+    "note",
+    "steps",
+    "images",
+    "seconds",
+    "device",
+    "supervision",
+    "selection",
+    "status",
+    "dataset_version",
+    "date",
+]
+
+
+def comma_separated(boards: Iterable[Table]) -> str:
+    """Render tables as CSV in the tidy form: one line for each score of each method.
+
+    Args:
+        boards: the tables.
+
+    Returns:
+        CSV with the header ``FIELDS``. Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
+    """
+
+    def inert(value: object) -> object:
+        return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
+
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
+    writer.writeheader()
+    for board in boards:
+        for row in board.rows:
+            run = row.runs[0]
+            for key, cell in row.cells.items():
+                record: dict[str, object] = {
+                    "task": board.task,
+                    "tier": board.tier,
+                    "category": row.category,
+                    "rank": row.rank or "",
+                    "level_with_first": int(row.level),
+                    "method": row.result.method,
+                    "title": row.result.title,
+                    "seeds": row.seeds,
+                    "score": key,
+                    **{name: "" if value is None else f"{value:.6f}" for name, value in _statistics(cell).items()},
+                    "note": row.note,
+                    "steps": max(r.budget.steps for r in row.runs),
+                    "images": max(r.budget.images for r in row.runs),
+                    "seconds": f"{sum(r.budget.seconds for r in row.runs):.1f}",
+                    "device": run.budget.device,
+                    "supervision": run.supervision,
+                    "selection": run.selection,
+                    "status": run.status,
+                    "dataset_version": run.dataset_version,
+                    "date": max(r.date for r in row.runs).isoformat(),
+                }
+                writer.writerow({name: inert(value) for name, value in record.items()})
+    return stream.getvalue()
+
+
+def _statistics(cell: Summary) -> dict[str, float | None]:
+    return {"mean": cell.mean, "iqm": cell.iqm, "low": cell.low, "high": cell.high}
+
+
+def _unranked(board: Table) -> str:
+    """Say why rows are not ranked, where the reader could not know."""
+    few = sorted({row.seeds for row in board.rows if not row.rank and row.category != "reference"})
+    return f"A rank takes {protocol.SEEDS} seeds." if few and few[0] < protocol.SEEDS else ""
+
+
+def terminal(found: Iterable[Result]) -> rich.console.Group:
+    """Make tables to print in a terminal.
+
+    Args:
+        found: results.
+
+    Returns:
+        Something that ``rich.print`` prints: one table for each task and tier.
+    """
+    import rich.console
+    import rich.table
+    import rich.text
+
+    parts = []
+    for board in tables(found):
+        shown = rich.table.Table(
+            title=f"{board.task}, tier {board.tier}",
+            caption=f"{board.caption}\n{_unranked(board)}".rstrip(),
+            title_justify="left",
+            caption_justify="left",
+        )
+        if board.ranked:
+            shown.add_column("#", justify="right")
+        shown.add_column("Method")
+        for column in board.columns:
+            shown.add_column(column.title, justify="right", no_wrap=True)
+        shown.add_column("Seeds", justify="right", no_wrap=True)
+        for category, rows in board.groups.items():
+            shown.add_section()
+            for row in rows:
+                cells = [
+                    rich.text.Text.from_ansi(cell(row, column.key, "{mean}\n\x1b[2m{low}–{high}\x1b[0m"))
+                    for column in board.columns
+                ]
+                shown.add_row(
+                    *([_rank(row)] if board.ranked else []),
+                    rich.text.Text(row.result.title),
+                    *cells,
+                    str(row.seeds),
+                    style="italic" if category == "reference" else "",
+                )
+        parts.append(shown)
+    return rich.console.Group(*parts)

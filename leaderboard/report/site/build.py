@@ -1,0 +1,126 @@
+"""The board, made of a results tree: pages and tables, written to a folder.
+
+A pure function of the files: nothing here looks at the clock, the network or the machine, so that building twice gives
+the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.files import read_json, write_json, written_atomically
+from leaderboard.report import formats, paper_claims, ranking, transfer_page
+from leaderboard.report.site import pages
+from leaderboard.store import reported, results, transfers
+
+if TYPE_CHECKING:
+    pass
+
+
+def files(root: str | os.PathLike[str]) -> dict[str, bytes]:
+    """Make everything that a board consists of, in memory.
+
+    Args:
+        root: the results tree.
+
+    Returns:
+        Path within the board's folder -> content, in the order of the paths.
+
+    Raises:
+        DamagedFile: the tree is missing or empty, or a file of it is damaged.
+        MissingExtra: Jinja is not installed.
+    """
+    root = Path(root)
+    found = results.read_all(root)
+    if not found:
+        raise DamagedFile(
+            str(root), expected="at least one result", received="none", remedy="Add some: `offaxis-board evaluate`."
+        )
+    boards = ranking.tables(found)
+    papers, transferred = reported.read_all(root), transfers.read_all(root)
+    current = [board for board in boards if not ranking.superseded(board.task)]
+    made = {
+        "tables/all.csv": formats.comma_separated(boards),
+        "tables/all.md": "\n".join(formats.markdown(board) for board in boards),
+        "tables/all.tex": "\n".join(formats.latex(board) for board in boards),
+        "tables/methods.bib": formats.bibtex(found),
+        "tables/reported.csv": reported.comma_separated(papers),
+        "tables/transfer.csv": transfer_page.comma_separated(transferred),
+        "tables/directions.csv": paper_claims.comma_separated(paper_claims.find(current)),
+    }
+    for board in boards:
+        name = f"tables/{ranking.slug(board.task)}.{board.tier}"
+        made |= {
+            f"{name}.md": formats.markdown(board),
+            f"{name}.csv": formats.comma_separated([board]),
+            f"{name}.tex": formats.latex(board),
+        }
+    rendered = pages.render(root, found, papers, transferred)
+    everything = {name: text.encode() for name, text in made.items()} | rendered
+    return {name: everything[name] for name in sorted(everything)}
+
+
+def build(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> Path:
+    """Build the board: pages and tables, from the results alone.
+
+    Args:
+        root: the results tree.
+        site: the folder to write to: a new or empty one, or one built before, whose files are replaced.
+
+    Returns:
+        The first page, to open in a browser.
+
+    Raises:
+        InvalidInput: the folder holds something else, or cannot be written.
+        DamagedFile: the tree is missing or empty, or a file of it is damaged.
+        MissingExtra: Jinja is not installed.
+    """
+    site = Path(site)
+    made = files(root)
+    before = built(site)
+    for name, content in made.items():
+        if before.get(name) != hashlib.sha256(content).hexdigest() or not (site / name).is_file():
+            with written_atomically(site / name) as temporary:
+                temporary.write_bytes(content)
+    for name in before.keys() - made.keys():
+        (site / name).unlink(missing_ok=True)
+    write_json(site / MANIFEST, {name: hashlib.sha256(content).hexdigest() for name, content in made.items()})
+    return site / "index.html"
+
+
+MANIFEST = "manifest.json"
+"""Lists the files of a built board with their SHA-256, so that a later build knows what it may replace."""
+
+
+def built(site: Path) -> dict[str, str]:
+    """Say what an earlier build wrote to a folder.
+
+    Args:
+        site: the folder.
+
+    Returns:
+        Path -> SHA-256; nothing for a new or empty folder.
+
+    Raises:
+        InvalidInput: the folder holds something else.
+    """
+    manifest = site / MANIFEST
+    if manifest.is_file():
+        listed = read_json(manifest)
+        if isinstance(listed, dict) and all(
+            re.fullmatch(r"((tables|tasks|methods|pictures)/)?[\w.-]+", name) for name in listed
+        ):
+            return listed
+    elif not site.exists() or (site.is_dir() and not any(site.iterdir())):
+        return {}
+    raise InvalidInput(
+        str(site),
+        expected="a new or empty folder, or one that was built before",
+        received="a file" if site.is_file() else "a folder with other files",
+        remedy="Choose another folder.",
+    )

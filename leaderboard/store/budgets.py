@@ -1,0 +1,50 @@
+"""What training cost, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from leaderboard.store.results import Budget, Run
+
+if TYPE_CHECKING:
+    pass
+
+
+def budget(runs: Sequence[Run], *, full: bool = True) -> str:
+    """Say what training cost, with ranges where runs differ.
+
+    Args:
+        runs: the runs.
+        full: say how many images and on what device, too.
+
+    Returns:
+        Such as ``3,000 steps, 192,000 images, 61 to 64 s on 2 cores``; ``none`` where nothing was trained.
+    """
+    return spent([run.budget for run in runs], full=full)
+
+
+def spent(budgets: Sequence[Budget], *, full: bool = True) -> str:
+    """Say what training cost, with ranges where budgets differ.
+
+    Args:
+        budgets: those of the runs.
+        full: as in ``budget``.
+
+    Returns:
+        As ``budget``.
+    """
+
+    def span(values: Sequence[float]) -> str:
+        low, high = f"{min(values):,.0f}", f"{max(values):,.0f}"
+        return low if low == high else f"{low} to {high}"
+
+    if not any(b.steps or b.images for b in budgets):
+        return "none"
+    devices = ", ".join(sorted({b.device for b in budgets if b.device}))
+    parts = [
+        f"{span([b.steps for b in budgets])} steps",
+        f"{span([b.images for b in budgets])} images" if full else "",
+        f"{span([b.seconds for b in budgets])} s" + (f" on {devices}" if devices and full else ""),
+    ]
+    return ", ".join(filter(None, parts))

@@ -1,0 +1,320 @@
+"""From groups of seeds to a verdict: does a claim hold, is it contradicted, or do these seeds not tell?
+
+One rule serves the board and the studies. A claim says that one group of scores is the higher one; `compare` gives the
+difference of the means, its 95% interval and a two-sided p-value, and `judge` or `judge_all` the verdict.
+
+Which test, and why (`benchmarks/seeds.py` measures every figure; `docs/statistics.md` shows them):
+
+- **Independent groups: a permutation test of the difference of means.** It keeps its error for every distribution, and
+  scores of seeds are skewed and come in clumps. All splits are gone through where there are few, else `RESAMPLES` drawn
+  ones and the one that was seen. Its p-value is at least 2/70 for 4 seeds a side and 2/252 for 5.
+- **So Holm over many such tests decides nothing**: 0.05 / 7 is below 2/252. Seven methods with 5 seeds each, tested one
+  by one, come to no verdict, however far apart. Hence one test for each sentence of a paper instead of one for each
+  method: groups may come in strata (a method each), labels are exchanged within each, and the differences are summed.
+  With two strata of 5 seeds the least p-value is below 0.0001, and Holm over a page leaves something to decide.
+- **Seeds that are paired by design** (two measurements of one run) **and values against a constant: Student's t of the
+  differences**, since exchanging signs cannot get below 2/32 with 5 pairs.
+- **All pairs of several methods: Welch's test and Holm**, for the same reason. Where scores come in two clumps, Welch
+  alone errs too often far out; over the pairs of up to ten methods with 5 seeds the family's error is still kept.
+
+A gate can be part of a claim: "it falls" is judged only where there is something to lose (`FLOOR`). The gate is part of
+the statistic, looked at anew in each permutation: methods that were chosen because they came out high would otherwise
+seem to fall by themselves.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.stats
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data import draws
+from benchmark_data.errors import InvalidInput
+
+Answer: TypeAlias = Literal["holds", "not told apart", "contradicted", "floor", "too few seeds"]
+"""``floor``: no group reaches what it takes to test the claim."""
+
+SEEDS = 4
+"""The fewest seeds of a group from which anything is concluded: below, no split is rarer than 1 in 20."""
+
+ERROR = 0.05
+"""How often "holds" or "contradicted" may be said, taken together, where there is no difference."""
+
+FLOOR = 0.1
+"""The mean MIG that original data must reach, besides that of PCA, for a fall to be judged."""
+
+RESAMPLES = 9_999
+"""Splits that are gone through, or drawn where there are more."""
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+class Comparison(NamedTuple):
+    """Two groups of scores, or several such pairs of groups.
+
+    Attributes:
+        difference: of the means, mean over the strata that reach their floor; over all of them where none does.
+        low: lower end of its 95% interval; NaN below `SEEDS` seeds.
+        high: upper end.
+        p: two-sided p-value of no difference; None where there is no verdict to come to.
+        seeds: in the smallest group.
+        reached: how many strata reach their floor.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float | None
+    seeds: int
+    reached: int
+
+
+def compare(
+    higher: Sequence[ArrayLike], lower: Sequence[ArrayLike], *, paired: bool = False, floors: Sequence[float] = ()
+) -> Comparison:
+    """Compare groups that a claim says are higher with groups that it says are lower.
+
+    Args:
+        higher: one group of scores, shape (n,), for each stratum; a claim about one pair of groups has one stratum.
+        lower: the same number of groups, shapes (m,). For one constant each, repeat it and say ``paired``.
+        paired: the i-th score of a group belongs to the i-th of the other, as two measurements of one run do. That two
+            runs have the same seed does not pair them.
+        floors: for each stratum, what the mean of its higher group must reach; none if empty.
+
+    Returns:
+        The comparison. Independent groups have the p-value of a permutation test, paired ones that of Student's t; the
+        interval is Welch's or Student's.
+
+    Raises:
+        InvalidInput: no strata, other numbers of them, an empty group, a score that is not finite, or pairs that are
+            not.
+
+    Example:
+        >>> found = compare([[0.50, 0.52, 0.54, 0.56, 0.58]], [[0.10, 0.12, 0.14, 0.16, 0.18]])
+        >>> round(found.difference, 3), round(found.p, 4)  # 2 of 252 splits are as far apart
+        (0.4, 0.0079)
+    """
+    strata = _strata(higher, lower, paired)
+    bounds = list(floors) or [-math.inf] * len(strata)
+    if len(bounds) != len(strata):
+        raise InvalidInput("floors", expected=f"one for each of {len(strata)} strata", received=str(len(bounds)))
+    passing = [pair for pair, bound in zip(strata, bounds, strict=True) if pair[0].mean() >= bound]
+    seeds = min(len(group) for pair in strata for group in pair)
+    shown = passing or strata
+    difference = float(np.mean([x.mean() - y.mean() for x, y in shown]))
+    if seeds < SEEDS:
+        return Comparison(difference, math.nan, math.nan, None, seeds, len(passing))
+    error, freedom = _error(shown, paired)
+    half = float(scipy.stats.t.ppf(1 - ERROR / 2, freedom)) * error if error else 0.0
+    p: float | None = None
+    if passing and paired:
+        p = float(2 * scipy.stats.t.sf(abs(difference) / error, freedom)) if error else float(difference == 0)
+    elif passing:
+        p = _exchanged(strata, bounds)
+    return Comparison(difference, difference - half, difference + half, p, seeds, len(passing))
+
+
+def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ...]:
+    """Judge claims that are made side by side, such as the rows of a table.
+
+    Args:
+        family: a comparison for each claim.
+
+    Returns:
+        For each the verdict, and its p-value after Holm over the family. Comparisons that come to no verdict count,
+        too: that they were left out was seen from the same scores.
+
+    Example:
+        >>> far, near = ([0.5, 0.6, 0.7, 0.8, 0.9],), ([0.1, 0.2, 0.3, 0.35, 0.4],)
+        >>> [(answer, round(p, 3)) for answer, p in judge([compare(far, near), compare(far, far)])]
+        [('holds', 0.016), ('not told apart', 1.0)]
+    """
+    adjusted = holm([1.0 if one.p is None else one.p for one in family])
+    return tuple(
+        (_answer(one, p), None if one.p is None else p) for one, p in zip(family, adjusted.tolist(), strict=True)
+    )
+
+
+def judge_all(parts: Sequence[Comparison]) -> tuple[Answer, float | None]:
+    """Judge one claim that says several things: "for every model and both scores".
+
+    It holds where each part does. This asks for no correction, since a wrong "holds" takes a wrong part, and each of
+    those has the error of one test (Berger's intersection-union test): the p-value is the largest one. It is
+    contradicted where a part is, by Holm over the parts.
+
+    Args:
+        parts: a comparison for each thing that the claim says.
+
+    Returns:
+        The verdict and its p-value; None where nothing was tested.
+
+    Raises:
+        InvalidInput: no parts.
+
+    Example:
+        >>> high, low = ([0.5, 0.6, 0.7, 0.8, 0.9],), ([0.1, 0.2, 0.3, 0.35, 0.4],)
+        >>> judge_all([compare(high, low), compare(high, high)])
+        ('not told apart', 1.0)
+        >>> judge_all([compare(high, low), compare(low, high)])[0]
+        'contradicted'
+    """
+    if not parts:
+        raise InvalidInput("parts of a claim", expected="at least one", received="none")
+    together = judge(parts)
+    against = [p for answer, p in together if answer == "contradicted" and p is not None]
+    if against:
+        return "contradicted", min(against)
+    alone = [_answer(one, 1.0 if one.p is None else one.p) for one in parts]
+    for missing in ("too few seeds", "floor"):
+        if missing in alone:
+            return missing, None
+    largest = max(one.p for one in parts if one.p is not None)
+    return ("holds" if set(alone) == {"holds"} else "not told apart"), largest
+
+
+def _answer(found: Comparison, p: float) -> Answer:
+    if found.seeds < SEEDS:
+        return "too few seeds"
+    if not found.reached:
+        return "floor"
+    if p > ERROR:
+        return "not told apart"
+    return "holds" if found.difference > 0 else "contradicted"
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Correct p-values for how many there are, after Holm (1979): no assumption on how they hang together.
+
+    Args:
+        p_values: shape (k,).
+
+    Returns:
+        float64 (k,), at most 1. Rejecting those up to 0.05 errs in at most 5% of families.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
+        [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(p_values, np.float64)
+    order = np.argsort(values, kind="stable")
+    corrected = np.empty_like(values)
+    corrected[order] = np.minimum(np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)), 1.0)
+    return corrected
+
+
+def all_pairs(groups: Mapping[str, ArrayLike]) -> dict[tuple[str, str], float]:
+    """Test every pair of several groups, as a table of methods needs it: Welch's test and Holm over all pairs.
+
+    Args:
+        groups: name -> scores, shape (n,) with n >= `SEEDS`.
+
+    Returns:
+        Both orders of each pair -> p-value after Holm. Groups without any spread are 0 or 1: equal, or not.
+
+    Raises:
+        InvalidInput: a group of fewer seeds, or a score that is not finite.
+
+    Example:
+        >>> found = all_pairs({"a": [0.50, 0.51, 0.52, 0.53], "b": [0.1, 0.11, 0.12, 0.13], "c": [0.1, 0.1, 0.1, 0.15]})
+        >>> found["a", "b"] < 0.05, found["c", "b"] < 0.05
+        (True, False)
+    """
+    scores = {name: _scores(values, SEEDS) for name, values in groups.items()}
+    pairs = list(itertools.combinations(scores, 2))
+    values = []
+    for a, b in pairs:
+        error, freedom = _error([(scores[a], scores[b])], paired=False)
+        apart = abs(float(scores[a].mean() - scores[b].mean()))
+        values.append(float(2 * scipy.stats.t.sf(apart / error, freedom)) if error else float(apart == 0))
+    corrected = dict(zip(pairs, holm(values).tolist(), strict=True))
+    return corrected | {(b, a): p for (a, b), p in corrected.items()}
+
+
+def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
+    """Give Student's 95% interval of the mean of seeds.
+
+    Args:
+        values: one score per seed, shape (n,).
+
+    Returns:
+        Its ends; None below `SEEDS` seeds. Few seeds give a wide interval, as they should: a percentile bootstrap of
+        five seeds holds the mean in 83% of cases instead of 95%.
+
+    Raises:
+        InvalidInput: no scores, or one that is not finite.
+
+    Example:
+        >>> [round(end, 3) for end in mean_interval([0.1, 0.2, 0.3, 0.4])]
+        [0.045, 0.455]
+        >>> mean_interval([0.1, 0.2]) is None
+        True
+    """
+    scores = _scores(values, 1)
+    if len(scores) < SEEDS:
+        return None
+    mean = float(scores.mean())
+    half = float(scipy.stats.t.ppf(1 - ERROR / 2, len(scores) - 1) * scores.std(ddof=1) / math.sqrt(len(scores)))
+    return mean - half, mean + half
+
+
+def _strata(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike], paired: bool) -> list[tuple[Floats, Floats]]:
+    if len(higher) != len(lower) or not higher:
+        raise InvalidInput(
+            "groups", expected="as many higher as lower ones, at least one", received=f"{len(higher)} and {len(lower)}"
+        )
+    strata = [(_scores(x, 1), _scores(y, 1)) for x, y in zip(higher, lower, strict=True)]
+    for x, y in strata:
+        if paired and len(x) != len(y):
+            raise InvalidInput("pairs", expected="as many scores on either side", received=f"{len(x)} and {len(y)}")
+    return strata
+
+
+def _error(strata: Sequence[tuple[Floats, Floats]], paired: bool) -> tuple[float, float]:
+    """Give the standard error of the mean difference and its degrees of freedom, after Welch and Satterthwaite."""
+    groups = [x - y for x, y in strata] if paired else [group for pair in strata for group in pair]
+    parts = np.array([group.var(ddof=1) / len(group) for group in groups])
+    freedom = np.array([len(group) - 1 for group in groups])
+    total = parts.sum()
+    if total <= 0:
+        return 0.0, float(freedom.sum())
+    return math.sqrt(total) / len(strata), float(total**2 / (parts**2 / freedom).sum())
+
+
+def _exchanged(strata: Sequence[tuple[Floats, Floats]], bounds: Sequence[float]) -> float:
+    """Give the two-sided p-value of exchanging the labels within strata; those below their bound count for nothing."""
+    every = len(strata) == 1 and math.comb(len(strata[0][0]) + len(strata[0][1]), len(strata[0][0])) <= RESAMPLES
+    seen = np.zeros(1)
+    others = np.zeros(1)
+    for place, ((x, y), bound) in enumerate(zip(strata, bounds, strict=True)):
+        pooled, n = np.concatenate([x, y]), len(x)
+        if every:
+            chosen = np.array(list(itertools.combinations(range(len(pooled)), n)))
+        else:
+            chosen = _orders(place, len(pooled))[:, :n]
+        first = pooled[chosen].mean(axis=1)
+        second = (pooled.sum() - n * first) / len(y)
+        others = others + np.where(first >= bound, first - second, 0.0)
+        seen = seen + np.where(x.mean() >= bound, x.mean() - y.mean(), 0.0)
+    slack = 1e-9 * max(np.abs(others).max(), np.abs(seen).max())
+    extra = 0 if every else 1
+    sides = [np.count_nonzero(others >= seen - slack), np.count_nonzero(others <= seen + slack)]
+    return float(min(1.0, 2 * (min(sides) + extra) / (len(others) + extra)))
+
+
+@functools.lru_cache(maxsize=64)
+def _orders(place: int, count: int) -> NDArray[np.int64]:
+    """Draw `RESAMPLES` orders, the same on every machine: a row each, shape (RESAMPLES, count)."""
+    return np.argsort(draws.uniform(place, np.arange(RESAMPLES), count), axis=1)
+
+
+def _scores(values: ArrayLike, least: int) -> Floats:
+    scores = np.asarray(values, np.float64)
+    if scores.ndim != 1 or len(scores) < least or not np.isfinite(scores).all():
+        raise InvalidInput("scores", expected=f"at least {least} finite numbers", received=repr(scores.tolist()))
+    return scores

@@ -1,0 +1,214 @@
+"""Run by test_accelerators.py on jax with eight simulated devices, in one process: each part prints a line of JSON.
+
+What a machine without a GPU can show of training on GPUs: models divided among devices, and steps lowered for CUDA.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+from together import difference
+
+import benchmark_data
+from baselines import Diverged, RunConfig, objectives, train_together
+from baselines.model import Model
+from baselines.nets.backend import jax
+from baselines.run import Snapshots
+from baselines.training import device_images, engines
+from baselines.training.loop import draw_batch
+
+REAL = jax.local_devices
+MODELS = 5
+
+
+@contextlib.contextmanager
+def devices(count):
+    """A machine with so many devices."""
+    jax.local_devices = lambda: REAL()[:count]
+    yield
+    jax.local_devices = REAL
+
+
+def config(**changes):
+    return RunConfig(**SETTINGS | changes)
+
+
+def group(**changes):
+    return [config(seed=i, hyperparameters={"beta": 2.0 * i}, **changes) for i in range(MODELS)]
+
+
+def folders(name):
+    return [ROOT / name / str(i) for i in range(MODELS)]
+
+
+def divided():
+    """Train five models on one device, on four and on eight."""
+    found = {}
+    used = []
+    start = engines.start
+
+    def watched(*models, **options):
+        used.append(start(*models, **options))
+        return used[-1]
+
+    engines.start = watched
+    for count in (1, 4, 8):
+        with devices(count):
+            train_together(group(), folders(f"on {count}"))
+        places = used[-1]._state[0][0].sharding.device_set
+        pairs = zip(folders(f"on {count}"), folders("on 1"), strict=True)
+        recorded = json.loads((ROOT / f"on {count}" / "0" / "run.json").read_text())["computed"]["devices"]
+        found[count] = [used[-1].devices, len(places), recorded, [difference(*pair) for pair in pairs]]
+    engines.start = start
+    return found
+
+
+def diverging():
+    """Let one of five runs explode, on four devices, while another one is on the same device."""
+    configs = [
+        dataclasses.replace(c, steps=12, history_every=1, learning_rate=900.0 if c.seed == 1 else 1e-3) for c in group()
+    ]
+    with devices(4):
+        outcomes = train_together(configs, folders("diverging"))
+    whole = [dataclasses.replace(c, learning_rate=1e-3) for c in configs]
+    with devices(4):
+        train_together(whole, folders("sane"))
+    return {
+        "stopped": [isinstance(outcome, Diverged) for outcome in outcomes],
+        "equal": [
+            all(np.array_equal(a, b) for a, b in zip(*(s.weights.values() for s in states), strict=True))
+            for states in (
+                [Snapshots(ROOT / which / str(i)).read(12)[0] for which in ("diverging", "sane")] for i in (0, 2, 3, 4)
+            )
+        ],
+    }
+
+
+def moved():
+    """Stop after step 4 on four devices and go on on another number; what was saved must be loaded to the bit."""
+    write = Snapshots.write
+    found = {}
+    with devices(4):
+        train_together(group(), folders("whole"))
+    for count in (1, 4, 8):
+        name = f"moved to {count}"
+
+        def dying(self, step, *state):
+            if step == 6:
+                raise KeyboardInterrupt
+            write(self, step, *state)
+
+        Snapshots.write = dying
+        with devices(4), contextlib.suppress(KeyboardInterrupt):
+            train_together(group(), folders(name))
+        Snapshots.write = write
+        with devices(count):
+            data = benchmark_data.load(SETTINGS["dataset"])
+            engine = engines.start(*(Model(c, data.image_shape, data.space.sizes) for c in group()))
+            exact = []
+            for i, folder in enumerate(folders(name)):
+                state, _ = Snapshots(folder).read(4)
+                engine.load(state, "", i)
+                copies = zip(engine.state(i), state, strict=True)
+                exact += [np.array_equal(a[key], b[key]) for a, b in copies for key in b]
+            train_together(group(), folders(name))
+        ends = zip(folders(name), folders("whole"), strict=True)
+        found[count] = [all(exact), [difference(*pair) for pair in ends]]
+    return found
+
+
+def engine_of(name, precision, *, count=2, settings=None):
+    """Give the engine of two models, and their batches of three steps."""
+    data = benchmark_data.load(SETTINGS["dataset"])
+    own = {"units": 8} if "units" in {f.name for f in dataclasses.fields(objectives.find(name))} else {}
+    configs = [
+        config(objective=name, hyperparameters=own, seed=i, precision=precision, **settings or {}) for i in range(count)
+    ]
+    models = [Model(c, data.image_shape, data.space.sizes, precision=precision) for c in configs]
+    batches = [
+        [
+            draw_batch(c, m.objective, data, np.arange(99), step, images=False)
+            for c, m in zip(configs, models, strict=True)
+        ]
+        for step in (1, 2, 3)
+    ]
+    few = benchmark_data.from_images("few", data.images(np.arange(99)))
+    return engines.start(*models, pixels=device_images.place(few, limit=10**7, drawn=0)), batches
+
+
+def lowered():
+    """Lower the step of every objective for CUDA, at both precisions, and look for what would leave the device."""
+    found = {}
+    for name in objectives.names():
+        for precision in ("float32", "bfloat16"):
+            found[f"{name} {precision}"] = _lowered(name, precision)
+    for precision in ("float32", "bfloat16"):
+        found[f"conv {precision}"] = _lowered("beta_vae", precision, settings={"architecture": "conv"} | NO_PARAMETERS)
+    return found
+
+
+NO_PARAMETERS = {"architecture_parameters": {}}
+
+
+def _lowered(name, precision, **options):
+    engine, (batches, *_) = engine_of(name, precision, **options)
+    exported = jax.export.export(engine._step, platforms=["cuda"])(*engine.arguments(*batches))
+    text = exported.mlir_module()
+    return {
+        "platforms": exported.platforms,
+        "devices": exported.nr_devices,
+        "products": sorted(set(re.findall(r"stablehlo\.dot_general.*-> tensor<[\dx]*x(\w+)>", text))),
+        "calls": sorted(set(re.findall(r"custom_call @([\w.]+)", text))),
+        "transfers": sorted(set(re.findall(r"stablehlo\.(infeed|outfeed|send|recv|all_\w+|collective_\w+)\b", text))),
+        "weights": sorted(
+            {str(aval.dtype) for aval in jax.tree.leaves(exported.in_tree.unflatten(exported.in_avals)[0][0])}
+        ),
+    }
+
+
+def compiled():
+    """Count the programs that a whole run compiles for its steps, and the bytes that a step takes to the device."""
+    names = []
+
+    def listen(event, seconds, **about):
+        if event == "/jax/core/compile/backend_compile_duration":
+            names.append(about.get("fun_name", ""))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    with devices(4):
+        train_together(group(history_every=1), folders("counted"))
+        first = [name for name in names if "step" in name]
+        engine, batches = engine_of("beta_vae", "float32", count=MODELS)
+        for drawn in batches:
+            arguments = engine.arguments(*drawn)
+            with jax.transfer_guard("disallow"):  # all is there already
+                engine._state, history = engine._step(*arguments)
+            state, _ = (engine.state(2), np.asarray(history["loss"]))
+            engine.load(state, "", 2)
+    state, inputs, *rest = engine.arguments(*batches[0])
+    try:
+        with jax.transfer_guard("disallow"):
+            engine._step(state, {**inputs, "step": np.asarray(inputs["step"])}, *rest)
+        guarded = False
+    except Exception as error:
+        guarded = "Disallowed host-to-device transfer" in str(error)
+    batch = batches[0][0]
+    return {
+        "guarded": guarded,
+        "run": len(first),
+        "both": len([name for name in names if "step" in name]),
+        "bytes": {key: array.nbytes for key, array in batch.items()},
+        "sent": {key: array.nbytes for key, array in arguments[1].items()},
+    }
+
+
+if __name__ == "__main__":
+    ROOT, SETTINGS = Path(sys.argv[1]), json.loads(sys.argv[2])
+    for part in (divided, diverging, moved, lowered, compiled):
+        print(json.dumps({part.__name__: part()}), flush=True)

@@ -1,0 +1,90 @@
+"""Training on GPUs, as far as a machine without one can show it: eight simulated devices, steps lowered for CUDA."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from baselines import objectives
+
+WEIGHTS = 1e-6
+"""How far weights may end from those on one device, over how far training moved them. Found on CPUs: nothing at all."""
+
+
+@pytest.fixture(scope="module")
+def found(tiny, tmp_path_factory):
+    settings = tiny(learning_rate=1e-3).as_json()
+    simulated = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+    script = Path(__file__).with_name("accelerators.py")
+    done = subprocess.run(
+        [sys.executable, script, tmp_path_factory.mktemp("devices"), json.dumps(settings)],
+        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", **simulated},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return {name: value for line in done.stdout.splitlines() for name, value in json.loads(line).items()}
+
+
+@pytest.mark.parametrize(("count", "used"), [(1, 1), (4, 3), (8, 5)])
+def test_models_that_are_divided_end_as_on_one_device(found, count, used):
+    """Five models: on four devices two, two and one with a copy of itself; on eight one each."""
+    devices, places, recorded, differences = found["divided"][str(count)]
+    assert (devices, places, recorded) == (used, used, count)
+    assert len(differences) == 5
+    for weights, history in differences:
+        assert weights <= WEIGHTS
+        assert history <= WEIGHTS
+
+
+def test_a_model_that_diverges_touches_no_other_on_its_device_or_elsewhere(found):
+    assert found["diverging"]["stopped"] == [False, True, False, False, False]
+    assert found["diverging"]["equal"] == [True] * 4  # to those beside a model that did not diverge, bit by bit
+
+
+@pytest.mark.parametrize("count", [1, 4, 8])
+def test_what_was_stopped_on_four_devices_goes_on_exactly_on_others(found, count):
+    exact, differences = found["moved"][str(count)]
+    assert exact
+    for weights, history in differences:
+        assert weights <= WEIGHTS
+        assert history <= WEIGHTS
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", [*objectives.names(), "conv"])
+def test_every_step_is_lowered_for_cuda_and_never_leaves_the_device(found, name, precision):
+    lowered = found["lowered"][f"{name} {precision}"]
+    assert lowered["platforms"] == ["cuda"]
+    assert lowered["devices"] == 2
+    assert lowered["calls"] == lowered["transfers"] == []  # no host callback, and not a word between devices
+    assert lowered["products"] == [{"float32": "f32", "bfloat16": "bf16"}[precision]]
+    assert lowered["weights"] == ["float32"]
+
+
+def test_a_run_compiles_its_step_once_and_a_step_sends_what_was_drawn(found):
+    compiled = found["compiled"]
+    assert compiled["run"] == 1
+    assert compiled["both"] == 2  # one more group, of another batch
+    assert compiled["guarded"], "the guard would not notice an array that comes from the host"
+    # 4 images a batch: rows of int32, noise of 3 float32, and the step; nothing else, for each of 5 models and a copy
+    assert compiled["bytes"] == {"rows": 4 * 4, "noise": 4 * 3 * 4, "step": 4}
+    assert compiled["sent"] == {name: 6 * size for name, size in compiled["bytes"].items()}
+
+
+def test_the_benchmark_of_a_device_that_sleeps_runs():
+    script = Path(__file__).parents[2] / "benchmarks" / "feeding.py"
+    command = [sys.executable, script, "--quick", "--models", "2", "--seconds", "0.001", "--time", "0.2"]
+    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    steps, busy = re.search(r"step of 0.001 s: (\d+) steps, busy ([\d.]+)%", done.stdout).groups()
+    assert int(steps) == 200  # every step that the loop asked for, and no other
+    assert 0 < float(busy) <= 100

@@ -1,0 +1,42 @@
+"""What was written before files moved to their rooms still reads: a run folder of version 0.1.0, and results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from baselines.run import Run
+from leaderboard import protocol
+from leaderboard.commands.board import PUBLISHED
+from leaderboard.scoring import evaluate
+from leaderboard.store import reported, results, transfers
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+FOLDER = FIXTURES / "run_0.1.0"
+
+
+def test_a_run_folder_opens_and_encodes_as_it_did():
+    # What version 0.1.0 printed, on TensorFlow 2.21, of the folder that it had just trained.
+    before = json.loads((FIXTURES / "run_0.1.0.json").read_text())
+    run = Run.open(FOLDER)
+    assert run.steps == [2, 4]
+    assert [row["step"] for row in run.history] == [1, 2, 4]
+    assert np.asarray(run.encode(run.dataset.images(before["rows"])).mean) == pytest.approx(
+        np.array(before["mean"]), rel=1e-4, abs=1e-6
+    )
+
+
+def test_its_codes_are_read_by_the_judge():
+    record, codes = evaluate.read_run(FOLDER)
+    assert (record.method, record.dataset, record.seed) == ("beta_vae", "sprites2d", 0)
+    assert codes.shape == (len(protocol.task("sprites2d").indices), 2)
+
+
+def test_published_results_read():
+    found = results.read_all(PUBLISHED)
+    assert {result.dataset for result in found} >= {"sprites2d", "xysquares/spacing_1"}
+    assert transfers.read_all(PUBLISHED)
+    assert reported.read_all(PUBLISHED)

@@ -1,0 +1,127 @@
+import json
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+
+from benchmark_data.archives import npz
+from benchmark_data.errors import DamagedFile
+
+
+def npy_header(shape: str, descr: str = "'<f4'") -> bytes:
+    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+
+
+ARRAYS = {"codes": npz.Array("f", (60, None))}
+
+
+@pytest.mark.parametrize(
+    ("member", "message"),
+    [
+        (npy_header("(60, 10**9)"), "npz file written by numpy"),
+        (npy_header("(60, 1000000000)"), r"at most 128 MiB, received \d+ MiB"),
+        (npy_header("(60, -5)"), "received float32 of shape"),
+        (npy_header("(60, 2)") + b"\0" * 100, r"expected 480 bytes for float32 of shape \(60, 2\), received 100 bytes"),
+        (npy_header("(60, 2)") + b"\0" * 600, "received 481 bytes"),
+        (npy_header("(60, 2)", "'|O'") + b"\0" * 100, "received object of shape"),
+        (npy_header("(60, 2)", "[('a', '|O')]"), "expected float of shape"),
+        (npy_header("(60, 2)", "__import__('os')"), "npz file written by numpy"),
+        (npy_header("(" * 2000), "npz file written by numpy"),
+        (b"\x93NUMPY\x09\x00" + b"\0" * 100, r"npy version 1.0 or 2.0, received version \(9, 0\)"),
+        (b"not an array", "npz file written by numpy"),
+        (b"", "npz file written by numpy"),
+    ],
+)
+def test_members_that_lie(tmp_path, member, message):
+    path = tmp_path / "codes.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("codes.npy", member)
+    with pytest.raises(DamagedFile, match=message):
+        npz.read(path, ARRAYS)
+
+
+def test_a_zip_bomb_is_not_inflated(tmp_path, monkeypatch):
+    monkeypatch.setattr(npz, "LARGEST", 2**20)
+    path = tmp_path / "codes.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("codes.npy", "w") as member:
+        member.write(npy_header("(60, 4000)"))
+        for _ in range(50):
+            member.write(bytes(2**20))
+    assert path.stat().st_size < 2**17
+    with pytest.raises(DamagedFile, match=r"expected 960000 bytes .* received 960001 bytes"):
+        npz.read(path, ARRAYS)
+
+
+def test_files_that_are_no_npz(tmp_path):
+    target = tmp_path / "real.npz"
+    np.savez(target, codes=np.zeros((60, 2), np.float32))
+    link = tmp_path / "link.npz"
+    link.symlink_to(target)
+    text = tmp_path / "text.npz"
+    text.write_text(json.dumps({}))
+    cut = tmp_path / "cut.npz"
+    cut.write_bytes(target.read_bytes()[:-30])
+    for path, message in [
+        (link, "expected a regular file"),
+        (text, "BadZipFile"),
+        (cut, "BadZipFile"),
+        (tmp_path / "absent.npz", "no such file"),
+        (tmp_path, "expected a regular file"),
+    ]:
+        with pytest.raises(DamagedFile, match=message):
+            npz.read(path, ARRAYS)
+    with pytest.raises(DamagedFile, match=r"latents: expected an array of this name, received arrays \['codes'\]"):
+        npz.read(target, {"latents": npz.Array("f", (None,))})
+
+
+def test_big_endian_and_fortran_arrays_are_read_as_they_are_meant(tmp_path):
+    codes = np.asfortranarray(np.arange(120, dtype=">f8").reshape(60, 2))
+    np.savez(tmp_path / "codes.npz", codes=codes)
+    found = npz.read(tmp_path / "codes.npz", ARRAYS)["codes"]
+    assert found.dtype == np.float64
+    assert np.array_equal(found, codes)
+
+
+def test_a_whole_file_comes_back_as_numpy_wrote_it(tmp_path):
+    arrays = {
+        "text": np.array("{}"),
+        "names": np.array(["a", "bcd"]),
+        "empty": np.zeros((0, 3), np.float32),
+        "long": np.arange(5_000_000, dtype=np.float32),
+        "fortran": np.asfortranarray(np.arange(6).reshape(2, 3)),
+    }
+    for write in (np.savez, np.savez_compressed):
+        write(tmp_path / "a.npz", **arrays)
+        found = npz.read_all(tmp_path / "a.npz")
+        assert list(found) == list(arrays)
+        for name, array in arrays.items():
+            assert found[name].dtype == array.dtype
+            assert np.array_equal(found[name], array)
+            assert found[name].flags.writeable
+
+
+def test_an_object_is_never_read_however_large_the_file_may_be(tmp_path):
+    np.savez(tmp_path / "a.npz", fine=np.zeros(3), bad=np.array([{}], dtype=object))
+    with pytest.raises(DamagedFile, match="bad: expected numbers or text, without Python objects, received object"):
+        npz.read_all(tmp_path / "a.npz")
+    with npz.opened(tmp_path / "a.npz") as archive:
+        assert archive.names == ("fine", "bad")
+        assert archive.array("fine").tolist() == [0, 0, 0]
+
+
+def test_arrays_that_nothing_reads_are_named(tmp_path):
+    np.savez(tmp_path / "codes.npz", codes=np.zeros((60, 2)), index=np.arange(60))
+    with pytest.warns(npz.UnknownMembers, match=r"codes\.npz: not read: 'index'; expected 'codes'"):
+        npz.read(tmp_path / "codes.npz", {"codes": npz.Array("f", (60, None))})
+
+
+def test_one_of_two_shapes(tmp_path):
+    wanted = {"codes": npz.Array("f", (60, None), other=(60, None, None))}
+    for shape in ((60, 2), (60, 2, 3)):
+        np.savez(tmp_path / "codes.npz", codes=np.zeros(shape))
+        assert npz.read(tmp_path / "codes.npz", wanted)["codes"].shape == shape
+    np.savez(tmp_path / "codes.npz", codes=np.zeros(60))
+    with pytest.raises(DamagedFile, match=r"expected float of shape \(60, any\) or \(60, any, any\), received float64"):
+        npz.read(tmp_path / "codes.npz", wanted)

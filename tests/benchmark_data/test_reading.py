@@ -1,0 +1,177 @@
+"""Rows in any order: what numpy readers, and through them every other reader, get is what the dataset holds."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from benchmark_data import reading
+from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
+
+
+def test_fields_are_those_of_the_dataset(tiny_family):
+    dataset = tiny_family.configs["plus_1"]
+    fields = ("image", "label", "value", "scaled", "index", "extra_rotation", "extra_landmark")
+    data = reading.Images(dataset, split="test", fields=fields)
+    assert len(data) == 3
+    rows = [10, 8]
+    found = data[[2, 0]]
+    expected = [dataset.images(rows), dataset.labels(rows), dataset.values(rows).astype(np.float32)]
+    expected += [(dataset.labels(rows) / [1, 299]).astype(np.float32), np.array(rows)]
+    expected += [dataset.extra("rotation", rows).astype(np.float32), dataset.extra("landmark", rows).astype(np.int64)]
+    for field, array, right in zip(fields, found, expected, strict=True):
+        assert array.dtype == right.dtype, field
+        assert np.array_equal(array, right), field
+    for number in (2, 0):
+        item = data[number]
+        assert [np.array_equal(a, b[[2, 0].index(number)]) for a, b in zip(item, expected, strict=True)] == [True] * 7
+
+
+def test_one_field_is_given_bare_and_chosen_factors_in_their_order(tiny_family):
+    dataset = tiny_family.configs["plus_2"]
+    assert np.array_equal(reading.Images(dataset, fields="image")[3], dataset.images([3])[0])
+    data = reading.Images(dataset, factors=["identity", "smiling"], fields="label")
+    assert np.array_equal(data[:], dataset.labels(range(11))[:, ::-1])
+
+
+def test_items_end_and_count_from_the_end(tiny_grid):
+    data = reading.Images(tiny_grid, rows=[7, 3, 3], fields="index")
+    assert [int(row) for row in data] == [7, 3, 3]  # a loop needs IndexError at the end
+    assert int(data[-3]) == 7
+    with pytest.raises(IndexError, match="item 3 of 3"):
+        data[3]
+    items = data.__getitems__([1, 0])
+    assert [int(row) for row in items] == [3, 7]
+    assert items.whole.tolist() == [3, 7]
+    for wrong in ([3], [-1], [0.5], [[0]]):
+        with pytest.raises(InvalidInput, match=r"items of tiny_grid: expected integers of shape \(n,\) in \[0, 2\]"):
+            data.__getitems__(wrong)
+
+
+def test_batches_cover_every_row_once(tiny_grid):
+    data = reading.Images(tiny_grid, fields="index")
+    assert [batch.tolist() for batch in data.batches(5)] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11]]
+    shuffled = np.concatenate(list(data.batches(5, seed=3)))
+    assert sorted(shuffled) == list(range(12))
+    assert shuffled.tolist() == reading.order(range(12), seed=3).tolist() != list(range(12))
+
+
+def test_order_is_a_permutation_that_seed_and_epoch_decide():
+    rows = range(100, 1100)
+    orders = {(seed, epoch): tuple(reading.order(rows, seed=seed, epoch=epoch)) for seed in (0, 1) for epoch in (0, 1)}
+    assert len(set(orders.values())) == 4
+    for order in orders.values():
+        assert sorted(order) == list(rows)
+    assert orders[0, 1] == tuple(reading.order(rows, seed=0, epoch=1))
+
+
+@pytest.mark.parametrize("seed", [None, 5])
+def test_processes_share_all_rows(seed):
+    shares = [reading.order(range(11), seed=seed, shard=(i, 3)) for i in range(3)]
+    assert [len(share) for share in shares] == [4, 4, 3]
+    assert sorted(np.concatenate(shares)) == list(range(11))
+    assert [len(reading.order(range(11), seed=seed, shard=(i, 3), even=True)) for i in range(3)] == [3, 3, 3]
+    with pytest.raises(InvalidInput, match=r"shard: expected \(number of this process.*received \(3, 3\)"):
+        reading.order(range(11), shard=(3, 3))
+
+
+SPLITS = ["train", "test[1:]", "train[:25%]", "train[3:6]", "train[-2:]", "train[10%:-30%]", "test[1:]+train[:1]"]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_splits_are_read_as_tfds_reads_them(split, tiny_family):
+    tfds = pytest.importorskip("tensorflow_datasets")
+    dataset = tiny_family.configs["plus_1"]
+    infos = {
+        name: tfds.core.SplitInfo(name=name, shard_lengths=[len(rows)], num_bytes=0, filename_template=None)
+        for name, rows in dataset.splits.items()
+    }
+    absolute = tfds.core.ReadInstruction.from_spec(split).to_absolute(infos)
+    expected = [row for part in absolute for row in dataset.splits[part.splitname][part.from_ : part.to]]
+    assert list(reading.rows_of(dataset, split)) == expected
+
+
+def test_wrong_choices_are_named(tiny_family, tiny_grid):
+    dataset = tiny_family.configs["plus_1"]
+    for split, kind, message in (
+        ("trian", UnknownName, "split of tiny_family/plus_1: .*Did you mean 'train'"),
+        ("train[:x]", InvalidInput, r"bounds in rows or percent, .* received 'train\[:x\]'"),
+        ("train[:0]", InvalidInput, r"at least one row, received 'train\[:0\]'"),
+    ):
+        with pytest.raises(kind, match=message):
+            reading.Images(dataset, split=split)
+    with pytest.raises(InvalidInput, match="a split or rows, not both"):
+        reading.Images(dataset, split="train", rows=[1])
+    with pytest.raises(UnknownName, match=r"field of tiny_family/plus_1: .*extra_rotation.*Did you mean 'label'"):
+        reading.Images(dataset, fields=("image", "lable"))
+    with pytest.raises(UnknownName, match=r"factor: .*Did you mean 'angle'"):
+        reading.Images(tiny_grid, factors=["angel"])
+    with pytest.raises(Unavailable, match="offaxis-data prepare shapes3d"):
+        reading.Images("shapes3d")
+
+
+def test_what_travels_to_a_worker_is_little_more_than_a_name():
+    data = reading.Images("sprites2d", split="train[:90%]", fields=("image", "index"))
+    sent = pickle.dumps(data)
+    assert len(sent) < 1000
+    received = pickle.loads(sent)  # noqa: S301  what this test made
+    assert np.array_equal(received[[5, 600_000]][0], data[[5, 600_000]][0])
+
+
+def test_a_pair_is_a_function_of_seed_and_number():
+    pairs = reading.Pairs("xysquares", seed=4, fields="index")
+    first, second, changed = pairs[:1000]
+    backwards = pairs[list(range(999, -1, -1))]
+    assert all(np.array_equal(a, b[::-1]) for a, b in zip((first, second, changed), backwards, strict=True))
+    others = reading.Pairs("xysquares", seed=5, fields="index")[:1000]
+    assert (first != others[0]).mean() > 0.99
+    assert len(np.unique(first)) > 990  # of 262,144 rows, 1,000 draws repeat one in 500
+
+
+@pytest.mark.parametrize("k", [1, 2, 6])
+def test_pairs_keep_all_but_k_factors(k):
+    _, _, changed = reading.Pairs("xysquares", changed=k)[:20]
+    assert (changed.sum(axis=1) == k).all()
+    drawn = reading.Pairs("xysquares", changed=k, fields="label")[:6000]
+    differ = drawn[0] != drawn[1]
+    assert not (differ & ~drawn[2]).any()
+    # A new value is the old one in one case of eight.
+    assert abs(differ.sum() / drawn[2].sum() - 7 / 8) < 0.02
+    assert np.abs(drawn[2].mean(axis=0) - k / 6).max() < 0.03
+    distinct = reading.Pairs("xysquares", changed=k, distinct=True, fields="label")[:500]
+    assert np.array_equal(distinct[0] != distinct[1], distinct[2])
+
+
+def test_pairs_of_any_k_draw_each_k_as_often():
+    changed = reading.Pairs("xysquares", fields="index")[:10_000][2].sum(axis=1)
+    counts = np.bincount(changed, minlength=7)
+    assert counts[0] == counts[6] == 0
+    assert np.abs(counts[1:6] / 10_000 - 1 / 5).max() < 0.02  # five times the standard error
+
+
+def test_pairs_of_named_factors():
+    pairs = reading.Pairs("room3d", changed=["shape", "scale"], distinct=True, fields="label", length=50)
+    assert len(pairs) == 50
+    first, second, changed = pairs[:]
+    names = np.array(benchmark_data.load("room3d").space.names)
+    assert set(names[(first != second).all(axis=0)]) == {"shape", "scale"}
+    assert np.array_equal(changed, first != second)
+    chosen = reading.Pairs("room3d", changed=["shape"], factors=["scale", "shape"])[0]
+    assert chosen[2].tolist() == [False, True]
+
+
+def test_first_images_are_of_the_chosen_rows():
+    first, second, _ = reading.Pairs("xysquares", split="train[:10]", fields="index", length=200)[:]
+    assert set(first) == set(range(10))
+    assert second.max() > 10
+
+
+def test_pairs_that_cannot_be(tiny_family, tiny_grid):
+    with pytest.raises(InvalidInput, match="pairs of tiny_family/plus_1: expected a dataset that is a full grid"):
+        reading.Pairs(tiny_family.configs["plus_1"])
+    for changed in (0, 3):
+        with pytest.raises(InvalidInput, match=f"changed: expected 1 to 2, the factors that vary, received {changed}"):
+            reading.Pairs(tiny_grid, changed=changed)

@@ -1,0 +1,89 @@
+"""The page of recipes runs as it stands, and gives what it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import benchmark_data
+
+PAGE = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text("utf-8")
+SECTIONS = {part.partition("\n")[0]: re.findall(r"```python\n(.*?)```", part, re.S) for part in PAGE.split("\n## ")[1:]}
+
+
+def run(names, *sections):
+    for section in sections:
+        assert SECTIONS[section], section
+        for block in SECTIONS[section]:
+            exec(compile(block, f"recipes.md: {section}", "exec"), names)
+    return names
+
+
+NUMPY = ("numpy, one line each", "Combinations and values that training never sees")
+
+
+def test_numpy(capsys):
+    names = run({}, *NUMPY)
+    data = names["data"]
+    assert (len(names["train"]), len(names["test"])) == (663_552, 73_728)
+    assert names["images"].shape == (64, 64, 64, 1)
+    assert names["shape_and_size"].shape == (64, 2)
+    assert (names["scaled"].min(), names["scaled"].max()) == (0, 1)
+    assert names["values"].max() <= 2 * np.pi
+    changed = data.labels(names["pairs"][:, 0]) != data.labels(names["pairs"][:, 1])
+    assert (changed.sum(axis=1) == 2).all()
+    assert names["traversal"].shape == (32, 64, 64, 1)
+    assert not np.array_equal(names["first"], names["second"])
+    np.testing.assert_array_equal(names["unseen"], names["also_unseen"])
+    assert names["weights"].shape == (737_280,)
+    x, y = data.labels(names["together"].train, ["posX", "posY"]).T
+    assert np.corrcoef(x, y)[0, 1] > 0.9
+    out = capsys.readouterr().out
+    assert f"73728 to test on> {benchmark_data.split('sprites2d').digests['test'][:16]}" in out
+
+
+def test_every_line_of_the_first_recipe_is_one_line():
+    """A title is what the reader takes it for: each thing takes one line, an image pair two."""
+    lines = [line for line in SECTIONS[NUMPY[0]][0].splitlines() if line and "import" not in line]
+    assert len(lines) == 9
+
+
+def test_tensorflow_datasets(tmp_path, monkeypatch, capsys):
+    tfds = pytest.importorskip("tensorflow_datasets")
+    monkeypatch.setattr(tfds.core.constants, "DATA_DIR", str(tmp_path))
+    few = tfds.download.DownloadConfig(max_examples_per_split=500)
+    from benchmark_data import tfds as provider
+
+    prepare = provider.Builder.download_and_prepare
+    monkeypatch.setattr(provider.Builder, "download_and_prepare", lambda self: prepare(self, download_config=few))
+    load = tfds.load
+    monkeypatch.setattr(tfds, "load", lambda name, **options: load(name, data_dir=tmp_path, **options))
+    builder = provider.builder
+    monkeypatch.setattr(provider, "builder", lambda name: builder(name, tmp_path))
+    names = run({}, "TensorFlow Datasets")
+    assert names["record"]["extra_row"] == benchmark_data.split("xyobject", "composition").test[0]
+    assert "offaxis_xyobject_plain_composition" in capsys.readouterr().out
+    assert len(next(iter(names["chosen"]))) == 3
+    assert all(record["label_scale"] == 4 for record in tfds.as_numpy(names["one_scale"].take(3)))
+
+
+def test_hugging_face(capsys):
+    pytest.importorskip("datasets")
+    names = run({}, "Hugging Face")
+    assert names["row"]["extra_row"] == benchmark_data.split("xyobject", "composition").test[0]
+    assert set(next(iter(names["chosen"]))) == {"image", "label_x", "label_y"}
+    assert 0 <= next(iter(names["scaled"]))["x"] <= 1
+    assert "(64, 64)" in capsys.readouterr().out
+
+
+def test_pytorch():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    names = run({"torch": torch}, *NUMPY, "PyTorch")
+    assert names["batch"].shape == (64, 1, 64, 64)
+    assert names["targets"].shape == (64, 2)
+    assert names["batch"].max() == 1
+    x, y = names["positions"].T.numpy()
+    assert np.corrcoef(x, y)[0, 1] > 0.8

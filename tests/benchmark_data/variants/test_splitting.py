@@ -1,0 +1,147 @@
+"""A divided dataset is a dataset: names, rows, pixels, pickling, builders, and what is said of a wrong name."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.publish import records
+from benchmark_data.variants import splitting
+
+NAME = "xyobject/plain.recombination.to_range"
+
+
+@pytest.fixture
+def divided():
+    return benchmark_data.load(NAME)
+
+
+def test_one_line_gives_nine_tenths_and_one_tenth():
+    found = benchmark_data.split("sprites2d")
+    assert (found.name, len(found.train), len(found.test)) == ("holdout", 663_552, 73_728)
+    assert sorted(np.concatenate([found.train, found.test])) == list(range(737_280))
+
+
+def test_digests_are_those_of_the_lists_as_little_endian_int64():
+    found = benchmark_data.split("xyobject", "composition")
+    expected = hashlib.sha256(np.asarray(found.train, "<i8").tobytes()).hexdigest()
+    assert found.digests == {"train": expected, "test": hashlib.sha256(found.test.astype("<i8").tobytes()).hexdigest()}
+
+
+def test_a_divided_dataset_has_the_pixels_and_labels_of_its_base(divided):
+    found = benchmark_data.split("xyobject", "recombination.to_range")
+    assert divided is benchmark_data.load(NAME)
+    assert (divided.id, found.dataset.id) == (NAME, NAME)
+    assert divided.splits == {"train": range(73_500), "test": range(73_500, 75_000)}
+    rows = [0, 73_499, 73_500, 74_999, 3]
+    of_base = np.concatenate([found.train, found.test])[rows]
+    assert divided.extra("row", rows).tolist() == of_base.tolist()
+    np.testing.assert_array_equal(divided.images(rows), found.base.images(of_base))
+    np.testing.assert_array_equal(divided.labels(rows), found.base.labels(of_base))
+    assert divided.space.names == found.base.space.names
+    assert divided.prepared
+    assert divided.digest() != found.base.digest()
+    assert "Divided by the rule recombination.to_range: some combinations of values are left out" in divided.description
+
+
+def test_names_of_divided_datasets():
+    assert benchmark_data.load("xysquares/composition").id == "xysquares/spacing_8.composition"
+    assert benchmark_data.load("sprites2d/random.seed_2").id == "sprites2d/random.seed_2"
+    assert benchmark_data.load("sprites2d/correlated.posX-posY-0.1").id == "sprites2d/correlated.posx-posy-0.1"
+    assert benchmark_data.split("sprites2d", "random.seed_2").digests == (
+        benchmark_data.split("sprites2d", "random", seed=2).digests
+    )
+
+
+def test_a_worker_gets_the_name_alone_and_a_pickle_holds_no_rows(divided):
+    assert records.handle(divided) == NAME
+    again = pickle.loads(pickle.dumps(divided))  # noqa: S301  our own bytes
+    assert len(pickle.dumps(divided)) < 20_000
+    np.testing.assert_array_equal(again.labels([0, 74_999]), divided.labels([0, 74_999]))
+    np.testing.assert_array_equal(again.images([5]), divided.images([5]))
+
+
+def test_ones_own_images_are_divided_too():
+    mine = benchmark_data.from_images("mine", np.arange(30, dtype=np.uint8).reshape(30, 1, 1, 1))
+    found = benchmark_data.split(mine, "random")
+    assert (len(found.train), len(found.test)) == (9, 21)
+    images = found.dataset.images(range(30)).ravel()
+    assert images.tolist() == np.concatenate([found.train, found.test]).tolist()
+    assert splitting.of(mine, "mine") is mine
+    assert splitting.of(mine, "mine/random").id == "mine/random"
+    assert isinstance(records.handle(found.dataset), benchmark_data.Dataset)
+    with pytest.raises(InvalidInput, match="dataset: expected the config's, 'yours', received 'mine'"):
+        splitting.of(mine, "yours")
+
+
+@pytest.mark.parametrize(
+    ("dataset", "split", "message"),
+    [
+        ("sprites2d", "compositon", r"split rule: expected one of .* Did you mean 'composition'\?"),
+        ("sprites2d", "composition.a", r"split rule 'composition': expected no variant, received 'a'\. Write just"),
+        ("sprites2d", "recombination", r"variant of split rule 'recombination': expected one of extrapolation, to_el"),
+        ("celeba", "extrapolation", r"expected a dataset that is a full grid .* Rules for any dataset: holdout and"),
+        ("sprites2d", "random.seed_9999999999999999999", r"seed of split .* expected an integer in \[0, 2\*\*63\)"),
+    ],
+)
+def test_a_wrong_split(dataset, split, message):
+    with pytest.raises((InvalidInput, UnknownName), match=message):
+        benchmark_data.split(dataset, split)
+
+
+def test_a_dataset_without_configs_lists_the_rules():
+    with pytest.raises(
+        UnknownName, match=r"config of sprites2d: expected one of composition, .* Did you mean 'random'"
+    ):
+        benchmark_data.load("sprites2d/randm")
+
+
+def test_splits_of_a_table_are_those_that_need_no_grid():
+    assert benchmark_data.split_names("smallnorb/left") == ("holdout", "random")
+
+
+@pytest.mark.parametrize(
+    ("text", "settled"),
+    [
+        ("", ("sprites2d", "")),
+        ("train", ("sprites2d", "train")),
+        ("composition", ("sprites2d/composition", "train")),
+        ("recombination.to_range:test", ("sprites2d/recombination.to_range", "test")),
+    ],
+)
+def test_a_rule_and_a_part_of_it(text, settled):
+    assert splitting.settled("sprites2d", text) == settled
+
+
+def test_records_of_tfds(divided, tmp_path):
+    tfds = pytest.importorskip("tensorflow_datasets")
+    from benchmark_data import tfds as provider
+
+    builder = provider.builder(NAME, tmp_path)
+    assert builder.name == "offaxis_xyobject_plain_recombination_to_range"
+    assert builder.info.metadata["id"] == NAME
+    builder.download_and_prepare(download_config=tfds.download.DownloadConfig(max_examples_per_split=20))
+    source = tfds.data_source(builder.name, data_dir=tmp_path, split="test")
+    record = source[7]
+    assert len(source) == 20
+    assert record["index"] == 73_507
+    assert record["extra_row"] == benchmark_data.split("xyobject", "recombination.to_range").test[7]
+    np.testing.assert_array_equal(record["image"], divided.images([73_507])[0])
+    np.testing.assert_array_equal(record["factors"], divided.labels([73_507])[0])
+    assert provider.builder("xyobject/plain", tmp_path).name == "offaxis_xyobject"
+
+
+def test_records_of_hugging_face(divided):
+    pytest.importorskip("datasets")
+    from benchmark_data import hf
+
+    rows = hf.load_dataset(NAME, split="test", streaming=True)
+    record = next(iter(rows))
+    assert record["index"] == 73_500
+    assert record["extra_row"] == benchmark_data.split("xyobject", "recombination.to_range").test[0]
+    np.testing.assert_array_equal(np.asarray(record["image"]), divided.images([73_500])[0])
