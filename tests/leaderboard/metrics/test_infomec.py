@@ -52,3 +52,11 @@ def test_a_single_latent_a_single_factor_and_none():
 def test_a_latent_of_a_small_range_is_pruned():
     codes = np.random.default_rng(0).normal(size=(200, 3)) * [1.0, 0.1, 0.04]
     assert infomec.score(codes, np.arange(200)[:, None] % 2)["active_latents"] == 2.0
+
+
+def test_noise_may_look_modular_and_compact_but_not_explicit():
+    """What little is estimated of noise may be about one factor: InfoM and InfoC mean something where InfoE is high."""
+    noises = [infomec.score(np.random.default_rng(seed).normal(size=GRID.shape), GRID) for seed in range(10)]
+    assert max(scores["infom"] for scores in noises) > 0.9
+    assert max(scores["infoc"] for scores in noises) > 0.9
+    assert max(scores["infoe"] for scores in noises) < 0.3
