@@ -742,7 +742,7 @@ def metrics(
     else:
         _write(table, to, shown=table)
     for sentence in doubts:
-        out.print(f"look twice: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
+        out.print(f"warning: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
     if bins:
         variants = sensitivity.mig_variants(*sample, constant_factors="drop")
         variants = variants.rename_axis("estimator").reset_index().rename(columns=str)

@@ -118,7 +118,7 @@ def evaluate(
                 media.of_runs(grouped[result.dataset, result.method], written[-1])
     out.print(formats.terminal([results.read(file) for file in written]))
     for sentence in analyses.small_samples(runs):
-        out.print(f"look twice: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
+        out.print(f"warning: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
     for file in written:
         out.print(str(file), soft_wrap=True, highlight=False, markup=False)
 
@@ -238,7 +238,7 @@ def score(
     references = [r for r in published if r.task in tasks and r.runs[0].supervision == "reference"]
     out.print(formats.terminal([*scored, *references]))
     for sentence in submission.outliers(scored, published):
-        out.print(f"look twice: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
+        out.print(f"warning: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
     if into is not None:
         for file in results.write(into, scored):
             media.of_dataset(results.read(file).dataset, file.parent)
@@ -404,6 +404,9 @@ def check(
         _report(f"scores against {against}", drift)
         problems += drift
     if site is not None and not problems:
+        problems = audit.unattributed(root)
+        _report("paper, code and citation of every method", problems)
+    if site is not None and not problems:
         stale: list[OffaxisError] = [
             InvalidInput(str(site / name), expected="what the results give", received="something else")
             for name in audit.stale(root, site)
@@ -419,9 +422,9 @@ def check(
 def _report(what: str, problems: list[OffaxisError]) -> None:
     """Print what is wrong with a thing, or that nothing is."""
     for problem in problems:
-        out.print(f"wrong: {problem}", style="red", soft_wrap=True, highlight=False, markup=False)
+        out.print(f"error: {problem}", style="red", soft_wrap=True, highlight=False, markup=False)
     if not problems:
-        out.print(f"fine: {what}", style="green", soft_wrap=True, highlight=False, markup=False)
+        out.print(f"ok: {what}", style="green", soft_wrap=True, highlight=False, markup=False)
 
 
 @app.command()

@@ -47,6 +47,35 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
     return found + list(_collisions(sound)) + list(_strays(Path(root))) + list(_other(Path(root)))
 
 
+def unattributed(root: str | os.PathLike[str]) -> list[OffaxisError]:
+    """Find methods of a results tree that a reader cannot look up or cite; references need not be.
+
+    Args:
+        root: the results tree.
+
+    Returns:
+        An error for each result of a method that lacks a paper, code, its licence or a BibTeX entry.
+
+    Raises:
+        DamagedFile: there is no such folder, or a file is damaged.
+    """
+    found: list[OffaxisError] = []
+    for result in results.read_all(root):
+        if all(run.supervision == "reference" for run in result.runs):
+            continue
+        wanted = ("paper", "code", "licence", "bibtex")
+        if missing := [name for name in wanted if not getattr(result.about, name).strip()]:
+            found.append(
+                InvalidInput(
+                    f"{results.path(root, result.task, result.method)}: about",
+                    expected="paper, code, licence and bibtex of a published method",
+                    received=f"no {', '.join(missing)}",
+                    remedy="Write them into run.json under about, or into the method's file, and evaluate again.",
+                )
+            )
+    return found
+
+
 def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
     """Compare what a result was made from with the task and the dataset that are here."""
     if result.task.partition("@")[2] not in protocol.versions(result.dataset):

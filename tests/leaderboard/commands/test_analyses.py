@@ -255,12 +255,12 @@ def test_metrics_say_how_far_they_can_be_trusted(board, tmp_path):
     assert (table.value < table.high).all()
     bins = pd.read_csv(tmp_path / "s.bins.csv", index_col="estimator")
     assert bins.loc["plugin", "20"] == pytest.approx(table.value["mig"])
-    assert re.search(r"look twice: mig: 0\.\d+ with 20, .* with 160 samples; a score .* needs more", out)
+    assert re.search(r"warning: mig: 0\.\d+ with 20, .* with 160 samples; a score .* needs more", out)
     _, out, _ = board("metrics", tmp_path / "a.npz", "--metric", "mig", "--no-check")
-    assert "look twice" not in out
+    assert "warning" not in out
     np.savez(tmp_path / "b.npz", codes=rng.normal(size=(30, 2)), factors=np.stack([np.arange(30) == 0] * 2, 1))
     _, out, _ = board("metrics", tmp_path / "b.npz", "--metric", "mig")
-    assert "look twice: mig" in out
+    assert "warning: mig" in out
 
 
 def test_runs_on_small_datasets_are_looked_at_twice(toys, run_folder):

@@ -68,7 +68,7 @@ def test_evaluate_show_build_check(board, run_folder, tmp_path):
     assert "file://" in out
     code, out, _ = board("check", root, "--site", site, "--against", root)
     assert code == 0
-    assert out.count("fine:") == 3
+    assert out.count("ok:") == 4
     (site / "tables" / "all.md").write_text("0.999")
     code, out, _ = board("check", root, "--site", site)
     assert code == 1
@@ -232,7 +232,7 @@ def test_submit_validate_score(board, toys, tmp_path):
     code, out, err = board("score", folder, "--into", tmp_path / "r")
     assert code == 0, err
     assert "My VAE" in out
-    assert "look twice: toy/small@v1: mig of seed 0 was claimed as 0.999" in out
+    assert "warning: toy/small@v1: mig of seed 0 was claimed as 0.999" in out
     code, out, _ = board("quarantine", tmp_path / "r/v1/toy/small/my_vae.json", "--reason", "a test")
     assert code == 0
     assert "in quarantine" in out
