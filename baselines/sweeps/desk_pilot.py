@@ -43,8 +43,8 @@ OBJECTIVES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 WEIGHTS = (1.0, 8.0, 32.0, 128.0)
-"""Weights of the reconstruction that a fully connected model is tried with on XYSquares, at either end of the ladder: the
-weight that serves must leave something reconstructed where places do not overlap, or a low score says nothing."""
+"""Weights of the reconstruction that a fully connected model is tried with on XYSquares, at either end of the ladder.
+The one that serves must leave something reconstructed where places do not overlap, or a low score says nothing."""
 
 
 def runs() -> Iterator[RunConfig]:
