@@ -25,7 +25,7 @@ STAND_INS = {
     "cars3d": "room3d",
     "smallnorb": "solids",
     "symsol_reduced": "solids",
-    "celeba": "xyobject",
+    "celeba": "xyobject/plain",
 }
 """Family of a published dataset -> the dataset that stands in for it."""
 
