@@ -250,7 +250,16 @@ def test_the_main_score_tells_knowledge_from_noise(name, seed):
     if told(name).noise_scores:
         pytest.skip(told(name).noise_scores)
     _, factors = sample(seed)
-    known, unknown = main_score(name, perfect(factors, seed), factors), main_score(name, noise(factors, seed), factors)
+    train = len(factors) * 2 // 3
+
+    def score(codes):
+        if "codes_test" not in inspect.signature(module(name).score).parameters:
+            return main_score(name, codes, factors)
+        # held out for once: a forest knows its training part by heart
+        scores = call(name, codes[:train], factors[:train], codes[train:], factors[train:])
+        return next(iter(scores.values()))
+
+    known, unknown = score(perfect(factors, seed)), score(noise(factors, seed))
     assert known > unknown + 0.2
 
 
