@@ -136,12 +136,12 @@ many values apart two images are. The dashed line is the mean of random pairs.</
 <h2>How it was measured</h2>
 <p class="soft">A distance is the mean squared error of pixels in [0, 1]. <b>distance</b> is its mean between images
 that differ in this factor alone, <b>ratio</b> that as a share of the mean between random images, and <b>above</b> how
-often such a pair is farther apart than a random one. Factors with greater distances are expected to be <b>learnt</b> first
-(Michlo et al. 2023, arXiv 2202.13341). <b>correlation</b> is Spearman's, of distance in pixels and distance of class
-ids, within traversals. <b>overlap</b> is how much nearer neighbouring values are than others, and <b>equal</b> the
+often such a pair is farther apart than a random one. Factors with greater distances are expected to be <b>learnt</b>
+first (Michlo et al. 2023, arXiv 2202.13341). <b>correlation</b> is Spearman's, of distance in pixels and of class ids,
+within traversals. <b>overlap</b> is how much nearer neighbouring values are than others, and <b>equal</b> the
 share of pairs whose images are equal. The <b>giveaway</b> is the mean correlation weighted by distance. In brackets:
-95% bootstrap intervals over {max(one.traversals for one in found.factors)} traversals or fewer of each factor, drawn with
-seed {found.seed}.</p>
+95% bootstrap intervals over {max(one.traversals for one in found.factors)} traversals or fewer of each factor, drawn
+with seed {found.seed}.</p>
 </body>
 </html>
 """

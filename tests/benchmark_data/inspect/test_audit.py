@@ -166,7 +166,7 @@ def test_collisions():
 
 
 def test_a_table_is_measured_where_rows_differ_in_one_factor_alone():
-    """Rows 0, 1 and 2 differ in x alone, rows 2 and 3 in y alone; row 4 is row 0 again, which is no collision, and 5 differs in both."""
+    """Rows 0, 1 and 2 differ in x alone, 2 and 3 in y alone, 5 in both. Row 4 is row 0 again, which is no collision."""
     labels = {"x": [0, 1, 3, 3, 0, 9], "y": [0, 0, 0, 1, 0, 2], "z": [0, 0, 0, 0, 0, 0]}
     pixels = np.array([0, 51, 153, 204, 0, 102], np.uint8).reshape(-1, 1, 1, 1)
     found = audit(from_images("mine", pixels, labels), pairs=50)
