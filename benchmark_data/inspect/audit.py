@@ -198,8 +198,9 @@ def audit(
         progress: is told after each factor that it is done, and once for the random pairs.
 
     Returns:
-        The estimates. Their intervals treat the traversals as drawn from many more: they are too wide, not too narrow,
-        where a dataset has few.
+        The estimates. Their intervals treat the traversals as drawn from many more. Where all of a dataset's were
+        measured, the estimates are exact for it; fewer than some twenty say little of other images of the kind, for
+        which the intervals are then too narrow.
 
     Raises:
         InvalidInput: numbers below their least, a dataset of one image, or no factor with two values.
