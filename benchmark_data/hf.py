@@ -15,24 +15,26 @@ A record holds
 
 from __future__ import annotations
 
+import datetime
+import hashlib
+import itertools
 import json
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import benchmark_data
-from benchmark_data import reading
+from benchmark_data import draws, reading
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
 from benchmark_data.factors import Indices
 from benchmark_data.files import read_json, unwritable, write_json, written_atomically
 from benchmark_data.inspect import contact_sheets
-from benchmark_data.publish import card, verify
+from benchmark_data.publish import card, croissant, verify
 from benchmark_data.publish import records as encoding
 from benchmark_data.types import Extra
 
@@ -44,8 +46,13 @@ except ImportError as error:
     raise MissingExtra("benchmark_data.hf", (error.name or "datasets").split(".")[0], "hf") from error
 
 ROW_GROUP = 2**24
-"""Bytes of decoded pixels, about, per Parquet row group and per table that a worker process hands over: what readers
-and writers hold in memory at a time."""
+"""Bytes of decoded pixels, about, per table that a worker process hands over: what it holds in memory at a time."""
+
+ROWS = 100
+"""Rows of a Parquet row group, as the Hub's viewer wants of images: what a reader loads to see any of them."""
+
+SHUFFLE_SEED = 0
+"""Seed of the permutation of shuffled configs. Part of what is published."""
 
 _patched_for_streaming = True
 """``datasets`` patches ``open`` and ``Path`` in the module of every builder, so that they read URLs, unless this says
@@ -285,20 +292,31 @@ class _Records:
 
 
 def publish(
-    dataset: Dataset, folder: str | os.PathLike[str], *, progress: Callable[[int], None] = lambda rows: None
+    dataset: Dataset,
+    folder: str | os.PathLike[str],
+    *,
+    shuffled: bool = False,
+    evaluation: bool = False,
+    progress: Callable[[int], None] = lambda rows: None,
 ) -> None:
     """Write a dataset as a folder that ``datasets.load_dataset(folder, config)`` and the Hub read without our code.
 
     The folder gets ``<config>/<split>-*.parquet``, ``<config>/offaxis.json`` (what the config holds, with digests),
-    ``<config>/contact_sheet.png``, and for all configs together ``README.md`` (the card) and ``eval.yaml``. Publishing
-    another config of the same dataset into the folder extends the card. Files appear when they are complete; whole ones
-    of the same data are kept, so that a publication that was interrupted goes on where it was.
+    ``<config>/contact_sheet.png``, and for all configs together ``README.md`` (the card) and ``croissant.json`` (the
+    same for machines). Publishing another config of the same dataset into the folder extends both. Files appear when
+    they are complete; whole ones of the same data are kept, so that a publication that was interrupted goes on where
+    it was. So is the day of the first publication, as long as the data are the same.
 
-    The Hub checks ``eval.yaml`` when it is uploaded; leave it out until the Hub knows the framework ``offaxis``.
+    Rows stand in order, which is that of the factors: whoever streams them through a shuffle buffer of some thousand
+    rows sees the first factors hardly change. The shuffled layout is for them.
 
     Args:
         dataset: the dataset.
         folder: where to write. Made if it is not there.
+        shuffled: write the rows of each split in the order ``draws.permutation(0, n)``, as a config of its own called
+            ``<config>_shuffled``, or ``shuffled``. ``index`` keeps the row of the dataset.
+        evaluation: write ``eval.yaml``, too. The Hub checks it when it is uploaded, and refuses it until it knows the
+            framework ``offaxis``.
         progress: is told how many rows were written or hashed since the last call; every row is both in turn.
 
     Raises:
@@ -306,7 +324,7 @@ def publish(
             full.
     """
     folder = Path(folder).absolute()  # workers may run in other folders
-    config = card.config_name(dataset)
+    config = card.config_name(dataset, shuffled=shuffled)
     check_publishable(dataset, folder)
     dataset.prepare()
     handle = encoding.handle(dataset)
@@ -314,34 +332,88 @@ def publish(
     tasks = []
     for split, rows in dataset.splits.items():
         parts = encoding.shards(dataset, rows)
-        for i, part in enumerate(parts):
+        starts = itertools.accumulate(map(len, parts), initial=0)
+        for i, (part, start) in enumerate(zip(parts, starts, strict=False)):
             path = folder / config / f"{split}-{i:05d}-of-{len(parts):05d}.parquet"
-            tasks.append((split, (handle, part, path, _signature(dataset, quick, part))))
+            chosen = Shuffled(rows, start, start + len(part)) if shuffled else part
+            tasks.append((split, len(part), (handle, chosen, path, _signature(dataset, quick, chosen))))
     splits: dict[str, dict[str, Any]] = {}
-    written = encoding.in_parallel(_write_shard, [task for _, task in tasks], None)
-    for (split, (_, part, path, _)), (num_bytes, size) in zip(tasks, written, strict=True):
+    files = []
+    written = encoding.in_parallel(_write_shard, [task for _, _, task in tasks], None)
+    for (split, count, (_, _, path, _)), (num_bytes, file) in zip(tasks, written, strict=True):
         pattern = f"{config}/{split}-*-{path.stem.split('-', 2)[2]}.parquet"
         sums = splits.setdefault(
             split, {"name": split, "files": pattern, "rows": 0, "num_bytes": 0, "download_size": 0}
         )
-        for key, more in (("rows", len(part)), ("num_bytes", num_bytes), ("download_size", size)):
+        for key, more in (("rows", count), ("num_bytes", num_bytes), ("download_size", file["bytes"])):
             sums[key] += more
-        progress(len(part))
-    shards = {path for _, (_, _, path, _) in tasks}
+        files.append(file)
+        progress(count)
+    shards = {path for _, _, (_, _, path, _) in tasks}
     for stale in {*(folder / config).glob("*-of-*.parquet"), *(folder / config).glob(".*.part")} - shards:
         # Of an earlier version that was cut differently, or of a process that was killed and may be cleaning up.
         stale.unlink(missing_ok=True)
     full = verify.digest(dataset, full=True, progress=progress)
-    with written_atomically(folder / config / card.SHEET) as temporary:
+    sheet = folder / config / card.SHEET
+    with written_atomically(sheet) as temporary:
         contact_sheets.contact_sheet(dataset).save(temporary, format="png")
-    digests = {"quick": quick._asdict(), "full": full._asdict()}
-    write_json(folder / config / card.RECORD, card.record(dataset, splits=list(splits.values()), digests=digests))
+    content = card.record(
+        dataset,
+        splits=list(splits.values()),
+        digests={"quick": quick._asdict(), "full": full._asdict()},
+        files=[*files, _described(sheet)],
+        shuffled=shuffled,
+    )
+    write_json(folder / config / card.RECORD, content | {"published": _day(folder / config / card.RECORD, content)})
     records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
     for other in records:
         other["features"] = _declared_features(folder, other)._to_yaml_list()
-    for name, text in (("README.md", card.readme(records)), ("eval.yaml", card.evaluation(records))):
+        if "files" not in other:  # published by an earlier version
+            other["files"] = [_described(path) for path in sorted((folder / other["config"]).glob("*-of-*.parquet"))]
+        other["files"] = [*other["files"], _described(folder / other["config"] / card.RECORD)]
+    texts = {
+        "README.md": card.readme(records),
+        card.CROISSANT: json.dumps(croissant.document(records), indent=2, ensure_ascii=False) + "\n",
+    }
+    if evaluation:
+        texts["eval.yaml"] = card.evaluation(records)
+    for name, text in texts.items():
         with written_atomically(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """Give a file of a config as its record lists it."""
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": f"{path.parent.name}/{path.name}", "bytes": path.stat().st_size, "sha256": sha256}
+
+
+def _day(path: Path, content: card.Record) -> str:
+    """Say when a config was published first: the day in its record if that has the same data, else today.
+
+    Today is that of ``SOURCE_DATE_EPOCH`` where it is set, as of everything that builds the same bytes again.
+    """
+    if path.is_file():
+        earlier = read_json(path)
+        if earlier.get("published") and earlier["digests"] == content["digests"]:
+            return str(earlier["published"])
+    seconds = os.environ.get("SOURCE_DATE_EPOCH")
+    now = datetime.datetime.now(datetime.UTC)
+    return (datetime.datetime.fromtimestamp(float(seconds), datetime.UTC) if seconds else now).date().isoformat()
+
+
+class Shuffled(NamedTuple):
+    """Some rows of a split in shuffled order: places ``start`` to ``stop`` of the permutation."""
+
+    split: range
+    start: int
+    stop: int
+
+    def rows(self) -> Indices:
+        """Give the rows, int64, shape (stop - start,)."""
+        order = draws.permutation(SHUFFLE_SEED, len(self.split))[self.start : self.stop]
+        return self.split.start + order * self.split.step
 
 
 def check_publishable(dataset: Dataset, folder: Path) -> None:
@@ -386,34 +458,41 @@ def _declared_features(folder: Path, record: card.Record) -> Any:
     return datasets.Features.from_arrow_schema(pq.read_schema(file))
 
 
-def _signature(dataset: Dataset, quick: Digest, rows: range) -> str:
+def _signature(dataset: Dataset, quick: Digest, rows: range | Shuffled) -> str:
     """Say what a shard is made from: a shard that says the same need not be written again."""
-    made_from = [dataset.id, dataset.version, *quick, rows.start, rows.stop, rows.step]
-    made_from += [encoding.COMPRESSOR, encoding.LEVEL, pa.__version__]
+    if isinstance(rows, Shuffled):
+        which = [SHUFFLE_SEED, rows.split.start, rows.split.stop, rows.split.step, rows.start, rows.stop]
+    else:
+        which = [rows.start, rows.stop, rows.step]
+    made_from = [dataset.id, dataset.version, *quick, *which, encoding.COMPRESSOR, encoding.LEVEL, pa.__version__, ROWS]
     return json.dumps(made_from)
 
 
-def _write_shard(handle: encoding.Handle, rows: range, path: Path, signature: str) -> tuple[int, int]:
+def _write_shard(
+    handle: encoding.Handle, rows: range | Shuffled, path: Path, signature: str
+) -> tuple[int, dict[str, Any]]:
     """Write one Parquet file, unless it is there.
 
     Returns:
-        The size of its content before compression, and of the file, in bytes.
+        The size of its content before compression, in bytes, and the file as the config's record lists it.
     """
     dataset = encoding.opened(handle)
     schema = features(dataset).arrow_schema
     schema = schema.with_metadata({**schema.metadata, b"offaxis": signature.encode()})
     if not _is_whole(path, signature):
+        order = rows.rows() if isinstance(rows, Shuffled) else rows
         with written_atomically(path) as temporary, _writer(temporary, schema) as writer:
-            waiting: list[Any] = []
-            for batch in encoding.batches(dataset, rows):
-                waiting.append(table(dataset, batch))
-                if sum(map(len, waiting)) * math.prod(dataset.image_shape) >= ROW_GROUP:
-                    writer.write_table(pa.concat_tables(waiting), row_group_size=2**31)
-                    waiting = []
-            if waiting:
-                writer.write_table(pa.concat_tables(waiting), row_group_size=2**31)
+            waiting = schema.empty_table()
+            for batch in encoding.batches(dataset, order):
+                waiting = pa.concat_tables([waiting, table(dataset, batch).replace_schema_metadata(schema.metadata)])
+                whole = len(waiting) // ROWS * ROWS
+                if whole:
+                    writer.write_table(waiting.slice(0, whole), row_group_size=ROWS)
+                    waiting = waiting.slice(whole)
+            if len(waiting):
+                writer.write_table(waiting, row_group_size=ROWS)
     content = pq.read_metadata(path)
-    return sum(content.row_group(i).total_byte_size for i in range(content.num_row_groups)), path.stat().st_size
+    return sum(content.row_group(i).total_byte_size for i in range(content.num_row_groups)), _described(path)
 
 
 def _writer(path: Path, schema: Any) -> Any:

@@ -221,10 +221,10 @@ def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = No
     """
     if isinstance(dataset, str):
         dataset = benchmark_data.load(dataset)
-    published = benchmark_data.load(dataset.id)
-    if not isinstance(published.source, Divided):
+    if not isinstance(dataset.source, Divided):
         made: Builder = tfds.builder(f"offaxis_{dataset.id}", data_dir=data_dir)
         return made
+    published = benchmark_data.load(dataset.id)
     if published.id not in _divided:
         name = re.sub(r"\W", "_", published.id.lower())
         _divided[published.id] = builder_class(dataclasses.replace(published, name=name, config=""))

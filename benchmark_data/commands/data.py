@@ -397,12 +397,18 @@ def publish(
     to: Annotated[Path, typer.Option(help="The folder to write; configs of one dataset share it.")],
     config: Configs = None,
     every: Every = False,
+    shuffled: Annotated[
+        bool, typer.Option("--shuffled", help="Rows in a fixed random order, as a config of their own, for streaming.")
+    ] = False,
+    eval_yaml: Annotated[
+        bool, typer.Option("--eval-yaml", help="Write eval.yaml, too; the Hub must know the framework first.")
+    ] = False,
     ray: Ray = None,
 ) -> None:
-    """Write a folder for the Hugging Face Hub: Parquet files and a card, to load without any code of ours."""
+    """Write a folder for the Hugging Face Hub: Parquet files, a card and croissant.json, to load without our code."""
     datasets = chosen(name, config, every)
     from benchmark_data import hf
-    from benchmark_data.publish import records
+    from benchmark_data.publish import card, records
 
     for dataset in datasets:
         hf.check_publishable(dataset, to)
@@ -410,8 +416,14 @@ def publish(
         total = sum(len(rows) for rows in dataset.splits.values()) + len(dataset)
         with records.on_ray(ray), console.progress() as bars:
             bar = bars.add_task(f"{dataset.id}: rows written and hashed", total=total)
-            hf.publish(dataset, to, progress=lambda rows: bars.advance(bar, rows))  # noqa: B023  called in this turn
-        out.print(f"{dataset.id}: {to / (dataset.config or 'default')}", markup=False, highlight=False)
+            hf.publish(
+                dataset,
+                to,
+                shuffled=shuffled,
+                evaluation=eval_yaml,
+                progress=lambda rows: bars.advance(bar, rows),  # noqa: B023  called in this turn
+            )
+        out.print(f"{dataset.id}: {to / card.config_name(dataset, shuffled=shuffled)}", markup=False, highlight=False)
     out.print(
         f"Upload it with: hf upload --repo-type dataset YOU/{datasets[0].name} {to}", markup=False, highlight=False
     )

@@ -103,6 +103,8 @@ def _dataset(source: Cached, method: str) -> Dataset:
   year = {2015}
 }""",
         licence="unstated",
+        people=False,
+        photographs=False,
         redistributable=False,
         homepage="http://www.scottreed.info/",
         effects=effects.as_published(source.space.names),

@@ -114,6 +114,8 @@ def _dataset(config: str, factors: tuple[Factor, ...], download: Download, what:
   archivePrefix = {arXiv}
 }""",
         licence="CC-BY-4.0",
+        people=False,
+        photographs=config in ("real", "complex"),
         homepage="https://github.com/rr-learning/disentanglement_dataset",
         effects=effects.as_published(archive.space.names),
         defects=defects,

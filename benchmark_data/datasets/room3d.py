@@ -348,6 +348,8 @@ DATASET = Dataset(
   year = {2018}
 }""",
     licence="MIT",
+    people=False,
+    photographs=False,
     homepage="https://github.com/deepmind/3d-shapes",
     effects=EFFECTS,
 )

@@ -102,6 +102,8 @@ DATASET = Dataset(
   year = {2018}
 }""",
     licence="Apache-2.0",
+    people=False,
+    photographs=False,
     homepage="https://github.com/google-deepmind/3d-shapes",
     effects=effects.as_published(ARCHIVE.space.names),
     defects=(

@@ -237,6 +237,8 @@ def _dataset(
   year = {2004}
 }""",
         licence="research purposes only, not to be sold",
+        people=False,
+        photographs=True,
         redistributable=False,
         homepage="https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/",
         effects=effects.as_published(source.space.names),

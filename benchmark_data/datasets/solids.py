@@ -336,6 +336,8 @@ DATASET = Dataset(
   archivePrefix = {arXiv}
 }""",
     licence="MIT",
+    people=False,
+    photographs=False,
     homepage="https://implicit-pdf.github.io",
     effects={"shape": effects.Effect("is less compact", spread, order=("icosa", "cube", "cyl", "cone", "tet"))},
 )

@@ -161,6 +161,8 @@ DATASET = Dataset(
   year = {2017}
 }""",
     licence="MIT",
+    people=False,
+    photographs=False,
     homepage="https://github.com/google-deepmind/dsprites-dataset",
     effects=EFFECTS,
     defects=("Orientations 0 and 39 are the same angle (0 and 2 pi), as in dSprites: their images are equal.",),

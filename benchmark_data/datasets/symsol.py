@@ -131,6 +131,8 @@ def _dataset(source: Cached, method: str, description: str) -> Dataset:
   archivePrefix = {arXiv}
 }""",
         licence="unstated",
+        people=False,
+        photographs=False,
         redistributable=False,
         homepage="https://implicit-pdf.github.io",
         effects=effects.as_published(source.space.names),

@@ -194,6 +194,8 @@ def _dataset(source: Archive | Rederived, description: str, *defects: str) -> Da
 
 {symsol.NATIVE.citation}""",
         licence="unstated",
+        people=False,
+        photographs=False,
         redistributable=False,
         homepage="https://data.kent.ac.uk/436/",
         effects=effects.as_published(source.space.names),

@@ -115,6 +115,8 @@ def _dataset(config: str, space: FactorSpace, what: str) -> Dataset:
   url = {https://github.com/nmichlo/disent}
 }""",
         licence="MIT",
+        people=False,
+        photographs=False,
         homepage="https://github.com/nmichlo/disent",
         effects={**PLACE_EFFECTS, **(COLOUR_EFFECTS if config == "shaded" else PALETTE_EFFECTS)},
     )

@@ -108,6 +108,8 @@ def _dataset(spacing: int) -> Dataset:
   archivePrefix = {arXiv}
 }""",
         licence="MIT",
+        people=False,
+        photographs=False,
         homepage="https://arxiv.org/abs/2202.13341",
         effects=EFFECTS,
     )

@@ -11,15 +11,39 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 import benchmark_data
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import UnknownName
+from benchmark_data.factors import FactorSpace
+from benchmark_data.publish import datasheet
+from benchmark_data.publish import records as encoding
 
 RECORD = "offaxis.json"
 """Name of a config's record."""
 
 SHEET = "contact_sheet.png"
 """Name of a config's contact sheet."""
+
+CROISSANT = "croissant.json"
+"""Name of the folder's description for machines."""
+
+HEADINGS = {
+    "Motivation": "motivation",
+    "Composition": "composition",
+    "Collection": "collection",
+    "Personal information": "people",
+    "Uses": "uses",
+    "Limits": "limits",
+}
+"""The datasheet's headings, and the fields of `datasheet.Datasheet` below them."""
+
+SHUFFLED = (
+    "The rows of each split are shuffled by `benchmark_data.draws.permutation(0, n)`, the same everywhere, so that a "
+    "reader's shuffle buffer sees every factor vary; `index` keeps the row."
+)
+"""What a card says of a shuffled config."""
 
 HUB_LICENCES = frozenset(
     (
@@ -44,46 +68,91 @@ HUB_LICENCES = frozenset(
 )
 """Licences that the Hub knows by these names; any other is ``other`` there, with its own name beside it."""
 
+TAGS = ["disentanglement", "representation-learning", "factors-of-variation", "benchmark"]
+"""What a published dataset is found by."""
+
 EVALUATIONS = ("v1_smoke", "v1_study")
 """What ``offaxis-board`` scores a config for: its protocol's versions and tiers, whose scores are never mixed."""
 
 Record: TypeAlias = dict[str, Any]
 
 
-def config_name(dataset: Dataset) -> str:
-    """Give the name of a dataset's config on the Hub, which is also its folder: ``default`` where it has none."""
+def config_name(dataset: Dataset, *, shuffled: bool = False) -> str:
+    """Give the name of a dataset's config on the Hub, which is also its folder.
+
+    Args:
+        dataset: the dataset.
+        shuffled: for the layout whose rows are shuffled, a config of its own.
+
+    Returns:
+        The dataset's config, ``default`` where it has none; with ``_shuffled`` behind it, or ``shuffled``.
+
+    Example:
+        >>> config_name(benchmark_data.load("xysquares"), shuffled=True), config_name(benchmark_data.load("sprites2d"))
+        ('spacing_8_shuffled', 'default')
+    """
+    if shuffled:
+        return f"{dataset.config}_shuffled" if dataset.config else "shuffled"
     return dataset.config or "default"
 
 
-def record(dataset: Dataset, *, splits: Sequence[Mapping[str, Any]], digests: Any) -> Record:
+def record(
+    dataset: Dataset,
+    *,
+    splits: Sequence[Mapping[str, Any]],
+    digests: Any,
+    files: Sequence[Mapping[str, Any]] = (),
+    published: str = "",
+    shuffled: bool = False,
+) -> Record:
     """Say what a config holds.
 
     Args:
         dataset: the dataset.
         splits: for each split ``name``, ``rows``, ``files`` (pattern), ``num_bytes`` and ``download_size``.
-        digests: the ``quick`` and the ``full`` digest, each of ``pixels`` and ``factors``.
+        digests: the ``quick`` and the ``full`` digest, each of ``pixels`` and ``factors``, of the rows in order.
+        files: for each file ``path`` in the folder, ``bytes`` and ``sha256``.
+        published: the day on which it was published first, such as ``2026-11-22``.
+        shuffled: whether rows stand in a shuffled order.
 
     Returns:
         The content of the file `RECORD`.
     """
+    made, archives = datasheet.made(dataset)
     return {
         "schema": 1,
         "name": dataset.name,
-        "config": config_name(dataset),
-        "default": is_default(dataset),
+        "config": config_name(dataset, shuffled=shuffled),
+        "default": is_default(dataset) and not shuffled,
+        "layout": "shuffled" if shuffled else "in order",
+        "published": published,
         "version": dataset.version,
         "description": dataset.description,
         "licence": dataset.licence,
         "homepage": dataset.homepage,
         "citation": dataset.citation,
         "defects": list(dataset.defects),
+        "people": dataset.people,
+        "photographs": dataset.photographs,
+        "made": made,
+        "archives": archives,
+        "grid": isinstance(dataset.space, FactorSpace),
         "image_shape": list(dataset.image_shape),
         "factors": [
             {"name": f.name, "kind": f.kind, "unit": f.unit, "values": f.as_json(), "labels": list(f.labels)}
             for f in dataset.space.factors
         ],
         "extras": {name: extra.meaning for name, extra in dataset.extras.items()},
+        "extra_types": {
+            name: {
+                "shape": list(extra.shape),
+                "dtype": np.dtype(encoding.extra_dtype(extra)).name,
+                "meaning": extra.meaning,
+            }
+            for name, extra in dataset.extras.items()
+        },
         "splits": list(splits),
+        "files": list(files),
         "digests": digests,
     }
 
@@ -142,6 +211,7 @@ def readme(records: Sequence[Record]) -> str:
         lines += [
             f"Version {r['version']}; images of {height} x {width} x {channels}; rows: {rows}.",
             "",
+            *([SHUFFLED, ""] if r.get("layout") == "shuffled" else []),
             f"![Images of {r['config']}]({r['config']}/{SHEET})",
             "",
         ]
@@ -152,6 +222,13 @@ def readme(records: Sequence[Record]) -> str:
             ("factor", "kind", "size", "values", "unit"),
             ((f["name"], f["kind"], len(f["values"]), _values(f), f["unit"]) for f in factors),
         )
+    lines += ["## Datasheet", "", f"For machines the same is in [{CROISSANT}]({CROISSANT}).", ""]
+    sheets = [(r["config"], datasheet.datasheet(r)) for r in records]
+    for title, field in HEADINGS.items():
+        lines += [f"### {title}", ""]
+        for sentences, names in _grouped((name, getattr(sheet, field)) for name, sheet in sheets):
+            where = "" if len(names) == len(records) else f"In {', '.join(names)}: "
+            lines += [f"{where}{' '.join(sentences)}", ""]
     lines += ["## Known defects", ""]
     for defects, names in _grouped((r["config"], r["defects"]) for r in records):
         where = "" if len(names) == len(records) else f"In {', '.join(names)}: "
@@ -170,6 +247,7 @@ def readme(records: Sequence[Record]) -> str:
     lines += ["## Licence", "", *sorted({r["licence"] for r in records}), "", "## Citation", ""]
     for citation, _ in _grouped((r["config"], r["citation"]) for r in records):
         lines += ["```bibtex", citation, "```", ""]
+    lines += [f"- <https://arxiv.org/abs/{number}>" for number in _papers(records)]
     return f"---\n{head}---\n\n" + "\n".join(lines).rstrip() + "\n"
 
 
@@ -186,6 +264,7 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
     licences = sorted({r["licence"] for r in records})
     licence = licences[0].lower()
     known = len(licences) == 1 and licence in HUB_LICENCES
+    other = {"license": "other", "license_name": " and ".join(licences), "license_link": records[0]["homepage"]}
     configs = []
     infos = []
     for r in records:
@@ -204,13 +283,30 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
         )
     return {
         "pretty_name": records[0]["name"],
-        **({"license": licence} if known else {"license": "other", "license_name": " and ".join(licences)}),
+        "language": ["en"],
+        **({"license": licence} if known else other),
+        **_origins(records),
         "size_categories": [_size_category(rows)],
         "task_categories": ["image-feature-extraction"],
-        "tags": ["disentanglement", "representation-learning", "factors-of-variation", "benchmark"],
+        "tags": TAGS,
         "configs": configs,
         "dataset_info": infos,
     }
+
+
+def _origins(records: Sequence[Record]) -> dict[str, list[str]]:
+    """Say in the Hub's words where images and labels come from: nothing, where the dataset's file does not."""
+    made = {r.get("made") for r in records}
+    archives = sorted({archive for r in records for archive in r.get("archives", [])})
+    if made == {"rendered"}:
+        return {"annotations_creators": ["machine-generated"], "source_datasets": ["original"]}
+    if made == {"archive"}:
+        return {"annotations_creators": ["found"], "source_datasets": [f"extended|{archive}" for archive in archives]}
+    return {}
+
+
+def _papers(records: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(number for r in records for number in datasheet.papers(r["citation"])))
 
 
 def evaluation(records: Sequence[Record]) -> str:
@@ -232,6 +328,7 @@ def evaluation(records: Sequence[Record]) -> str:
         "tasks": [
             {"id": task_id(r["config"], name), "config": r["config"], "split": r["splits"][0]["name"]}
             for r in records
+            if r.get("layout") != "shuffled"
             for name in EVALUATIONS
         ],
     }
@@ -264,7 +361,7 @@ def natural(name: str) -> list[tuple[int, str]]:
 def _fields(r: Record) -> list[str]:
     lines = [
         "- `image`: PNG.",
-        "- `index`: row of the dataset; records stand in this order.",
+        "- `index`: row of the dataset; records stand in this order, but in shuffled configs.",
         "- `label_<factor>`: class id with names. `value_<factor>`: value in the factor's unit, float32.",
     ]
     return lines + [f"- `extra_{name}`: {meaning}" for name, meaning in r["extras"].items()]

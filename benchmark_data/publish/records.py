@@ -124,7 +124,7 @@ class Batch(NamedTuple):
     """The dataset's extra arrays, each of shape (n, ...), float32 or int64."""
 
 
-def batches(dataset: Dataset, rows: range) -> Iterator[Batch]:
+def batches(dataset: Dataset, rows: range | Indices) -> Iterator[Batch]:
     """Encode rows of a dataset, a batch at a time.
 
     Args:

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import DamagedFile, Rendered, reading
+from benchmark_data import DamagedFile, Factor, FactorSpace, Rendered, draws, reading
+from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
 from benchmark_data.publish import card
 
@@ -31,6 +32,14 @@ def offline(monkeypatch):
     """Let a look-up on the Hub fail instead of reaching out."""
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_day():
+    """Publish on the 1st of January 2026, whenever the tests run: 1767225600 s after 1970."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOURCE_DATE_EPOCH", "1767225600")
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -186,8 +195,12 @@ def test_card(published, tiny_family):
         assert (published / picture).read_bytes().startswith(b"\x89PNG")
 
 
-def test_evaluation_file(published):
-    content = yaml.safe_load((published / "eval.yaml").read_text())
+def test_the_evaluation_file_is_written_when_asked_for(published, tiny_family, tmp_path):
+    assert not (published / "eval.yaml").exists()
+    for dataset in tiny_family.configs.values():
+        hf.publish(dataset, tmp_path, evaluation=True)
+    hf.publish(dataset, tmp_path, shuffled=True, evaluation=True)
+    content = yaml.safe_load((tmp_path / "eval.yaml").read_text())
     assert content["tasks"] == [
         {"id": f"{config}_v1_{tier}", "config": config, "split": "train"}
         for config in ("plus_1", "plus_2")
@@ -199,6 +212,85 @@ def test_a_licence_unknown_to_the_hub_keeps_its_name(tiny_grid, tmp_path):
     hf.publish(dataclasses.replace(tiny_grid, licence="Research only"), tmp_path)
     head = yaml.safe_load((tmp_path / "README.md").read_text().split("---\n")[1])
     assert (head["license"], head["license_name"]) == ("other", "Research only")
+    assert head["license_link"] == tiny_grid.homepage
+
+
+def test_a_card_says_where_images_and_labels_come_from(tiny_grid, published, tmp_path):
+    hf.publish(tiny_corner(), tmp_path)
+    text = (tmp_path / "README.md").read_text()
+    head = yaml.safe_load(text.split("---\n")[1])
+    assert (head["language"], head["annotations_creators"]) == (["en"], ["machine-generated"])
+    assert head["source_datasets"] == ["original"]
+    assert "<https://arxiv.org/abs/2202.13341>" in text  # the paper of XYSquares
+    headings = [line.removeprefix("### ") for line in text.partition("## Datasheet")[2].splitlines()]
+    assert [heading for heading in headings if heading in card.HEADINGS] == list(card.HEADINGS)
+    assert "](croissant.json)" in text
+    assert "no image and no label shows or describes a person" in text
+    unknown = (published / "README.md").read_text()  # a dataset whose file does not say who is in the images
+    assert "### Personal information\n\nThe dataset's file does not say.\n" in unknown
+
+
+def test_row_groups_hold_a_hundred_rows_whatever_the_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmark_data.publish.records.BATCH", 7 * 4)
+    hf.publish(tiny_cubes(), tmp_path)
+    content = pq.read_metadata(tmp_path / "default/train-00000-of-00001.parquet")
+    assert [content.row_group(i).num_rows for i in range(content.num_row_groups)] == [100] * 40 + [96]
+
+
+def tiny_cubes():
+    """Give a grid of four factors with eight values each: 4,096 images of 2 x 2 pixels, which show the class ids."""
+    space = FactorSpace(*(Factor(name, range(8), "categorical") for name in "abcd"))
+    return Dataset(
+        name="tiny_cubes",
+        version="1.0.0",
+        space=space,
+        source=Rendered(lambda labels: labels.astype(np.uint8).reshape(-1, 2, 2, 1)),
+        image_shape=(2, 2, 1),
+        description="Class ids as pixels.",
+        citation="",
+        licence="MIT",
+        homepage="https://example.org/cubes",
+    )
+
+
+def test_the_first_thousand_shuffled_rows_show_every_value(tmp_path):
+    """In order, 1,000 rows of 8 x 8 x 8 x 8 are two of the first factor's values: 1,000 / 512 rounded up."""
+    dataset = tiny_cubes()
+    for shuffled in (False, True):
+        hf.publish(dataset, tmp_path / "published", shuffled=shuffled)
+    seen = {}
+    for config in ("default", "shuffled"):
+        streamed = datasets.load_dataset(str(tmp_path / "published"), config, split="train", streaming=True)
+        first = list(streamed.take(1000))
+        seen[config] = [len({record[f"label_{name}"] for record in first}) for name in dataset.space.names]
+        check(first[:200], dataset, [record["index"] for record in first[:200]])
+    assert seen == {"default": [2, 8, 8, 8], "shuffled": [8, 8, 8, 8]}
+
+
+@pytest.mark.parametrize(
+    ("name", "in_order"),
+    [("xysquares", [1, 1, 2, 8, 8, 8]), ("sprites2d", [1, 1, 1, 32, 32]), ("room3d", [1, 1, 3, 8, 4, 15])],
+)
+def test_the_values_in_a_buffer_that_the_guide_tells_of(name, in_order):
+    """The table of docs/datasets.md. In order, rows are counted in the factors' sizes, the last factor fastest."""
+    dataset = benchmark_data.load(name)
+    shuffled = hf.Shuffled(dataset.splits["train"], 0, 1000).rows()
+    seen = [[len(set(column)) for column in dataset.labels(rows).T.tolist()] for rows in (range(1000), shuffled)]
+    assert seen == [in_order, list(dataset.space.sizes)]
+
+
+def test_the_shuffled_layout_is_the_published_permutation(tiny_family, tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmark_data.publish.records.SHARD", 3 * 72)
+    dataset = tiny_family.configs["plus_1"]
+    hf.publish(dataset, tmp_path / "published", shuffled=True)
+    assert len(list((tmp_path / "published/plus_1_shuffled").glob("train-*.parquet"))) == 3
+    loaded = datasets.load_dataset(str(tmp_path / "published"), "plus_1_shuffled", cache_dir=tmp_path)
+    check(loaded["train"], dataset, draws.permutation(0, 8))
+    check(loaded["test"], dataset, 8 + draws.permutation(0, 3))
+    made = json.loads((tmp_path / "published/plus_1_shuffled" / card.RECORD).read_text())
+    assert (made["layout"], made["default"], made["splits"][0]["rows"]) == ("shuffled", False, 8)
+    text = (tmp_path / "published/README.md").read_text()
+    assert "shuffled by `benchmark_data.draws.permutation(0, n)`" in text
 
 
 def test_publishing_again_rewrites_nothing_that_is_whole(published, tiny_family, tmp_path):

@@ -249,7 +249,7 @@ def test_commands(small_xysquares, tmp_path):
     assert (tmp_path / "tfds/offaxis_xysquares/spacing_4/1.0.0/dataset_info.json").is_file()
     published = run("publish", "xysquares", "--config", "spacing_4", "--config", "spacing_8", "--to", tmp_path / "hf")
     assert published.exit_code == 0, published.output
-    assert {path.parent.name for path in (tmp_path / "hf").rglob("*.json")} == {"spacing_4", "spacing_8"}
+    assert {path.parent.name for path in (tmp_path / "hf").rglob("offaxis.json")} == {"spacing_4", "spacing_8"}
     copies = ("--tfds", tmp_path / "tfds", "--hf", tmp_path / "hf")
     good = run("verify", "xysquares", "--config", "spacing_4", *copies, "--full")
     assert good.exit_code == 0, good.output

@@ -1,0 +1,180 @@
+"""What a dataset states of itself, as sentences: the datasheet of a card and the responsible-AI fields of Croissant.
+
+The headings are those of Gebru et al., "Datasheets for Datasets" (arXiv 1803.09010). Every sentence follows from a
+config's record, which holds what the dataset's file states; what it leaves open is said to be open.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import benchmark_data
+from benchmark_data.archives.archive import Archive
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import UnknownName
+from benchmark_data.sources import Rendered
+from benchmark_data.types import Source
+
+NOT_STATED = "The dataset's file does not say."
+
+
+class Datasheet(NamedTuple):
+    """Sentences on a dataset, under the headings that cards and Croissant ask for."""
+
+    motivation: list[str]
+    composition: list[str]
+    collection: list[str]
+    uses: list[str]
+    limits: list[str]
+    biases: list[str]
+    people: list[str]
+    impact: str
+
+
+def datasheet(record: Mapping[str, Any]) -> Datasheet:
+    """Say what is known of a config, in words.
+
+    Args:
+        record: its record, as `benchmark_data.publish.card.record` gives.
+
+    Returns:
+        Sentences by heading; no list is empty.
+    """
+    height, width, channels = record["image_shape"]
+    rows = ", ".join(f"{s['rows']:,} in {s['name']}" for s in record["splits"])
+    factors = ", ".join(f["name"] for f in record["factors"]) or "none"
+    people = NOT_STATED
+    if record.get("people") is not None:
+        people = (
+            "Images or labels show people."
+            if record["people"]
+            else "None: no image and no label shows or describes a person."
+        )
+    return Datasheet(
+        motivation=["Research on disentangled representations: the factors behind every image are known."],
+        composition=[
+            record["description"],
+            f"Images of {height} x {width} x {channels}: {rows}.",
+            f"Factors: {factors}.",
+            _presence(record),
+        ],
+        collection=[_origin(record)],
+        uses=[
+            "Training encoders and measuring how their codes relate to the factors; comparing such measures.",
+            "Not for claims about other images: a score holds for this dataset alone.",
+        ],
+        limits=list(record["defects"]) or ["No defects are known."],
+        biases=[_presence(record)],
+        people=[people],
+        impact=(
+            "None is known: the dataset serves to study methods and says nothing about people."
+            if record.get("people") is False
+            else NOT_STATED
+        ),
+    )
+
+
+def _presence(record: Mapping[str, Any]) -> str:
+    if record.get("grid"):
+        return (
+            "Every combination of factor values is there once: the factors are independent and evenly spread, "
+            "as they seldom are in the world."
+        )
+    return "The rows are a list, not a full grid: factors need be neither independent nor evenly spread."
+
+
+def _origin(record: Mapping[str, Any]) -> str:
+    made = {
+        "rendered": "The images are computed from the factors by this package; the labels are what was drawn.",
+        "archive": "Images and labels are those of the published source, or are computed from them by this package.",
+    }.get(record.get("made", ""), NOT_STATED)
+    if record.get("photographs") is None:
+        return made
+    return f"{made} {'A camera took them.' if record['photographs'] else 'All of them were drawn by computer.'}"
+
+
+def synthetic(record: Mapping[str, Any]) -> bool | None:
+    """Say whether a config holds images that no camera took; None where its file does not say."""
+    photographs = record.get("photographs")
+    return None if photographs is None else not photographs
+
+
+def made(dataset: Dataset) -> tuple[str, list[str]]:
+    """Say where a dataset's pixels come from.
+
+    Args:
+        dataset: the dataset.
+
+    Returns:
+        ``rendered``, ``archive`` or, for arrays of a user's own, ``given``; and the names of the archives.
+
+    Example:
+        >>> made(benchmark_data.load("sprites2d_noisy")), made(benchmark_data.load("dsprites_noisy"))
+        (('rendered', []), ('archive', ['dsprites']))
+    """
+    sources = list(_sources(dataset.source))
+    archives = sorted({source.id.partition("/")[0] for source in sources if isinstance(source, Archive)})
+    if archives:
+        return "archive", archives
+    rendered = any(isinstance(source, Rendered) for source in sources) or _is_ours(dataset)
+    return ("rendered" if rendered else "given"), []
+
+
+def _sources(source: Source) -> Iterator[Source]:
+    """Give a source and those that it rests on."""
+    yield source
+    for name in getattr(source, "__dataclass_fields__", {}):  # of a dataclass, as most sources are
+        part = getattr(source, name)
+        if isinstance(part, Dataset | Source):
+            yield from _sources(part.source if isinstance(part, Dataset) else part)
+
+
+def _is_ours(dataset: Dataset) -> bool:
+    try:
+        return benchmark_data.load(dataset.id) is dataset
+    except UnknownName:
+        return False
+
+
+def papers(citation: str) -> list[str]:
+    """Give the arXiv numbers in BibTeX, each once, in order.
+
+    Example:
+        >>> papers("eprint = {2202.13341}, archivePrefix = {arXiv}")
+        ['2202.13341']
+    """
+    return list(dict.fromkeys(re.findall(r"eprint\s*=\s*[{\"](\d{4}\.\d{4,5})", citation)))
+
+
+def authors(citation: str) -> list[str]:
+    r"""Give the authors of the first entry of BibTeX that names any, first names first and without TeX's marks.
+
+    Example:
+        >>> authors('@misc{x, author = {W{\\"u}thrich, Manuel and {\\DJ}or{\\dj}e M.}, year = {2019}}')
+        ['Manuel Wüthrich', 'Đorđe M.']
+    """
+    begin = re.search(r"author\s*=\s*\{", citation)
+    if not begin:
+        return []
+    depth, end = 1, begin.end()
+    while depth and end < len(citation):
+        depth += {"{": 1, "}": -1}.get(citation[end], 0)
+        end += 1
+    names = []
+    for name in re.split(r"\s+and\s+", _plain(citation[begin.end() : end - 1]).strip()):
+        family, comma, given = name.partition(",")
+        names.append(f"{given.strip()} {family.strip()}" if comma else name)
+    return names
+
+
+_ACCENTS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303"}
+"""TeX's accents, and Unicode's that stand behind the letter."""
+
+
+def _plain(text: str) -> str:
+    text = text.replace(r"\DJ", "Đ").replace(r"\dj", "đ")
+    text = re.sub(r"\\([\"'`^~])\{?(\w)\}?", lambda found: found[2] + _ACCENTS[found[1]], text)
+    return unicodedata.normalize("NFC", text.replace("{", "").replace("}", ""))
