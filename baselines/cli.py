@@ -103,16 +103,22 @@ def run(
 @app.command()
 def resume(
     run: Folder,
+    steps: Annotated[
+        int | None,
+        typer.Option(help="Make the run longer: all steps that it is to take, those that are done included."),
+    ] = None,
     tensorboard: TensorBoard = False,
     wandb: Wandb = "",
     encode: Encode = True,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Go on with a run that was stopped, exactly where it was."""
+    """Go on with a run that was stopped, exactly where it was; with --steps, with one that is finished, too."""
     from baselines.run import read_config
+    from baselines.training import recorder
 
-    _train(read_config(run), run, tensorboard, wandb, encode, device, threads)
+    config = read_config(run) if steps is None else recorder.lengthen(run, steps)
+    _train(config, run, tensorboard, wandb, encode, device, threads)
 
 
 @app.command()
@@ -170,7 +176,7 @@ def _train(
     """Train a run, or go on with it, with what watches it; write its codes; say where it is, and first on what."""
     from baselines import devices
     from baselines.training import loggers, worker
-    from baselines.training.loop import train
+    from baselines.training.loop import Stopped, train
 
     if threads is not None:
         os.environ.update(worker.thread_limits(threads))
@@ -186,10 +192,19 @@ def _train(
             watching.append(stack.enter_context(loggers.tensorboard(folder)))
         if wandb:
             watching.append(stack.enter_context(loggers.wandb(config, folder, project=wandb)))
-        finished = train(config, folder, observers=watching)
+        try:
+            finished = train(config, folder, observers=watching)
+        except Stopped as stopped:
+            raise _said(str(stopped)) from stopped
     if encode:
         finished.encode_task()
     console.say(folder)
+
+
+def _said(how: str) -> typer.Exit:
+    """Say how to go on with what was interrupted; give the exit."""
+    console.err.print(how, style="yellow", soft_wrap=True, markup=False, highlight=False)
+    return typer.Exit(130)
 
 
 @app.command()
@@ -228,7 +243,7 @@ def sweep(
     device: Device = "auto",
 ) -> None:
     """Train the runs of a sweep: what is done is skipped, what was stopped goes on. Exit status 1 if any run failed."""
-    from baselines.training import sweep
+    from baselines.training import stopping, sweep
 
     configs = sweep.select(sweep.find(name), only or [])
     if steps is not None:
@@ -236,17 +251,21 @@ def sweep(
     if unless_in is not None:
         configs = sweep.unscored(configs, unless_in)
     folder = into or Path("runs") / name
-    states = sweep.run(
-        configs,
-        folder,
-        jobs=jobs,
-        threads=threads,
-        together=together,
-        ray=ray,
-        gpus=gpus,
-        encode=encode,
-        device=device,
-    )
+    try:
+        states = sweep.run(
+            configs,
+            folder,
+            jobs=jobs,
+            threads=threads,
+            together=together,
+            ray=ray,
+            gpus=gpus,
+            encode=encode,
+            device=device,
+        )
+    except KeyboardInterrupt as interrupt:
+        how = f"stopped, with snapshots. To go on: {stopping.again()}"
+        raise _said(how) from interrupt
     failed = [state for state in states if state.state == "failed"]
     for state in failed:
         console.err.print(f"{state.run}: {state.error}", style="red", soft_wrap=True, markup=False, highlight=False)
