@@ -16,6 +16,8 @@ from benchmark_data import console
 from benchmark_data.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from baselines.config import RunConfig
 
 app = console.command_line(
@@ -39,6 +41,11 @@ Threads = Annotated[
     typer.Option(
         min=1, help="Threads to compute with. Default: all cores. The last bits of a run on a CPU depend on it."
     ),
+]
+
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Train nothing: say what would be trained, how long on this machine, and on disk."),
 ]
 
 
@@ -80,6 +87,7 @@ def run(
     encode: Encode = True,
     device: Device = "auto",
     threads: Threads = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Train one run. A folder that holds the same run already is gone on with, or left alone if it is finished."""
     from baselines.config import RunConfig
@@ -97,7 +105,34 @@ def run(
             raise InvalidInput(f"--{key}", expected="a name", received="none", remedy=f"Add --{key} NAME.")
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
     folder = into or default_folder(settled)
-    _train(settled, folder, tensorboard, wandb, encode, device, threads)
+    if dry_run:
+        _dry_run(settled, folder, encode, device, threads)
+    else:
+        _train(settled, folder, tensorboard, wandb, encode, device, threads)
+
+
+def _dry_run(config: RunConfig, folder: Path, encode: bool, device: str, threads: int | None) -> None:
+    """Say what a run would take."""
+    from baselines import devices
+    from baselines.training import dry_run, worker
+
+    if threads is not None:
+        os.environ.update(worker.thread_limits(threads))
+    devices.choose(device)
+    found = dry_run.estimate(config, folder, encode=encode)
+    done = config.steps - found.left
+    console.say(f"{config.objective} on {config.dataset}, seed {config.seed}, into {folder}")
+    console.say(f"model  {config.architecture}, {found.parameters:,} numbers to train")
+    console.say(f"images {found.images:,}, {config.batch_size} a step")
+    console.say(f"steps  {found.left:,} of {config.steps:,}" + (f", {done:,} are done" if done else ""))
+    console.say(
+        f"time   about {dry_run.duration(found.seconds)}: {found.rate:,.0f} images a second, measured over "
+        f"{found.measured} steps on {devices.line()}"
+    )
+    console.say(
+        f"disk   about {dry_run.size(found.bytes)}, with {found.snapshots} snapshots of "
+        f"{dry_run.size(found.snapshot_bytes)} each"
+    )
 
 
 @app.command()
@@ -241,6 +276,7 @@ def sweep(
     ] = 0.0,
     encode: Encode = True,
     device: Device = "auto",
+    dry_run: DryRun = False,
 ) -> None:
     """Train the runs of a sweep: what is done is skipped, what was stopped goes on. Exit status 1 if any run failed."""
     from baselines.training import stopping, sweep
@@ -251,6 +287,9 @@ def sweep(
     if unless_in is not None:
         configs = sweep.unscored(configs, unless_in)
     folder = into or Path("runs") / name
+    if dry_run:
+        _dry_sweep(configs, folder, jobs, threads, encode, device)
+        return
     try:
         states = sweep.run(
             configs,
@@ -274,6 +313,32 @@ def sweep(
     console.say(folder / "index.csv")
     if done < len(states):
         raise typer.Exit(1)
+
+
+def _dry_sweep(
+    configs: Sequence[RunConfig], folder: Path, jobs: int | None, threads: int | None, encode: bool, device: str
+) -> None:
+    """Say what the runs of a sweep that are left would take, with so many workers."""
+    import joblib
+
+    from baselines import devices
+    from baselines.training import dry_run, sweep, worker
+
+    left = [config for config in configs if sweep.look(config, folder, encode=encode).state != "done"]
+    workers = max(1, min(jobs or joblib.cpu_count(), len(left)))
+    share = threads or max(1, joblib.cpu_count() // workers)
+    os.environ.update(worker.thread_limits(share))
+    devices.choose(device)
+    found = dry_run.of_sweep(left, [folder / sweep.place(config) for config in left], encode=encode)
+    kinds = len({dry_run.kind(config) for config in left})
+    console.say(f"{len(configs):,} runs into {folder}, {len(configs) - len(left):,} are done")
+    console.say(f"steps  {sum(one.left for one in found):,} in {len(left):,} runs")
+    hours = dry_run.duration(sum(one.seconds for one in found) / workers)
+    console.say(
+        f"time   about {hours} with --jobs {workers} --threads {share} on {devices.line()}; "
+        f"a run of each of {kinds} kinds was measured, alone on its threads"
+    )
+    console.say(f"disk   about {dry_run.size(sum(one.bytes for one in found))} for these runs")
 
 
 @app.command()
