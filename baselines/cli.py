@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 app = console.command_line(
     "Train the papers' autoencoders on any dataset and leave run folders that offaxis-board can score.\n\n"
     "A first run, about a minute: offaxis-train run --dataset xysquares/spacing_1 --objective beta_vae "
-    "--set architecture=fc --set width=256 --set learning_rate=0.001 --steps 1000"
+    "--set architecture=fc --set width=256 --set learning_rate=0.001 --steps 1000",
+    top=True,
 )
 
 Folder = Annotated[Path, typer.Argument(help="A run folder.", show_default=False)]
@@ -52,9 +53,20 @@ DryRun = Annotated[
 @app.command()
 def run(
     dataset: Annotated[
-        str, typer.Option(help="Dataset, such as xysquares/spacing_1; offaxis-data list shows them all.")
+        str,
+        typer.Option(
+            help="Dataset, such as xysquares/spacing_1; offaxis-data list shows them all. Required, unless --config "
+            "names one.",
+            show_default=False,
+        ),
     ] = "",
-    objective: Annotated[str, typer.Option(help="Objective, such as beta_vae; offaxis-train list shows them.")] = "",
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="Objective, such as beta_vae; offaxis-train list shows them. Required, unless --config names one.",
+            show_default=False,
+        ),
+    ] = "",
     split: Annotated[
         str,
         typer.Option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import discovery
+from benchmark_data.archives import image_folders
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorTable, Indices
@@ -34,7 +36,9 @@ class InMemory(Source):
 
 
 def from_images(
-    name: str, images: ArrayLike | Iterable[ArrayLike], labels: Mapping[str, ArrayLike] | None = None
+    name: str,
+    images: ArrayLike | Iterable[ArrayLike] | os.PathLike[str],
+    labels: Mapping[str, ArrayLike] | str | os.PathLike[str] | None = None,
 ) -> Dataset:
     """Make a dataset of one's own images, for ``baselines.train`` and everything else that takes a `Dataset`.
 
@@ -46,16 +50,19 @@ def from_images(
     Args:
         name: what runs call it: lower-case letters, digits and underscores.
         images: uint8, shape (n, H, W, C) or (n, H, W); or an iterable of images of one size, each uint8 (H, W, C) or
-            (H, W), a Pillow image or a tensor.
+            (H, W), a Pillow image or a tensor; or the path of a folder of PNG and JPEG files of one size, which are
+            read in the order of their names, those in folders within it as well.
         labels: what is known of the images, if anything: name -> n numbers or texts, one for each image. Each becomes a
-            factor whose classes are the different values in order.
+            factor whose classes are the different values in order. For a folder also the path of a CSV file with a
+            header: the first column names the image's file, the others are such labels.
 
     Returns:
         The dataset. Its digest tells whether a run goes on with the images that it began with.
 
     Raises:
-        InvalidInput: the name is taken or not such a name, there are no images, they differ in size or are not uint8,
-            or the labels are not as many.
+        InvalidInput: the name is taken or not such a name, there are no images, they differ in size, have their
+            channels first or are not uint8, or the labels are not as many.
+        DamagedFile: a file of the folder is no image, or the CSV file lacks an image.
 
     Example:
         >>> pixels = np.zeros((6, 32, 32, 3), np.uint8)
@@ -72,7 +79,19 @@ def from_images(
             expected="lower-case letters, digits and underscores, and no published dataset's name",
             received=repr(name),
         )
+    if isinstance(images, str | os.PathLike):
+        images, files = image_folders.read(images)
+        if isinstance(labels, str | os.PathLike):
+            labels = image_folders.read_labels(labels, files)
+    elif isinstance(labels, str | os.PathLike):
+        raise InvalidInput(
+            f"labels of {name}",
+            expected="names and values, one for each image",
+            received=f"the file {labels}",
+            remedy="A CSV file goes with a folder of images, whose names it holds.",
+        )
     pixels = images if isinstance(images, np.ndarray) else _collected(what, images)
+    _check_layout(what, pixels)
     if pixels.ndim == 3:
         pixels = pixels[..., None]
     if pixels.dtype != np.uint8 or pixels.ndim != 4 or not pixels.size:
@@ -80,7 +99,9 @@ def from_images(
             what,
             expected="uint8 of shape (n, H, W, C) with n at least 1",
             received=f"{pixels.dtype} of shape {pixels.shape}",
-            remedy="Scale pixels to 0 ... 255 and cast them to uint8.",
+            remedy="Scale pixels to 0 ... 255 and cast them to uint8."
+            if pixels.dtype.kind in "biufc"
+            else "Give pixels, or the path of a folder of PNG or JPEG files.",
         )
     columns = [_column(column, values, len(pixels)) for column, values in (labels or {}).items()]
     table = np.stack([ids for _, ids in columns], axis=1) if columns else np.empty((len(pixels), 0), np.int64)
@@ -98,6 +119,17 @@ def from_images(
         homepage="",
         redistributable=False,
     )
+
+
+def _check_layout(what: str, pixels: NDArray[Any]) -> None:
+    """Refuse images whose channels come first: (n, C, H, W) with few channels and a width that is no number of them."""
+    if pixels.ndim == 4 and pixels.shape[1] in (1, 3, 4) and pixels.shape[3] > 4:
+        raise InvalidInput(
+            what,
+            expected="uint8 of shape (n, H, W, C)",
+            received=f"{pixels.dtype} of shape {pixels.shape}",
+            remedy="It looks like NCHW: pass images.transpose(0, 2, 3, 1), or of a tensor images.permute(0, 2, 3, 1).",
+        )
 
 
 def _collected(what: str, images: Any) -> Images:

@@ -13,7 +13,8 @@ from benchmark_data.errors import OffaxisError
 
 app = console.command_line(
     "Make the figures and tables of the four papers, and see whether their claims hold.\n\n"
-    "A first one, a few seconds: offaxis-study run 2202.13341/fig8"
+    "A first one, a few seconds: offaxis-study run 2202.13341/fig8",
+    top=True,
 )
 
 Tier = Annotated[str, typer.Option(help="smoke: rendered data and small models. study: the papers' own.")]

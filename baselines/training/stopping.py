@@ -44,12 +44,12 @@ def awaited() -> Iterator[Request]:
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    before: dict[int, Any] = {}
+    before: dict[signal.Signals, Any] = {}
 
     def note(number: int, _: FrameType | None) -> None:
         request.made = True
-        for each in before:
-            signal.signal(each, signal.SIG_DFL)
+        for awaited_one in before:
+            signal.signal(awaited_one, signal.SIG_DFL)
         with contextlib.suppress(OSError):  # not through a stream that the signal may have come in the middle of
             shown = "\x1b[?25h" if os.isatty(2) else ""
             again = " Ctrl-C again ends it at once." if number == signal.SIGINT else ""

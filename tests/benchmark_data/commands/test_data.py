@@ -238,3 +238,14 @@ def test_a_file_in_place_of_the_folder(command, tmp_path):
         assert code == 2
         assert f"error: {tmp_path}/file/x: expected a place that can be written" in err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_words_of_others_name_the_command(command):
+    code, _, err = command("download", "dsprites")
+    assert (code, "received 'download'. Did you mean: offaxis-data prepare dsprites" in err) == (2, True)
+    code, _, err = command("show", "xysquares/spacing_1", "--out", "a.png")
+    assert (code, "Did you mean: offaxis-data sheet xysquares/spacing_1 --out xysquares_spacing_1.png" in err) == (
+        *(2, True),
+    )
+    _, out, _ = command("--help")
+    assert " download " not in out
