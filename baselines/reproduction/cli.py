@@ -69,6 +69,7 @@ def run(
     Exit status 1 if one of several could not be made. That a claim does not hold is no error.
     """
     from baselines.reproduction import runner
+    from baselines.training import stopping
 
     chosen = runner.find(ids)
     folder = into or Path("studies") / tier
@@ -81,6 +82,10 @@ def run(
                 raise
             console.err.print(f"error: {entry.id}: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
             continue
+        except KeyboardInterrupt as interrupt:
+            how = f"stopped, with snapshots of runs in training. To go on: {stopping.again()}"
+            console.err.print(how, style="yellow", markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(130) from interrupt
         records.append(record)
         console.say(folder / entry.id)
         console.say(runner.line(record))

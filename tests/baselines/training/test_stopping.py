@@ -13,8 +13,11 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from baselines import RunConfig, Stopped, cli, train
+from baselines.reproduction import cli as study
+from baselines.reproduction import runner
 from baselines.run import Snapshots
 from baselines.training import stopping, sweep
 
@@ -150,12 +153,19 @@ def test_a_sweep_that_is_stopped_keeps_what_its_workers_did(tmp_path, monkeypatc
     assert (row["state"], row["error"]) == ("begun", "")
 
 
-def test_the_command_says_how_a_sweep_goes_on(monkeypatch, capsys):
-    from typer.testing import CliRunner
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
 
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
 
+def test_the_command_says_how_a_study_goes_on(monkeypatch):
+    monkeypatch.setattr(runner, "run", interrupted)
+    monkeypatch.setattr(sys, "argv", ["/bin/offaxis-study", "run", "2202.13341/fig8"])
+    done = CliRunner().invoke(study.app, ["run", "2202.13341/fig8"])
+    assert done.exit_code == 130
+    assert "To go on: offaxis-study run 2202.13341/fig8" in done.stderr
+
+
+def test_the_command_says_how_a_sweep_goes_on(monkeypatch):
     monkeypatch.setattr(sweep, "run", interrupted)
     monkeypatch.setattr(sys, "argv", ["/bin/offaxis-train", "sweep", "smoke", "--only", "beta=4"])
     done = CliRunner().invoke(cli.app, ["sweep", "smoke"])
