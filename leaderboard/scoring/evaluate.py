@@ -312,7 +312,7 @@ def codes_file(folder: str | os.PathLike[str]) -> Path:
         DamagedFile: there is none; the message names the command that writes it.
     """
     file = Path(folder) / "codes.npz"
-    if not file.is_file():
+    if not os.path.lexists(file):
         raise DamagedFile(
             str(file),
             expected="the codes of the run",
