@@ -38,7 +38,7 @@ class InMemory(Source):
 def from_images(
     name: str,
     images: ArrayLike | Iterable[ArrayLike] | os.PathLike[str],
-    labels: Mapping[str, ArrayLike] | str | os.PathLike[str] | None = None,
+    labels: Mapping[str, ArrayLike] | None = None,
 ) -> Dataset:
     """Make a dataset of one's own images, for ``baselines.train`` and everything else that takes a `Dataset`.
 
@@ -53,8 +53,7 @@ def from_images(
             (H, W), a Pillow image or a tensor; or the path of a folder of PNG and JPEG files of one size, which are
             read in the order of their names, those in folders within it as well.
         labels: what is known of the images, if anything: name -> n numbers or texts, one for each image. Each becomes a
-            factor whose classes are the different values in order. For a folder also the path of a CSV file with a
-            header: the first column names the image's file, the others are such labels.
+            factor whose classes are the different values in order.
 
     Returns:
         The dataset. Its digest tells whether a run goes on with the images that it began with.
@@ -62,7 +61,7 @@ def from_images(
     Raises:
         InvalidInput: the name is taken or not such a name, there are no images, they differ in size, have their
             channels first or are not uint8, or the labels are not as many.
-        DamagedFile: a file of the folder is no image, or the CSV file lacks an image.
+        DamagedFile: a file of the folder is no image.
 
     Example:
         >>> pixels = np.zeros((6, 32, 32, 3), np.uint8)
@@ -80,16 +79,7 @@ def from_images(
             received=repr(name),
         )
     if isinstance(images, str | os.PathLike):
-        images, files = image_folders.read(images)
-        if isinstance(labels, str | os.PathLike):
-            labels = image_folders.read_labels(labels, files)
-    elif isinstance(labels, str | os.PathLike):
-        raise InvalidInput(
-            f"labels of {name}",
-            expected="names and values, one for each image",
-            received=f"the file {labels}",
-            remedy="A CSV file goes with a folder of images, whose names it holds.",
-        )
+        images = image_folders.read(images)
     pixels = images if isinstance(images, np.ndarray) else _collected(what, images)
     _check_layout(what, pixels)
     if pixels.ndim == 3:

@@ -100,12 +100,10 @@ def photos(tmp_path):
 
 def test_a_folder_of_pictures(photos, monkeypatch):
     monkeypatch.chdir(photos.parent)
-    (photos / "labels.csv").write_text("file,animal,size\nb.png,cat,2\na/d.jpeg,dog,1.5\na/c.PNG,cow,3\n")
-    data = from_images("a", "photos", "photos/labels.csv")
+    data = from_images("a", "photos", {"animal": ["cow", "dog", "cat"]})
     assert (len(data), data.image_shape) == (3, (8, 12, 3))
     np.testing.assert_array_equal(data.images([0, 2]), PIXELS[[1, 0]])
-    assert [factor.labels for factor in data.space.factors] == [("cat", "cow", "dog"), ("1.5", "2.0", "3.0")]
-    assert data.labels(range(3)).tolist() == [[1, 2], [2, 0], [0, 1]]
+    assert data.labels(range(3)).tolist() == [[1], [2], [0]]
 
 
 def test_grey_pictures_have_one_channel(tmp_path):
@@ -116,13 +114,6 @@ def test_grey_pictures_have_one_channel(tmp_path):
 
 
 def test_folders_that_cannot_be_used(photos):
-    (photos / "labels.csv").write_text("file,animal\nb.png,cat\na/c.PNG,cow\n")
-    with pytest.raises(DamagedFile, match=r"expected one row for each image: .*, received not one of a/d.jpeg"):
-        from_images("a", photos, photos / "labels.csv")
-    with pytest.raises(DamagedFile, match=r"none.csv: expected a CSV file with a header"):
-        from_images("a", photos, photos / "none.csv")
-    with pytest.raises(InvalidInput, match=r"labels of a: expected names and values, .*, received the file labels"):
-        from_images("a", PIXELS, "labels.csv")
     PIL.Image.fromarray(PIXELS[0, :4]).save(photos / "z.png")
     with pytest.raises(InvalidInput, match=r"one size, 12 x 8 pixels as in a/c.PNG, received 12 x 4 pixels in z.png"):
         from_images("a", photos)
