@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from baselines.config import RunConfig
 from baselines.run import Run
-from baselines.training.loop import Diverged, train, train_together
+from baselines.training.loop import Diverged, Stopped, train, train_together
 
-__all__ = ["Diverged", "Run", "RunConfig", "train", "train_together"]
+__all__ = ["Diverged", "Run", "RunConfig", "Stopped", "train", "train_together"]

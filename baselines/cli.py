@@ -16,12 +16,15 @@ from benchmark_data import console
 from benchmark_data.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from baselines.config import RunConfig
 
 app = console.command_line(
     "Train the papers' autoencoders on any dataset and leave run folders that offaxis-board can score.\n\n"
     "A first run, about a minute: offaxis-train run --dataset xysquares/spacing_1 --objective beta_vae "
-    "--set architecture=fc --set width=256 --set learning_rate=0.001 --steps 1000"
+    "--set architecture=fc --set width=256 --set learning_rate=0.001 --steps 1000",
+    top=True,
 )
 
 Folder = Annotated[Path, typer.Argument(help="A run folder.", show_default=False)]
@@ -41,13 +44,29 @@ Threads = Annotated[
     ),
 ]
 
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Train nothing: say what would be trained, how long on this machine, and on disk."),
+]
+
 
 @app.command()
 def run(
     dataset: Annotated[
-        str, typer.Option(help="Dataset, such as xysquares/spacing_1; offaxis-data list shows them all.")
+        str,
+        typer.Option(
+            help="Dataset, such as xysquares/spacing_1; offaxis-data list shows them all. Required, unless --config "
+            "names one.",
+            show_default=False,
+        ),
     ] = "",
-    objective: Annotated[str, typer.Option(help="Objective, such as beta_vae; offaxis-train list shows them.")] = "",
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="Objective, such as beta_vae; offaxis-train list shows them. Required, unless --config names one.",
+            show_default=False,
+        ),
+    ] = "",
     split: Annotated[
         str,
         typer.Option(
@@ -80,6 +99,7 @@ def run(
     encode: Encode = True,
     device: Device = "auto",
     threads: Threads = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Train one run. A folder that holds the same run already is gone on with, or left alone if it is finished."""
     from baselines.config import RunConfig
@@ -97,22 +117,55 @@ def run(
             raise InvalidInput(f"--{key}", expected="a name", received="none", remedy=f"Add --{key} NAME.")
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
     folder = into or default_folder(settled)
-    _train(settled, folder, tensorboard, wandb, encode, device, threads)
+    if dry_run:
+        _dry_run(settled, folder, encode, device, threads)
+    else:
+        _train(settled, folder, tensorboard, wandb, encode, device, threads)
+
+
+def _dry_run(config: RunConfig, folder: Path, encode: bool, device: str, threads: int | None) -> None:
+    """Say what a run would take."""
+    from baselines import devices
+    from baselines.training import dry_run, worker
+
+    if threads is not None:
+        os.environ.update(worker.thread_limits(threads))
+    devices.choose(device)
+    found = dry_run.estimate(config, folder, encode=encode)
+    done = config.steps - found.left
+    console.say(f"{config.objective} on {config.dataset}, seed {config.seed}, into {folder}")
+    console.say(f"model  {config.architecture}, {found.parameters:,} numbers to train")
+    console.say(f"images {found.images:,}, {config.batch_size} a step")
+    console.say(f"steps  {found.left:,} of {config.steps:,}" + (f", {done:,} are done" if done else ""))
+    console.say(
+        f"time   about {dry_run.duration(found.seconds)}: {found.rate:,.0f} images a second, measured over "
+        f"{found.measured} steps on {devices.line()}"
+    )
+    console.say(
+        f"disk   about {dry_run.size(found.bytes)}, with {found.snapshots} snapshots of "
+        f"{dry_run.size(found.snapshot_bytes)} each"
+    )
 
 
 @app.command()
 def resume(
     run: Folder,
+    steps: Annotated[
+        int | None,
+        typer.Option(help="Make the run longer: all steps that it is to take, those that are done included."),
+    ] = None,
     tensorboard: TensorBoard = False,
     wandb: Wandb = "",
     encode: Encode = True,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Go on with a run that was stopped, exactly where it was."""
+    """Go on with a run that was stopped, exactly where it was; with --steps, with one that is finished, too."""
     from baselines.run import read_config
+    from baselines.training import recorder
 
-    _train(read_config(run), run, tensorboard, wandb, encode, device, threads)
+    config = read_config(run) if steps is None else recorder.lengthen(run, steps)
+    _train(config, run, tensorboard, wandb, encode, device, threads)
 
 
 @app.command()
@@ -169,7 +222,7 @@ def _train(
 ) -> None:
     """Train a run, or go on with it, with what watches it; write its codes; say where it is, and first on what."""
     from baselines.training import devices, loggers, worker
-    from baselines.training.loop import train
+    from baselines.training.loop import Stopped, train
 
     if threads is not None:
         os.environ.update(worker.thread_limits(threads))
@@ -185,10 +238,19 @@ def _train(
             watching.append(stack.enter_context(loggers.tensorboard(folder)))
         if wandb:
             watching.append(stack.enter_context(loggers.wandb(config, folder, project=wandb)))
-        finished = train(config, folder, observers=watching)
+        try:
+            finished = train(config, folder, observers=watching)
+        except Stopped as stopped:
+            raise _said(str(stopped)) from stopped
     if encode:
         finished.encode_task()
     console.say(folder)
+
+
+def _said(how: str) -> typer.Exit:
+    """Say how to go on with what was interrupted; give the exit."""
+    console.err.print(how, style="yellow", soft_wrap=True, markup=False, highlight=False)
+    return typer.Exit(130)
 
 
 @app.command()
@@ -225,9 +287,10 @@ def sweep(
     ] = 0.0,
     encode: Encode = True,
     device: Device = "auto",
+    dry_run: DryRun = False,
 ) -> None:
     """Train the runs of a sweep: what is done is skipped, what was stopped goes on. Exit status 1 if any run failed."""
-    from baselines.training import sweep
+    from baselines.training import stopping, sweep
 
     configs = sweep.select(sweep.find(name), only or [])
     if steps is not None:
@@ -235,17 +298,24 @@ def sweep(
     if unless_in is not None:
         configs = sweep.unscored(configs, unless_in)
     folder = into or Path("runs") / name
-    states = sweep.run(
-        configs,
-        folder,
-        jobs=jobs,
-        threads=threads,
-        together=together,
-        ray=ray,
-        gpus=gpus,
-        encode=encode,
-        device=device,
-    )
+    if dry_run:
+        _dry_sweep(configs, folder, jobs, threads, encode, device)
+        return
+    try:
+        states = sweep.run(
+            configs,
+            folder,
+            jobs=jobs,
+            threads=threads,
+            together=together,
+            ray=ray,
+            gpus=gpus,
+            encode=encode,
+            device=device,
+        )
+    except KeyboardInterrupt as interrupt:
+        how = f"stopped, with snapshots. To go on: {stopping.again()}"
+        raise _said(how) from interrupt
     failed = [state for state in states if state.state == "failed"]
     for state in failed:
         console.err.print(f"{state.run}: {state.error}", style="red", soft_wrap=True, markup=False, highlight=False)
@@ -254,6 +324,32 @@ def sweep(
     console.say(folder / "index.csv")
     if done < len(states):
         raise typer.Exit(1)
+
+
+def _dry_sweep(
+    configs: Sequence[RunConfig], folder: Path, jobs: int | None, threads: int | None, encode: bool, device: str
+) -> None:
+    """Say what the runs of a sweep that are left would take, with so many workers."""
+    import joblib
+
+    from baselines import devices
+    from baselines.training import dry_run, sweep, worker
+
+    left = [config for config in configs if sweep.look(config, folder, encode=encode).state != "done"]
+    workers = max(1, min(jobs or joblib.cpu_count(), len(left)))
+    share = threads or max(1, joblib.cpu_count() // workers)
+    os.environ.update(worker.thread_limits(share))
+    devices.choose(device)
+    found = dry_run.of_sweep(left, [folder / sweep.place(config) for config in left], encode=encode)
+    kinds = len({dry_run.kind(config) for config in left})
+    console.say(f"{len(configs):,} runs into {folder}, {len(configs) - len(left):,} are done")
+    console.say(f"steps  {sum(one.left for one in found):,} in {len(left):,} runs")
+    hours = dry_run.duration(sum(one.seconds for one in found) / workers)
+    console.say(
+        f"time   about {hours} with --jobs {workers} --threads {share} on {devices.line()}; "
+        f"a run of each of {kinds} kinds was measured, alone on its threads"
+    )
+    console.say(f"disk   about {dry_run.size(sum(one.bytes for one in found))} for these runs")
 
 
 @app.command()

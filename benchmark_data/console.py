@@ -6,8 +6,10 @@ a file that is not there); 130 interrupted.
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
 import threading
+from typing import Annotated
 
 import rich.console
 import rich.progress
@@ -56,11 +58,12 @@ def run(app: typer.Typer) -> None:
         sys.exit(130)
 
 
-def command_line(summary: str) -> typer.Typer:
+def command_line(summary: str, *, top: bool = False) -> typer.Typer:
     """Make a command-line application with the project's habits.
 
     Args:
         summary: what the command is for; the first thing that ``--help`` says.
+        top: whether it is a program of its own, which has ``--version``.
 
     Returns:
         An application to add commands to.
@@ -72,7 +75,22 @@ def command_line(summary: str) -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
+        callback=_options if top else None,
     )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        say(f"offaxis {importlib.metadata.version('offaxis')}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Take what stands before a command's name."""
 
 
 def progress(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:

@@ -70,7 +70,9 @@ _MODES = {1: "L", 3: "RGB"}
 
 
 def from_images(
-    name: str, images: ArrayLike | Iterable[ArrayLike], labels: Mapping[str, ArrayLike] | None = None
+    name: str,
+    images: ArrayLike | Iterable[ArrayLike] | os.PathLike[str],
+    labels: Mapping[str, ArrayLike] | None = None,
 ) -> Dataset:
     """Make a dataset of one's own images, for ``baselines.train`` and everything else that takes a `Dataset`.
 
@@ -82,7 +84,8 @@ def from_images(
     Args:
         name: what runs call it: lower-case letters, digits and underscores.
         images: uint8, shape (n, H, W, C) or (n, H, W); or an iterable of images of one size, each uint8 (H, W, C) or
-            (H, W), a Pillow image or a tensor.
+            (H, W), a Pillow image or a tensor; or the path of a folder of PNG and JPEG files of one size, which are
+            read in the order of their names, those in folders within it as well.
         labels: what is known of the images, if anything: name -> n numbers or texts, one for each image. Each becomes a
             factor whose classes are the different values in order.
 
@@ -90,8 +93,9 @@ def from_images(
         The dataset. Its digest tells whether a run goes on with the images that it began with.
 
     Raises:
-        InvalidInput: the name is taken or not such a name, there are no images, they differ in size or are not uint8,
-            or the labels are not as many.
+        InvalidInput: the name is taken or not such a name, there are no images, they differ in size, have their
+            channels first or are not uint8, or the labels are not as many.
+        DamagedFile: a file of the folder is no image.
 
     Example:
         >>> pixels = np.zeros((6, 32, 32, 3), np.uint8)
@@ -103,7 +107,10 @@ def from_images(
     """
     what = f"images of {name}"
     _check_name(name)
+    if isinstance(images, str | os.PathLike):
+        images = _folder_pixels(Path(images))
     pixels = images if isinstance(images, np.ndarray) else _collected(what, images)
+    _check_layout(what, pixels)
     if pixels.ndim == 3:
         pixels = pixels[..., None]
     if pixels.dtype != np.uint8 or pixels.ndim != 4 or not pixels.size:
@@ -111,7 +118,9 @@ def from_images(
             what,
             expected="uint8 of shape (n, H, W, C) with n at least 1",
             received=f"{pixels.dtype} of shape {pixels.shape}",
-            remedy="Scale pixels to 0 ... 255 and cast them to uint8.",
+            remedy="Scale pixels to 0 ... 255 and cast them to uint8."
+            if pixels.dtype.kind in "biufc"
+            else "Give pixels, or the path of a folder of PNG or JPEG files.",
         )
     return _dataset(name, InMemory(pixels), pixels.shape[1:], len(pixels), labels or {})
 
@@ -224,6 +233,74 @@ def _dataset(
         homepage="",
         redistributable=False,
     )
+
+
+def _check_layout(what: str, pixels: NDArray[Any]) -> None:
+    """Refuse images whose channels come first: (n, C, H, W) with few channels and a width that is no number of them."""
+    if pixels.ndim == 4 and pixels.shape[1] in (1, 3, 4) and pixels.shape[3] > 4:
+        raise InvalidInput(
+            what,
+            expected="uint8 of shape (n, H, W, C)",
+            received=f"{pixels.dtype} of shape {pixels.shape}",
+            remedy="It looks like NCHW: pass images.transpose(0, 2, 3, 1), or of a tensor images.permute(0, 2, 3, 1).",
+        )
+
+
+SUFFIXES = (".png", ".jpg", ".jpeg")
+"""Of the files that are read from a folder, in either case."""
+
+
+def _folder_pixels(root: Path) -> Images:
+    """Read all images of a folder and of the folders within it, in the order of their names.
+
+    Args:
+        root: the folder. Names that begin with a dot are left out.
+
+    Returns:
+        uint8 (n, H, W, C), where C is 1 if all are grey and else 3, without transparency.
+
+    Raises:
+        InvalidInput: there is no such folder, it holds no such file, or the images differ in size.
+        DamagedFile: a file is no image.
+    """
+    if not root.is_dir():
+        raise InvalidInput(
+            f"images in {root}",
+            expected="a folder of PNG or JPEG files",
+            received="a file" if root.exists() else "no such folder",
+        )
+    found = [path for path in root.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()]
+    names = sorted(name for path in found if not (name := path.relative_to(root).as_posix()).startswith("."))
+    if not names:
+        raise InvalidInput(f"images in {root}", expected="files that end in .png, .jpg or .jpeg", received="none")
+    images = [_picture(root / name) for name in names]
+    for name, image in zip(names, images, strict=True):
+        if image.size != images[0].size:
+            raise InvalidInput(
+                f"images in {root}",
+                expected=f"one size, {_size(images[0])} as in {names[0]}",
+                received=f"{_size(image)} in {name}",
+                remedy="Resize them first.",
+            )
+    mode = "L" if all(image.mode == "L" for image in images) else "RGB"
+    pixels = np.stack([np.asarray(image.convert(mode)) for image in images])
+    return pixels.reshape(*pixels.shape[:3], -1)
+
+
+def _picture(path: Path) -> Image:
+    import PIL.Image
+
+    try:
+        with PIL.Image.open(path) as image:
+            return image.convert("L" if image.mode in ("1", "L") else "RGB")
+    except (OSError, PIL.Image.DecompressionBombError) as error:
+        raise DamagedFile(
+            str(path), expected="a PNG or JPEG image", received=str(error), remedy="Remove it or save it again."
+        ) from error
+
+
+def _size(image: Image) -> str:
+    return f"{image.width} x {image.height} pixels"
 
 
 def _collected(what: str, images: Any) -> Images:

@@ -215,7 +215,18 @@ def _matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
 def _matching(
     codes: ArrayLike, factors: ArrayLike, codes_name: str, factors_name: str
 ) -> tuple[Codes, NDArray[np.int64]]:
-    z, v = check_codes(codes, codes_name), check_factors(factors, factors_name)
+    z = check_codes(codes, codes_name)
+    try:
+        v = check_factors(factors, factors_name)
+    except InvalidInput as error:
+        if (z == np.rint(z)).all() and _real(factors):
+            raise InvalidInput(
+                f"{codes_name}, {factors_name}",
+                expected="the codes, then the factors' class ids",
+                received=f"whole numbers in {codes_name} and others in {factors_name}",
+                remedy="They look swapped: pass the codes first.",
+            ) from error
+        raise
     n, f = v.shape
     if z.shape[0] == n and f <= n:
         return z, v
@@ -246,6 +257,15 @@ def _matching(
         received=f"{z.shape[0]}",
         remedy="Encode the same samples, in the same order.",
     )
+
+
+def _real(array: ArrayLike) -> bool:
+    """Say whether an array that is no table of class ids would do as codes."""
+    try:
+        check_codes(array)
+    except InvalidInput:
+        return False
+    return True
 
 
 def _varying(factors: NDArray[np.int64], constant_factors: ConstantFactors) -> NDArray[np.bool_]:

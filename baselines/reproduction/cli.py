@@ -13,7 +13,8 @@ from benchmark_data.errors import OffaxisError
 
 app = console.command_line(
     "Make the figures and tables of the four papers, and see whether their claims hold.\n\n"
-    "A first one, a few seconds: offaxis-study run 2202.13341/fig8"
+    "A first one, a few seconds: offaxis-study run 2202.13341/fig8",
+    top=True,
 )
 
 Tier = Annotated[str, typer.Option(help="smoke: rendered data and small models. study: the papers' own.")]
@@ -68,6 +69,7 @@ def run(
     Exit status 1 if one of several could not be made. That a claim does not hold is no error.
     """
     from baselines.reproduction import runner
+    from baselines.training import stopping
 
     chosen = runner.find(ids)
     folder = into or Path("studies") / tier
@@ -80,6 +82,10 @@ def run(
                 raise
             console.err.print(f"error: {entry.id}: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
             continue
+        except KeyboardInterrupt as interrupt:
+            how = f"stopped, with snapshots of runs in training. To go on: {stopping.again()}"
+            console.err.print(how, style="yellow", markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(130) from interrupt
         records.append(record)
         console.say(folder / entry.id)
         console.say(runner.line(record))

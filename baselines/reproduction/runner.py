@@ -336,6 +336,7 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
 
     Raises:
         UnknownName: there is no such figure or table; the message gives the near match.
+        InvalidInput: the paper is missing; the message names those that have such a figure.
 
     Example:
         >>> [entry.id for entry in find(["2102.06822/fig3"])]
@@ -347,6 +348,14 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
     for name in names:
         part = {id_: entry for id_, entry in known.items() if name in (id_, id_.partition("/")[0], "all")}
         if not part:
+            same = [id_ for id_ in known if id_.partition("/")[2] == name.casefold()]
+            if same:
+                raise InvalidInput(
+                    "figure or table",
+                    expected=f"its paper as well, as in {' or '.join(same)}",
+                    received=repr(name),
+                    remedy="offaxis-study list shows them all.",
+                )
             raise UnknownName("figure or table", name, [*known, *whole, "all"])
         chosen |= part
     return tuple(chosen.values())

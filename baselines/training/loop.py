@@ -23,17 +23,18 @@ from baselines.model import Model, generator
 from baselines.nets import backend
 from baselines.objectives import Objective
 from baselines.run import Run, Snapshots, default_folder
-from baselines.training import device_images, devices, engines, finetune
+from baselines.training import device_images, devices, engines, finetune, stopping
 from baselines.training.behind import Behind
 from baselines.training.prefetch import ahead
 from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim
+from baselines.training.stopping import Stopped
 from benchmark_data import console, draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
 from benchmark_data.variants import splitting
 
-__all__ = ["Diverged", "Observer", "train", "train_together"]
+__all__ = ["Diverged", "Observer", "Stopped", "train", "train_together"]
 
 AHEAD = 4
 """Steps whose batches are prepared while the device works."""
@@ -63,6 +64,8 @@ def train(
     A run that was stopped, however rudely, ends with the same weights and history as one that was not: bit for bit on
     TensorFlow with a CPU. A finished run is given back as it is.
 
+    Ctrl-C and SIGTERM end it after the step at which they come, with a snapshot; a second one ends the process at once.
+
     Args:
         config: what to train.
         folder: where to; made if it is not there. `default_folder` of the config if None.
@@ -83,6 +86,7 @@ def train(
             config's or its pixels are not those that the run began with.
         DamagedFile: a file of the folder does not hold what it should.
         Diverged: the loss is NaN or has exploded. The last good snapshot stays.
+        Stopped: Ctrl-C or SIGTERM came; a `KeyboardInterrupt` whose message says how to go on.
         MissingExtra: Keras or its backend is not installed.
     """
     (outcome,) = train_together(
@@ -139,6 +143,7 @@ def train_together(
         UnknownName: there is no such dataset.
         InvalidInput: as `train`; or the runs cannot be trained together, or two have one folder.
         DamagedFile: a file of a folder does not hold what it should.
+        Stopped: as of `train`, with snapshots of all.
         MissingExtra: Keras or its backend is not installed.
     """
     own = dataset
@@ -171,9 +176,14 @@ def train_together(
         for i in left:
             told = observers[i] if observers else ()
             recorders[i] = Recorder(configs[i], paths[i], dataset, digest, told, behind)
+        request = stack.enter_context(stopping.awaited())
         waiting = list(recorders.values())
         for group in [waiting] if together else [[recorder] for recorder in waiting]:
-            _train(group, dataset, behind, progress, checkpoint_seconds, device_bytes)
+            if not request.made:
+                _train(group, dataset, behind, progress, checkpoint_seconds, device_bytes, request)
+    if request.made:
+        begun = [i for i in left if recorders[i].step] or left
+        raise stopping.stopped([paths[i] for i in begun], [recorders[i].step for i in begun], own=own is not None)
     stops = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
     return [stop or Run.open(folder, dataset=own) for stop, folder in zip(stops, paths, strict=True)]
 
@@ -235,8 +245,9 @@ def _train(
     progress: rich.progress.Progress,
     checkpoint_seconds: float,
     device_bytes: int | None,
+    request: stopping.Request,
 ) -> None:
-    """Train runs in one program until each is finished or has diverged."""
+    """Train runs in one program until each is finished or has diverged, or somebody asks to stop."""
     models = []
     for recorder in recorders:
         config = recorder.config
@@ -287,7 +298,8 @@ def _train(
                 values = {name: np.asarray(value) for name, value in scalars.items()}
             behind.check()
             now = time.perf_counter()
-            due = now - saved > checkpoint_seconds
+            stop = request.made
+            due = stop or now - saved > checkpoint_seconds
             for i, recorder in enumerate(recorders):
                 if recorder not in running:
                     continue
@@ -302,7 +314,7 @@ def _train(
                     show(i)
             saved = now if due else saved
             shown = now if now - shown > SHOWN else shown
-            if not any(recorder.running for recorder in recorders):
+            if stop or not any(recorder.running for recorder in recorders):
                 break
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -191,7 +192,7 @@ def claim(folder: Path, config: RunConfig) -> None:
                 str(folder),
                 expected=f"the run with {key} {ours[key]!r}",
                 received=f"a run with {key} {theirs[key]!r}",
-                remedy="Choose another folder, or resume that run.",
+                remedy=_longer(folder, held, config) or "Choose another folder, or resume that run.",
             )
     elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidInput(
@@ -202,6 +203,52 @@ def claim(folder: Path, config: RunConfig) -> None:
         )
     else:
         files.write_json(folder / "config.json", config.as_json())
+
+
+def _longer(folder: Path, held: RunConfig, config: RunConfig) -> str:
+    """Say how a run becomes the longer one that is asked for, if that is all that differs."""
+    if config.steps <= held.steps or held.with_steps(config.steps) != config:
+        return ""
+    return f"To make it longer: offaxis-train resume {shlex.quote(str(folder))} --steps {config.steps}"
+
+
+MADE = ("codes.npz", "activations.npz", "traversals.png", "traversals.gif", "reconstructions.png")
+"""Files of a run folder that are made from its last snapshot."""
+
+
+def lengthen(folder: Path, steps: int) -> RunConfig:
+    """Give a run more steps to take, so that `baselines.train` goes on with it, to the weights of one long run.
+
+    What was made from its last snapshot, such as codes, is removed: it would pass for the longer run's.
+
+    Args:
+        folder: the run folder.
+        steps: all steps that it is to have taken, those that are done included.
+
+    Returns:
+        The run's config, as the folder now holds it.
+
+    Raises:
+        InvalidInput: these are fewer steps than the run has already, another process is training it, or the folder
+            cannot be written.
+        DamagedFile: the folder holds no run.
+    """
+    held = read_config(folder)
+    if steps < held.steps:
+        raise InvalidInput(
+            "--steps",
+            expected=f"at least {held.steps}, which {folder} has already",
+            received=str(steps),
+            remedy="Give all steps, those that are done included.",
+        )
+    if steps == held.steps:
+        return held
+    config = held.with_steps(steps)
+    with alone(folder):
+        files.write_json(folder / "config.json", config.as_json())
+        for name in MADE:
+            (folder / name).unlink(missing_ok=True)
+    return config
 
 
 @contextlib.contextmanager

@@ -35,7 +35,7 @@ import rich.progress
 import benchmark_data
 from baselines.config import Device, RunConfig
 from baselines.run import Snapshots
-from baselines.training import recorder, worker
+from baselines.training import recorder, stopping, worker
 from baselines.training.loop import columns, groups
 from benchmark_data import console, discovery, files
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
@@ -49,6 +49,9 @@ POLLED = 1.0
 
 INDEXED = 15.0
 """Seconds between two writes of the index."""
+
+PATIENCE = 30.0
+"""Seconds that workers have to write a snapshot when the sweep is stopped."""
 
 
 def names() -> tuple[str, ...]:
@@ -303,7 +306,8 @@ def run(
         progress: a display to show the runs in; by default one of its own, on standard error.
 
     Returns:
-        The runs' states, as in ``index.csv``. That some failed is no error here.
+        The runs' states, as in ``index.csv``. That some failed is no error here. Ctrl-C and SIGTERM raise a
+        `KeyboardInterrupt` once the workers on this machine have written snapshots; the same call goes on.
 
     Raises:
         InvalidInput: the folder cannot be written or another call is at work in it, two runs are the same, a number of
@@ -322,6 +326,7 @@ def run(
     for dataset in dict.fromkeys(config.dataset for config in configs):
         benchmark_data.load(dataset)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(stopping.as_interrupt())
         stack.callback(_alone(into).release)
         stack.enter_context(records.on_ray(ray, gpus=gpus))
         if progress is None:
@@ -490,11 +495,11 @@ def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None, device: s
     share = threads or max(1, joblib.cpu_count() // jobs)
     pinned = _cores(jobs, share)
     processes: list[subprocess.Popen[str]] = []
-    stopping = threading.Event()
+    over = threading.Event()
 
     def serve(cores: set[int]) -> None:
         process = None
-        while waiting and not stopping.is_set():
+        while waiting and not over.is_set():
             try:
                 task = waiting.popleft()
             except IndexError:  # another thread took the last one
@@ -507,7 +512,7 @@ def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None, device: s
                     break
                 status = process.wait()
                 process = None
-                if stopping.is_set():
+                if over.is_set():
                     return
             else:
                 runs, into, _ = task
@@ -520,12 +525,28 @@ def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None, device: s
                 for served in concurrent.futures.as_completed([pool.submit(serve, cores) for cores in pinned]):
                     served.result()
             finally:
-                stopping.set()
-                for process in processes:
-                    process.kill()  # a run that is stopped at any moment goes on exactly
+                over.set()
+                _end(processes)
     finally:
         for process in processes:
             process.communicate()
+
+
+def _end(processes: Sequence[subprocess.Popen[str]]) -> None:
+    """End workers: those that train come to the end of their step and write a snapshot first.
+
+    One that takes too long, or all of them after a second Ctrl-C, is killed; it goes on from its snapshot before.
+    """
+    for process in processes:
+        process.terminate()
+    until = time.monotonic() + PATIENCE
+    try:
+        for process in processes:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, until - time.monotonic()))
+    finally:
+        for process in processes:
+            process.kill()
 
 
 def _cores(jobs: int, threads: int) -> list[set[int]]:

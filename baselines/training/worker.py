@@ -116,7 +116,10 @@ def main() -> None:
     os.dup2(2, 1)  # what libraries print is no answer
     threading.Thread(target=read, daemon=True).start()
     while True:
-        work(*json.loads(tasks.get()))
+        try:
+            work(*json.loads(tasks.get()))
+        except KeyboardInterrupt:  # the sweep is stopped; snapshots are written
+            os._exit(130)
         answers.write("over\n")
         answers.flush()
 

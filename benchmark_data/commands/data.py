@@ -28,7 +28,7 @@ from benchmark_data.variants.perturbation import Hidden
 if TYPE_CHECKING:
     from benchmark_data.inspect.distances import Matrices, PairDistance
 
-app = console.command_line("Datasets with known factors: list them, look at them, measure them.")
+app = console.command_line("Datasets with known factors: list them, look at them, measure them.", top=True)
 
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="A dataset, or one of its configs, such as xysquares/spacing_4.")
@@ -527,6 +527,33 @@ def numbers(values: Iterable[float]) -> str:
 def say(text: str) -> None:
     """Print plain text: no markup, no colours."""
     out.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+Anything = Annotated[list[str] | None, typer.Argument(show_default=False)]
+
+
+@app.command("download", hidden=True, context_settings={"ignore_unknown_options": True})
+def download(names: Anything = None) -> None:
+    """Name the command that fetches datasets."""
+    raise _called("download", "prepare", names)
+
+
+@app.command("show", hidden=True, context_settings={"ignore_unknown_options": True})
+def show(names: Anything = None) -> None:
+    """Name the command that draws datasets."""
+    raise _called("show", "sheet", names)
+
+
+def _called(wrong: str, right: str, names: Sequence[str] | None) -> InvalidInput:
+    """Say what a command is called that others have under another name."""
+    name = names[0] if names else "NAME"
+    more = f" --out {name.replace('/', '_')}.png" if right == "sheet" else ""
+    return InvalidInput(
+        "command",
+        expected=f"{right!r}",
+        received=repr(wrong),
+        remedy=f"Did you mean: offaxis-data {right} {name}{more}",
+    )
 
 
 def main() -> None:

@@ -176,15 +176,45 @@ def _rescored(run: Path, names: list[str] | None) -> dict[str, Any]:
 _RUN = ("dataset", "method", "seed")
 
 
-def _halves(module: Any, codes: Any, factors: Any) -> tuple[tuple[Any, Any], dict[str, Any]]:
-    """Return the first two thirds of the rows, and the arguments of a metric, among them the last third if it asks."""
+HELD_OUT = ("codes_test", "factors_test")
+"""Arrays of rows that nothing is learned from."""
+
+
+def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
+    """Read the rows that a file of arrays holds out by itself, if it does."""
+    from leaderboard.reading import representations
+
+    if path.is_dir() or path.suffix not in (".npz", ".safetensors"):
+        return None
+    found = representations.arrays(path)
+    given = [name for name in HELD_OUT if name in found]
+    if not given:
+        return None
+    if len(given) == 1 or dataset:
+        raise InvalidInput(
+            f"{path}: {given[0]}",
+            expected="codes_test and factors_test, beside codes and factors",
+            received=f"{' and '.join(given)}{f' beside codes of {dataset}' if dataset else ' alone'}",
+            remedy="Without them the last third of the rows is held out.",
+        )
+    return found[HELD_OUT[0]], found[HELD_OUT[1]]
+
+
+def _halves(
+    module: Any, codes: Any, factors: Any, held_out: tuple[Any, Any] | None = None
+) -> tuple[tuple[Any, Any], dict[str, Any]]:
+    """Return the rows to learn from, and the arguments of a metric, among them the held-out rows if it asks.
+
+    Where none are held out by the file, the first two thirds are to learn from and the last third is held out.
+    """
     import inspect
 
-    train = len(codes) * 2 // 3
+    train = len(codes) * 2 // 3 if held_out is None else len(codes)
     takes = inspect.signature(module.score).parameters
     options: dict[str, Any] = {}
     if "codes_test" in takes:
-        options = {"codes_test": codes[train:], "factors_test": factors[train:]}
+        tested = (codes[train:], factors[train:]) if held_out is None else held_out
+        options = dict(zip(HELD_OUT, tested, strict=True))
     if "constant_factors" in takes:
         options["constant_factors"] = "drop"
     return (codes[:train], factors[:train]), options
@@ -667,7 +697,12 @@ def shared(
 
 def metrics(
     path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A run folder, a file of arrays, or an encoder in ONNX.")
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A run folder, a file of arrays, or an encoder in ONNX. Arrays: codes (n, latents) and factors (n, "
+            "factors), class ids; codes_test and factors_test to hold out rows of your own choice.",
+        ),
     ],
     dataset: Annotated[
         str, typer.Option(help="The dataset that the codes are of. A run knows its own; a file may hold factors.")
@@ -692,8 +727,8 @@ def metrics(
 ) -> None:
     """Compute any metric on anyone's codes: a run folder, plain arrays of any framework, or an encoder in ONNX.
 
-    The first two thirds of the rows are to learn from and the last third is held out, as in the protocol's tasks. For a
-    place on the board, use evaluate or submit.
+    The first two thirds of the rows are to learn from and the last third is held out, as in the protocol's tasks,
+    unless the file holds codes_test and factors_test. For a place on the board, use evaluate or submit.
     """
     import pandas as pd
 
@@ -718,12 +753,13 @@ def metrics(
             received="codes alone",
             remedy="Name the --dataset.",
         )
+    held_out = _held_out(path, dataset)
     tables, doubts = [], []
     with console.progress() as progress:
         work = progress.add_task("scoring", total=len(modules))
         for name, module in zip(chosen, modules, strict=True):
             progress.update(work, description=name)
-            sample, options = _halves(module, found.codes, found.factors)
+            sample, options = _halves(module, found.codes, found.factors, held_out)
             scores = module.score(*sample, **options)
             scored = pd.DataFrame({"score": list(scores), "value": list(scores.values())})
             if intervals:

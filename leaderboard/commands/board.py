@@ -21,7 +21,7 @@ from leaderboard.commands import analyses
 PUBLISHED = Path(__file__).parents[1] / "published"
 """The results that are published with the project."""
 
-app = console.command_line("The leaderboard: score codes, look at results, build the board, check it.")
+app = console.command_line("The leaderboard: score codes, look at results, build the board, check it.", top=True)
 app.add_typer(analyses.analyse, name="analyse")
 app.add_typer(analyses.transfer, name="transfer")
 app.add_typer(analyses.compare, name="compare")

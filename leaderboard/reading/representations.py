@@ -21,6 +21,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -136,7 +137,7 @@ def activations_file(path: FilePath) -> Path:
     Raises:
         DamagedFile: a run folder without activations.
     """
-    return _inside(path, "activations.npz", "Write them first, for instance with `Run.write_activations`.")
+    return _inside(path, "activations.npz", "activations")
 
 
 class Posterior(NamedTuple):
@@ -223,7 +224,7 @@ def codes(path: FilePath, *, dataset: str | None = None, array: str | None = Non
                 remedy=f"Encode the rows of {dataset} with this run into a file of their own, and give that.",
             )
         dataset = trained_on
-    path = _inside(path, "codes.npz", "Encode the task's rows first.")
+    path = _inside(path, "codes.npz", "encode")
     found_arrays = arrays(path)
     name = _codes_name(path, found_arrays, array)
     checked = check_codes(units.reduced(found_arrays[name], f"{path}: {name}"), f"{path}: {name}")
@@ -257,7 +258,7 @@ def bare_codes(path: FilePath, *, array: str | None = None) -> tuple[Array, Indi
         InvalidInput: as ``codes``.
         MissingExtra: as ``arrays``.
     """
-    path = _inside(path, "codes.npz", "Encode the task's rows first.")
+    path = _inside(path, "codes.npz", "encode")
     found = arrays(path)
     name = _codes_name(path, found, array)
     what = f"{path}: {name}"
@@ -393,12 +394,18 @@ def digest(path: FilePath) -> str:
         raise DamagedFile(str(path), expected="a file", received=error.strerror or str(error)) from error
 
 
-def _inside(path: FilePath, name: str, remedy: str) -> Path:
+def _inside(path: FilePath, name: str, command: str) -> Path:
+    """Give the file in a run folder, or the file itself; where it is missing, name the command that writes it."""
     path = Path(path)
     if not path.is_dir():
         return path
     if not (path / name).is_file():
-        raise DamagedFile(str(path), expected=f"a run folder with {name}", received="none", remedy=remedy)
+        raise DamagedFile(
+            str(path),
+            expected=f"a run folder with {name}",
+            received="none",
+            remedy=f"Write it: offaxis-train {command} {shlex.quote(str(path))}",
+        )
     return path / name
 
 

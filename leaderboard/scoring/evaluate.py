@@ -12,6 +12,7 @@ import hashlib
 import importlib.metadata
 import inspect
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import discovery
 from benchmark_data.archives import npz
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard import protocol
 from leaderboard.arrays import check_codes
 from leaderboard.reading import units
@@ -116,9 +117,7 @@ def evaluate(
     for folder in folders:
         run, _ = read_run(folder)
         candidates.append(
-            Candidate(
-                str(folder), run, functools.partial(read_codes, Path(folder) / "codes.npz", protocol.task(run.dataset))
-            )
+            Candidate(str(folder), run, functools.partial(read_codes, codes_file(folder), protocol.task(run.dataset)))
         )
     yield from score_all(candidates, tier=tier, status=status, progress=progress)
 
@@ -162,7 +161,7 @@ def unscored(folders: Iterable[str | os.PathLike[str]], root: str | os.PathLike[
         run = read_record(folder)
         task = protocol.task(run.dataset)
         file = results.path(root, task.id, run.method)
-        codes = read_codes(folder / "codes.npz", task)
+        codes = read_codes(codes_file(folder), task)
         held = results.read(file).runs if file.exists() else ()
         if not any(each.tier == tier and each.codes_digest == codes_digest(codes) for each in held):
             left.append(folder)
@@ -303,7 +302,24 @@ def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Codes]:
     run = read_record(folder)
     task = protocol.task(run.dataset)
     check_dataset(task, run.dataset_version, run.dataset_digest, str(folder / "run.json"))
-    return run, read_codes(folder / "codes.npz", task)
+    return run, read_codes(codes_file(folder), task)
+
+
+def codes_file(folder: str | os.PathLike[str]) -> Path:
+    """Give the file with a run folder's codes.
+
+    Raises:
+        DamagedFile: there is none; the message names the command that writes it.
+    """
+    file = Path(folder) / "codes.npz"
+    if not os.path.lexists(file):
+        raise DamagedFile(
+            str(file),
+            expected="the codes of the run",
+            received="no such file",
+            remedy=f"Write them: offaxis-train encode {shlex.quote(str(folder))}",
+        )
+    return file
 
 
 def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Codes:

@@ -124,3 +124,24 @@ def test_main_prints_one_line_and_exits_with_2(monkeypatch, capsys):
         cli.main()
     assert stopped.value.code == 2
     assert capsys.readouterr().err.startswith("error: nowhere/config.json: expected a JSON file")
+
+
+def test_help_marks_what_is_required(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert call("run --help").stdout.count("Required, unless --config names one") == 2
+
+
+def test_every_program_tells_its_version():
+    from baselines.reproduction import cli as study
+    from benchmark_data.commands import data
+    from leaderboard.commands import board
+
+    told = [CliRunner().invoke(each.app, ["--version"]) for each in (cli, study, data, board)]
+    assert {(one.exit_code, one.stdout.partition(" ")[0]) for one in told} == {(0, "offaxis")}
+
+
+def test_a_figure_without_its_paper():
+    from baselines.reproduction import cli as study
+
+    with pytest.raises(OffaxisError, match=r"its paper as well, as in .*2202\.13341/fig8.*, received 'fig8'"):
+        CliRunner().invoke(study.app, ["run", "fig8"], catch_exceptions=False)

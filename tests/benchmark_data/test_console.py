@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 import rich.console
 import rich.progress
 import typer
+from typer.testing import CliRunner
 
 from benchmark_data import InvalidInput, console
 
@@ -186,3 +188,14 @@ def test_on_a_terminal_the_display_moves_instead(monkeypatch, capsys):
         bars.add_task("counting", total=9)
         assert not [thread for thread in threading.enumerate() if thread.name == "progress"]
     assert " in 0:00" not in capsys.readouterr().out
+
+
+def test_a_program_tells_its_version():
+    whole = console.command_line("A program of this test.", top=True)
+    whole.command("fine")(fine)
+    whole.command("differs")(differs)
+    called = CliRunner().invoke(whole, ["--version"])
+    assert (called.exit_code, called.stdout) == (0, f"offaxis {importlib.metadata.version('offaxis')}\n")
+    assert "A program of this test." in CliRunner().invoke(whole, ["--help"]).stdout
+    assert CliRunner().invoke(whole, ["fine"]).stdout == "a result\n"
+    assert CliRunner().invoke(app, ["--version"]).exit_code == 2, "a group of commands within a program"

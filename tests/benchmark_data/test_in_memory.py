@@ -137,3 +137,52 @@ def test_pictures_of_a_folder_have_one_size(folder):
     data = from_folder(folder)
     with pytest.raises(InvalidInput, match=r"2\.png: expected 6 x 4 pixels, as the first image has, received 5 x 4"):
         data.images([3])
+
+
+@pytest.mark.parametrize("images", [PIXELS.transpose(0, 3, 1, 2), list(PIXELS.transpose(0, 3, 1, 2))])
+def test_channels_first_are_recognised(images):
+    with pytest.raises(InvalidInput, match=r"received uint8 of shape \(5, 3, 8, 12\). It looks like NCHW: pass .*perm"):
+        from_images("chw", images)
+
+
+def test_texts_are_no_pixels(tmp_path):
+    with pytest.raises(InvalidInput, match=r"received <U\d+ of shape .*Give pixels, or the path of a folder of PNG"):
+        from_images("a", np.full((2, 2, 2), "pixel"))
+    with pytest.raises(InvalidInput, match=r"images in photos: expected a folder of PNG .*, received no such"):
+        from_images("a", "photos")
+    with pytest.raises(InvalidInput, match=r"expected files that end in .png, .jpg or .jpeg, received none"):
+        from_images("a", tmp_path)
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """A folder of pictures in two folders, one of them a JPEG."""
+    for i, name in enumerate(["b.png", "a/c.PNG", "a/.hidden/x.txt", "a/d.jpeg"]):
+        (tmp_path / "photos" / name).parent.mkdir(parents=True, exist_ok=True)
+        if not name.endswith("txt"):
+            PIL.Image.fromarray(PIXELS[i]).save(tmp_path / "photos" / name)
+    return tmp_path / "photos"
+
+
+def test_a_folder_of_pictures(photos, monkeypatch):
+    monkeypatch.chdir(photos.parent)
+    data = from_images("a", "photos", {"animal": ["cow", "dog", "cat"]})
+    assert (len(data), data.image_shape) == (3, (8, 12, 3))
+    np.testing.assert_array_equal(data.images([0, 2]), PIXELS[[1, 0]])
+    assert data.labels(range(3)).tolist() == [[1], [2], [0]]
+
+
+def test_grey_pictures_have_one_channel(tmp_path):
+    PIL.Image.fromarray(PIXELS[0, ..., 0]).save(tmp_path / "a.png")
+    assert from_images("a", tmp_path).image_shape == (8, 12, 1)
+    PIL.Image.fromarray(np.dstack([PIXELS[1], PIXELS[1, ..., :1]]), "RGBA").save(tmp_path / "b.png")
+    np.testing.assert_array_equal(from_images("a", tmp_path).images([1])[0], PIXELS[1])
+
+
+def test_folders_that_cannot_be_used(photos):
+    PIL.Image.fromarray(PIXELS[0, :4]).save(photos / "z.png")
+    with pytest.raises(InvalidInput, match=r"one size, 12 x 8 pixels as in a/c.PNG, received 12 x 4 pixels in z.png"):
+        from_images("a", photos)
+    (photos / "b.png").write_bytes(b"no picture")
+    with pytest.raises(DamagedFile, match=r"b.png: expected a PNG or JPEG image"):
+        from_images("a", photos)

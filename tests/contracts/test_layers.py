@@ -22,10 +22,11 @@ HEAVY = ("tensorflow", "keras", "torch", "jax", "datasets", "tensorflow_datasets
 
 ROOMS = {
     "benchmark_data": (
-        "errors draws factors files discovery console types effects dataset sources in_memory",
+        "errors draws factors files discovery console types effects dataset sources",
         "splits",
         "inspect",
         "archives",
+        "in_memory",
         "variants",
         "__init__",
         "datasets",

@@ -100,6 +100,16 @@ def test_arrays_that_do_not_match(codes, factors, message):
         check_codes_factors(codes, factors)
 
 
+def test_swapped_arguments_are_recognised():
+    """As in ``mig.score(factors, codes)``."""
+    with pytest.raises(InvalidInput, match=r"codes, factors: expected .*, received whole .*look swapped: pass the"):
+        check_codes_factors(FACTORS, CODES)
+    with pytest.raises(InvalidInput, match="factors: expected whole numbers, the class ids"):
+        check_codes_factors(CODES, CODES)
+    with pytest.raises(InvalidInput, match="factors: expected whole numbers, the class ids, received nan"):
+        check_codes_factors(FACTORS, np.full(CODES.shape, np.nan))
+
+
 def test_more_latents_than_samples_is_no_error():
     codes, _ = check_codes_factors(np.zeros((20, 300)), FACTORS)
     assert codes.shape == (20, 300)

@@ -277,3 +277,14 @@ def test_audit_fails_in_one_line(command, tmp_path, monkeypatch):
     code, _, err = command("audit", tmp_path)
     assert code == 2
     assert "expected a folder with pictures and one CSV file of labels, received no CSV file" in err
+
+
+def test_words_of_others_name_the_command(command):
+    code, _, err = command("download", "dsprites")
+    assert (code, "received 'download'. Did you mean: offaxis-data prepare dsprites" in err) == (2, True)
+    code, _, err = command("show", "xysquares/spacing_1", "--out", "a.png")
+    assert (code, "Did you mean: offaxis-data sheet xysquares/spacing_1 --out xysquares_spacing_1.png" in err) == (
+        *(2, True),
+    )
+    _, out, _ = command("--help")
+    assert " download " not in out

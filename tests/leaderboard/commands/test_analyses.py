@@ -215,6 +215,26 @@ def test_metrics_on_anyone_s_codes(board, tmp_path):
     assert (code, "--to: expected a file name that ends in .csv" in err) == (2, True)
 
 
+def test_metrics_of_arrays_with_held_out_rows(board, tmp_path):
+    from leaderboard.metrics import sap
+
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, [3, 4], (300, 2))
+    codes = factors + 0.4 * rng.normal(size=(300, 2))
+    parts = {"codes": codes[:100], "factors": factors[:100], "codes_test": codes[100:], "factors_test": factors[100:]}
+    np.savez(tmp_path / "arrays.npz", **parts)
+    arguments = ["--metric", "sap", "--no-check", "--to", tmp_path / "a.csv"]
+    code, _, err = board("metrics", tmp_path / "arrays.npz", *arguments)
+    assert code == 0, err
+    expected = sap.score(codes[:100], factors[:100], codes_test=codes[100:], factors_test=factors[100:])
+    assert pd.read_csv(tmp_path / "a.csv").set_index("score").value.to_dict() == pytest.approx(expected)
+    np.savez(tmp_path / "half.npz", codes=codes, factors=factors, codes_test=codes)
+    code, _, err = board("metrics", tmp_path / "half.npz", "--metric", "mig")
+    assert (code, "codes_test: expected codes_test and factors_test, beside codes and factors" in err) == (2, True)
+    code, _, err = board("metrics", tmp_path / "arrays.npz", "--metric", "MIG")
+    assert (code, "Did you mean 'mig'?" in err) == (2, True)
+
+
 def test_metrics_of_a_run_and_of_an_encoder(board, toys, run_folder, tmp_path):
     from onnx import TensorProto, helper, numpy_helper, save
 

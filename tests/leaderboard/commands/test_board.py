@@ -306,3 +306,14 @@ def test_transfer_matrix(board, run_folder, toys, tmp_path):
         code, _, err = board("transfer", "evaluate", "toy/spacing_1", "--codes", given, "--into", tmp_path)
         assert code == 2
         assert message in err
+
+
+def test_evaluate_and_heatmap_name_the_command_that_writes_what_is_missing(board, run_folder, tmp_path):
+    folder = run_folder()
+    (folder / "codes.npz").unlink()
+    code, _, err = board("evaluate", folder, "--into", tmp_path / "results")
+    assert (code, f"received no such file. Write them: offaxis-train encode {folder}" in err) == (2, True), err
+    code, _, err = board("metrics", folder)
+    assert (code, f"Write it: offaxis-train encode {folder}" in err) == (2, True), err
+    code, _, err = board("heatmap", folder, folder, "--to", tmp_path / "a.png")
+    assert (code, f"received none. Write it: offaxis-train activations {folder}" in err) == (2, True), err

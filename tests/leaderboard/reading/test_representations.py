@@ -91,7 +91,7 @@ def test_a_run_folder_knows_its_dataset(toys, run_folder):
     ):
         representations.codes(folder, dataset="toy/small")
     (folder / "codes.npz").unlink()
-    with pytest.raises(DamagedFile, match=r"expected a run folder with codes.npz, received none. Encode"):
+    with pytest.raises(DamagedFile, match=r"with codes.npz, received none. Write it: offaxis-train encode"):
         representations.codes(folder)
     (folder / "run.json").write_text("{}")
     with pytest.raises(DamagedFile, match=r"run.json: expected the name of a dataset, received \{\}"):
@@ -169,7 +169,10 @@ def test_layers_keep_their_order(tmp_path):
 
 
 def test_layers_that_cannot_be_compared(tmp_path):
-    with pytest.raises(DamagedFile, match=r"expected a run folder with activations.npz, received none. Write them"):
+    with pytest.raises(
+        DamagedFile,
+        match=r"expected a run folder with activations.npz, received none. Write it: offaxis-train activations",
+    ):
         representations.activations(tmp_path)
     np.savez(tmp_path / "a.npz", a=np.zeros((5, 2)), b=np.zeros((4, 2)))
     with pytest.raises(InvalidInput, match=r"expected the same samples in each, received \{'a': 5, 'b': 4\}"):

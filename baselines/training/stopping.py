@@ -1,0 +1,116 @@
+"""Ctrl-C and SIGTERM: what trains comes to the end of its step, writes a snapshot and says how to go on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Stopped(KeyboardInterrupt):
+    """Training was asked to stop, and has: a snapshot of its last step is written. The message says how to go on."""
+
+
+class Request:
+    """Whether somebody has asked to stop.
+
+    Attributes:
+        made: whether a signal has come.
+    """
+
+    made = False
+
+
+@contextlib.contextmanager
+def awaited() -> Iterator[Request]:
+    """Take the first Ctrl-C or SIGTERM as a request to stop; the second ends the process at once.
+
+    Signals that are ignored stay ignored, as under ``nohup``. Outside the main thread, where no signal arrives, and in
+    a block within another one, nothing changes.
+
+    Yields:
+        The request, to be looked at after each step.
+    """
+    request = Request()
+    if threading.current_thread() is not threading.main_thread():
+        yield request
+        return
+    before: dict[signal.Signals, Any] = {}
+
+    def note(number: int, _: FrameType | None) -> None:
+        request.made = True
+        for awaited_one in before:
+            signal.signal(awaited_one, signal.SIG_DFL)
+        with contextlib.suppress(OSError):  # not through a stream that the signal may have come in the middle of
+            shown = "\x1b[?25h" if os.isatty(2) else ""
+            again = " Ctrl-C again ends it at once." if number == signal.SIGINT else ""
+            os.write(2, f"\n{shown}Stopping after this step, with a snapshot.{again}\n".encode())
+
+    try:
+        for each in SIGNALS:
+            held = signal.getsignal(each)
+            if held is not None and held != signal.SIG_IGN:
+                before[each] = held
+                signal.signal(each, note)
+        yield request
+    finally:
+        for each, held in before.items():
+            signal.signal(each, held)
+
+
+@contextlib.contextmanager
+def as_interrupt() -> Iterator[None]:
+    """Take SIGTERM like Ctrl-C: as a `KeyboardInterrupt`, so that what is open is closed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    held = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, held)
+
+
+def stopped(folders: Sequence[Path], steps: Sequence[int], *, own: bool) -> Stopped:
+    """Say where runs have stopped and how they go on.
+
+    Args:
+        folders: the run folders.
+        steps: the step that each has done last.
+        own: whether they are trained on the user's own images, which no command knows.
+
+    Returns:
+        What to raise.
+
+    Example:
+        >>> print(stopped([Path("runs/a b")], [979], own=False))
+        stopped after step 979, with a snapshot. To go on: offaxis-train resume 'runs/a b'
+    """
+    many = len(folders) > 1
+    where = f"stopped {len(folders)} runs, each" if many else f"stopped after step {steps[0]},"
+    if own or many:
+        return Stopped(f"{where} with a snapshot. To go on: the same call again")
+    return Stopped(f"{where} with a snapshot. To go on: {command('resume', str(folders[0]))}")
+
+
+def command(*words: str) -> str:
+    """Give a command of offaxis-train as one would type it."""
+    return shlex.join(["offaxis-train", *words])
+
+
+def again() -> str:
+    """Give the command that this process was started with, as one would type it."""
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])

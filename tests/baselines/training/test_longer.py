@@ -1,0 +1,48 @@
+"""A finished run goes on for more steps, to the weights of one long run."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from baselines import cli, train
+from baselines.run import Run
+from benchmark_data import InvalidInput
+
+
+def resume(*words):
+    return CliRunner().invoke(cli.app, ["resume", *map(str, words)], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("objective", "hyperparameters"), [("beta_vae", {}), ("annealed_vae", {"iteration_threshold": 8})]
+)
+def test_a_longer_run_is_one_long_run(tiny, tmp_path, objective, hyperparameters):
+    settings = {"objective": objective, "hyperparameters": hyperparameters}
+    train(tiny(**settings), tmp_path / "grown")
+    for name in ("codes.npz", "traversals.png"):
+        (tmp_path / "grown" / name).touch()
+    assert resume(tmp_path / "grown", "--steps", 11, "--no-encode").exit_code == 0
+    whole = train(tiny(**settings, steps=11), tmp_path / "whole")
+    grown = Run.open(tmp_path / "grown")
+    assert grown.config == whole.config
+    assert grown.steps == whole.steps == [0, 4, 11]
+    for file in (f"snapshots/step_00000011/{name}.npz" for name in ("weights", "optimiser")):
+        assert (grown.folder / file).read_bytes() == (whole.folder / file).read_bytes()
+    assert not (grown.folder / "codes.npz").exists(), "those were the shorter run's"
+    assert not (grown.folder / "traversals.png").exists()
+
+
+def test_fewer_steps_and_a_longer_run_in_the_same_folder_are_refused(tiny, trained, tmp_path):
+    folder = shutil.copytree(trained.folder, tmp_path / "run")
+    with pytest.raises(InvalidInput, match=r"--steps: expected at least 6, which .* has already, received 5. Give all"):
+        resume(folder, "--steps", 5)
+    with pytest.raises(InvalidInput, match=rf"To make it longer: offaxis-train resume {folder} --steps 9"):
+        train(tiny(steps=9), folder)
+    with pytest.raises(InvalidInput, match="Choose another folder, or resume that run"):
+        train(tiny(steps=9, seed=4), folder)
+    before = (folder / "config.json").read_bytes()
+    assert resume(folder, "--steps", 6, "--no-encode").exit_code == 0
+    assert (folder / "config.json").read_bytes() == before

@@ -1,0 +1,173 @@
+"""Ctrl-C and SIGTERM: nothing is lost, and the command that goes on is printed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from baselines import RunConfig, Stopped, cli, train
+from baselines.reproduction import cli as study
+from baselines.reproduction import runner
+from baselines.run import Snapshots
+from baselines.training import stopping, sweep
+
+TRAIN = [sys.executable, "-c", "from baselines import cli; cli.main()"]
+ROOT = Path(cli.__file__).parents[1]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "TF_NUM_INTRAOP_THREADS": "1"}
+LONG = (
+    "run --dataset xysquares/spacing_1 --objective beta_vae --steps 1000000 --set architecture=fc --set width=4 "
+    "--set batch_size=2 --set latents=2 --set snapshots=1000000 --no-encode --into"
+)
+
+
+def contents(folder):
+    """Read the files of a run that hold no seconds."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in ("run.json", "state.json")
+    }
+
+
+def waits(condition, seconds=120.0):
+    """Wait until something is so; fail the test if it never is."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it never came to it"
+        time.sleep(0.05)
+
+
+def lines(file):
+    return file.read_text().count("\n") if file.exists() else 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_a_snapshot_and_the_command_that_goes_on(tmp_path, number):
+    folder = tmp_path / "a run"
+    with subprocess.Popen(
+        [*TRAIN, *LONG.split(), str(folder)], env=ENVIRONMENT, cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as process:
+        waits(lambda: lines(folder / "history.jsonl") >= 3 or process.poll() is not None)
+        process.send_signal(number)
+        said = process.stderr.read()
+    assert process.returncode == 130, said
+    step = int(re.search(r"stopped after step (\d+), with a snapshot. To go on: (.*)\n", said)[1])
+    assert step >= 200, "the third line of the history is that of step 200"
+    assert Snapshots(folder).steps() == [0, step]
+    command = shlex.split(re.search(r"To go on: (.*)\n", said)[1])
+    assert command == ["offaxis-train", "resume", str(folder)]
+    assert ("Ctrl-C again" in said) == (number == signal.SIGINT)
+
+
+def test_a_stopped_run_ends_with_the_same_bytes(tiny, trained, tmp_path):
+    def stop(step, _):
+        if step == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    folder = tmp_path / "run"
+    held = signal.getsignal(signal.SIGINT)
+    with pytest.raises(Stopped, match=rf"stopped after step 3, .* To go on: offaxis-train resume {folder}"):
+        train(tiny(), folder, observers=[stop])
+    assert signal.getsignal(signal.SIGINT) is held
+    assert Snapshots(folder).steps() == [0, 3]
+    assert contents(train(tiny(), folder).folder) == contents(trained.folder)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_the_second_ctrl_c_ends_at_once(tmp_path):
+    program = (
+        "import os, signal, sys, time\n"
+        "from baselines.training import stopping\n"
+        "with stopping.awaited() as request:\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        "    assert request.made\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        "    time.sleep(600)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], env=ENVIRONMENT, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGINT
+    assert b"Stopping after this step, with a snapshot. Ctrl-C again ends it at once." in done.stderr
+
+
+def test_what_is_ignored_stays_so_and_threads_are_left_alone():
+    held = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with stopping.awaited() as request:
+            signal.raise_signal(signal.SIGINT)
+            assert not request.made
+    finally:
+        signal.signal(signal.SIGINT, held)
+    found = []
+
+    def look():
+        with stopping.awaited() as request, stopping.as_interrupt():
+            found.append((request.made, signal.getsignal(signal.SIGINT)))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert found == [(False, held)]
+
+
+def test_many_runs_and_own_images_go_on_with_the_same_call():
+    assert "the same call again" in str(stopping.stopped([Path("a")], [3], own=True))
+    assert "stopped 2 runs, each with a snapshot" in str(stopping.stopped([Path("a"), Path("b")], [3, 3], own=False))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_a_sweep_that_is_stopped_keeps_what_its_workers_did(tmp_path, monkeypatch):
+    config = RunConfig(
+        dataset="xysquares/spacing_1",
+        objective="ae",
+        architecture="fc",
+        architecture_parameters={"width": 4},
+        latents=2,
+        steps=1_000_000,
+        batch_size=2,
+        snapshots=1_000_000,
+    )
+    folder = tmp_path / sweep.place(config)
+
+    def interrupt():
+        waits(lambda: lines(folder / "history.jsonl") >= 3)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        sweep.run([config], tmp_path, jobs=1, threads=1, encode=False)
+    thread.join()
+    assert Snapshots(folder).steps()[-1] >= 200
+    (row,) = sweep.read_index(tmp_path)
+    assert (row["state"], row["error"]) == ("begun", "")
+
+
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_the_command_says_how_a_study_goes_on(monkeypatch):
+    monkeypatch.setattr(runner, "run", interrupted)
+    monkeypatch.setattr(sys, "argv", ["/bin/offaxis-study", "run", "2202.13341/fig8"])
+    done = CliRunner().invoke(study.app, ["run", "2202.13341/fig8"])
+    assert done.exit_code == 130
+    assert "To go on: offaxis-study run 2202.13341/fig8" in done.stderr
+
+
+def test_the_command_says_how_a_sweep_goes_on(monkeypatch):
+    monkeypatch.setattr(sweep, "run", interrupted)
+    monkeypatch.setattr(sys, "argv", ["/bin/offaxis-train", "sweep", "smoke", "--only", "beta=4"])
+    done = CliRunner().invoke(cli.app, ["sweep", "smoke"])
+    assert done.exit_code == 130
+    assert "To go on: offaxis-train sweep smoke --only beta=4" in done.stderr
