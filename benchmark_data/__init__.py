@@ -21,7 +21,7 @@ from benchmark_data.errors import (
     UnknownName,
 )
 from benchmark_data.factors import Factor, FactorSpace, FactorTable
-from benchmark_data.in_memory import from_images
+from benchmark_data.in_memory import from_folder, from_images
 from benchmark_data.sources import Derived, Rendered
 from benchmark_data.variants import splitting
 from benchmark_data.variants.splitting import Split, split_rules
@@ -43,6 +43,7 @@ __all__ = [
     "Unavailable",
     "UnknownName",
     "configs",
+    "from_folder",
     "from_images",
     "load",
     "names",

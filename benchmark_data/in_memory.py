@@ -1,21 +1,26 @@
-"""A dataset of one's own images, from arrays or from anything that yields images."""
+"""A dataset of one's own images: from arrays, from anything that yields images, or from a folder with a CSV file."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.types import Images, Source
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +36,37 @@ class InMemory(Source):
     def images(self, indices: Indices, labels: Indices) -> Images:
         """Copy images."""
         return np.asarray(self.pixels[indices])
+
+
+@dataclasses.dataclass(frozen=True)
+class PictureFiles(Source):
+    """Picture files of one size, which are read when they are asked for.
+
+    Args:
+        paths: a file for each row.
+        shape: (height, width, channels); one channel is grey, three are colours.
+    """
+
+    paths: tuple[Path, ...]
+    shape: tuple[int, int, int]
+
+    def images(self, indices: Indices, labels: Indices) -> Images:
+        """Read pictures."""
+        pixels = np.empty((len(indices), *self.shape), np.uint8)
+        for place, row in enumerate(indices):
+            with _opened(self.paths[row]) as picture:
+                if (picture.height, picture.width) != self.shape[:2]:
+                    raise InvalidInput(
+                        str(self.paths[row]),
+                        expected=f"{self.shape[1]} x {self.shape[0]} pixels, as the first image has",
+                        received=f"{picture.width} x {picture.height}",
+                        remedy="Resize them first.",
+                    )
+                pixels[place] = np.asarray(picture.convert(_MODES[self.shape[2]])).reshape(self.shape)
+        return pixels
+
+
+_MODES = {1: "L", 3: "RGB"}
 
 
 def from_images(
@@ -66,12 +102,7 @@ def from_images(
         [[0], [2], [1]]
     """
     what = f"images of {name}"
-    if not re.fullmatch(r"[a-z0-9_]+", name) or name in discovery.names("benchmark_data.datasets"):
-        raise InvalidInput(
-            "name of a dataset",
-            expected="lower-case letters, digits and underscores, and no published dataset's name",
-            received=repr(name),
-        )
+    _check_name(name)
     pixels = images if isinstance(images, np.ndarray) else _collected(what, images)
     if pixels.ndim == 3:
         pixels = pixels[..., None]
@@ -82,16 +113,111 @@ def from_images(
             received=f"{pixels.dtype} of shape {pixels.shape}",
             remedy="Scale pixels to 0 ... 255 and cast them to uint8.",
         )
-    columns = [_column(column, values, len(pixels)) for column, values in (labels or {}).items()]
-    table = np.stack([ids for _, ids in columns], axis=1) if columns else np.empty((len(pixels), 0), np.int64)
+    return _dataset(name, InMemory(pixels), pixels.shape[1:], len(pixels), labels or {})
+
+
+def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
+    r"""Make a dataset of a folder of pictures and one CSV file that says what is known of them.
+
+    The column ``file_name`` of the CSV, or its first one where there is none, names the picture files, relative to the
+    folder. Every other column becomes a factor whose classes are its different values in order: ordinal where all are
+    numbers, categorical where they are texts. Pictures are read when they are asked for.
+
+    Args:
+        folder: the folder. Pictures have one size and are all grey or all colours, as the first one is.
+        name: what to call the dataset; by default the folder's name, in lower-case letters, digits and underscores.
+
+    Returns:
+        The dataset, in the order of the CSV file.
+
+    Raises:
+        InvalidInput: there is not one CSV file, it cannot be read, it has no factors or no rows, a value is missing, or
+            the name is taken.
+        DamagedFile: a picture is not there or cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> import PIL.Image
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> for level in (0, 90, 180):
+        ...     PIL.Image.new("L", (8, 8), level).save(folder / f"{level}.png")
+        >>> _ = (folder / "labels.csv").write_text("file_name,level\n0.png,0\n90.png,90\n180.png,180\n")
+        >>> from_folder(folder, "greys")
+        <Dataset greys 1.0.0: 3 images (8, 8, 1), FactorTable(level, rows=3)>
+    """
+    import pandas as pd
+
+    folder = Path(folder)
+    name = name or re.sub(r"[^a-z0-9_]+", "_", folder.resolve().name.lower())
+    _check_name(name)
+    tables = sorted(folder.glob("*.csv"))
+    if len(tables) != 1:
+        raise InvalidInput(
+            str(folder),
+            expected="a folder with pictures and one CSV file of labels",
+            received=", ".join(table.name for table in tables) or "no CSV file",
+        )
+    try:
+        table = pd.read_csv(tables[0], keep_default_na=False, na_values=[""])
+    except ValueError as error:
+        raise InvalidInput(str(tables[0]), expected="a table in UTF-8 with a header", received=str(error)) from error
+    files = "file_name" if "file_name" in table else next(iter(table), "")
+    if len(table) == 0 or len(table.columns) < 2:
+        raise InvalidInput(
+            str(tables[0]),
+            expected="a column that names files, one or more factors, and a row for each picture",
+            received=f"{len(table.columns)} columns and {len(table)} rows",
+        )
+    for column in table:
+        missing = np.flatnonzero(table[column].isna())
+        if len(missing):
+            raise InvalidInput(
+                f"column {column!r} of {tables[0]}",
+                expected="a value in every row",
+                received=f"none in line {missing[0] + 2}",
+            )
+    paths = tuple(folder / str(file) for file in table[files])
+    with _opened(paths[0]) as first:
+        shape = (first.height, first.width, 1 if first.mode in ("1", "L") else 3)
+    labels = {
+        str(column): values.to_numpy() if values.dtype.kind in "biuf" else values.to_numpy(str)
+        for column, values in table.drop(columns=files).items()
+    }
+    return _dataset(name, PictureFiles(paths, shape), shape, len(paths), labels)
+
+
+def _opened(path: Path) -> Image:
+    """Open a picture file."""
+    import PIL.Image  # where it is used: who judges codes draws and reads no pictures
+
+    try:
+        return PIL.Image.open(path)
+    except OSError as error:  # of which Pillow's own errors are kinds
+        raise DamagedFile(str(path), expected="a picture", received=error.strerror or str(error)) from error
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that no dataset of one's own may have."""
+    if not re.fullmatch(r"[a-z0-9_]+", name) or name in discovery.names("benchmark_data.datasets"):
+        raise InvalidInput(
+            "name of a dataset",
+            expected="lower-case letters, digits and underscores, and no published dataset's name",
+            received=repr(name),
+        )
+
+
+def _dataset(
+    name: str, source: Source, shape: tuple[int, int, int], count: int, labels: Mapping[str, ArrayLike]
+) -> Dataset:
+    """Declare a dataset of the user's own images."""
+    columns = [_column(column, values, count) for column, values in labels.items()]
+    table = np.stack([ids for _, ids in columns], axis=1) if columns else np.empty((count, 0), np.int64)
     return Dataset(
         name=name,
         version="1.0.0",
-        space=FactorTable(
-            *(factor for factor, _ in columns), rows=len(pixels), read=functools.partial(np.asarray, table)
-        ),
-        source=InMemory(pixels),
-        image_shape=pixels.shape[1:],
+        space=FactorTable(*(factor for factor, _ in columns), rows=count, read=functools.partial(np.asarray, table)),
+        source=source,
+        image_shape=shape,
         description="The user's own images.",
         citation="",
         licence="unknown",

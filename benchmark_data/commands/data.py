@@ -21,7 +21,7 @@ from benchmark_data.console import out
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace
-from benchmark_data.files import written_atomically
+from benchmark_data.files import write_json, written_atomically
 from benchmark_data.variants import splitting
 from benchmark_data.variants.perturbation import Hidden
 
@@ -269,6 +269,62 @@ def write_matrices(datasets: Sequence[Dataset], matrices: Mapping[str, Mapping[s
         with written_atomically(folder / f"{stem}.png") as temporary:
             picture.save(temporary, format="PNG", optimize=True)
         say(f"written: {folder / stem}.png")
+
+
+@app.command()
+def audit(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FOLDER",
+            help="A dataset, one of its configs, or a folder of pictures with one CSV file of labels.",
+        ),
+    ],
+    traversals: Annotated[int, typer.Option(min=2, help="Traversals of each factor.")] = 200,
+    pairs: Annotated[int, typer.Option(min=2, help="Random pairs, and images searched for collisions.")] = 5000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of what is drawn.")] = 0,
+    json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers to this file.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE.html", help="Write a page with pictures to this file.")
+    ] = None,
+) -> None:
+    """Measure how far a dataset's pixels give its factors away.
+
+    The giveaway is 0 where pixel distance says nothing of the order of the
+    factors' values, and 1 where it tells all of it. In brackets stand 95%
+    intervals. docs/audit.md explains each column.
+    """
+    known = name.partition("/")[0] in benchmark_data.names()
+    own = not known and Path(name).is_dir()
+    dataset = benchmark_data.from_folder(name) if own else benchmark_data.load(name)
+    dataset.images([0])  # one that is not ready says so before anything is measured
+    from benchmark_data.inspect import audit as measured
+    from benchmark_data.inspect import audit_page
+
+    with console.progress() as bars:
+        steps = 1 + sum(factor.size > 1 for factor in dataset.space.factors)
+        bar = bars.add_task(f"{dataset.id}: factors measured", total=steps)
+        found = measured.audit(
+            dataset, traversals=traversals, pairs=pairs, seed=seed, progress=lambda done: bars.advance(bar, done)
+        )
+    headings, rows = audit_page.table(found)
+    shown = rich.table.Table(box=None, pad_edge=False, collapse_padding=True)
+    for place, heading in enumerate(headings):
+        shown.add_column(heading, no_wrap=True, justify="left" if place < 2 else "right")
+    for row in rows:
+        shown.add_row(*map(rich.markup.escape, row))
+    say(f"{found.dataset} {found.version}: {found.images:,} images")
+    out.print(shown, highlight=False)
+    for line in audit_page.summary(found):
+        say(line)
+    if json is not None:
+        write_json(json, found.as_json())
+        say(f"written: {json}")
+    if file is not None:
+        text = audit_page.page(dataset, found)
+        with written_atomically(file) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        say(f"written: {file}")
 
 
 def write_table(rows: Sequence[Mapping[str, object]], file: Path) -> None:

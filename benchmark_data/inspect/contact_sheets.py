@@ -191,7 +191,7 @@ def _grid(cells: Sequence[Sequence[_Cell]], rows: Sequence[str], columns: Sequen
     if not cells or not cells[0]:
         raise InvalidInput("matrices", expected="one or more", received="none")
     font, small = ImageFont.load_default(TEXT), ImageFont.load_default(TEXT - 2)
-    tiles = [[_coloured(cell.matrix) for cell in row] for row in cells]
+    tiles = [[heatmap(cell.matrix) for cell in row] for row in cells]
     captions = [[(f"max {cell.matrix.max():.3g}", cell.remark) for cell in row] for row in cells]
     widths = [
         max(MATRIX, *(row[i].width for row in tiles), math.ceil(font.getlength(name))) for i, name in enumerate(columns)
@@ -216,11 +216,24 @@ def _grid(cells: Sequence[Sequence[_Cell]], rows: Sequence[str], columns: Sequen
     return picture
 
 
-def _coloured(matrix: NDArray[np.float64]) -> Image.Image:
-    """Colour a matrix from 0, dark, to its largest entry, light; each entry is a square of pixels."""
-    shares = matrix / (matrix.max() or 1.0)
+def heatmap(matrix: NDArray[np.float64]) -> Image.Image:
+    """Colour a matrix from 0, dark, to its largest entry, light; each entry is a square of pixels.
+
+    Args:
+        matrix: float64, shape (n, n), entries at least 0; NaN where there is none, which is left white.
+
+    Returns:
+        An RGB picture, n times a whole number of pixels wide.
+
+    Example:
+        >>> heatmap(np.eye(8)).size
+        (96, 96)
+    """
+    known = np.isfinite(matrix)
+    shares = np.where(known, matrix, 0) / (matrix[known].max(initial=0) or 1.0)
     ramp = np.array(VIRIDIS, np.float64)
     colours = np.stack([np.interp(shares, np.linspace(0, 1, len(ramp)), channel) for channel in ramp.T], axis=-1)
+    colours[~known] = PAPER
     zoom = max(1, MATRIX // len(matrix))
     return Image.fromarray(colours.round().astype(np.uint8).repeat(zoom, axis=0).repeat(zoom, axis=1))
 

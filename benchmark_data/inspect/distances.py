@@ -36,6 +36,7 @@ __all__ = [
     "correlation",
     "matrices",
     "mean_squared_error",
+    "mean_squared_errors",
     "pair_distances",
     "published",
 ]
@@ -82,6 +83,32 @@ def mean_squared_error(a: Images, b: Images) -> NDArray[np.float64]:
         [1.0]
     """
     return _squared_errors(a, b) / (255.0**2 * math.prod(a.shape[1:]))
+
+
+def mean_squared_errors(images: Images) -> NDArray[np.float64]:
+    """Return the perceived distances between all of some images (equation 7).
+
+    Args:
+        images: uint8, shape (n, H, W, C).
+
+    Returns:
+        float64 in [0, 1], shape (n, n), symmetric, 0 exactly where two images are equal.
+
+    Example:
+        >>> greys = np.array([0, 51, 255], np.uint8).reshape(3, 1, 1, 1)
+        >>> mean_squared_errors(greys).round(2).tolist()
+        [[0.0, 0.04, 1.0], [0.04, 0.0, 0.64], [1.0, 0.64, 0.0]]
+    """
+    return _all_squared_errors(images) / (255.0**2 * math.prod(images.shape[1:]))
+
+
+def _all_squared_errors(images: Images) -> NDArray[np.float64]:
+    """Sum the squared differences between all of some images: whole numbers, exact."""
+    flat = images.reshape(len(images), -1).astype(np.float64)
+    squares = np.square(flat).sum(axis=1)
+    # |u - v|^2 = |u|^2 + |v|^2 - 2 u v; whole numbers below 2**53, so exact.
+    between: NDArray[np.float64] = squares[:, None] + squares - 2 * flat @ flat.T
+    return between
 
 
 def _squared_errors(a: Images, b: Images) -> NDArray[np.float64]:
@@ -189,10 +216,7 @@ def matrices(dataset: Dataset, factor: str, *, traversals: int = 200, seed: int 
     rows = (draws.uniform(seed, np.arange(traversals), 1)[:, 0] * len(dataset)).astype(np.int64)
     with threadpoolctl.threadpool_limits(1):  # products this small lose more by waiting for threads than they gain
         for row in rows:
-            images = dataset.images(dataset.space.traverse(int(row), factor)).reshape(size, -1).astype(np.float64)
-            squares = np.square(images).sum(axis=1)
-            # |u - v|^2 = |u|^2 + |v|^2 - 2 u v; whole numbers below 2**53, so exact.
-            total += squares[:, None] + squares - 2 * images @ images.T
+            total += _all_squared_errors(dataset.images(dataset.space.traverse(int(row), factor)))
     perceived = total / (traversals * 255.0**2 * math.prod(dataset.image_shape))
     values = np.arange(size, dtype=np.float64)
     return Matrices(np.abs(values[:, None] - values), perceived)

@@ -4,7 +4,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from benchmark_data import InvalidInput, from_images
+from benchmark_data import DamagedFile, InvalidInput, from_folder, from_images
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (5, 8, 12, 3), np.uint8)
 
@@ -71,3 +71,69 @@ def test_wrong_images_are_refused(name, images, message):
 def test_wrong_labels_are_refused(values):
     with pytest.raises(InvalidInput, match="labels 'x': expected 5 numbers or texts, one for each image, received"):
         from_images("mine", PIXELS, {"x": values})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Four grey pictures of 6 x 4 pixels whose level is 10 times their number, and a CSV file in another order."""
+    folder = tmp_path / "My pictures"
+    folder.mkdir()
+    for number in range(4):
+        PIL.Image.new("L", (6, 4), 10 * number).save(folder / f"{number}.png")
+    table = "level,file_name,what\n2.5,3.png,cat\n0,0.png,dog\n1,1.png,cat\n1,2.png,None\n"
+    (folder / "labels.csv").write_text(table, "utf-8")
+    return folder
+
+
+def test_a_folder(folder):
+    data = from_folder(folder)
+    assert (data.id, len(data), data.image_shape, data.space.names) == ("my_pictures", 4, (4, 6, 1), ("level", "what"))
+    assert data.images([0, 2])[:, 0, 0, 0].tolist() == [30, 10]
+    assert data.images([0]).shape == (1, 4, 6, 1)
+    assert data.values([0, 1, 2, 3], ["level"]).ravel().tolist() == [2.5, 0, 1, 1]
+    assert [factor.kind for factor in data.space.factors] == ["ordinal", "categorical"]
+    assert data.space.factors[1].labels == ("None", "cat", "dog")
+    assert from_folder(folder, "other").digest() == data.digest()
+
+
+def test_a_folder_of_colours(folder):
+    """The first picture decides how all are read; without ``file_name`` the first column names the files."""
+    PIL.Image.new("RGB", (6, 4), (1, 2, 3)).save(folder / "3.png")
+    (folder / "labels.csv").write_text("picture,level\n3.png,0\n1.png,1\n", "utf-8")
+    data = from_folder(folder)
+    assert data.images([1, 0])[:, 0, 0].tolist() == [[10, 10, 10], [1, 2, 3]]
+
+
+def test_folders_that_will_not_do(folder):
+    labels = folder / "labels.csv"
+    (folder / "more.csv").write_text("a", "utf-8")
+    with pytest.raises(InvalidInput, match=r"one CSV file of labels, received labels\.csv, more\.csv"):
+        from_folder(folder)
+    (folder / "more.csv").unlink()
+    for text, problem in {
+        "": r"a table in UTF-8 with a header, received No columns",
+        "file_name\n0.png\n": r"one or more factors, and a row for each picture, received 1 columns and 1 rows",
+        "file_name,x\n": r"received 2 columns and 0 rows",
+        "file_name,x\n0.png,1\n1.png,\n": r"column 'x' of .*labels\.csv: expected a value in every row, .* in line 3",
+    }.items():
+        labels.write_text(text, "utf-8")
+        with pytest.raises(InvalidInput, match=problem):
+            from_folder(folder)
+    labels.write_text("file_name,x\n7.png,1\n", "utf-8")
+    with pytest.raises(DamagedFile, match=r"7\.png: expected a picture, received No such file"):
+        from_folder(folder)
+    labels.write_text("file_name,x\nlabels.csv,1\n", "utf-8")
+    with pytest.raises(DamagedFile, match=r"labels\.csv: expected a picture, received cannot identify"):
+        from_folder(folder)
+    with pytest.raises(InvalidInput, match="no published dataset's name"):
+        from_folder(folder, "sprites2d")
+    labels.unlink()
+    with pytest.raises(InvalidInput, match="received no CSV file"):
+        from_folder(folder)
+
+
+def test_pictures_of_a_folder_have_one_size(folder):
+    PIL.Image.new("L", (5, 4)).save(folder / "2.png")
+    data = from_folder(folder)
+    with pytest.raises(InvalidInput, match=r"2\.png: expected 6 x 4 pixels, as the first image has, received 5 x 4"):
+        data.images([3])

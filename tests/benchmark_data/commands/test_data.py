@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import pytest
 from PIL import Image
@@ -28,7 +29,7 @@ def command(monkeypatch, capsys):
 def test_help_names_every_command(command):
     code, out, _ = command("--help")
     assert code == 0
-    for name in ("list", "info", "sheet", "distances"):
+    for name in ("list", "info", "sheet", "distances", "audit"):
         assert f" {name} " in out
         code, help_of_one, _ = command(name, "--help")
         assert code == 0
@@ -238,3 +239,41 @@ def test_a_file_in_place_of_the_folder(command, tmp_path):
         assert code == 2
         assert f"error: {tmp_path}/file/x: expected a place that can be written" in err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_audit(command, tmp_path):
+    options = "--traversals", 4, "--pairs", 20
+    code, out, err = command(
+        "audit", "xysquares/spacing_8", *options, "--json", tmp_path / "a.json", "--out", tmp_path / "a.html"
+    )
+    assert code == 0, err
+    lines = out.splitlines()
+    assert lines[0] == "xysquares/spacing_8 1.0.0: 262,144 images"
+    assert " ".join(lines[1].split()) == "learnt factor values distance ratio above correlation overlap equal"
+    # Every move costs 128 of 12,288 pixels; the ratio to random pairs depends on the 20 that were drawn.
+    assert lines[2].split()[:4] == ["1", "x_R", "8", "0.0104"]
+    assert lines[2].split()[-5:] == ["0.00", "[0.00,", "0.00]", "0.00", "0.000"]
+    assert "giveaway: 0.00 [0.00, 0.00]" in lines
+    assert "expected to be learnt: x_R = y_R = x_G = y_G = x_B = y_B" in lines
+    assert json.loads((tmp_path / "a.json").read_text("utf-8"))["giveaway"] == {"value": 0, "low": 0, "high": 0}
+    assert (tmp_path / "a.html").read_text("utf-8").startswith("<!doctype html>")
+
+
+def test_audit_of_a_folder(command, tmp_path):
+    """Levels 0, 51 and 153: pairs at 0.04, 0.16 and 0.36; ranks 1.5, 1.5, 3 against 1, 2, 3."""
+    for level in (0, 51, 153):
+        Image.new("L", (4, 4), level).save(tmp_path / f"{level}.png")
+    (tmp_path / "labels.csv").write_text("file_name,level\n0.png,0\n51.png,1\n153.png,7\n", "utf-8")
+    code, out, err = command("audit", tmp_path, "--pairs", 20)
+    assert code == 0, err
+    assert "giveaway: 0.87 [0.87, 0.87]" in out.splitlines()
+    assert "collisions: 0 of 3 images equal one with other labels (the whole dataset)" in out.splitlines()
+
+
+def test_audit_fails_in_one_line(command, tmp_path, monkeypatch):
+    code, out, err = command("audit", "nowhere")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: dataset: expected one of")
+    code, _, err = command("audit", tmp_path)
+    assert code == 2
+    assert "expected a folder with pictures and one CSV file of labels, received no CSV file" in err

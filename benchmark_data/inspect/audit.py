@@ -1,0 +1,441 @@
+"""How much of its factors a dataset gives away in its pixels.
+
+A VAE that reconstructs pixels puts images close together in its latents that are close in pixels. Where the distance of
+images follows the distance of their factor values, the order of the values is given away, and a model that finds it has
+learnt the loss rather than the factor (Michlo, Klein and James, IJCAI 2023, arXiv 2202.13341). This module measures how
+far it does, by sampling and with an interval for each estimate. Distances are those of
+`benchmark_data.inspect.distances`: the mean squared error of pixels in [0, 1], and the difference of class ids.
+
+A *traversal* is all images that differ in one factor alone. A dataset that is no full grid has traversals too, where
+some images agree in all factors but one; they need not hold every value. Of several images with the same labels,
+each is in a traversal of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import threadpoolctl
+from numpy.typing import NDArray
+
+from benchmark_data import draws
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import Factor, Indices
+from benchmark_data.inspect.distances import mean_squared_error, mean_squared_errors
+
+MOST_VALUES = 64
+"""Values of a factor that one traversal compares. Of more, as many are taken, evenly spread."""
+
+REPLICATES = 1000
+"""Bootstrap samples of an interval."""
+
+LEVEL = 0.95
+"""Level of the intervals."""
+
+BATCH = 256
+
+
+class Estimate(NamedTuple):
+    """An estimate with its 95% bootstrap interval over traversals. All are NaN where nothing is defined."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FactorAudit:
+    """What pixels tell about one factor.
+
+    Args:
+        factor: the factor.
+        traversals: the number of traversals measured; where it is 0, no two images differ in this factor alone.
+        importance: mean perceived distance of images that differ in this factor alone, in [0, 1].
+        above_random: the probability that such a pair is farther apart than a random pair, in [0, 1].
+        correlation: Spearman's correlation of perceived distance and distance of class ids over all pairs of a
+            traversal, averaged over traversals, in [-1, 1]. It is 0 for a traversal whose images are equally far apart.
+            NaN for a factor without an order (categorical, binary) and for one with too few values to have one.
+        overlap: how much nearer neighbouring values are than others: 1 - (mean distance of neighbours) / (mean distance
+            of other pairs), at most 1. 0 where neighbours are as far apart as any, 1 where they look the same; NaN as
+            for the correlation.
+        equal: the share of pairs of a traversal whose images are equal, in [0, 1].
+        matrix: float64, mean perceived distance between values, at most `MOST_VALUES` rows; NaN where no pair was seen.
+        width: the number of class ids that a row of the matrix stands for.
+    """
+
+    factor: Factor
+    traversals: int
+    importance: Estimate
+    above_random: Estimate
+    correlation: Estimate
+    overlap: Estimate
+    equal: Estimate
+    matrix: NDArray[np.float64]
+    width: int
+
+    def curve(self) -> list[tuple[int, float]]:
+        """Return mean perceived distance by distance of class ids, as (distance, mean) in rising order."""
+        places = np.arange(len(self.matrix)) * self.width
+        apart = _apart(self.factor, places)
+        known = np.isfinite(self.matrix) & (apart > 0)
+        return [(int(k), float(self.matrix[known & (apart == k)].mean())) for k in np.unique(apart[known])]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Audit:
+    """What pixels tell about a dataset's factors.
+
+    Args:
+        dataset: the dataset's full name.
+        version: its version.
+        images: the number of its images.
+        seed: the seed of all that was drawn.
+        factors: what was found of each factor that has two or more values, in column order.
+        random: mean perceived distance of random pairs.
+        sample: the number of images that were compared with each other for collisions.
+        collisions: how many of these are equal to another one whose labels differ. Exact where the sample is the whole
+            dataset; otherwise the dataset holds at least as many.
+        giveaway: how far pixel distance gives away the order of the factors' values, in [0, 1]: the mean of the
+            factors' correlations, weighted by importance, or 0 where that is negative. 0 where every move along a
+            factor costs the same, as in XYSquares at spacing 8, or where cost has nothing to do with the values; 1
+            where in each traversal values that are farther apart are farther apart in pixels. Factors without a
+            correlation are left out; NaN where none has one.
+    """
+
+    dataset: str
+    version: str
+    images: int
+    seed: int
+    factors: tuple[FactorAudit, ...]
+    random: Estimate
+    sample: int
+    collisions: int
+    giveaway: Estimate
+
+    def order(self) -> list[list[str]]:
+        """Return the order in which a VAE is expected to learn the factors, the most important ones first.
+
+        Factors stand together where their importance does not differ from that of the first of them by more than 1.96
+        standard errors of the difference, half-widths of the intervals taken as 1.96 standard errors.
+        """
+        ranked = sorted(
+            (one for one in self.factors if one.traversals), key=lambda one: one.importance.value, reverse=True
+        )
+        groups: list[list[FactorAudit]] = []
+        for one in ranked:
+            if groups:
+                first = groups[-1][0].importance
+                half = math.hypot(*((each.high - each.low) / 2 for each in (first, one.importance)))
+                if first.value - one.importance.value <= half + 1e-12:  # rounding, where there is no error
+                    groups[-1].append(one)
+                    continue
+            groups.append([one])
+        return [[one.factor.name for one in group] for group in groups]
+
+    def as_json(self) -> dict[str, object]:
+        """Return all numbers but the matrices for JSON, which has no NaN: None where nothing is defined."""
+
+        def number(value: float) -> float | None:
+            return None if math.isnan(value) else value
+
+        def estimate(found: Estimate) -> dict[str, float | None]:
+            return {name: number(value) for name, value in found._asdict().items()}
+
+        return {
+            "dataset": self.dataset,
+            "version": self.version,
+            "images": self.images,
+            "seed": self.seed,
+            "interval": f"{LEVEL:.0%} bootstrap over traversals",
+            "giveaway": estimate(self.giveaway),
+            "order": self.order(),
+            "random_pairs": estimate(self.random),
+            "collisions": {"images": self.collisions, "of": self.sample, "whole_dataset": self.sample == self.images},
+            "factors": {
+                one.factor.name: {
+                    "kind": one.factor.kind,
+                    "values": one.factor.size,
+                    "traversals": one.traversals,
+                    "importance": estimate(one.importance),
+                    "importance_of_random_pairs": number(relative(one, self)),
+                    "above_random": estimate(one.above_random),
+                    "correlation": estimate(one.correlation),
+                    "overlap": estimate(one.overlap),
+                    "equal": estimate(one.equal),
+                    "curve": [{"values_apart": k, "mean_distance": mean} for k, mean in one.curve()],
+                }
+                for one in self.factors
+            },
+        }
+
+
+def relative(one: FactorAudit, found: Audit) -> float:
+    """Return a factor's importance as a share of the mean distance of random pairs; NaN where that is 0."""
+    return one.importance.value / found.random.value if found.random.value else math.nan
+
+
+def audit(
+    dataset: Dataset,
+    *,
+    traversals: int = 200,
+    pairs: int = 5000,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Audit:
+    """Measure how far a dataset's pixels give its factors away.
+
+    Args:
+        dataset: any dataset with factors, whose images are ready.
+        traversals: the number of traversals of each factor, at least 2; all where there are no more.
+        pairs: the number of random pairs, and of images that are searched for collisions; at least 2.
+        seed: the seed of `benchmark_data.draws`, in [0, 2**64).
+        progress: is told after each factor that it is done, and once for the random pairs.
+
+    Returns:
+        The estimates. Their intervals treat the traversals as drawn from many more. Where all of a dataset's were
+        measured, the estimates are exact for it; fewer than some twenty say little of other images of the kind, for
+        which the intervals are then too narrow.
+
+    Raises:
+        InvalidInput: numbers below their least, a dataset of one image, or no factor with two values.
+
+    Example:
+        >>> import benchmark_data
+        >>> round(audit(benchmark_data.load("xysquares/spacing_1"), traversals=5, pairs=10).giveaway.value, 9)
+        1.0
+        >>> audit(benchmark_data.load("xysquares/spacing_8"), traversals=5, pairs=10).giveaway
+        Estimate(value=0.0, low=0.0, high=0.0)
+    """
+    for what, number in (("traversals", traversals), ("pairs", pairs)):
+        if number < 2:
+            raise InvalidInput(f"number of {what}", expected="at least 2", received=str(number))
+    varying = [column for column, factor in enumerate(dataset.space.factors) if factor.size > 1]
+    if len(dataset) < 2 or not varying:
+        raise InvalidInput(
+            f"audit of {dataset.id}",
+            expected="two images or more, and a factor with two values or more",
+            received=f"{len(dataset)} images, {len(varying)} such factors",
+        )
+    apart = _random_distances(dataset, pairs, seed)
+    random = _mean(apart[:, None], _resampled(len(apart), seed))
+    collisions, sample = _collisions(dataset, pairs, seed)
+    progress(1)
+    labels = dataset.labels(np.arange(len(dataset)))
+    factors, replicates = [], []
+    for column in varying:
+        found, bootstrap = _factor(dataset, labels, column, traversals, seed, np.sort(apart))
+        factors.append(found)
+        if not math.isnan(found.correlation.value):
+            weights = found.importance.value, bootstrap["importance"]
+            replicates.append((*weights, found.correlation.value, bootstrap["correlation"]))
+        progress(1)
+    return Audit(
+        dataset=dataset.id,
+        version=dataset.version,
+        images=len(dataset),
+        seed=seed,
+        factors=tuple(factors),
+        random=random,
+        sample=sample,
+        collisions=collisions,
+        giveaway=_giveaway(replicates),
+    )
+
+
+def _giveaway(
+    parts: Sequence[tuple[float, NDArray[np.float64], float, NDArray[np.float64]]],
+) -> Estimate:
+    """Weigh correlations by importance. Each part is importance and correlation with their bootstrap replicates."""
+    if not parts:
+        return Estimate(math.nan, math.nan, math.nan)
+    total = sum(weight for weight, *_ in parts)
+    if not total:  # all images are equal, so that nothing is told
+        return Estimate(0.0, 0.0, 0.0)
+    value = sum(weight * rho for weight, _, rho, _ in parts) / total
+    drawn = np.sum([weights * rhos for _, weights, _, rhos in parts], axis=0)
+    drawn /= np.maximum(np.sum([weights for _, weights, *_ in parts], axis=0), np.finfo(float).tiny)
+    return Estimate(max(0.0, value), *np.maximum(_ends(drawn), 0.0).tolist())
+
+
+def _factor(
+    dataset: Dataset, labels: Indices, column: int, most: int, seed: int, random: NDArray[np.float64]
+) -> tuple[FactorAudit, Mapping[str, NDArray[np.float64]]]:
+    """Measure one factor.
+
+    Returns:
+        What was found, and the bootstrap replicates of its importance and correlation.
+    """
+    factor = dataset.space.factors[column]
+    # Each factor has draws of its own, so that their errors are independent.
+    own = int(draws.bits(seed, [column], 1)[0, 0])
+    chosen = _traversals(labels, dataset.space.sizes, column, most, own)
+    width = math.ceil(factor.size / MOST_VALUES)
+    size = math.ceil(factor.size / width)
+    total, count = np.zeros((size, size)), np.zeros((size, size))
+    measured = np.full((len(chosen), 6), math.nan)
+    with threadpoolctl.threadpool_limits(1):  # products this small lose more by waiting for threads than they gain
+        for place, rows in enumerate(chosen):
+            values = labels[rows, column]
+            between = mean_squared_errors(dataset.images(rows))
+            bins = np.ix_(values // width, values // width)
+            np.add.at(total, bins, between)
+            np.add.at(count, bins, 1)
+            measured[place] = _traversal(factor, values, between, random)
+    means = np.divide(total, count, out=np.full_like(total, math.nan), where=count > 0)
+    weights = _resampled(len(chosen), own)
+    importance, above, equal, correlation, near, far = (measured[:, [i]] for i in range(6))
+    found = FactorAudit(
+        factor=factor,
+        traversals=len(chosen),
+        importance=_mean(importance, weights),
+        above_random=_mean(above, weights),
+        correlation=_mean(correlation, weights),
+        overlap=_overlap(near, far, weights),
+        equal=_mean(equal, weights),
+        matrix=means,
+        width=width,
+    )
+    bootstrap = {"importance": _means(importance, weights), "correlation": _means(correlation, weights)}
+    return found, bootstrap
+
+
+def _traversals(labels: Indices, sizes: Sequence[int], column: int, most: int, seed: int) -> list[Indices]:
+    """Choose rows that differ in one factor alone: distinct traversals of two values or more, a row for each value.
+
+    Where several rows have the same labels, each is in another traversal, at random.
+    """
+    key, span = np.zeros(len(labels), np.int64), 1
+    for other, size in enumerate(sizes):
+        if other != column:
+            if span * size * sizes[column] >= 2**62:  # number the combinations that there are, so that none is lost
+                key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+                span = int(key.max()) + 1
+            key, span = key * size + labels[:, other], span * size
+    order = draws.permutation(seed, len(labels))
+    codes, same = np.unique((key * sizes[column] + labels[:, column])[order], return_inverse=True)
+    if len(codes) < len(labels):
+        times = _occurrence(same)
+        key[order] = np.unique(key, return_inverse=True)[1][order] * (int(times.max()) + 1) + times
+    codes, first = np.unique(key * sizes[column] + labels[:, column], return_index=True)
+    starts = np.flatnonzero(np.diff(codes // sizes[column], prepend=-1))
+    lengths = np.diff(starts, append=len(codes))
+    starts, lengths = starts[lengths > 1], lengths[lengths > 1]
+    found = []
+    for chosen in draws.permutation(seed, len(starts))[:most]:
+        shown = np.unique(np.linspace(0, lengths[chosen] - 1, MOST_VALUES).round().astype(np.int64))
+        found.append(first[starts[chosen] + shown].astype(np.int64))
+    return found
+
+
+def _occurrence(values: NDArray[np.integer]) -> Indices:
+    """Return how often each value stood before: 0 for the first 7, 1 for the second."""
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]
+    starts = np.flatnonzero(np.diff(ranked, prepend=ranked[0] - 1))
+    times = np.empty(len(values), np.int64)
+    times[order] = np.arange(len(values)) - np.repeat(starts, np.diff(starts, append=len(values)))
+    return times
+
+
+def _apart(factor: Factor, values: Indices) -> Indices:
+    """Return the distances between class ids, shape (n, n): round the circle for a cyclic factor."""
+    steps: Indices = np.abs(values[:, None] - values)
+    return np.minimum(steps, factor.size - steps) if factor.kind == "cyclic" else steps
+
+
+def _traversal(
+    factor: Factor, values: Indices, between: NDArray[np.float64], random: NDArray[np.float64]
+) -> tuple[float, float, float, float, float, float]:
+    """Measure one traversal.
+
+    Returns:
+        Mean distance, the share of pairs above random pairs, the share of equal pairs, Spearman's correlation, mean
+        distance of neighbours, mean distance of other pairs. The last three are NaN where there is no order.
+    """
+    above = np.triu_indices(len(values), 1)
+    apart, perceived = _apart(factor, values)[above], between[above]
+    share = np.searchsorted(random, perceived, side="left").mean() / len(random)
+    first = float(perceived.mean()), float(share), float((perceived == 0).mean())
+    if factor.kind not in ("ordinal", "cyclic") or np.ptp(apart) == 0:
+        return *first, math.nan, math.nan, math.nan
+    neighbours = apart == apart.min()
+    near, far = float(perceived[neighbours].mean()), float(perceived[~neighbours].mean())
+    if np.ptp(perceived) == 0:
+        return *first, 0.0, near, far
+    import scipy.stats
+
+    return *first, float(scipy.stats.spearmanr(apart, perceived).statistic), near, far
+
+
+def _random_distances(dataset: Dataset, pairs: int, seed: int) -> NDArray[np.float64]:
+    """Return the perceived distances of random pairs of different rows, shape (pairs,)."""
+    uniform = draws.uniform(seed, np.arange(pairs), 2)
+    first = (uniform[:, 0] * len(dataset)).astype(np.int64)
+    second = (first + 1 + (uniform[:, 1] * (len(dataset) - 1)).astype(np.int64)) % len(dataset)
+    return np.concatenate(
+        [
+            mean_squared_error(
+                dataset.images(first[start : start + BATCH]), dataset.images(second[start : start + BATCH])
+            )
+            for start in range(0, pairs, BATCH)
+        ]
+    )
+
+
+def _collisions(dataset: Dataset, most: int, seed: int) -> tuple[int, int]:
+    """Count images that are equal to another one of the sample whose labels differ; and the sample."""
+    rows = draws.permutation(seed, len(dataset))[:most]
+    labels: dict[bytes, list[bytes]] = {}
+    for batch, images in dataset.batches(rows, size=BATCH):
+        for image, ids in zip(images, dataset.labels(batch), strict=True):
+            labels.setdefault(hashlib.sha256(image.tobytes()).digest(), []).append(ids.tobytes())
+    return sum(len(found) for found in labels.values() if len(set(found)) > 1), len(rows)
+
+
+def _resampled(count: int, seed: int) -> NDArray[np.float64]:
+    """Return how often each of some things is in each bootstrap sample, shape (REPLICATES, count)."""
+    if not count:
+        return np.zeros((REPLICATES, 0))
+    chosen = (draws.uniform(seed, np.arange(REPLICATES), count) * count).astype(np.int64)
+    places = chosen + np.arange(REPLICATES)[:, None] * count
+    counts = np.bincount(places.ravel(), minlength=REPLICATES * count)
+    weights: NDArray[np.float64] = counts.reshape(REPLICATES, count).astype(np.float64)
+    return weights
+
+
+def _means(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weighted means of the values that are not NaN, shape (REPLICATES,); NaN where there is none."""
+    known = np.isfinite(values[:, 0])
+    counted = weights[:, known].sum(axis=1)
+    sums = (weights[:, known] * values[known, 0]).sum(axis=1)
+    means: NDArray[np.float64] = np.divide(sums, counted, out=np.full(len(weights), math.nan), where=counted > 0)
+    return means
+
+
+def _mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> Estimate:
+    """Estimate the mean of the values that are not NaN."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return Estimate(math.nan, math.nan, math.nan)
+    return Estimate(float(known.mean()), *_ends(_means(values, weights)))
+
+
+def _overlap(near: NDArray[np.float64], far: NDArray[np.float64], weights: NDArray[np.float64]) -> Estimate:
+    """Estimate how much nearer neighbours are than others."""
+    if not np.nansum(far):
+        return Estimate(math.nan, math.nan, math.nan)
+    means = _means(far, weights)
+    ratios = np.divide(_means(near, weights), means, out=np.full(len(means), math.nan), where=means > 0)
+    return Estimate(1 - float(np.nanmean(near) / np.nanmean(far)), *_ends(1 - ratios))
+
+
+def _ends(replicates: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the ends of the percentile interval of bootstrap replicates."""
+    low, high = np.nanquantile(replicates, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
