@@ -14,7 +14,7 @@ from benchmark_data.errors import DamagedFile
 from benchmark_data.sources import Derived
 from leaderboard import protocol
 from leaderboard.commands import board
-from leaderboard.report import audit
+from leaderboard.report import audit, media
 from leaderboard.report.site import build, pages, plots
 from leaderboard.scoring import evaluate
 from leaderboard.store import results
@@ -54,6 +54,7 @@ def site(run_folder, tmp_path):
     ]
     results.write(root, evaluate.evaluate(folders))
     folder = root / "v1" / "toy" / "spacing_1"
+    media.of_dataset("toy/spacing_1", folder)
     frames = [Image.fromarray(np.full((20, 60, 3), 40 * k, np.uint8)) for k in range(4)]
     frames[0].save(folder / "beta_vae.traversals.png")
     frames[0].save(folder / "beta_vae.traversals.gif", save_all=True, append_images=frames[1:])
@@ -353,6 +354,8 @@ def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_n
             ]
         ),
     )
+    for number in range(2, 7):
+        media.of_dataset(f"toy/spacing_{number}", root / "v1" / "toy" / f"spacing_{number}")
     paper = json.loads((board.PUBLISHED / "reported" / "zietlow2021.json").read_text("utf-8"))
     paper["rows"] = [paper["rows"][0] | {"dataset": "toy"}]
     (root / "reported").mkdir()
