@@ -125,8 +125,7 @@ def run(
 
 def _dry_run(config: RunConfig, folder: Path, encode: bool, device: str, threads: int | None) -> None:
     """Say what a run would take."""
-    from baselines import devices
-    from baselines.training import dry_run, worker
+    from baselines.training import devices, dry_run, worker
 
     if threads is not None:
         os.environ.update(worker.thread_limits(threads))
@@ -332,8 +331,7 @@ def _dry_sweep(
     """Say what the runs of a sweep that are left would take, with so many workers."""
     import joblib
 
-    from baselines import devices
-    from baselines.training import dry_run, sweep, worker
+    from baselines.training import devices, dry_run, sweep, worker
 
     left = [config for config in configs if sweep.look(config, folder, encode=encode).state != "done"]
     workers = max(1, min(jobs or joblib.cpu_count(), len(left)))
@@ -464,12 +462,10 @@ def derive_perturbation(
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(
-            help="File to write. Default: where BASE_perturbed/conv_vae_... looks for it.", show_default=False
-        ),
+        typer.Option(help="File to write. Default: where BASE_perturbed/conv32_... looks for it.", show_default=False),
     ] = None,
 ) -> None:
-    """Train β-VAEs and derive the hidden variable of BASE_perturbed/conv_vae_...; goes on where it was stopped."""
+    """Train β-VAEs and derive the hidden variable of BASE_perturbed/conv32_...; goes on where it was stopped."""
     import benchmark_data
     from baselines.config import RunConfig
     from baselines.outputs import hidden_variable

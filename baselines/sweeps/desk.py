@@ -38,13 +38,13 @@ TASKS = (
     "xysquares/spacing_8",
     "sprites2d_squeezed/eps10",
     "sprites2d_noisy/eps10",
-    "sprites2d_perturbed/pca_rows32_eps10",
+    "sprites2d_perturbed/pca32_eps10",
     "room3d",
     "xysquares/spacing_2",
     "xysquares/spacing_4",
-    "sprites2d_perturbed/conv_vae_rows32_eps10",
+    "sprites2d_perturbed/conv32_eps10",
     "room3d_noisy/eps10",
-    "room3d_perturbed/conv_vae_rows32_eps10",
+    "room3d_perturbed/conv32_eps10",
 )
 """In the order in which they are trained."""
 

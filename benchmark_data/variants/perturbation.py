@@ -218,11 +218,13 @@ class Hidden:
             DamagedFile: the file was damaged, or belongs to another version of the base.
         """
         if not self.ready:
+            rows_per_std = FIRST_ROWS_PER_STD if self.kind == "vae" else ROWS_PER_STD
+            form = _config(self.kind, rows_per_std, DEFAULT)
             raise Unavailable(
                 f"{self.base.name}_perturbed",
                 expected=f"a prepared dataset, with values of its hidden variable in {self.path}",
                 received="nothing there",
-                remedy=f"Run: offaxis-data prepare {self.base.name}_perturbed/{self.kind}_rows32_eps10",
+                remedy=f"Run: offaxis-data prepare {self.base.name}_perturbed/{form}",
             )
         arrays = _opened(self.path, self.base.id, self.base.version)
         if "table" in arrays:
@@ -428,7 +430,7 @@ def perturbed(base: Dataset) -> Family:
 
     Returns:
         ``<base>_perturbed`` with configs ``pca_eps05``, ... ``vae_eps20`` of the first edition and
-        ``pca_rows32_eps05``, ... ``conv_vae_rows32_eps20`` of the second, at `EPSILONS`, in percent. Rows, factors and
+        ``pca32_eps05``, ... ``conv32_eps20`` of the second, at `EPSILONS`, in percent. Rows, factors and
         format are the base's.
     """
     forms = []
@@ -441,7 +443,7 @@ def perturbed(base: Dataset) -> Family:
                 form = _derived(
                     base,
                     suffix="perturbed",
-                    config=f"{kind}_{'' if first else f'rows{rows_per_std:g}_'}eps{round(100 * epsilon):02d}",
+                    config=_config(kind, rows_per_std, epsilon),
                     epsilon=epsilon,
                     parameters={"hidden": kind, "epsilon": epsilon, "rows_per_std": rows_per_std},
                     source=_Perturbed(base, change, hidden),
@@ -453,12 +455,18 @@ def perturbed(base: Dataset) -> Family:
                     ),
                 )
                 forms.append(dataclasses.replace(form, defects=(*base.defects, FIRST_EDITION)) if first else form)
-    return Family(*forms, default=f"pca_rows{ROWS_PER_STD:g}_eps{round(100 * DEFAULT):02d}")
+    return Family(*forms, default=_config("pca", ROWS_PER_STD, DEFAULT))
+
+
+def _config(kind: str, rows_per_std: float, epsilon: float) -> str:
+    """Return a form's name: ``pca_eps10`` in the first edition, ``pca32_eps10`` or ``conv32_eps10`` in the second."""
+    form = kind if rows_per_std == FIRST_ROWS_PER_STD else f"{kind.removesuffix('_vae')}{rows_per_std:g}"
+    return f"{form}_eps{round(100 * epsilon):02d}"
 
 
 FIRST_EDITION = (
     "The first edition: on sprites2d the hidden variable leads globally before it leads locally, against the design of "
-    f"the paper. Prefer the configurations with rows{ROWS_PER_STD:g}."
+    f"the paper. Prefer the configurations whose names hold {ROWS_PER_STD:g}."
 )
 
 

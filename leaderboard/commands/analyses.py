@@ -418,8 +418,8 @@ def accuracy(
     import pandas as pd
 
     import benchmark_data
-    from leaderboard.analyses import transfer_accuracy as evaluation
     from leaderboard.reading import representations
+    from leaderboard.scoring import transfer_accuracy as evaluation
 
     _png(to)
     read: list[tuple[str, representations.Codes]] = []
@@ -686,8 +686,8 @@ def shared(
 
     What the two have in common, such as position or colour, is what both domains share.
     """
-    from leaderboard.analyses import transfer_accuracy as evaluation
     from leaderboard.reading import representations
+    from leaderboard.scoring import transfer_accuracy as evaluation
 
     _png(to)
     found = representations.arrays(file, ["targets", "reconstructions"])

@@ -8,7 +8,7 @@ import io
 from collections.abc import Collection, Sequence
 
 from leaderboard import protocol
-from leaderboard.analyses import transfer_accuracy
+from leaderboard.scoring import transfer_accuracy
 from leaderboard.store.budgets import spent
 from leaderboard.store.transfers import NO_SOURCE, Transfer
 

@@ -48,7 +48,7 @@ def known(small, monkeypatch, tmp_path):
 
     def loaded(name, **parameters):
         if name == "small_perturbed":
-            return perturbation.perturbed(small).configs["conv_vae_rows32_eps10"]
+            return perturbation.perturbed(small).configs["conv32_eps10"]
         return small if name == "small" else load(name, **parameters)
 
     monkeypatch.setattr(benchmark_data, "load", loaded)

@@ -18,7 +18,7 @@ from baselines.reproduction import runner
 from baselines.reproduction.papers import _heatmaps, _smoke, bonheme2022, bonheme2023, michlo2023, zietlow2021
 from baselines.reproduction.runner import Found
 from baselines.training import sweep
-from leaderboard.analyses import transfer_accuracy
+from leaderboard.scoring import transfer_accuracy
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "reproduction"
 ENTRIES = runner.entries()

@@ -174,13 +174,13 @@ def test_the_first_edition_keeps_its_pixels():
 
 
 def test_configs_are_found_by_parameters():
-    assert benchmark_data.load("sprites2d_perturbed").id == "sprites2d_perturbed/pca_rows32_eps10"
+    assert benchmark_data.load("sprites2d_perturbed").id == "sprites2d_perturbed/pca32_eps10"
     first = benchmark_data.load("sprites2d_perturbed", hidden="vae", epsilon=0.05, rows_per_std=8.0)
     assert first.config == "vae_eps05"
     assert any("leads globally before it leads locally" in defect for defect in first.defects)
-    assert benchmark_data.load("dsprites_perturbed", hidden="conv_vae").config == "conv_vae_rows32_eps10"
+    assert benchmark_data.load("dsprites_perturbed", hidden="conv_vae").config == "conv32_eps10"
     assert benchmark_data.load("room3d_noisy", epsilon=0.2).id == "room3d_noisy/eps20"
-    with pytest.raises(UnknownName, match=r"hidden=pca, epsilon=0\.3"):
+    with pytest.raises(UnknownName, match=r"received \"hidden='pca', epsilon=0\.3, rows_per_std=32"):
         benchmark_data.load("sprites2d_perturbed", epsilon=0.3)
 
 
@@ -222,7 +222,7 @@ def images_of_one(labels):
 
 
 def test_prepare_computes_the_component_once(small, nothing_shipped):
-    dataset = perturbation.perturbed(small).configs["pca_rows32_eps10"]
+    dataset = perturbation.perturbed(small).configs["pca32_eps10"]
     assert not dataset.prepared
     with pytest.raises(
         Unavailable, match=r"expected a prepared dataset.* Run: offaxis-data prepare small_perturbed/pca"
@@ -242,7 +242,7 @@ def test_prepare_computes_the_component_once(small, nothing_shipped):
 
 
 def test_a_latent_is_read_by_row(small, nothing_shipped):
-    dataset = perturbation.perturbed(small).configs["conv_vae_rows32_eps10"]
+    dataset = perturbation.perturbed(small).configs["conv32_eps10"]
     with pytest.raises(Unavailable, match="Run: offaxis-train derive-perturbation small"):
         dataset.prepare()
     hidden = dataset.source.hidden

@@ -173,7 +173,11 @@ def test_codes_of_other_rows(run_folder):
     ("codes", "message"),
     [
         (np.full((60, 2), np.nan), "codes: expected finite numbers .* received nan at row 0, column 0"),
-        (np.zeros((60, 2, 2)), r"codes: expected float of shape \(60, any\), received float32 of shape \(60, 2, 2\)"),
+        (
+            np.zeros((60, 2, 2, 1)),
+            r"codes: expected float of shape \(60, any\) or \(60, any, any\), received float32 of shape "
+            r"\(60, 2, 2, 1\)",
+        ),
         (np.zeros((59, 2)), r"received float32 of shape \(59, 2\)"),
         (np.zeros((60, 0)), "codes: expected 1 to 1024 latents, received 0"),
         (np.zeros((60, 1025)), "codes: expected 1 to 1024 latents, received 1025"),
