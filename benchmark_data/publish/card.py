@@ -71,7 +71,7 @@ HUB_LICENCES = frozenset(
 TAGS = ["disentanglement", "representation-learning", "factors-of-variation", "benchmark"]
 """What a published dataset is found by."""
 
-EVALUATIONS = ("v1_smoke", "v1_study")
+EVALUATIONS = ("v1_desk", "v1_smoke", "v1_study")
 """What ``offaxis-board`` scores a config for: its protocol's versions and tiers, whose scores are never mixed."""
 
 Record: TypeAlias = dict[str, Any]

@@ -120,8 +120,8 @@ def test_choosing_runs():
 def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp_path, monkeypatch):
     begun, start = [], sweep._start
 
-    def recorded(threads):
-        begun.append(start(threads))
+    def recorded(threads, cores):
+        begun.append(start(threads, cores))
         return begun[-1]
 
     monkeypatch.setattr(sweep, "_start", recorded)
