@@ -137,7 +137,8 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
     killer.start()
     states = sweep.run(runs, tmp_path, jobs=1, threads=1, encode=False)
     killer.join()
-    assert [process.returncode for process in begun] == [-signal.SIGKILL] * 2, "one by the test, one at the end"
+    ends = [process.returncode for process in begun]
+    assert ends == [-signal.SIGKILL, -signal.SIGTERM], "one by the test, one at the end"
     assert [state.state for state in states] == ["done", "done", "failed"]
     assert "expected a finite number that does not explode" in states[2].error
     found = index(tmp_path)
