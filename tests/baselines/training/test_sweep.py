@@ -158,7 +158,7 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
         assert weights(tmp_path / state.run, config) == weights(tmp_path / "whole" / state.run, config)
 
     # Once more: nothing is trained, not even what would diverge again, and rows of other runs stay.
-    monkeypatch.setattr(sweep, "_start", lambda threads: pytest.fail("there is nothing to do"))
+    monkeypatch.setattr(sweep, "_start", lambda threads, cores: pytest.fail("there is nothing to do"))
     assert sweep.run(runs[1:], tmp_path, encode=False) == states[1:]
     assert index(tmp_path) == found
 
