@@ -47,7 +47,8 @@ class Split:
         weights: of a rule that weighs rows, the weight of every row of the base, float64 (N,) in [0, 1]; else None.
 
     Example:
-        >>> found = split("sprites2d", "composition")
+        >>> import benchmark_data
+        >>> found = benchmark_data.split("sprites2d", "composition")
         >>> found
         <Split composition of sprites2d: 192312 rows to train on, 544968 to test on>
         >>> found.base.images(found.train[:2]).shape

@@ -83,7 +83,7 @@ def test_list_names_everything():
     [
         ("run --objective ae", "--dataset: expected a name, received none. Add --dataset NAME."),
         ("run --dataset xysquares/spacing_1", "--objective: expected a name"),
-        ("run --dataset xysquares/spacing_9 --objective ae", "config of xysquares: .* Did you mean 'spacing_8'"),
+        ("run --dataset xysquares/spacing_9 --objective ae", "config of xysquares: .* Did you mean 'spacing_1'"),
         ("run --dataset xysquares/spacing_1 --objective bta_vae", "objective: .* Did you mean 'beta_vae'"),
         ("run --dataset xysquares/spacing_1 --objective beta_vae --set bta=4", "--set: .* Did you mean 'beta'"),
         (

@@ -62,7 +62,7 @@ def test_load_by_name_config_and_parameter():
         ("", {}, "dataset: expected one of"),
         ("../xysquares", {}, r"dataset: expected one of .* received '\.\.'"),
         ("xysquares/spacing9", {}, r"config of xysquares: expected one of .* Did you mean 'spacing_[1-8]'\?"),
-        ("sprites2d/big", {}, r"config of sprites2d: expected one of \(none\), received 'big'"),
+        ("sprites2d/big", {}, r"config of sprites2d: expected one of composition, .*, received 'big'"),
         ("xysquares", {"spacing": 9}, "parameters of xysquares: expected one of spacing=1, .* received 'spacing=9'"),
         (
             "xysquares",

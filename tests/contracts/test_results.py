@@ -46,13 +46,3 @@ def test_no_two_lines_of_a_plot_look_alike():
 
 def test_every_published_method_can_be_looked_up_and_cited():
     assert [str(problem) for problem in audit.unattributed(board.PUBLISHED)] == []
-
-
-def test_a_method_without_a_citation_is_named(made_result, tmp_path):
-    about = results.About(title="A", paper="https://a.org", code="https://a.org", licence="MIT")
-    results.write(tmp_path, [made_result("xysquares/spacing_1", "a", 0.1, about=about)])
-    results.write(tmp_path, [made_result("xysquares/spacing_1", "pca", 0.1)])
-    (problem,) = audit.unattributed(tmp_path)
-    assert "a.json: about: expected paper, code, licence and bibtex of a published method, received no bibtex" in str(
-        problem
-    )

@@ -155,5 +155,5 @@ def test_activations_of_the_run_and_of_a_target(seeds, tmp_path):
         np.testing.assert_array_equal(found["mean"], expected["mean"])
     with pytest.raises(InvalidInput, match=r"--into: expected a file name that ends in .npz, received x.npy"):
         call(f"activations {run.folder} --into x.npy")
-    with pytest.raises(InvalidInput, match=r"step of .*: expected one of \[2\], received 9"):
+    with pytest.raises(InvalidInput, match=r"step of .*: expected one of \[0, 2\], received 9"):
         call(f"activations {run.folder} --step 9")

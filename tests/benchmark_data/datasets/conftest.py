@@ -23,7 +23,7 @@ def sprites(shrink, tmp_path):
     np.savez(
         tmp_path / dsprites.NPZ.name,
         imgs=images,
-        latents_classes=np.pad(labels, ((0, 0), (1, 0))),
+        latents_classes=np.ascontiguousarray(np.pad(labels, ((0, 0), (1, 0)))),
         latents_values=np.pad(small.space.values(labels), ((0, 0), (1, 0)), constant_values=1.0),
     )
     small.prepare(manual_dir=tmp_path)

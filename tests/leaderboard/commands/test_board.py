@@ -57,7 +57,15 @@ def test_help_names_every_command():
 
 def test_evaluate_show_build_check(board, run_folder, tmp_path):
     root, site = tmp_path / "r", tmp_path / "s"
-    code, out, err = board("evaluate", run_folder(seed=0), run_folder(seed=1), "--into", root, "--reproduced")
+    about = {
+        "title": "β-VAE",
+        "paper": "https://a.org",
+        "code": "https://a.org",
+        "licence": "MIT",
+        "bibtex": "@misc{a}",
+    }
+    folders = [run_folder(seed=seed, about=about) for seed in (0, 1)]
+    code, out, err = board("evaluate", *folders, "--into", root, "--reproduced")
     assert code == 0, err
     assert "β-VAE" in out
     assert "beta_vae.json" in out
@@ -83,7 +91,7 @@ def test_validate_lists_what_is_wrong_and_exits_with_1(board, tree, run_folder):
     file.write_text(file.read_text("utf-8").replace('"schema": 1', '"schema": 7'), "utf-8")
     code, out, _ = board("validate", tree, bad)
     assert code == 1
-    assert out.count("wrong:") == 2
+    assert out.count("error:") == 2
     assert "selection: expected a valid string, received 5" in out
 
 

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-import leaderboard
+import leaderboard.metrics
 from benchmark_data import InvalidInput, MissingExtra
 from leaderboard.metrics import dci
 
@@ -100,7 +100,7 @@ def test_an_unknown_mode_is_refused():
 def test_fast_mode_without_numba_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.delitem(sys.modules, "leaderboard.metrics._boosting", raising=False)
-    monkeypatch.delattr(leaderboard, "boosting", raising=False)
+    monkeypatch.delattr(leaderboard.metrics, "_boosting", raising=False)
     codes, factors = two_factors(20)
     with pytest.raises(MissingExtra, match=r"gradient boosting: expected the package numba.*offaxis\[board\]"):
         dci.score(codes, factors, codes_test=codes, factors_test=factors)
