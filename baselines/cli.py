@@ -124,7 +124,7 @@ def run(
 
 
 def _dry_run(config: RunConfig, folder: Path, encode: bool, device: str, threads: int | None) -> None:
-    """Say what a run would take."""
+    """Describe what a run would take."""
     from baselines.training import devices, dry_run, worker
 
     if threads is not None:
@@ -247,7 +247,7 @@ def _train(
 
 
 def _said(how: str) -> typer.Exit:
-    """Say how to go on with what was interrupted; give the exit."""
+    """Describe how to go on with what was interrupted; give the exit."""
     console.err.print(how, style="yellow", soft_wrap=True, markup=False, highlight=False)
     return typer.Exit(130)
 
@@ -328,7 +328,7 @@ def sweep(
 def _dry_sweep(
     configs: Sequence[RunConfig], folder: Path, jobs: int | None, threads: int | None, encode: bool, device: str
 ) -> None:
-    """Say what the runs of a sweep that are left would take, with so many workers."""
+    """Describe what the runs of a sweep that are left would take, with so many workers."""
     import joblib
 
     from baselines.training import devices, dry_run, sweep, worker

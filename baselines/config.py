@@ -182,12 +182,12 @@ class RunConfig:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def build_objective(self) -> objectives.Objective:
-        """Give the objective with its hyperparameters."""
+        """Return the objective with its hyperparameters."""
         kind = f"hyperparameter of {self.objective}"
         return validation.build(objectives.find(self.objective), self.hyperparameters, kind=kind)
 
     def with_steps(self, steps: int) -> RunConfig:
-        """Give the config with another number of steps, without the snapshots that it does not reach.
+        """Return the config with another number of steps, without the snapshots that it does not reach.
 
         Example:
             >>> RunConfig(dataset="sprites2d", objective="ae", snapshots=[10, 900]).with_steps(20).snapshots
@@ -197,13 +197,13 @@ class RunConfig:
         return dataclasses.replace(self, steps=steps, snapshots=kept)
 
     def keeps(self, step: int) -> bool:
-        """Say whether the state after a step is kept for good."""
+        """Return whether the state after a step is kept for good."""
         if step in (0, self.steps):
             return True
         return step % self.snapshots == 0 if isinstance(self.snapshots, int) else step in self.snapshots
 
     def as_json(self) -> dict[str, Any]:
-        """Give the fields as JSON's types."""
+        """Return the fields as JSON's types."""
         return dataclasses.asdict(self)
 
     @classmethod

@@ -86,7 +86,7 @@ def main(
 
 
 def has_screen(environment: Mapping[str, str] = os.environ) -> bool:
-    """Say whether someone sits at this machine: a terminal, and a desktop that is not at the other end of SSH.
+    """Return whether someone sits at this machine: a terminal, and a desktop that is not at the other end of SSH.
 
     Args:
         environment: the process's variables.
@@ -203,7 +203,7 @@ def draw(runs: Sequence[Run], result: Path) -> None:
 
 
 def closing(scored: Sequence[results.Result], shares: Mapping[str, Sequence[float]], page: Path, seconds: float) -> str:
-    """Say what was seen, what to try next, and where the board is.
+    """Print what was seen, what to try next, and where the board is.
 
     Args:
         scored: the results.

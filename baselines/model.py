@@ -26,7 +26,7 @@ INITIAL = 2**64 - 1
 
 
 def generator(seed: int, step: int) -> np.random.Generator:
-    """Give the random numbers of one step: they depend on nothing but the seed and the step.
+    """Return the random numbers of one step: they depend on nothing but the seed and the step.
 
     Args:
         seed: the run's seed.
@@ -101,7 +101,7 @@ class Model:
         return [name.split("/")[1] in self.config.frozen for name in self.names()]
 
     def varied(self, strengths: Mapping[str, Tensor]) -> Model:
-        """Give the same networks under an objective some of whose floats are tensors.
+        """Return the same networks under an objective some of whose floats are tensors.
 
         Args:
             strengths: scalars by the hyperparameter's name.

@@ -189,7 +189,7 @@ class Snapshots:
         self.folder = folder / "snapshots"
 
     def path(self, step: int) -> Path:
-        """Give the folder of the snapshot after a step."""
+        """Return the folder of the snapshot after a step."""
         return self.folder / f"step_{step:08d}"
 
     def steps(self) -> list[int]:
@@ -548,7 +548,7 @@ class Run:
 
 
 def default_folder(config: RunConfig) -> Path:
-    """Give the folder of a run for which none is named: ``runs/<dataset>/<objective>/seed_<seed>``.
+    """Return the folder of a run for which none is named: ``runs/<dataset>/<objective>/seed_<seed>``.
 
     Example:
         >>> print(default_folder(RunConfig(dataset="sprites2d", objective="beta_vae", seed=3)).as_posix())
@@ -571,7 +571,7 @@ def read_config(folder: Path) -> RunConfig:
 
 
 def task_rows(dataset: Dataset) -> Indices:
-    """Give the rows that the leaderboard scores: those that ``codes.npz`` must hold, in its order.
+    """Return the rows that the leaderboard scores: those that ``codes.npz`` must hold, in its order.
 
     Raises:
         InvalidInput: the leaderboard has no task on the dataset, as on one's own images.

@@ -79,7 +79,7 @@ def configs(name: str) -> tuple[str, ...]:
 
 
 def load(name: str, **parameters: object) -> Dataset:
-    """Give a dataset by name. Nothing is downloaded or rendered until it is asked for images.
+    """Return a dataset by name. Nothing is downloaded or rendered until it is asked for images.
 
     Args:
         name: ``"<dataset>"`` or ``"<dataset>/<config>"``; either may be followed by the name of a split, as in

@@ -136,7 +136,7 @@ def _display(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
 
 
 def _whole() -> rich.table.Column:
-    """Give a column that is never cut while another one can be."""
+    """Return a column that is never cut while another one can be."""
     return rich.table.Column(no_wrap=True)
 
 
@@ -166,7 +166,7 @@ class _Display(rich.progress.Progress):
                 self.console.print(" | ".join(going_on), soft_wrap=True, markup=False, highlight=False)
 
     def _words(self, task: rich.progress.Task) -> str:
-        """Give a task's columns as words, without the bar."""
+        """Return a task's columns as words, without the bar."""
         words = []
         for column in self.columns:
             if isinstance(column, str | rich.progress.BarColumn):

@@ -130,7 +130,7 @@ class Dataset:
         return self.source.extras
 
     def extra(self, name: str, indices: ArrayLike) -> NDArray[Any]:
-        """Give rows of an extra array.
+        """Return rows of an extra array.
 
         Args:
             name: one of `extras`.
@@ -154,7 +154,7 @@ class Dataset:
         return f"<Dataset {self.id} {self.version}: {len(self)} images {self.image_shape}, {self.space!r}>"
 
     def images(self, indices: ArrayLike) -> Images:
-        """Give images by row.
+        """Return images by row.
 
         Args:
             indices: rows, int, shape (n,) with n >= 1, each in [0, len), in any order, repeats allowed.
@@ -178,7 +178,7 @@ class Dataset:
         )
 
     def labels(self, indices: ArrayLike, factors: Sequence[str] | None = None) -> Indices:
-        """Give the class ids of rows.
+        """Return the class ids of rows.
 
         Args:
             indices: rows, int, shape (n,) with n >= 1, each in [0, len).
@@ -194,7 +194,7 @@ class Dataset:
         return self.space.labels(self.rows(indices))[:, self._columns(factors)]
 
     def values(self, indices: ArrayLike, factors: Sequence[str] | None = None) -> NDArray[np.float64]:
-        """Give the factors' values of rows, in their units.
+        """Return the factors' values of rows, in their units.
 
         Args:
             indices: rows, int, shape (n,) with n >= 1, each in [0, len).
@@ -210,7 +210,7 @@ class Dataset:
         return self.space.values(self.labels(indices))[:, self._columns(factors)]
 
     def scaled(self, indices: ArrayLike, factors: Sequence[str] | None = None) -> NDArray[np.float64]:
-        """Give the class ids of rows scaled to [0, 1]: 0 for a factor's first value, 1 for its last.
+        """Return the class ids of rows scaled to [0, 1]: 0 for a factor's first value, 1 for its last.
 
         So are targets scaled by Schott et al. (arXiv 2107.08221). A factor with one value is 0.
 
@@ -292,7 +292,7 @@ class Dataset:
             yield batch, self.images(batch)
 
     def quick_rows(self) -> Indices:
-        """Give the 1,024 fixed rows (all of them, for a smaller dataset) that the quick digest looks at."""
+        """Return the 1,024 fixed rows (all of them, for a smaller dataset) that the quick digest looks at."""
         return draws.permutation(0, len(self))[:1024]
 
     def digest(self, *, full: bool = False, progress: Callable[[int], None] = lambda done: None) -> Digest:
@@ -329,7 +329,7 @@ class Dataset:
 
 
 def _no_rows(indices: object, array: NDArray[Any]) -> dict[str, str]:
-    """Say what a selection is that is no list of rows, and what to write instead."""
+    """Describe what a selection is that is no list of rows, and what to write instead."""
     received, remedy = f"{array.dtype} of shape {array.shape}", "Round and cast them to int64."
     if isinstance(indices, slice):
         received, remedy = repr(indices), "Give range(start, stop, step)."
@@ -369,7 +369,7 @@ class Family:
         object.__setattr__(self, "default", default)
 
     def find(self, parameters: Mapping[str, object]) -> Dataset:
-        """Give the one configuration whose parameters agree with the given ones.
+        """Return the one configuration whose parameters agree with the given ones.
 
         Args:
             parameters: some or all of a configuration's parameters; those not given are those of the default.

@@ -165,7 +165,7 @@ def hue(of: Mask = foreground) -> Effect:
 
 
 def as_published(names: Iterable[str]) -> dict[str, Effect | str]:
-    """Give the reason why no effects of a published archive are declared, for each of its factors.
+    """Return the reason why no effects of a published archive are declared, for each of its factors.
 
     Args:
         names: the factors.

@@ -64,7 +64,7 @@ class Factor:
         return len(self.values)
 
     def as_json(self) -> list[float | None]:
-        """Give the values for JSON, which has no NaN: None where a class has no value."""
+        """Return the values for JSON, which has no NaN: None where a class has no value."""
         return [None if math.isnan(value) else value for value in self.values]
 
 
@@ -96,7 +96,7 @@ class _Factors:
         return tuple(f.size for f in self.factors)
 
     def column(self, name: str) -> int:
-        """Give the column of the factor called ``name``.
+        """Return the column of the factor called ``name``.
 
         Raises:
             UnknownName: there is no such factor.
@@ -186,7 +186,7 @@ class FactorSpace(_Factors):
         return math.prod(self.sizes)
 
     def labels(self, indices: ArrayLike) -> Indices:
-        """Give the class ids of rows.
+        """Return the class ids of rows.
 
         Args:
             indices: rows, int, shape (n,), each in [0, len).
@@ -199,7 +199,7 @@ class FactorSpace(_Factors):
         )
 
     def index(self, labels: ArrayLike) -> Indices:
-        """Give the rows that hold the given class ids.
+        """Return the rows that hold the given class ids.
 
         Args:
             labels: class ids, int, shape (n, F).
@@ -226,7 +226,7 @@ class FactorSpace(_Factors):
         return rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
 
     def traverse(self, index: int, factor: str) -> Indices:
-        """Give the rows that differ from row ``index`` in one factor only, through all its values in order.
+        """Return the rows that differ from row ``index`` in one factor only, through all its values in order.
 
         Args:
             index: a row.
@@ -317,7 +317,7 @@ class FactorTable(_Factors):
         return table
 
     def labels(self, indices: ArrayLike) -> Indices:
-        """Give the class ids of rows.
+        """Return the class ids of rows.
 
         Args:
             indices: rows, int, shape (n,), each in [0, len).

@@ -16,7 +16,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput
 
 @contextlib.contextmanager
 def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside ``path`` to write a file or a folder to; rename it to ``path`` at the end.
+    """Return a temporary path beside ``path`` to write a file or a folder to; rename it to ``path`` at the end.
 
     When the block fails or the process dies, nothing stands under ``path`` that did not stand there before. An existing
     file is replaced; an existing folder is not, since a folder cannot be replaced in one step.

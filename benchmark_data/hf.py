@@ -60,7 +60,7 @@ that it has done so. Nothing here reads URLs, and `publish` needs the real ones.
 
 
 def features(dataset: Dataset) -> Any:
-    """Give the record schema of a dataset.
+    """Return the record schema of a dataset.
 
     Args:
         dataset: the dataset.
@@ -167,7 +167,7 @@ def load_dataset(
     streaming: bool = False,
     cache_dir: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """Give a dataset as Hugging Face ``datasets`` would, without the Hub.
+    """Return a dataset as Hugging Face ``datasets`` would, without the Hub.
 
     Args:
         name: ``"<dataset>"`` or ``"<dataset>/<config>"``, or a dataset of your own.
@@ -218,7 +218,7 @@ def as_dataset(
     shard: tuple[int, int] = (0, 1),
     columns: Sequence[str] | None = None,
 ) -> Any:
-    """Give a dataset as Hugging Face ``datasets`` at once, without any file: numpy arrays in place of PNG.
+    """Return a dataset as Hugging Face ``datasets`` at once, without any file: numpy arrays in place of PNG.
 
     The table holds the numbers of rows alone. A transform makes the records when they are asked for, straight from the
     dataset: drawn, or read from what ``offaxis-data prepare`` keeps. Ask for many at once, by ``data[:256]`` or
@@ -383,14 +383,14 @@ def publish(
 
 
 def _described(path: Path) -> dict[str, Any]:
-    """Give a file of a config as its record lists it."""
+    """Return a file of a config as its record lists it."""
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     return {"path": f"{path.parent.name}/{path.name}", "bytes": path.stat().st_size, "sha256": sha256}
 
 
 def _day(path: Path, content: card.Record) -> str:
-    """Say when a config was published first: the day in its record if that has the same data, else today.
+    """Describe when a config was published first: the day in its record if that has the same data, else today.
 
     Today is that of ``SOURCE_DATE_EPOCH`` where it is set, as of everything that builds the same bytes again.
     """
@@ -411,7 +411,7 @@ class Shuffled(NamedTuple):
     stop: int
 
     def rows(self) -> Indices:
-        """Give the rows, int64, shape (stop - start,)."""
+        """Return the rows, int64, shape (stop - start,)."""
         order = draws.permutation(SHUFFLE_SEED, len(self.split))[self.start : self.stop]
         return self.split.start + order * self.split.step
 
@@ -459,7 +459,7 @@ def _declared_features(folder: Path, record: card.Record) -> Any:
 
 
 def _signature(dataset: Dataset, quick: Digest, rows: range | Shuffled) -> str:
-    """Say what a shard is made from: a shard that says the same need not be written again."""
+    """Describe what a shard is made from: a shard that says the same need not be written again."""
     if isinstance(rows, Shuffled):
         which = [SHUFFLE_SEED, rows.split.start, rows.split.stop, rows.split.step, rows.start, rows.stop]
     else:

@@ -37,7 +37,7 @@ FIELDS = ("image", "label", "value", "scaled", "index")
 
 
 def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
-    """Give the rows of a split.
+    """Return the rows of a split.
 
     Args:
         dataset: the dataset.
@@ -90,7 +90,7 @@ def order(
     shard: tuple[int, int] = (0, 1),
     even: bool = False,
 ) -> Indices:
-    """Say which rows one process reads in one epoch, in which order.
+    """Describe which rows one process reads in one epoch, in which order.
 
     Args:
         rows: the rows of all processes.
@@ -212,7 +212,7 @@ class Images:
         vars(self).update(state, dataset=records.opened(state["dataset"]))
 
     def __getitem__(self, index: Any) -> Any:
-        """Give an item by its number, or a whole batch by a list of numbers, an array or a slice."""
+        """Return an item by its number, or a whole batch by a list of numbers, an array or a slice."""
         if isinstance(index, slice):
             return self._batch(np.arange(len(self))[index])
         if np.ndim(index):
@@ -223,7 +223,7 @@ class Images:
         return _at(self._batch(np.array([number % len(self)])), 0)
 
     def __getitems__(self, indices: ArrayLike) -> Batch:
-        """Give several items, read at once: what PyTorch's ``DataLoader`` calls.
+        """Return several items, read at once: what PyTorch's ``DataLoader`` calls.
 
         Args:
             indices: numbers of items, int, shape (n,).
@@ -281,7 +281,7 @@ class Images:
         return rows.start + rows.step * numbers if isinstance(rows, range) else rows[numbers]
 
     def _given(self, rows: Indices) -> Any:
-        """Give the fields of rows that exist."""
+        """Return the fields of rows that exist."""
         labels = self.dataset.space.labels(rows)
         if isinstance(self.fields, str):
             return self._field(self.fields, rows, labels)
@@ -305,11 +305,11 @@ class Images:
         return self._array((chosen / np.maximum(largest, 1)).astype(np.float32))
 
     def _image(self, images: NDArray[np.uint8]) -> Any:
-        """Give images, uint8 (n, H, W, C), in the form that the reader wants."""
+        """Return images, uint8 (n, H, W, C), in the form that the reader wants."""
         return images
 
     def _array(self, array: NDArray[Any]) -> Any:
-        """Give another field in the form that the reader wants."""
+        """Return another field in the form that the reader wants."""
         return array
 
 

@@ -114,7 +114,7 @@ class Selected(OfBase):
         return self.base.images(self._of_base(indices))
 
     def extra(self, name: str, indices: Indices) -> NDArray[Any]:
-        """Give rows of one of the base's further arrays."""
+        """Return rows of one of the base's further arrays."""
         return self.base.extra(name, self._of_base(indices))
 
     def _of_base(self, indices: Indices) -> Indices:

@@ -67,7 +67,7 @@ UNBATCHED = 64
 
 
 def features(dataset: Dataset) -> Any:
-    """Give the record schema of a dataset.
+    """Return the record schema of a dataset.
 
     Args:
         dataset: the dataset.
@@ -200,7 +200,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
 
 
 def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = None) -> Builder:
-    """Give the builder of a dataset, also of one that a rule divides.
+    """Return the builder of a dataset, also of one that a rule divides.
 
     The latter is registered under its full name with an underscore for every other sign, so that after this call
     ``tfds.load`` knows it, too: ``sprites2d/composition`` is ``offaxis_sprites2d_composition``.
@@ -248,7 +248,7 @@ def as_dataset(
     as_supervised: bool = False,
     first_epoch: int = 0,
 ) -> Any:
-    """Give a ``tf.data.Dataset`` of the records that ``tfds.load`` gives, without any file of TFDS.
+    """Return a ``tf.data.Dataset`` of the records that ``tfds.load`` gives, without any file of TFDS.
 
     Pixels come straight from the dataset, a batch at a time: drawn, or read from what ``offaxis-data prepare`` keeps.
 

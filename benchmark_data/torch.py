@@ -213,7 +213,7 @@ def loader(
     drop_last: bool = False,
     **options: Any,
 ) -> Any:
-    """Give a ``DataLoader`` that reads whole batches.
+    """Return a ``DataLoader`` that reads whole batches.
 
     Args:
         data: `Images` or `Pairs`.

@@ -39,7 +39,7 @@ def write_npz(path: Path, rows: int) -> None:
 
 
 def archive(rows: int):
-    """Give MPI3D's declaration for so many rows and no published figures."""
+    """Return MPI3D's declaration for so many rows and no published figures."""
     from benchmark_data.archives.checks import Oracle
     from benchmark_data.datasets.mpi3d import DATASET
     from benchmark_data.factors import Factor

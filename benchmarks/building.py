@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def rendering_rate(dataset: Dataset, rounds: int) -> float:
-    """Give the images per second of one core, as the median over rounds of about a second each."""
+    """Return the images per second of one core, as the median over rounds of about a second each."""
     rows = np.random.default_rng(0).integers(0, len(dataset), (64, 256))
     rates = []
     for _ in range(rounds):
@@ -101,14 +101,14 @@ def race(dataset: Dataset, examples: int, rounds: int, folder: Path, out: rich.c
 
 
 def first_rows(dataset: Dataset, n: int) -> Dataset:
-    """Give the first rows of a dataset as one split."""
+    """Return the first rows of a dataset as one split."""
     labels = dataset.labels(range(n))
     space = FactorTable(*dataset.space.factors, rows=n, read=lambda: labels)
     return dataclasses.replace(dataset, name=f"first_{dataset.name}", config="", space=space, splits={})
 
 
 def records(dataset: Dataset) -> Iterator[tuple[int, np.ndarray[Any, Any], dict[str, Any]]]:
-    """Give (row, image, the record's other fields), one after another, from batches: rendering is no bottleneck."""
+    """Return (row, image, the record's other fields), one after another, from batches: rendering is no bottleneck."""
     names = dataset.space.names
     for rows, images in dataset.batches():
         labels, values = dataset.labels(rows), dataset.values(rows).astype(np.float32)
@@ -119,7 +119,7 @@ def records(dataset: Dataset) -> Iterator[tuple[int, np.ndarray[Any, Any], dict[
 
 
 def tfds_ways(dataset: Dataset) -> Mapping[str, Callable[[Path], None]]:
-    """Give the ways to build for TFDS."""
+    """Return the ways to build for TFDS."""
     import tensorflow_datasets as tfds
 
     from benchmark_data import tfds as provider
@@ -158,7 +158,7 @@ def tfds_ways(dataset: Dataset) -> Mapping[str, Callable[[Path], None]]:
 
 
 def hf_ways(dataset: Dataset) -> Mapping[str, Callable[[Path], None]]:
-    """Give the ways to have a Hugging Face dataset, and the rate of publishing one."""
+    """Return the ways to have a Hugging Face dataset, and the rate of publishing one."""
     import datasets
 
     from benchmark_data import hf
@@ -227,7 +227,7 @@ def memory(dataset: Dataset, folder: Path, out: rich.console.Console) -> None:
 
 
 def resident(pid: int) -> int:
-    """Give the resident bytes of a process and its descendants; pages that they share count several times."""
+    """Return the resident bytes of a process and its descendants; pages that they share count several times."""
     total = 0
     try:
         process = psutil.Process(pid)

@@ -72,7 +72,7 @@ def score(dataset: str, codes: NDArray[Any]) -> str:
 
 
 def circumstances(wall: float, cpu: float) -> dict[str, object]:
-    """Say where and how something ran that began at these times."""
+    """Describe where and how something ran that began at these times."""
     versions = backend.versions("keras", "tensorflow", "numpy")
     del versions["offaxis"]  # the config says what was run
     return {

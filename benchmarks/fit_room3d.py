@@ -64,7 +64,7 @@ def _average(size: int, first: float) -> NDArray[np.float64]:
 
 
 def regions(image: NDArray[np.float64], hues: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tell the regions apart: the index in `REGIONS` of each pixel, shape (64, 64)."""
+    """Separate the regions apart: the index in `REGIONS` of each pixel, shape (64, 64)."""
     brightness = np.linspace(0.25, 1.4, 47)[:, None, None, None]
     misfits = []
     for region, hue in zip(REGIONS, hues, strict=False):

@@ -25,7 +25,7 @@ DSPRITES_MEAN = 0.042494423521889584
 
 
 def path() -> Indices:
-    """Give the class ids of the animation's frames.
+    """Return the class ids of the animation's frames.
 
     The heart grows, shrinks, grows, turns, moves down, right, up and left, and shrinks; then the ellipse and the square
     grow, shrink, grow, turn and shrink. Every phase shows both its ends.

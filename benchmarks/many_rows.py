@@ -65,7 +65,7 @@ TASKS: tuple[Callable[[np.ndarray, np.ndarray], object], ...] = (
 
 
 def measure(task: Callable[[np.ndarray, np.ndarray], object], rows: int) -> tuple[float, float, float]:
-    """Give wall-clock and processor seconds, and the peak memory of this process in GiB."""
+    """Return wall-clock and processor seconds, and the peak memory of this process in GiB."""
     rng = np.random.default_rng(0)
     factors = np.stack([rng.integers(0, size, rows) for size in SIZES], axis=1)
     codes = (factors @ rng.normal(size=(len(SIZES), LATENTS)) / 20).astype(np.float32)

@@ -36,7 +36,7 @@ Ways = Mapping[str, Callable[[int], Iterable[Any]]]
 
 
 def made(name: str, rows: int, stored: bool) -> Dataset:
-    """Give the first rows of a dataset as one split, drawn or kept as pixels."""
+    """Return the first rows of a dataset as one split, drawn or kept as pixels."""
     dataset = benchmark_data.load(name)
     labels = dataset.labels(range(rows))
     space = FactorTable(*dataset.space.factors, rows=rows, read=lambda: labels)
@@ -54,7 +54,7 @@ def made(name: str, rows: int, stored: bool) -> Dataset:
 
 
 def numpy_ways(dataset: Dataset, folder: Path) -> Ways:
-    """Give numpy batches of drawn rows."""
+    """Return numpy batches of drawn rows."""
 
     def batches(turn: int) -> Iterable[Any]:
         order = reading.order(range(len(dataset)), seed=turn)
@@ -67,7 +67,7 @@ def numpy_ways(dataset: Dataset, folder: Path) -> Ways:
 
 
 def tfds_ways(dataset: Dataset, folder: Path) -> Ways:
-    """Give what TFDS reads from files, and what needs none."""
+    """Return what TFDS reads from files, and what needs none."""
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     import tensorflow as tf
     import tensorflow_datasets as tfds
@@ -97,7 +97,7 @@ def tfds_ways(dataset: Dataset, folder: Path) -> Ways:
 
 
 def hf_ways(dataset: Dataset, folder: Path) -> Ways:
-    """Give what ``datasets`` reads from files or encodes, and what needs neither."""
+    """Return what ``datasets`` reads from files or encodes, and what needs neither."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     import datasets
 
@@ -116,7 +116,7 @@ def hf_ways(dataset: Dataset, folder: Path) -> Ways:
 
 
 def torch_ways(dataset: Dataset, folder: Path) -> Ways:
-    """Give PyTorch's loaders."""
+    """Return PyTorch's loaders."""
     import torch
     from torch.utils.data import DataLoader
 
@@ -161,7 +161,7 @@ def _images(batch: Any) -> Any:
 
 
 def _processor() -> float:
-    """Give the processor seconds of this process and of its children, live ones too."""
+    """Return the processor seconds of this process and of its children, live ones too."""
     import psutil
 
     taken = sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])

@@ -38,7 +38,7 @@ HOURS = 7_000
 
 
 def widths(channels: int) -> list[int]:
-    """Give the layers' widths: input, four convolutions, flatten, dense, mean, variance, sampled; and back."""
+    """Return the layers' widths: input, four convolutions, flatten, dense, mean, variance, sampled; and back."""
     picture = 64 * 64 * channels
     encoder = [picture, 32 * 32 * 32, 16 * 16 * 32, 8 * 8 * 64, 4 * 4 * 64, 1024, 256, 10, 10, 10]
     return [*encoder, 256, 1024, 8 * 8 * 64, 16 * 16 * 32, 32 * 32 * 32, picture]
@@ -98,7 +98,7 @@ def direct_procrustes(x: np.ndarray, y: np.ndarray, dtype: type = np.float64) ->
 
 
 def timed(run: Callable[[], Any]) -> tuple[Any, float, float]:
-    """Give a result with its wall-clock and processor seconds."""
+    """Return a result with its wall-clock and processor seconds."""
     begin, begin_processor = time.perf_counter(), time.process_time()
     result = run()
     return result, time.perf_counter() - begin, time.process_time() - begin_processor

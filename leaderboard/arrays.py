@@ -260,7 +260,7 @@ def _matching(
 
 
 def _real(array: ArrayLike) -> bool:
-    """Say whether an array that is no table of class ids would do as codes."""
+    """Return whether an array that is no table of class ids would do as codes."""
     try:
         check_codes(array)
     except InvalidInput:

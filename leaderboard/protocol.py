@@ -145,7 +145,7 @@ COLUMNS: Mapping[str, Column] = MappingProxyType(
 
 
 def key(metric: str, name: str) -> str:
-    """Give the key under which a result holds a score.
+    """Return the key under which a result holds a score.
 
     Args:
         metric: the metric's file name.
@@ -224,11 +224,11 @@ class Task:
         return tuple(name for name in self.load().space.names if name not in self.scored)
 
     def load(self) -> Dataset:
-        """Give the dataset."""
+        """Return the dataset."""
         return benchmark_data.load(self.dataset)
 
     def labels(self) -> Indices:
-        """Give the class ids that metrics see.
+        """Return the class ids that metrics see.
 
         Returns:
             int64, shape (train + test, factors scored), in the order of ``indices``.
@@ -239,7 +239,7 @@ class Task:
 
 
 def seed(task_id: str) -> int:
-    """Give the seed of a task's row lists: the first eight bytes of SHA-256 of ``offaxis:<task id>``, big-endian.
+    """Return the seed of a task's row lists: the first eight bytes of SHA-256 of ``offaxis:<task id>``, big-endian.
 
     Args:
         task_id: such as ``"xysquares/spacing_4@v1"``.
@@ -252,7 +252,7 @@ def seed(task_id: str) -> int:
 
 @functools.cache
 def task(name: str) -> Task:
-    """Give a task by name.
+    """Return a task by name.
 
     Args:
         name: a dataset's name, with or without the version: ``"sprites2d"``, for the one that stands, or
@@ -312,7 +312,7 @@ def versions(dataset: str) -> tuple[str, ...]:
 
 
 def tier(name: str) -> Tier:
-    """Give a tier by name.
+    """Return a tier by name.
 
     Args:
         name: ``"desk"``, ``"held_out"``, ``"smoke"`` or ``"study"``.
@@ -349,5 +349,5 @@ def tasks() -> tuple[Task, ...]:
 
 
 def natural(name: str) -> tuple[tuple[int, int | str], ...]:
-    """Give a key that sorts ``spacing_10`` after ``spacing_9``."""
+    """Return a key that sorts ``spacing_10`` after ``spacing_9``."""
     return tuple((0, int(part)) if part.isdigit() else (1, part) for part in re.findall(r"\d+|\D+", name))

@@ -281,7 +281,7 @@ def transformer(
 
 
 def _places(rows: int, columns: int, channels: int) -> NDArray[np.float32]:
-    """Give sines and cosines of every patch's row and column at wavelengths from 2π to 20,000π: (tokens, channels)."""
+    """Return sines and cosines of each patch's row and column at wavelengths from 2π to 20,000π: (tokens, channels)."""
     rate = 10_000.0 ** (-np.arange(channels // 4) / (channels // 4))
     y, x = (np.multiply.outer(place.ravel(), rate) for place in np.indices((rows, columns)))
     return np.concatenate([np.sin(y), np.cos(y), np.sin(x), np.cos(x)], axis=1).astype(np.float32)
@@ -302,7 +302,7 @@ ARCHITECTURES: dict[str, Callable[..., Networks]] = {
 
 
 def find(name: str) -> Callable[..., Networks]:
-    """Give an architecture by name.
+    """Return an architecture by name.
 
     Raises:
         UnknownName: there is no such architecture; the message gives the near match and the list.

@@ -82,7 +82,7 @@ jax: Any = _Lazy("jax")
 
 
 def name() -> str:
-    """Give the name of Keras' backend.
+    """Return the name of Keras' backend.
 
     Returns:
         ``"tensorflow"`` or ``"jax"``.
@@ -148,7 +148,7 @@ def host() -> str:
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """Give the versions of Python, of Offaxis and of the packages that a run's numbers depend on.
+    """Return the versions of Python, of Offaxis and of the packages that a run's numbers depend on.
 
     Args:
         *packages: names of modules.

@@ -126,7 +126,7 @@ RECONSTRUCTIONS = {
 
 
 def find(name: str) -> Reconstruction:
-    """Give a reconstruction loss by name.
+    """Return a reconstruction loss by name.
 
     Raises:
         UnknownName: there is no such loss; the message gives the near match and the list.

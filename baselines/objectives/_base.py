@@ -215,7 +215,7 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> type[Objective]:
-    """Give an objective's class by name.
+    """Return an objective's class by name.
 
     Raises:
         UnknownName: there is no such objective; the message gives the near match and the list.

@@ -91,7 +91,7 @@ class PairVae(Objective):
 
 
 def shared_latents(first: Posterior, second: Posterior) -> Tensor:
-    """Say which latents a pair shares: those whose divergence is below the middle of its range over the latents.
+    """Describe which latents a pair shares: those whose divergence is below the middle of its range over the latents.
 
     The divergence is 2 KL(first || second); the factor does not matter to the threshold.
 

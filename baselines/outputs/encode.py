@@ -97,7 +97,7 @@ def _record(run: Run) -> dict[str, Any]:
 
 
 def _place(folder: Path, content: Any, run: Run) -> Path:
-    """Give the file that a run's codes go to, in a submission that asks for them."""
+    """Return the file that a run's codes go to, in a submission that asks for them."""
     _seed(content, run)
     return folder / run.config.dataset / f"seed_{run.config.seed}.npz"
 

@@ -60,7 +60,7 @@ class Derived(NamedTuple):
 
 
 def settings(base: Dataset) -> dict[str, object]:
-    """Give the paper's settings, as keys of a run's config: a beta-VAE with as many latents as there are factors.
+    """Return the paper's settings, as keys of a run's config: a beta-VAE with as many latents as there are factors.
 
     Args:
         base: the dataset to derive from.

@@ -32,7 +32,7 @@ class Reference:
     """The packages whose versions decide the codes."""
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
-        """Give codes for rows of a dataset.
+        """Return codes for rows of a dataset.
 
         Args:
             dataset: the dataset.

@@ -17,5 +17,5 @@ class REFERENCE(Reference):
     """One code for each factor. What keeps a metric from 1 here keeps it from 1 for everybody: bins too wide, say."""
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
-        """Give the factors' values, in their units."""
+        """Return the factors' values, in their units."""
         return dataset.values(rows).astype(np.float32)

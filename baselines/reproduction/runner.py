@@ -145,7 +145,7 @@ class Runs:
         self.root = root
 
     def config(self, run: RunConfig | Transfer) -> RunConfig:
-        """Give the config of a run or a transfer.
+        """Return the config of a run or a transfer.
 
         Raises:
             DamagedFile: the source of a transfer was not trained.
@@ -237,7 +237,7 @@ class Entry:
     judge: Callable[[pd.DataFrame], Verdict]
 
     def plan(self, tier: str) -> Plan:
-        """Give what it needs at a tier.
+        """Return what it needs at a tier.
 
         Raises:
             UnknownName: there is no such tier.
@@ -258,7 +258,7 @@ def papers() -> tuple[str, ...]:
 
 
 def entries() -> dict[str, Entry]:
-    """Give every figure and table of the papers by id: paper after paper, figures before tables.
+    """Return every figure and table of the papers by id: paper after paper, figures before tables.
 
     Example:
         >>> list(entries())[:3]
@@ -270,7 +270,7 @@ def entries() -> dict[str, Entry]:
 
 
 def _of_paper(name: str) -> list[Entry]:
-    """Give a paper's entries: figures before tables, by number."""
+    """Return a paper's entries: figures before tables, by number."""
     return sorted(_module(name).ENTRIES, key=lambda entry: _place(entry.id))
 
 
@@ -296,7 +296,7 @@ def _module(name: str) -> Any:
 
 
 def _place(id_: str) -> tuple[bool, int, str]:
-    """Give the place in a paper: figures before tables, by number; what is seen in a figure besides comes after it."""
+    """Return the place in a paper: figures before tables, by number; what else is seen in a figure comes after it."""
     what, _, more = id_.partition("/")[2].partition("_")
     return what.startswith("table"), int(what.lstrip("figtable")), more
 
@@ -442,7 +442,7 @@ def _hash(path: Path) -> str:
 
 
 def state(entry: Entry, tier: str, into: Path, runs: Path) -> str:
-    """Say how far an entry is.
+    """Describe how far an entry is.
 
     Args:
         entry: the entry.
@@ -470,7 +470,7 @@ def _known(plan: Plan, runs: Path) -> list[sweep.State]:
 
 
 def hours(plans: Sequence[Plan]) -> float:
-    """Give the time that plans take together, runs that they share counted once.
+    """Return the time that plans take together, runs that they share counted once.
 
     Args:
         plans: the plans.
@@ -588,7 +588,7 @@ def _finish(configs: Sequence[RunConfig], runs: Path, **options: Any) -> None:
 
 
 def _budget(plan: Plan) -> dict[str, Any]:
-    """Say what was spent on training."""
+    """Describe what was spent on training."""
     configs = plan.configs.values()
     return {
         "runs": len(configs),
@@ -600,7 +600,7 @@ def _budget(plan: Plan) -> dict[str, Any]:
 
 
 def line(record: Mapping[str, Any]) -> str:
-    """Give the verdict in one line.
+    """Return the verdict in one line.
 
     Args:
         record: the content of ``verdict.json``.
@@ -620,7 +620,7 @@ def _loud(told: str) -> str:
 
 
 def answer(record: Mapping[str, Any]) -> str:
-    """Give a record's verdict with its p-value or its note.
+    """Return a record's verdict with its p-value or its note.
 
     Args:
         record: the content of ``verdict.json``.
@@ -635,7 +635,7 @@ def answer(record: Mapping[str, Any]) -> str:
 
 
 def numbers(record: Mapping[str, Any], *, most: int | None = None) -> str:
-    """Give a record's numbers in one line, three digits each.
+    """Return a record's numbers in one line, three digits each.
 
     Args:
         record: the content of ``verdict.json``.
@@ -651,7 +651,7 @@ def numbers(record: Mapping[str, Any], *, most: int | None = None) -> str:
 
 
 def spent(records: Iterable[Mapping[str, Any]]) -> str:
-    """Say in one line what entries took, runs that they share counted once.
+    """Describe in one line what entries took, runs that they share counted once.
 
     Args:
         records: the contents of their ``verdict.json``.
@@ -762,7 +762,7 @@ SHOWN = 6
 
 
 def _row(group: _Group, corrected: Mapping[str, float]) -> str:
-    """Give a computation's row on the page."""
+    """Return a computation's row on the page."""
     entry, record = group.entry, group.record
     others = f"; the same: {', '.join(group.also)}" if group.also else ""
     others += f"; beside: {', '.join(beside(entry.id))}" if beside(entry.id) else ""

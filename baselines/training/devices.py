@@ -120,7 +120,7 @@ def choose(device: str) -> None:
 
 
 def advice(device: str, precision: str) -> list[str]:
-    """Say what would be faster.
+    """Describe what would be faster.
 
     Args:
         device: what was chosen.
@@ -152,7 +152,7 @@ def warn(precision: str) -> None:
 
 
 def _computes_bfloat16() -> bool:
-    """Say whether the processor multiplies bfloat16 itself; true where nobody can tell."""
+    """Return whether the processor multiplies bfloat16 itself; true where nobody can tell."""
     try:
         flags = CPU_FLAGS.read_text("utf-8").split()
     except OSError:
@@ -174,7 +174,7 @@ def line() -> str:
 
 
 def record(precision: str) -> dict[str, Any]:
-    """Give what ``run.json`` says of how a run was computed.
+    """Return what ``run.json`` says of how a run was computed.
 
     Args:
         precision: of the run.

@@ -113,7 +113,7 @@ def _rows(dataset: Dataset) -> int:
 
 
 def kind(config: RunConfig) -> str:
-    """Say what decides how long a step takes: runs of one kind take the same."""
+    """Describe what decides how long a step takes: runs of one kind take the same."""
     values = config.as_json()
     names = (
         *("objective", "architecture", "architecture_parameters", "latents", "reconstruction", "batch_size"),

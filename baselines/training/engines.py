@@ -53,7 +53,7 @@ class Engine(Protocol):
 
 
 def start(*models: Model, pixels: Pixels | None = None) -> Engine:
-    """Give the engine of Keras' backend, at the models' weights and zero moments.
+    """Return the engine of Keras' backend, at the models' weights and zero moments.
 
     Args:
         *models: the models to train. Several, on jax alone, differ in nothing but seeds, weights, optimisers and
@@ -209,7 +209,7 @@ class JaxEngine:
         return {name: value[: self._count] for name, value in history.items()} if self._filled else dict(history)
 
     def arguments(self, *batches: Arrays) -> tuple[Any, ...]:
-        """Give the compiled function's arguments: the batches are all that a step takes to the device."""
+        """Return the compiled function's arguments: the batches are all that a step takes to the device."""
         stacked = {name: self._stack([batch[name] for batch in batches]) for name in batches[0]}
         return self._state, jax.device_put(stacked, self._own), self._varying, self._held
 

@@ -171,7 +171,7 @@ def read_source(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
 
 
 def layer_of(name: str) -> str:
-    """Give the layer that a weight belongs to.
+    """Return the layer that a weight belongs to.
 
     Example:
         >>> layer_of("encoder/encoder_1/kernel")

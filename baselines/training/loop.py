@@ -319,7 +319,7 @@ def _train(
 
 
 def columns() -> tuple[rich.progress.ProgressColumn, ...]:
-    """Give the columns that a display needs to show runs: images per second, and the loss."""
+    """Return the columns that a display needs to show runs: images per second, and the loss."""
     return (
         rich.progress.TextColumn("{task.fields[rate]}", style="cyan"),
         rich.progress.TextColumn("{task.fields[loss]}"),
@@ -327,7 +327,7 @@ def columns() -> tuple[rich.progress.ProgressColumn, ...]:
 
 
 def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:
-    """Give the rows that runs train on: the same for every run, whatever its seed.
+    """Return the rows that runs train on: the same for every run, whatever its seed.
 
     Args:
         dataset: the dataset.

@@ -206,7 +206,7 @@ def claim(folder: Path, config: RunConfig) -> None:
 
 
 def _longer(folder: Path, held: RunConfig, config: RunConfig) -> str:
-    """Say how a run becomes the longer one that is asked for, if that is all that differs."""
+    """Describe how a run becomes the longer one that is asked for, if that is all that differs."""
     if config.steps <= held.steps or held.with_steps(config.steps) != config:
         return ""
     return f"To make it longer: offaxis-train resume {shlex.quote(str(folder))} --steps {config.steps}"
@@ -217,7 +217,7 @@ MADE = ("codes.npz", "activations.npz", "traversals.png", "traversals.gif", "rec
 
 
 def lengthen(folder: Path, steps: int) -> RunConfig:
-    """Give a run more steps to take, so that `baselines.train` goes on with it, to the weights of one long run.
+    """Return a run more steps to take, so that `baselines.train` goes on with it, to the weights of one long run.
 
     What was made from its last snapshot, such as codes, is removed: it would pass for the longer run's.
 

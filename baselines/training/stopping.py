@@ -85,7 +85,7 @@ def as_interrupt() -> Iterator[None]:
 
 
 def stopped(folders: Sequence[Path], steps: Sequence[int], *, own: bool) -> Stopped:
-    """Say where runs have stopped and how they go on.
+    """Print where runs have stopped and how they go on.
 
     Args:
         folders: the run folders.
@@ -107,10 +107,10 @@ def stopped(folders: Sequence[Path], steps: Sequence[int], *, own: bool) -> Stop
 
 
 def command(*words: str) -> str:
-    """Give a command of offaxis-train as one would type it."""
+    """Return a command of offaxis-train as one would type it."""
     return shlex.join(["offaxis-train", *words])
 
 
 def again() -> str:
-    """Give the command that this process was started with, as one would type it."""
+    """Return the command that this process was started with, as one would type it."""
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])

@@ -65,7 +65,7 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> tuple[RunConfig, ...]:
-    """Give a sweep's runs by name.
+    """Return a sweep's runs by name.
 
     Raises:
         UnknownName: there is no such sweep; the message gives the near match and the list.
@@ -202,7 +202,7 @@ class State(NamedTuple):
 
 
 def place(config: RunConfig) -> str:
-    """Give a run's folder within its sweep's.
+    """Return a run's folder within its sweep's.
 
     Example:
         >>> place(find("smoke")[0])
@@ -423,11 +423,11 @@ class _Board:
         self.write()
 
     def states(self) -> list[State]:
-        """Give the runs' states, in order."""
+        """Return the runs' states, in order."""
         return [self._states[config.digest] for config in self._configs]
 
     def settled(self, config: RunConfig) -> bool:
-        """Say whether there is nothing to do: the run is done, or diverged and would diverge again."""
+        """Return whether there is nothing to do: the run is done, or diverged and would diverge again."""
         state = self._states[config.digest].state
         return state == "done" or (state == "failed" and _error(worker.failure(self._into, config.digest))[1])
 
@@ -579,7 +579,7 @@ def _start(threads: int, cores: set[int]) -> subprocess.Popen[str]:
 
 
 def _answered(process: subprocess.Popen[str], task: tuple[Any, ...]) -> bool:
-    """Give a worker a task and wait for it; say whether it lived to answer."""
+    """Return a worker a task and wait for it; say whether it lived to answer."""
     if process.stdin is None or process.stdout is None:
         return False
     try:

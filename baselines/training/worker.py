@@ -69,12 +69,12 @@ def work(runs: Sequence[Run], into: str, encode: bool, threads: int, device: str
 
 
 def _told(error: Exception) -> str:
-    """Give the message of an error of ours, or of a backend's own, such as memory that ran out."""
+    """Return the message of an error of ours, or of a backend's own, such as memory that ran out."""
     return str(error) if isinstance(error, OffaxisError) else f"{type(error).__name__}: {error}"[:2_000]
 
 
 def failure(into: Path, digest: str) -> Path:
-    """Give the file that says why a run of a sweep failed."""
+    """Return the file that says why a run of a sweep failed."""
     return into / "failed" / f"{digest}.json"
 
 
@@ -92,7 +92,7 @@ def record_failure(into: Path, digest: str, error: str, *, diverged: bool = Fals
 
 
 def thread_limits(threads: int) -> dict[str, str]:
-    """Give the environment in which TensorFlow, jax and BLAS compute with so many threads.
+    """Return the environment in which TensorFlow, jax and BLAS compute with so many threads.
 
     Example:
         >>> thread_limits(2)["OMP_NUM_THREADS"]

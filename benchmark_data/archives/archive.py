@@ -154,7 +154,7 @@ class Cached(Source):
             write_json(temporary / "meta.json", meta)
 
     def _candidate(self, folder: Path) -> Dataset:
-        """Give what was just prepared as a dataset, to be looked at before it takes its place."""
+        """Return what was just prepared as a dataset, to be looked at before it takes its place."""
         space, kept = self.space, Store(folder)
         if isinstance(space, FactorTable):
             space = FactorTable(*space.factors, rows=kept.rows, read=kept.labels)
@@ -270,7 +270,7 @@ class Archive(Cached):
         )
 
     def _missing(self, form: Form, manual_dir: Path | None) -> float:
-        """Give the share of a form's files that are not on this machine."""
+        """Return the share of a form's files that are not on this machine."""
         at_hand = [
             downloads.find_manual(d, manual_dir) is not None or (self.download_folder / d.name).is_file()
             for d in form.files

@@ -79,7 +79,7 @@ def fetch(
     manual_dir: Path | None = None,
     timeout: float = 60.0,
 ) -> Fetched:
-    """Give a source file: the user's own copy, or what was fetched before, or the first mirror that serves it.
+    """Return a source file: the user's own copy, or what was fetched before, or the first mirror that serves it.
 
     Args:
         download: the file.
@@ -292,7 +292,7 @@ def _progress_file(part: Path) -> Path:
 
 
 def _begun(part: Path, url: str) -> tuple[str, int | None]:
-    """Give what tells whether the server's file is still the one that ``part`` began with, and its length."""
+    """Return what tells whether the server's file is still the one that ``part`` began with, and its length."""
     try:
         known = read_json(_progress_file(part))
         return (str(known["validator"]), known["total"]) if known["url"] == url else ("", None)

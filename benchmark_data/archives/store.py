@@ -45,7 +45,7 @@ CACHE = "OFFAXIS_CACHE"
 
 
 def root() -> Path:
-    """Give the folder of downloads and prepared datasets: ``$OFFAXIS_CACHE``, or the user's cache folder."""
+    """Return the folder of downloads and prepared datasets: ``$OFFAXIS_CACHE``, or the user's cache folder."""
     import platformdirs
 
     return Path(os.environ.get(CACHE) or platformdirs.user_cache_dir("offaxis"))
@@ -325,7 +325,7 @@ class Store:
             raise self._damaged("another number of images")
 
     def images(self, rows: Indices) -> Images:
-        """Give images by row, in any order.
+        """Return images by row, in any order.
 
         Args:
             rows: int64, shape (n,), each in [0, rows).
@@ -345,11 +345,11 @@ class Store:
         return out
 
     def labels(self) -> NDArray[np.integer]:
-        """Give the whole label table, int, shape (rows, F)."""
+        """Return the whole label table, int, shape (rows, F)."""
         return self._array("labels")
 
     def extra(self, name: str) -> NDArray[Any]:
-        """Give an extra array, memory-mapped, shape (rows, ...)."""
+        """Return an extra array, memory-mapped, shape (rows, ...)."""
         return self._array(f"extra_{name}")
 
     def _array(self, name: str) -> NDArray[Any]:
@@ -376,7 +376,7 @@ def opened(folder: Path) -> Store:
 
 @functools.cache
 def _octets() -> NDArray[np.uint64]:
-    """Give the eight pixels that each byte stands for, as one number of eight bytes."""
+    """Return the eight pixels that each byte stands for, as one number of eight bytes."""
     pixels = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) * np.uint8(255)
     return pixels.view(np.uint64)[:, 0]
 
@@ -401,7 +401,7 @@ def decoded(content: bytes) -> Iterator[PIL.Image.Image]:
 
 
 def pixels(image: PIL.Image.Image, channels: int) -> Images:
-    """Give the pixels of an image.
+    """Return the pixels of an image.
 
     Args:
         image: an image in any mode.

@@ -462,7 +462,7 @@ def verify(
 
 
 def chosen(name: str, configs: Sequence[str] | None, every: bool) -> list[Dataset]:
-    """Give the datasets that a command shall work on.
+    """Return the datasets that a command shall work on.
 
     Args:
         name: a dataset, or one of its configs.
@@ -545,7 +545,7 @@ def show(names: Anything = None) -> None:
 
 
 def _called(wrong: str, right: str, names: Sequence[str] | None) -> InvalidInput:
-    """Say what a command is called that others have under another name."""
+    """Describe what a command is called that others have under another name."""
     name = names[0] if names else "NAME"
     more = f" --out {name.replace('/', '_')}.png" if right == "sheet" else ""
     return InvalidInput(

@@ -30,7 +30,7 @@ CITATION = """@inproceedings{locatello2019challenging,
 
 
 def coloured(images: Images, indices: Indices, labels: Indices) -> Images:
-    """Give every sprite a colour, each channel uniform between one half and one.
+    """Return every sprite a colour, each channel uniform between one half and one.
 
     Args:
         images: uint8 of 0 and 255, shape (n, 64, 64, 1).

@@ -214,7 +214,7 @@ def _cast(camera: _Camera, window: Window, shape: str = "", size: float = 1.0) -
 
 
 def _entry(shape: str, size: float, origin: Floats, ray: Floats) -> Floats:
-    """Tell where rays enter a solid.
+    """Return where rays enter a solid.
 
     Args:
         shape: one of `SHAPES`.
@@ -258,7 +258,7 @@ def _entry(shape: str, size: float, origin: Floats, ray: Floats) -> Floats:
 
 
 def _normal(shape: str, size: float, point: Floats) -> Floats:
-    """Give the outward normals, float64 (3, n), at points of a solid's surface, float64 (3, n)."""
+    """Return the outward normals, float64 (3, n), at points of a solid's surface, float64 (3, n)."""
     radius, height = (size * extent for extent in SOLIDS[shape])
     x, y, z = point[0], point[1], point[2] - height / 2
     if shape == "cube":

@@ -59,7 +59,7 @@ class _Solid(NamedTuple):
 
 
 def shapes(indices: Indices) -> Indices:
-    """Give the class ids: the shapes take turns, so that every run of rows is balanced.
+    """Return the class ids: the shapes take turns, so that every run of rows is balanced.
 
     Args:
         indices: rows, int64, shape (n,).
@@ -75,7 +75,7 @@ def _every_shape() -> Indices:
 
 
 def rotations(indices: Indices) -> Floats:
-    """Give the rotation of each row, uniform over all rotations.
+    """Return the rotation of each row, uniform over all rotations.
 
     A normal vector in four dimensions has a uniform direction, which read as a quaternion is a uniform rotation.
 

@@ -36,7 +36,7 @@ SPACE = FactorSpace(
 
 
 def outlines() -> tuple[NDArray[np.float64], ...]:
-    """Give the corners of the three shapes at scale 1, upright, around their position.
+    """Return the corners of the three shapes at scale 1, upright, around their position.
 
     The square has a side of 0.3 of the image. The ellipse is a circle as wide as the square, stretched by 1.33 in x and
     shrunk by 1.33 in y, with 100 corners. The heart is the curve x = 16 sin(t)^3, y = 13 cos(t) - 5 cos(2t) - 2 cos(3t)
@@ -57,7 +57,7 @@ def outlines() -> tuple[NDArray[np.float64], ...]:
 
 @functools.cache
 def _poses() -> tuple[NDArray[np.float64], ...]:
-    """Give the corners of each shape for every scale and orientation, in subpixels: shape (6, 40, 2, corners)."""
+    """Return the corners of each shape for every scale and orientation, in subpixels: shape (6, 40, 2, corners)."""
     scale, orientation = (np.asarray(SPACE.factors[i].values) for i in (1, 2))
     # A growing orientation turns the sprite anticlockwise; y points down.
     cos, sin = np.cos(orientation), np.sin(orientation)
@@ -121,7 +121,7 @@ def _crossings(corners: Indices) -> tuple[Indices, Indices, Indices]:
 
 
 def effects_on(sprite: effects.Mask) -> dict[str, effects.Effect]:
-    """Say what the factors do to a sprite.
+    """Describe what the factors do to a sprite.
 
     Args:
         sprite: finds the sprite's pixels.

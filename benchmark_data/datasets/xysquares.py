@@ -37,7 +37,7 @@ EFFECTS = {
 
 
 def offset(spacing: int) -> int:
-    """Give the first pixel of place 0: the 8 places stand centred in the image.
+    """Return the first pixel of place 0: the 8 places stand centred in the image.
 
     Args:
         spacing: pixels between places, 1 to 8.
@@ -73,7 +73,7 @@ def render(labels: Indices, *, spacing: int) -> Images:
 
 @functools.cache
 def _square() -> Indices:
-    """Give the offsets of a square's pixels from its first one, in a flat (64, 64, 3) image."""
+    """Return the offsets of a square's pixels from its first one, in a flat (64, 64, 3) image."""
     rows, columns = np.mgrid[:SQUARE, :SQUARE]
     pixels: Indices = ((rows * IMAGE + columns) * 3).ravel().astype(np.int64)
     return pixels

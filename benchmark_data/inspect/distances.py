@@ -68,7 +68,7 @@ class Correlation(NamedTuple):
 
 
 def mean_squared_error(a: Images, b: Images) -> NDArray[np.float64]:
-    """Give the perceived distance of images, pair by pair (equation 7).
+    """Return the perceived distance of images, pair by pair (equation 7).
 
     Args:
         a: uint8, shape (n, H, W, C).
@@ -223,7 +223,7 @@ def matrices(dataset: Dataset, factor: str, *, traversals: int = 200, seed: int 
 
 
 def correlation(distances: Matrices) -> Correlation:
-    """Say how well perceived distances agree with ground-truth distances along a factor.
+    """Describe how well perceived distances agree with ground-truth distances along a factor.
 
     Args:
         distances: the two matrices of `matrices`.
@@ -249,7 +249,7 @@ def correlation(distances: Matrices) -> Correlation:
 
 
 def channel_means(dataset: Dataset, *, images: int = 10_000, seed: int = 0) -> NDArray[np.float64]:
-    """Give the mean pixel of each channel over random images.
+    """Return the mean pixel of each channel over random images.
 
     Args:
         dataset: any dataset.
@@ -276,7 +276,7 @@ def channel_means(dataset: Dataset, *, images: int = 10_000, seed: int = 0) -> N
 
 
 def published(dataset_id: str) -> tuple[str, Mapping[str, float]]:
-    """Give the distances that the paper reports for a dataset, or for the one that it stands in for.
+    """Return the distances that the paper reports for a dataset, or for the one that it stands in for.
 
     Args:
         dataset_id: a dataset's full name.

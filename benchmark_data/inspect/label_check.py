@@ -75,7 +75,7 @@ def problems(dataset: Dataset) -> list[str]:
 
 
 def _wrong(dataset: Dataset, factor: Factor, effect: Effect, like: Factor | None = None) -> str:
-    """Say what is wrong when a factor is held to an effect, that of ``like`` where given; empty if nothing is."""
+    """Describe what is wrong when a factor is held to an effect, that of ``like`` where given; empty if nothing is."""
     like = like or factor
     measured = _measured(dataset, factor, effect)
     if like.kind == "cyclic":

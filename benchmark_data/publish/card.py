@@ -78,7 +78,7 @@ Record: TypeAlias = dict[str, Any]
 
 
 def config_name(dataset: Dataset, *, shuffled: bool = False) -> str:
-    """Give the name of a dataset's config on the Hub, which is also its folder.
+    """Return the name of a dataset's config on the Hub, which is also its folder.
 
     Args:
         dataset: the dataset.
@@ -105,7 +105,7 @@ def record(
     published: str = "",
     shuffled: bool = False,
 ) -> Record:
-    """Say what a config holds.
+    """Describe what a config holds.
 
     Args:
         dataset: the dataset.
@@ -158,7 +158,7 @@ def record(
 
 
 def is_default(dataset: Dataset) -> bool:
-    """Say whether a dataset is the config that its name alone means."""
+    """Return whether a dataset is the config that its name alone means."""
     try:
         return benchmark_data.load(dataset.name).config == dataset.config
     except UnknownName:
@@ -252,7 +252,7 @@ def readme(records: Sequence[Record]) -> str:
 
 
 def front_matter(records: Sequence[Record]) -> dict[str, Any]:
-    """Give the YAML head of a card: configs with their files, features, sizes, licence.
+    """Return the YAML head of a card: configs with their files, features, sizes, licence.
 
     Args:
         records: the records, in the order in which configs shall stand.
@@ -349,7 +349,7 @@ def task_id(config: str, evaluation: str) -> str:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """Give a sorting key that puts ``spacing_10`` behind ``spacing_9``.
+    """Return a sorting key that puts ``spacing_10`` behind ``spacing_9``.
 
     Example:
         >>> sorted(["spacing_10", "spacing_9"], key=natural)
@@ -386,7 +386,7 @@ def _values(factor: Mapping[str, Any]) -> str:
 
 
 def _size_category(rows: int) -> str:
-    """Give the Hub's name for a number of rows.
+    """Return the Hub's name for a number of rows.
 
     Example:
         >>> _size_category(262_144)

@@ -81,7 +81,7 @@ def document(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _first_of(records: Sequence[Record], key: str) -> list[Record]:
-    """Give the first record of each value of a key."""
+    """Return the first record of each value of a key."""
     return list({r[key]: r for r in reversed(records)}.values())[::-1]
 
 
@@ -192,7 +192,7 @@ def _field(r: Record, name: str, kind: str, description: str, source: dict[str, 
 
 
 def _responsible(records: Sequence[Record]) -> dict[str, Any]:
-    """Give the responsible-AI fields: each sentence once, from the configs' datasheets."""
+    """Return the responsible-AI fields: each sentence once, from the configs' datasheets."""
     sheets = [datasheet.datasheet(r) for r in records]
 
     def said(field: str) -> list[str]:

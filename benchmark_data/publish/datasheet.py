@@ -35,7 +35,7 @@ class Datasheet(NamedTuple):
 
 
 def datasheet(record: Mapping[str, Any]) -> Datasheet:
-    """Say what is known of a config, in words.
+    """Describe what is known of a config, in words.
 
     Args:
         record: its record, as `benchmark_data.publish.card.record` gives.
@@ -97,13 +97,13 @@ def _origin(record: Mapping[str, Any]) -> str:
 
 
 def synthetic(record: Mapping[str, Any]) -> bool | None:
-    """Say whether a config holds images that no camera took; None where its file does not say."""
+    """Return whether a config holds images that no camera took; None where its file does not say."""
     photographs = record.get("photographs")
     return None if photographs is None else not photographs
 
 
 def made(dataset: Dataset) -> tuple[str, list[str]]:
-    """Say where a dataset's pixels come from.
+    """Describe where a dataset's pixels come from.
 
     Args:
         dataset: the dataset.
@@ -124,7 +124,7 @@ def made(dataset: Dataset) -> tuple[str, list[str]]:
 
 
 def _sources(source: Source) -> Iterator[Source]:
-    """Give a source and those that it rests on."""
+    """Return a source and those that it rests on."""
     yield source
     for name in getattr(source, "__dataclass_fields__", {}):  # of a dataclass, as most sources are
         part = getattr(source, name)
@@ -140,7 +140,7 @@ def _is_ours(dataset: Dataset) -> bool:
 
 
 def papers(citation: str) -> list[str]:
-    """Give the arXiv numbers in BibTeX, each once, in order.
+    """Return the arXiv numbers in BibTeX, each once, in order.
 
     Example:
         >>> papers("eprint = {2202.13341}, archivePrefix = {arXiv}")
@@ -150,7 +150,7 @@ def papers(citation: str) -> list[str]:
 
 
 def authors(citation: str) -> list[str]:
-    r"""Give the authors of the first entry of BibTeX that names any, first names first and without TeX's marks.
+    r"""Return the authors of the first entry of BibTeX that names any, first names first and without TeX's marks.
 
     Example:
         >>> authors('@misc{x, author = {W{\\"u}thrich, Manuel and {\\DJ}or{\\dj}e M.}, year = {2019}}')

@@ -143,7 +143,7 @@ def batches(dataset: Dataset, rows: range | Indices) -> Iterator[Batch]:
 
 
 def extra_dtype(extra: Extra) -> type[np.float32 | np.int64]:
-    """Give the dtype in which records hold an extra array: float32 or int64, all that ``tf.train.Example`` knows."""
+    """Return the dtype in which records hold an extra array: float32 or int64, all that ``tf.train.Example`` knows."""
     return np.float32 if np.dtype(extra.dtype).kind == "f" else np.int64
 
 
@@ -197,18 +197,18 @@ class Examples:
 
 
 def _varint(n: int) -> bytes:
-    """Give an integer as protobuf does, a negative one as its 64-bit two's complement."""
+    """Return an integer as protobuf does, a negative one as its 64-bit two's complement."""
     n &= 2**64 - 1
     return bytes((n,)) if n < 128 else bytes((n & 127 | 128,)) + _varint(n >> 7)
 
 
 def _field(number: int, data: bytes) -> bytes:
-    """Give a length-delimited protobuf field."""
+    """Return a length-delimited protobuf field."""
     return bytes((number << 3 | 2,)) + _varint(len(data)) + data
 
 
 def _entry(name: str, feature: bytes) -> bytes:
-    """Give an entry of ``map<string, Feature>``."""
+    """Return an entry of ``map<string, Feature>``."""
     return _field(1, _field(1, name.encode()) + _field(2, feature))
 
 
@@ -250,7 +250,7 @@ Handle: TypeAlias = str | Dataset
 
 
 def handle(dataset: Dataset) -> Handle:
-    """Give what a worker process needs to find the dataset: its name where that is enough, else the dataset itself.
+    """Return what a worker process needs to find the dataset: its name where that is enough, else the dataset itself.
 
     A name is small, and the worker opens caches and tables for itself.
     """
@@ -261,7 +261,7 @@ def handle(dataset: Dataset) -> Handle:
 
 
 def opened(handle: Handle) -> Dataset:
-    """Give the dataset that `handle` stands for."""
+    """Return the dataset that `handle` stands for."""
     return benchmark_data.load(handle) if isinstance(handle, str) else handle
 
 

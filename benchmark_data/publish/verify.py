@@ -139,7 +139,7 @@ def _block_digest(handle: records.Handle, copy: tuple[Kind, Path] | None, rows: 
 
 
 def _difference(dataset: Dataset, copy: Dataset, block: int, full: bool) -> str:
-    """Say where a copy first differs."""
+    """Describe where a copy first differs."""
     rows = np.asarray(_blocks(dataset, full)[block])
     labels = (dataset.labels(rows) != copy.labels(rows)).any(axis=1)
     for start in range(0, len(rows), 64):
@@ -253,7 +253,7 @@ class _Copy(Source):
         raise NotImplementedError
 
     def _located(self, indices: Indices) -> Iterator[tuple[str, Indices, Indices]]:
-        """Give (split, positions in the split, places among ``indices``), each row once."""
+        """Return (split, positions in the split, places among ``indices``), each row once."""
         missing = np.ones(len(indices), bool)
         for split, rows in self._dataset.splits.items():
             inside = missing & np.isin(indices, np.asarray(rows))

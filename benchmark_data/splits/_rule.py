@@ -66,7 +66,7 @@ def known_variant(rule: str, variant: str, known: tuple[str, ...]) -> None:
 
 
 def ordered(factor: Factor) -> bool:
-    """Say whether a factor's values have an order, so that one may lie between or beyond others."""
+    """Return whether a factor's values have an order, so that one may lie between or beyond others."""
     return factor.size > 1 and factor.kind in ("ordinal", "cyclic")
 
 

@@ -45,7 +45,7 @@ def held(space: FactorSpace, rule: str) -> list[int]:
 
 
 def share(sizes: tuple[int, ...]) -> Fraction:
-    """Give the share q of values that is held out of factors with so many values.
+    """Return the share q of values that is held out of factors with so many values.
 
     Example:
         >>> [float(share(sizes)) for sizes in ((6, 40, 32, 32), (10, 10, 10, 8, 15), (6, 3, 3, 40, 40))]
@@ -60,12 +60,12 @@ def share(sizes: tuple[int, ...]) -> Fraction:
 
 
 def beyond(size: int, q: Fraction) -> int:
-    """Give how many of a factor's values are held out: the share q of them, rounded up, but never all."""
+    """Return how many of a factor's values are held out: the share q of them, rounded up, but never all."""
     return min(math.ceil(size * q), size - 1)
 
 
 def extrapolated(space: FactorSpace, rule: str = "extrapolation") -> dict[int, list[int]]:
-    """Give the values that lie beyond those to train on: column -> the last class ids."""
+    """Return the values that lie beyond those to train on: column -> the last class ids."""
     columns = held(space, rule)
     q = share(tuple(space.sizes[column] for column in columns))
     return {
@@ -75,7 +75,7 @@ def extrapolated(space: FactorSpace, rule: str = "extrapolation") -> dict[int, l
 
 
 def interpolated(space: FactorSpace) -> dict[int, list[int]]:
-    """Give the values that lie between those to train on: column -> class ids, as evenly spread as can be.
+    """Return the values that lie between those to train on: column -> class ids, as evenly spread as can be.
 
     To train on are the values next to m points that are evenly spread from the first value to the last, where m is the
     number of values that are not held out; a point in the middle of two goes to the even one.
@@ -92,7 +92,7 @@ def interpolated(space: FactorSpace) -> dict[int, list[int]]:
 
 
 def composed(space: FactorSpace) -> dict[int, list[int]]:
-    """Give the values one of which an image to train on has: column -> the first class ids.
+    """Return the values one of which an image to train on has: column -> the first class ids.
 
     Of n factors each gives floor(size (1 - (1 - (1 - q)^n)^(1/n))) values, so that about as much is left for training
     as under extrapolation. Where that is no value of any factor, each gives its first.

@@ -119,7 +119,7 @@ def weights(space: FactorSpace, pairs: Pairs, sigma: float) -> NDArray[np.float6
 
 
 def _scaled(space: FactorSpace, column: int) -> NDArray[np.float64]:
-    """Give a factor's values, scaled to [0, 1], along its axis of the grid."""
+    """Return a factor's values, scaled to [0, 1], along its axis of the grid."""
     values = np.asarray(space.factors[column].values)
     scaled: NDArray[np.float64] = (values - values.min()) / max(values.max() - values.min(), np.finfo(np.float64).tiny)
     return scaled.reshape([-1 if axis == column else 1 for axis in range(len(space.sizes))])

@@ -42,7 +42,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
 
 
 def _trained(space: _rule.Space) -> int:
-    """Give how many rows are for training."""
+    """Return how many rows are for training."""
     if isinstance(space, FactorSpace):
         try:
             values = _schott2022.extrapolated(space, "random")

@@ -153,7 +153,7 @@ def _columns(space: FactorSpace, values: Values) -> dict[int, list[int]]:
 
 
 def _conditions(space: FactorSpace) -> Mapping[str, Condition]:
-    """Give the published conditions on a grid, or those of the general rule."""
+    """Return the published conditions on a grid, or those of the general rule."""
     published = PUBLISHED.get(space.names, {})
     if published and all(
         max(ids) < space.sizes[space.column(name)] for c in published.values() for name, ids in c.test.items()

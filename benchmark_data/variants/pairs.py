@@ -90,11 +90,11 @@ class Paired(Source):
         return images
 
     def extra(self, name: str, indices: Indices) -> NDArray[np.int64]:
-        """Give the rows of the datasets that rows of the pair come from."""
+        """Return the rows of the datasets that rows of the pair come from."""
         return self._rows[indices]
 
     def located(self, indices: Indices) -> list[tuple[Dataset, Indices, Indices]]:
-        """Give (dataset, places among ``indices``, rows of the dataset), for each dataset that has any of them."""
+        """Return (dataset, places among ``indices``, rows of the dataset), for each dataset that has any of them."""
         of_target = indices >= len(self.source)
         found = [(self.source, np.flatnonzero(~of_target)), (self.target, np.flatnonzero(of_target))]
         return [(dataset, places, self._rows[indices[places]]) for dataset, places in found if len(places)]
@@ -229,12 +229,12 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
 
 
 def _either(source: bool | None, target: bool | None) -> bool | None:
-    """Say what holds of a pair: what holds of either side, unless one side does not say."""
+    """Describe what holds of a pair: what holds of either side, unless one side does not say."""
     return None if source is None or target is None else source or target
 
 
 def sides(pair: Dataset) -> Mapping[str, Side]:
-    """Say what the two sides of a pair are.
+    """Describe what the two sides of a pair are.
 
     Args:
         pair: a transfer pair.

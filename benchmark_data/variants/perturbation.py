@@ -120,7 +120,7 @@ def mixed(images: Images, pattern: Bytes, *, epsilon: float) -> Images:
 
 
 def pattern(s: ArrayLike, height: int, width: int, *, rows_per_std: float = ROWS_PER_STD) -> Bytes:
-    """Give the pattern that goes with each value of the hidden variable (equation 8).
+    """Return the pattern that goes with each value of the hidden variable (equation 8).
 
     Args:
         s: standardised values, finite, shape (n,).
@@ -153,13 +153,13 @@ def pattern(s: ArrayLike, height: int, width: int, *, rows_per_std: float = ROWS
 
 
 def _random_signs(rows: Indices, width: int) -> Bytes:
-    """Give rows of the fixed pattern; negative rows too."""
+    """Return rows of the fixed pattern; negative rows too."""
     words = draws.bits(SEED + 1, rows, -(-width // 64)).astype("<u8", copy=False)
     return np.unpackbits(words.view(np.uint8), axis=1, count=width, bitorder="little") * np.uint8(255)
 
 
 def noise(indices: Indices, height: int, width: int) -> Bytes:
-    """Give the control's pattern: uniform noise, independent for every row and pixel and the same in all channels.
+    """Return the control's pattern: uniform noise, independent for every row and pixel and the same in all channels.
 
     Args:
         indices: rows, int64, shape (n,).
@@ -204,7 +204,7 @@ class Hidden:
         return self.path.is_file()
 
     def values(self, images: Images, indices: Indices) -> Floats:
-        """Give s.
+        """Return s.
 
         Args:
             images: the base's, uint8, shape (n, H, W, C).

@@ -133,7 +133,7 @@ class Divided(Source):
         return self.base.images(self.rows[indices])
 
     def extra(self, name: str, indices: Indices) -> NDArray[Any]:
-        """Give rows of one of the further arrays."""
+        """Return rows of one of the further arrays."""
         return self.rows[indices] if name == "row" else self.base.extra(name, self.rows[indices])
 
 
@@ -211,7 +211,7 @@ def _read(name: str) -> tuple[str, str, int]:
 
 
 def summary(name: str) -> str:
-    """Give the first line of a rule's file, without its title.
+    """Return the first line of a rule's file, without its title.
 
     Args:
         name: the name of a split.
@@ -252,7 +252,7 @@ def named(dataset: str) -> tuple[str, str]:
 
 
 def joined(dataset: str, name: str) -> str:
-    """Give the name of a divided dataset.
+    """Return the name of a divided dataset.
 
     Args:
         dataset: the base's name.
@@ -289,7 +289,7 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
 
 
 def of(dataset: Dataset, name: str) -> Dataset:
-    """Give a dataset of one's own, or what a rule makes of it, by its full name.
+    """Return a dataset of one's own, or what a rule makes of it, by its full name.
 
     Args:
         dataset: the dataset.

@@ -38,7 +38,7 @@ QUANTITIES = {
 
 
 def unit_step(size: int) -> float:
-    """Give one step of a factor in units in which it has variance 1, as the paper's hidden variable has.
+    """Return one step of a factor in units in which it has variance 1, as the paper's hidden variable has.
 
     Args:
         size: how many equally spaced and equally likely values the factor has.
@@ -59,7 +59,7 @@ def unit_step(size: int) -> float:
 
 
 def neighbours(dataset: Dataset, rows: ArrayLike, factor: str) -> tuple[NDArray[np.uint8], float]:
-    """Give the images one step up and one step down a factor.
+    """Return the images one step up and one step down a factor.
 
     Args:
         dataset: a full grid.

@@ -106,7 +106,7 @@ def measure(
 
 
 def traversal_rows(dataset: Dataset, *, traversals: int = 50, seed: int = 0) -> Indices:
-    """Give rows to encode for this analysis: whole traversals of every factor through random places.
+    """Return rows to encode for this analysis: whole traversals of every factor through random places.
 
     Args:
         dataset: a full grid.
@@ -196,7 +196,7 @@ def measure_rows(
 
 
 def agreement(table: pd.DataFrame, *, against: str = "ground truth") -> pd.DataFrame:
-    """Say how far the distances at each level follow those at another: by default, between the values of the factor.
+    """Return how far distances at each level follow those at another: by default, between the values of the factor.
 
     Args:
         table: as from ``measure``, with a column ``factor`` if there are several.

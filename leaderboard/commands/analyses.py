@@ -789,7 +789,7 @@ def metrics(
 
 
 def small_samples(runs: Iterable[Path]) -> list[str]:
-    """Say of which runs MIG still moves with the number of samples, as it may on small datasets.
+    """Describe of which runs MIG still moves with the number of samples, as it may on small datasets.
 
     Args:
         runs: run folders that were scored.
@@ -810,7 +810,7 @@ def small_samples(runs: Iterable[Path]) -> list[str]:
 
 
 def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
-    """Say whether a metric's first score still moves with the number of samples."""
+    """Return whether a metric's first score still moves with the number of samples."""
     from leaderboard.scoring import sensitivity
 
     with warnings.catch_warnings(record=True) as caught:

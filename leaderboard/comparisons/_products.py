@@ -172,7 +172,7 @@ def _scratch(size: int, m: int, width: int) -> int:
 
 
 def _backend(name: Backend) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Give functions that multiply a block with the transpose of another, into a place, and that stack such tiles."""
+    """Return functions that multiply a block with the transpose of another, into a place, and that stack such tiles."""
     if name == "numpy":
         return lambda a, b, place: np.matmul(a, b.T, out=place), lambda made, places: places
     if name != "jax":
@@ -201,7 +201,7 @@ def _prepared(x: Codes) -> _Layer:
 
 
 def _unbiasing(layer: _Layer) -> NDArray[np.float32]:
-    """Give for each sample what its row and column of the centred Gram matrix lack of the unbiased criterion's.
+    """Return for each sample what its row and column of the centred Gram matrix lack of the unbiased criterion's.
 
     Without its diagonal, a row of a centred Gram matrix sums to minus its diagonal entry, so that the samples' squared
     norms are all that it takes.

@@ -282,7 +282,7 @@ def heatmap(scores: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:
 
 
 def _made(path: Path, source: Path) -> bool:
-    """Say whether a snapshot's Gram matrices are there; refuse if its activations changed since."""
+    """Return whether a snapshot's Gram matrices are there; refuse if its activations changed since."""
     if not path.with_suffix(".json").exists():
         return False
     if source.exists() and (stamp := read_json(path.with_suffix(".json")).get("source")) != _stamp(source):
@@ -325,7 +325,7 @@ def _opened(gram: Grams) -> NDArray[np.float32]:
 
 
 def _claim(path: Path, content: dict[str, Any]) -> None:
-    """Say what the folder holds, or refuse to add something else to it."""
+    """Describe what the folder holds, or refuse to add something else to it."""
     if not path.exists():
         write_json(path, content)
     elif (found := read_json(path)) != content:

@@ -143,7 +143,7 @@ def compare_runs(
 
 
 def _place(array: ArrayLike, name: str, distinct: list[Codes]) -> int:
-    """Give the place of a layer in the list of distinct layers, appending it if it is new."""
+    """Return the place of a layer in the list of distinct layers, appending it if it is new."""
     checked = check_codes(array, name)
     if distinct and len(checked) != len(distinct[0]):
         raise InvalidInput(

@@ -121,7 +121,7 @@ def _standardised(x: ArrayLike, kl: ArrayLike | None, what: str) -> NDArray[np.f
 
 
 def _similarities(x: NDArray[np.float64], y: NDArray[np.float64], similarity: Similarity) -> NDArray[np.float64]:
-    """Give a matrix (L, M), at least 0, of how much each latent of y has of each latent of x."""
+    """Return a matrix (L, M), at least 0, of how much each latent of y has of each latent of x."""
     if similarity == "lasso":
         from sklearn.linear_model import Lasso
 

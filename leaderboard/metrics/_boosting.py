@@ -341,7 +341,7 @@ def _cumulate4(here, rows, lo, hi, gradient, out):  # type: ignore[no-untyped-de
 
 @_compiled
 def _greatest(sums, total, up, down):  # type: ignore[no-untyped-def]
-    """Give the greatest sl² / nl + sr² / nr over all cuts."""
+    """Return the greatest sl² / nl + sr² / nr over all cuts."""
     # Non-negative floats have the order of their bits, and compilers take the maximum of integers many at a time.
     top = np.int64(0)
     for i in range(len(sums)):
@@ -385,7 +385,7 @@ def _leaf(samples, gradient, positive, shrink, raw):  # type: ignore[no-untyped-
 
 @_compiled
 def _predict(raw):  # type: ignore[no-untyped-def]
-    """Give the class of each sample: the first greatest raw score, or for two classes its sign."""
+    """Return the class of each sample: the first greatest raw score, or for two classes its sign."""
     trees, n = raw.shape
     result = np.zeros(n, np.int64)
     if trees == 1:

@@ -202,7 +202,7 @@ def importances(
 
 
 def disentanglement(matrix: NDArray[np.float64]) -> float:
-    """Say how far each latent serves one factor alone.
+    """Describe how far each latent serves one factor alone.
 
     Args:
         matrix: importances, shape (L, F), at least 0.
@@ -219,7 +219,7 @@ def disentanglement(matrix: NDArray[np.float64]) -> float:
 
 
 def completeness(matrix: NDArray[np.float64]) -> float:
-    """Say how far each factor is served by one latent alone.
+    """Describe how far each factor is served by one latent alone.
 
     Args:
         matrix: importances, shape (L, F), at least 0.

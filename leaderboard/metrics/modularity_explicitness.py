@@ -114,7 +114,7 @@ def _explicitness(
     factors_test: NDArray[np.int64],
     seed: int,
 ) -> tuple[float, float]:
-    """Give the mean area under the curve on either part."""
+    """Return the mean area under the curve on either part."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
 

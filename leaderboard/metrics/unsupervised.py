@@ -74,7 +74,7 @@ def score(codes: ArrayLike, factors: ArrayLike | None = None, *, bins: int = 20)
 
 
 def _gaussian(z: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Give total correlation, Wasserstein distance and total variance of codes without constant latents."""
+    """Return total correlation, Wasserstein distance and total variance of codes without constant latents."""
     covariance = np.atleast_2d(np.cov(z, rowvar=False))
     variances = np.diag(covariance)
     deviations = np.sqrt(variances)

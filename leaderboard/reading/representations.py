@@ -126,7 +126,7 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
 
 
 def activations_file(path: FilePath) -> Path:
-    """Give the file that ``activations`` reads.
+    """Return the file that ``activations`` reads.
 
     Args:
         path: a run folder, or a file.
@@ -357,7 +357,7 @@ def encode(
 
 
 def dataset_of(folder: FilePath) -> str:
-    """Say what a run was trained on.
+    """Describe what a run was trained on.
 
     Args:
         folder: a run folder.
@@ -395,7 +395,7 @@ def digest(path: FilePath) -> str:
 
 
 def _inside(path: FilePath, name: str, command: str) -> Path:
-    """Give the file in a run folder, or the file itself; where it is missing, name the command that writes it."""
+    """Return the file in a run folder, or the file itself; where it is missing, name the command that writes it."""
     path = Path(path)
     if not path.is_dir():
         return path

@@ -121,7 +121,7 @@ def _said(sample: Sample | None) -> str:
 
 
 def needs_no_download(dataset: Dataset) -> bool:
-    """Say whether a dataset's pixels are computed here, so that its digest can be had anywhere.
+    """Return whether a dataset's pixels are computed here, so that its digest can be had anywhere.
 
     Args:
         dataset: the dataset.

@@ -12,7 +12,7 @@ from leaderboard.report.ranking import Table
 
 
 def dataset(name: str) -> Dataset | None:
-    """Give a dataset; None if it is unknown here, as that of an old result may be."""
+    """Return a dataset; None if it is unknown here, as that of an old result may be."""
     try:
         return benchmark_data.load(name)
     except UnknownName:

@@ -305,7 +305,7 @@ def _statistics(cell: Summary) -> dict[str, float | None]:
 
 
 def _unranked(board: Table) -> str:
-    """Say why rows are not ranked, where the reader could not know."""
+    """Describe why rows are not ranked, where the reader could not know."""
     few = sorted({row.seeds for row in board.rows if not row.rank and row.category != "reference"})
     return f"A rank takes {protocol.SEEDS} seeds." if few and few[0] < protocol.SEEDS else ""
 

@@ -171,7 +171,7 @@ def task_id(board: Table) -> str:
 
 
 def _entry(board: Table, row: Row, owner: str, source: str) -> dict[str, Any]:
-    """Say what a method scored on a task: the first score as the value, the others in the notes."""
+    """Describe what a method scored on a task: the first score as the value, the others in the notes."""
     first, *others = [column for column in board.columns if column.key in row.cells]
     cell = row.cells[first.key]
     interval = "" if cell.low is None else f", 95% interval {formats.number(cell.low)} to {formats.number(cell.high)}"
@@ -222,7 +222,7 @@ def _card(rows: Sequence[tuple[Table, Row]], owner: str) -> str:
 
 
 def _indexed(board: Table, row: Row, owner: str) -> dict[str, Any]:
-    """Give an entry of the card's ``model-index``, with all scores."""
+    """Return an entry of the card's ``model-index``, with all scores."""
     name, _, config = board.dataset.partition("/")
     return {
         "task": {"type": "image-feature-extraction", "name": "Disentanglement"},

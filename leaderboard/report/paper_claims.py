@@ -129,7 +129,7 @@ def counted(found: Sequence[Direction]) -> dict[str, int]:
 
 
 def _expected(boards: Sequence[Table]) -> Iterator[tuple[str, Table, Table]]:
-    """Give (source, table with the higher scores, table with the lower scores)."""
+    """Return (source, table with the higher scores, table with the lower scores)."""
     for name, parameter, _, steps in families.numbered(boards):
         if (name, parameter) == ("xysquares", "spacing"):
             ladder = [board for _, board in steps]
@@ -145,7 +145,7 @@ def _expected(boards: Sequence[Table]) -> Iterator[tuple[str, Table, Table]]:
 
 
 def _size(board: Table) -> object:
-    """Give the magnitude of a change."""
+    """Return the magnitude of a change."""
     found = families.dataset(board.dataset)
     return found.parameters.get("epsilon") if found else None
 
@@ -169,7 +169,7 @@ def _direction(source: str, higher: Table, lower: Table) -> Direction | None:
 
 
 def _floor(board: Table, key: str) -> float:
-    """Give what a method must reach on a task for a fall from there to say anything."""
+    """Return what a method must reach on a task for a fall from there to say anything."""
     free = [row.cells[key].mean for row in board.rows if row.result.method == "pca" and key in row.cells]
     return max([verdicts.FLOOR if key == "mig" else -np.inf, *free])
 

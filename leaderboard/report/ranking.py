@@ -80,7 +80,7 @@ class Row:
         return budgets.budget(self.runs, full=False)
 
     def values(self, key: str) -> list[float]:
-        """Give the score of every seed."""
+        """Return the score of every seed."""
         return [run.scores[key] for run in self.runs if key in run.scores]
 
 
@@ -122,7 +122,7 @@ class Table:
 
 
 def caption(tier: str, rows: Sequence[Row]) -> str:
-    """Say on how many rows of a dataset methods were scored, and what training cost.
+    """Describe on how many rows of a dataset methods were scored, and what training cost.
 
     Args:
         tier: the tier's name.
@@ -226,7 +226,7 @@ def _row(result: Result, tier: str) -> Row:
 
 
 def _shown(stored: Summary, scores: Sequence[float], key: str) -> Summary:
-    """Give a summary with the interval that is shown, within the score's range."""
+    """Return a summary with the interval that is shown, within the score's range."""
     ends = verdicts.mean_interval(scores)
     column = protocol.COLUMNS.get(key)
     if ends is None or column is None:
@@ -241,7 +241,7 @@ def _place(name: str, order: Sequence[str]) -> tuple[int, str]:
 
 
 def slug(task: str) -> str:
-    """Give the file name of a task's page, without its suffix.
+    """Return the file name of a task's page, without its suffix.
 
     Args:
         task: the task's name.
@@ -258,7 +258,7 @@ def slug(task: str) -> str:
 
 
 def superseded(task: str) -> bool:
-    """Say whether another version has replaced a task."""
+    """Return whether another version has replaced a task."""
     return task in protocol.SUPERSEDED
 
 

@@ -75,7 +75,7 @@ def matrices(found: Sequence[Transfer]) -> list[Matrix]:
 
 
 def _cells(found: Transfer | None, classifier: str, labels: Collection[str]) -> list[float | None]:
-    """Give the value of each label, and the average before them where there are several."""
+    """Return the value of each label, and the average before them where there are several."""
     each = [found.mean(classifier, label) if found else None for label in labels]
     known = [value for value in each if value is not None]
     average = [sum(known) / len(known) if known else None] if len(labels) > 1 else []
@@ -83,7 +83,7 @@ def _cells(found: Transfer | None, classifier: str, labels: Collection[str]) -> 
 
 
 def caption(found: Sequence[Transfer]) -> str:
-    """Say on how many rows accuracies were measured and what training cost.
+    """Describe on how many rows accuracies were measured and what training cost.
 
     Args:
         found: as from ``read_all``.

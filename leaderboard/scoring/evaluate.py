@@ -306,7 +306,7 @@ def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Codes]:
 
 
 def codes_file(folder: str | os.PathLike[str]) -> Path:
-    """Give the file with a run folder's codes.
+    """Return the file with a run folder's codes.
 
     Raises:
         DamagedFile: there is none; the message names the command that writes it.
@@ -399,7 +399,7 @@ def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str)
 
 @functools.cache
 def dataset_digest(name: str) -> tuple[str, Digests]:
-    """Give a dataset's version and quick digest, worked out once.
+    """Return a dataset's version and quick digest, worked out once.
 
     Args:
         name: full name of the dataset.
@@ -505,7 +505,7 @@ def _run(
 
 
 def sample(measurement: protocol.Measurement, task: protocol.Task) -> results.Sample:
-    """Say on how much of a task a metric is computed.
+    """Describe on how much of a task a metric is computed.
 
     Args:
         measurement: the metric.
@@ -522,7 +522,7 @@ def sample(measurement: protocol.Measurement, task: protocol.Task) -> results.Sa
 
 
 def versions(packages: Sequence[str] = ("offaxis", "numpy", "scipy", "scikit-learn", "numba")) -> dict[str, str]:
-    """Give the versions of the packages that decide scores.
+    """Return the versions of the packages that decide scores.
 
     Args:
         packages: names of distributions.

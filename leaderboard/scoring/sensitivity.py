@@ -181,7 +181,7 @@ def intervals(
     seed: int = 0,
     **arguments: Any,
 ) -> pd.DataFrame:
-    """Give the bootstrap interval of each score over the choice of samples, for one run.
+    """Return the bootstrap interval of each score over the choice of samples, for one run.
 
     What a leaderboard shows is the interval over seeds of training, which is wider; this one says what a larger sample
     would narrow. Rows are resampled with replacement, in either part. A resample repeats rows, which lifts estimates of
@@ -248,7 +248,7 @@ def _resample(n: int, seed: int, index: int) -> NDArray[np.int64]:
 def _metric(
     name: str, codes_test: ArrayLike | None, factors_test: ArrayLike | None, arguments: dict[str, Any]
 ) -> Callable[[ArrayLike, ArrayLike], dict[str, float]]:
-    """Give a metric with all arguments but the sample; factors that are constant in a part are left out there."""
+    """Return a metric with all arguments but the sample; factors that are constant in a part are left out there."""
     score = discovery.find("leaderboard.metrics", name, kind="metric").score
     parameters = inspect.signature(score).parameters
     fixed = dict(arguments)

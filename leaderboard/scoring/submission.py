@@ -307,7 +307,7 @@ def score(
 
 
 def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]:
-    """Say what a reviewer should look at twice, beside the reference rows of the same task and tier.
+    """Describe what a reviewer should look at twice, beside the reference rows of the same task and tier.
 
     Args:
         scored: results of a submission.
@@ -428,7 +428,7 @@ def _collisions(submission: Submission, published: Sequence[Result]) -> Iterator
 
 
 def json_schema() -> dict[str, object]:
-    """Give the JSON Schema of ``submission.json``.
+    """Return the JSON Schema of ``submission.json``.
 
     Returns:
         A schema of the 2020-12 draft.

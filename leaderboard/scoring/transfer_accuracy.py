@@ -39,7 +39,7 @@ MAJORITY = "most frequent class"
 
 
 def held_out(rows: ArrayLike, size: int) -> NDArray[np.bool_]:
-    """Say which rows of a dataset are for testing: the published division of its transfer pairs.
+    """Describe which rows of a dataset are for testing: the published division of its transfer pairs.
 
     It is `benchmark_data.variants.pairs.divided`, and does not depend on which rows were encoded.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def budget(runs: Sequence[Run], *, full: bool = True) -> str:
-    """Say what training cost, with ranges where runs differ.
+    """Describe what training cost, with ranges where runs differ.
 
     Args:
         runs: the runs.
@@ -25,7 +25,7 @@ def budget(runs: Sequence[Run], *, full: bool = True) -> str:
 
 
 def spent(budgets: Sequence[Budget], *, full: bool = True) -> str:
-    """Say what training cost, with ranges where budgets differ.
+    """Describe what training cost, with ranges where budgets differ.
 
     Args:
         budgets: those of the runs.

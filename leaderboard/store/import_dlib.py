@@ -115,7 +115,7 @@ def read(
 
 
 def _records(file: Path) -> Iterator[Mapping[str, Any]]:
-    """Give the evaluations of a file, one at a time."""
+    """Return the evaluations of a file, one at a time."""
     try:
         content = json.loads(results.content(file, LARGEST))
     except (ValueError, RecursionError) as error:
@@ -130,7 +130,7 @@ def _records(file: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _scores(record: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str, str, str], float]]:
-    """Give ((dataset, method, setting, score), value) of an evaluation."""
+    """Return ((dataset, method, setting, score), value) of an evaluation."""
     dataset, method = (_plain(record.get(f"train_config.{name}")) for name in ("dataset.name", "model.name"))
     if not dataset or not method:
         return

@@ -322,7 +322,7 @@ class Result(Model):
         return tuple(sorted({run.tier for run in self.runs}))
 
     def of(self, tier: str) -> tuple[Run, ...]:
-        """Give the runs of a tier, by seed."""
+        """Return the runs of a tier, by seed."""
         return tuple(run for run in self.runs if run.tier == tier)
 
 
@@ -378,7 +378,7 @@ def result(task: str, method: str, runs: Iterable[Run], *, about: About | None =
 
 
 def path(root: str | os.PathLike[str], task: str, method: str) -> Path:
-    """Give the place of a result: ``<root>/<version>/<dataset>[/<config>]/<method>.json``.
+    """Return the place of a result: ``<root>/<version>/<dataset>[/<config>]/<method>.json``.
 
     Args:
         root: the results tree.
@@ -487,7 +487,7 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
 
 
 def quarantine(file: str | os.PathLike[str], reason: str) -> Result:
-    """Say why a result is not to be trusted. It stays readable and is not ranked.
+    """Describe why a result is not to be trusted. It stays readable and is not ranked.
 
     Args:
         file: its JSON file.
@@ -704,7 +704,7 @@ _shortly.maxstring = _shortly.maxother = 80
 
 
 def _fields(model: type[Model]) -> set[str]:
-    """Give the names of all fields of a schema and of its parts."""
+    """Return the names of all fields of a schema and of its parts."""
     schema = model.model_json_schema()
     parts = [schema, *schema.get("$defs", {}).values()]
     return {name for part in parts for name in part.get("properties", {})}
@@ -719,7 +719,7 @@ def _wrong(field: str, expected: str, received: str, remedy: str = "") -> pydant
 
 
 def _close(a: Summary, b: Summary) -> bool:
-    """Say whether two summaries agree up to the last bits, which depend on the machine."""
+    """Return whether two summaries agree up to the last bits, which depend on the machine."""
     return all(
         x == y or (x is not None and y is not None and abs(x - y) < 1e-9)
         for x, y in zip(a.model_dump().values(), b.model_dump().values(), strict=True)

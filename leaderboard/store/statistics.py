@@ -72,7 +72,7 @@ def summary(values: Sequence[float], *, seed: int = 0) -> Summary:
 
 
 def iqm(scores: ArrayLike, axis: int = -1) -> Any:
-    """Give the interquartile mean: the mean of what is left without the lowest and the highest quarter.
+    """Return the interquartile mean: the mean of what is left without the lowest and the highest quarter.
 
     As rliable has it, ``floor(n / 4)`` scores are cut at each end.
 
@@ -100,7 +100,7 @@ def interval(
     resamples: int = RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> tuple[float, float]:
-    """Give the percentile bootstrap interval of a statistic of seeds.
+    """Return the percentile bootstrap interval of a statistic of seeds.
 
     Args:
         scores: one score per seed, shape (n,) with n >= 2.
@@ -124,7 +124,7 @@ def interval(
 
 
 def iqm_across(scores: Sequence[ArrayLike], *, seed: int = 0) -> Summary:
-    """Give the interquartile mean of all runs on all tasks, with its interval.
+    """Return the interquartile mean of all runs on all tasks, with its interval.
 
     The interval is rliable's stratified bootstrap: the runs of each task are resampled among themselves.
 
@@ -151,7 +151,7 @@ def iqm_across(scores: Sequence[ArrayLike], *, seed: int = 0) -> Summary:
 
 
 def probability_of_improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -> float:
-    """Say how probable it is that a run of one method beats a run of another, on a task drawn at random.
+    """Describe how probable it is that a run of one method beats a run of another, on a task drawn at random.
 
     On each task this is the Mann-Whitney statistic over the number of pairs, a tie counting one half.
 
@@ -198,7 +198,7 @@ def average_ranks(means: ArrayLike) -> Floats:
 
 
 def rank_stability(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0) -> Floats:
-    """Say how often each method would take each place, had other seeds been drawn.
+    """Describe how often each method would take each place, had other seeds been drawn.
 
     The seeds of each method and task are resampled, ranks are averaged over tasks, and methods are put in order of that
     average. Equal averages share the better place.

@@ -103,13 +103,13 @@ class Transfer(Model):
         return self
 
     def mean(self, classifier: str, label: str) -> float | None:
-        """Give the mean accuracy on held-out rows over seeds; None where it was not measured."""
+        """Return the mean accuracy on held-out rows over seeds; None where it was not measured."""
         found = [a.test for run in self.runs for a in run.accuracies if (a.classifier, a.label) == (classifier, label)]
         return sum(found) / len(found) if found else None
 
 
 def path(root: str | os.PathLike[str], found: Transfer) -> Path:
-    """Give the place of a file: ``<root>/transfer/<version>/<target>[/<config>]/<method>.<source>.json``."""
+    """Return the place of a file: ``<root>/transfer/<version>/<target>[/<config>]/<method>.<source>.json``."""
     name = f"{found.method}.{found.source.replace('/', '-')}.json"
     return Path(root, "transfer", found.protocol, *found.target.split("/"), name)
 

@@ -237,7 +237,7 @@ def all_pairs(groups: Mapping[str, ArrayLike]) -> dict[tuple[str, str], float]:
 
 
 def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
-    """Give Student's 95% interval of the mean of seeds.
+    """Return Student's 95% interval of the mean of seeds.
 
     Args:
         values: one score per seed, shape (n,).
@@ -276,7 +276,7 @@ def _strata(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike], paired: boo
 
 
 def _error(strata: Sequence[tuple[Floats, Floats]], paired: bool) -> tuple[float, float]:
-    """Give the standard error of the mean difference and its degrees of freedom, after Welch and Satterthwaite."""
+    """Return the standard error of the mean difference and its degrees of freedom, after Welch and Satterthwaite."""
     groups = [x - y for x, y in strata] if paired else [group for pair in strata for group in pair]
     parts = np.array([group.var(ddof=1) / len(group) for group in groups])
     freedom = np.array([len(group) - 1 for group in groups])
@@ -287,7 +287,7 @@ def _error(strata: Sequence[tuple[Floats, Floats]], paired: bool) -> tuple[float
 
 
 def _exchanged(strata: Sequence[tuple[Floats, Floats]], bounds: Sequence[float]) -> float:
-    """Give the two-sided p-value of exchanging the labels within strata; those below their bound count for nothing."""
+    """Return the two-sided p-value of exchanging the labels within strata; those below their bound do not count."""
     every = len(strata) == 1 and math.comb(len(strata[0][0]) + len(strata[0][1]), len(strata[0][0])) <= RESAMPLES
     seen = np.zeros(1)
     others = np.zeros(1)

@@ -58,7 +58,7 @@ def png(pixels):
 
 @pytest.fixture
 def shrink():
-    """Give a dataset's declaration for a smaller archive: fewer values, fewer rows, no published hashes or figures."""
+    """Return a dataset's declaration for a smaller archive: fewer values and rows, no published hashes or figures."""
 
     def make(dataset, sizes=None, splits=None, oracle=None, selected=(), archive=None):
         source, splits = dataset.source, splits or {}

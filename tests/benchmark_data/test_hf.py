@@ -204,7 +204,7 @@ def test_the_evaluation_file_is_written_when_asked_for(published, tiny_family, t
     assert content["tasks"] == [
         {"id": f"{config}_v1_{tier}", "config": config, "split": "train"}
         for config in ("plus_1", "plus_2")
-        for tier in ("smoke", "study")
+        for tier in ("desk", "smoke", "study")  # `publish.card.TIERS`
     ]
 
 
@@ -238,7 +238,7 @@ def test_row_groups_hold_a_hundred_rows_whatever_the_batches(tmp_path, monkeypat
 
 
 def tiny_cubes():
-    """Give a grid of four factors with eight values each: 4,096 images of 2 x 2 pixels, which show the class ids."""
+    """Return a grid of four factors with eight values each: 4,096 images of 2 x 2 pixels, which show the class ids."""
     space = FactorSpace(*(Factor(name, range(8), "categorical") for name in "abcd"))
     return Dataset(
         name="tiny_cubes",
@@ -376,7 +376,7 @@ hf.publish(dataclasses.replace(corner, source=Rendered(slowly)), {str(tmp_path /
 
 
 def tiny_corner():
-    """Give a corner of XYSquares' grid: 64 images. The source of this function runs in a process of its own, too."""
+    """Return a corner of XYSquares' grid: 64 images. The source of this function runs in a process of its own, too."""
     import dataclasses
 
     import benchmark_data

@@ -40,7 +40,7 @@ def where(number):
 
 
 def local(function):
-    """Give a function that travels to the nodes by value: they cannot import this module."""
+    """Return a function that travels to the nodes by value: they cannot import this module."""
     function.__module__ = "__main__"
     return function
 

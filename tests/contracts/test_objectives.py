@@ -22,7 +22,7 @@ ROWS = np.arange(1000)
 
 
 def config(name: str, **changes: Any) -> RunConfig:
-    """Give the smallest run of an objective; a wide second network shrinks with ``units``."""
+    """Return the smallest run of an objective; a wide second network shrinks with ``units``."""
     hyperparameters = {"units": 8} if "units" in {f.name for f in dataclasses.fields(objectives.find(name))} else {}
     settings: dict[str, Any] = {
         "dataset": DATASET.id,

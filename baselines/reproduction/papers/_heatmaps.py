@@ -57,7 +57,7 @@ SAMPLES = 2_000
 
 
 def plans(panels: Sequence[Panel]) -> dict[str, Plan]:
-    """Give the plans of both tiers, as arguments of `baselines.reproduction.runner.Entry`."""
+    """Return the plans of both tiers, as arguments of `baselines.reproduction.runner.Entry`."""
     small = [
         panel._replace(title=_named(panel.title), model=_named(panel.model), x=_small(panel.x), y=_small(panel.y))
         for panel in panels
@@ -98,7 +98,7 @@ def _plan(panels: Sequence[Panel], *, samples: int, seconds: float) -> Plan:
 
 
 def step_at(config: RunConfig, share: float) -> int:
-    """Give the kept step that is nearest to a share of the training; for a share of 0 the state before it.
+    """Return the kept step that is nearest to a share of the training; for a share of 0 the state before it.
 
     Example:
         >>> config = RunConfig(dataset="sprites2d", objective="beta_vae", steps=100, snapshots=30)
@@ -183,7 +183,7 @@ def inputs(table: pd.DataFrame) -> list[str]:
 
 
 def _numbers(**found: pd.DataFrame) -> dict[str, float]:
-    """Give the means over seeds, panel by panel."""
+    """Return the means over seeds, panel by panel."""
     panels = next(iter(found.values())).index
     return {f"{panel}, {name}": float(means.loc[panel].mean()) for panel in panels for name, means in found.items()}
 

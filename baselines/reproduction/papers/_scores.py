@@ -55,7 +55,7 @@ def of_pca(runs: Runs, dataset: str, tier: str) -> dict[str, float]:
 
 
 def floor(part: pd.DataFrame, score: str) -> float:
-    """Give what the mean score of runs on one dataset must reach for a fall from there to be judged.
+    """Return what the mean score of runs on one dataset must reach for a fall from there to be judged.
 
     Args:
         part: rows of `table`, of one dataset.

@@ -42,7 +42,7 @@ SECONDS = {"room3d": 0.011, "solids": 0.011, "sprites2d": 0.0055, "xysquares": 0
 
 
 def family(dataset: str) -> str:
-    """Give the dataset's family without what is done to it.
+    """Return the dataset's family without what is done to it.
 
     Example:
         >>> family("room3d_perturbed/vae_eps10"), family("xysquares/spacing_1")
@@ -52,7 +52,7 @@ def family(dataset: str) -> str:
 
 
 def stand_in(dataset: str) -> str:
-    """Give the rendered dataset that stands in for a published one.
+    """Return the rendered dataset that stands in for a published one.
 
     Example:
         >>> stand_in("cars3d/64_lanczos"), stand_in("shapes3d_noisy/eps10"), stand_in("xysquares/spacing_8")
@@ -68,7 +68,7 @@ def stand_in(dataset: str) -> str:
 
 
 def run(config: RunConfig, **changes: Any) -> RunConfig:
-    """Give the small form of a study's run; objective, strength, latents and seed stay.
+    """Return the small form of a study's run; objective, strength, latents and seed stay.
 
     Args:
         config: the study's.
@@ -96,7 +96,7 @@ def run(config: RunConfig, **changes: Any) -> RunConfig:
 
 
 def transfer(full: Transfer, **changes: Any) -> Transfer:
-    """Give the small form of a study's transfer, of `RETRAINED` steps.
+    """Return the small form of a study's transfer, of `RETRAINED` steps.
 
     Args:
         full: the study's.
@@ -111,7 +111,7 @@ def transfer(full: Transfer, **changes: Any) -> Transfer:
 
 
 def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
-    """Give the board's own runs of some datasets and objectives.
+    """Return the board's own runs of some datasets and objectives.
 
     Args:
         datasets: the datasets.
@@ -128,5 +128,5 @@ def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConf
 
 
 def training(*datasets: str) -> dict[str, float]:
-    """Give the seconds of a step by dataset, for `baselines.reproduction.runner.Plan`."""
+    """Return the seconds of a step by dataset, for `baselines.reproduction.runner.Plan`."""
     return {dataset: SECONDS[family(dataset)] for dataset in datasets}

@@ -53,7 +53,7 @@ EXTREMES: dict[str, tuple[float, float]] = {
 def models(
     dataset: str, objective: str, strength: float = 0, *, architecture: str = "conv", latents: int = 10
 ) -> tuple[RunConfig, ...]:
-    """Give the runs of a model.
+    """Return the runs of a model.
 
     Args:
         dataset: the dataset.
@@ -87,14 +87,14 @@ def models(
 
 
 def side(dataset: str, objective: str, strength: float = 0, *, share: float = 1.0, **options: Any) -> Side:
-    """Give one side of a panel: `models` at a share of the training."""
+    """Return one side of a panel: `models` at a share of the training."""
     return Side(models(dataset, objective, strength, **options), share)
 
 
 def over_time(
     title: str, dataset: str, objective: str, strength: float, shares: tuple[float, ...], **options: Any
 ) -> list[Panel]:
-    """Give panels of one model at several times against itself after training, the first of them before it."""
+    """Return panels of one model at several times against itself after training, the first of them before it."""
     end = side(dataset, objective, strength, **options)
     return [
         Panel(
@@ -108,13 +108,13 @@ def over_time(
 
 
 def strengths(objective: str, low: float, high: float, **options: Any) -> Panel:
-    """Give a panel of a weakly against a strongly regularised model on dSprites."""
+    """Return a panel of a weakly against a strongly regularised model on dSprites."""
     weak, strong = (side(SPRITES, objective, strength, **options) for strength in (low, high))
     return Panel(f"{objective}, {low:g} and {high:g}", weak, strong)
 
 
 def objectives(other: str, strength: float = 1, **options: Any) -> list[Panel]:
-    """Give panels of a β-VAE against another objective, on all three datasets."""
+    """Return panels of a β-VAE against another objective, on all three datasets."""
     return [
         Panel(
             f"β-VAE and {other}, {dataset.partition('/')[0]}",
@@ -138,7 +138,7 @@ LATER = (EARLY, 0.27, 0.51, 0.76)
 
 
 def twice(panel: Panel) -> list[Panel]:
-    """Give a panel for CKA and the same for Procrustes."""
+    """Return a panel for CKA and the same for Procrustes."""
     return [
         panel._replace(title=f"{panel.title}, {name}", similarity=similarity)
         for name, similarity in (("CKA", "cka"), ("Procrustes", "procrustes"))
@@ -222,7 +222,7 @@ def against_input(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
 
 
 def _is(layer: NDArray[np.floating], images: NDArray[np.floating]) -> bool:
-    """Say whether a layer only flattens the images, so that its similarity with them is 1 whatever was learned."""
+    """Return whether a layer only flattens the images, so that its similarity with them is 1 whatever was learned."""
     return layer.size == images.size and np.array_equal(layer.reshape(images.shape), images)
 
 
@@ -329,7 +329,7 @@ def judge_losses(table: pd.DataFrame) -> Verdict:
 
 
 def _losses() -> dict[str, Plan]:
-    """Give the plans of figure 20. At smoke tier: of what other figures train at both ends."""
+    """Return the plans of figure 20. At smoke tier: of what other figures train at both ends."""
     elsewhere = {(CARS, "beta_vae"), (SPRITES, "beta_vae"), (SPRITES, "dip_vae_ii")}
     chosen: dict[str, list[tuple[str, tuple[RunConfig, ...]]]] = {"smoke": [], "study": []}
     for dataset, (objective, ends) in itertools.product(SNAPSHOTS, EXTREMES.items()):
@@ -347,7 +347,7 @@ def _losses() -> dict[str, Plan]:
 
 
 def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> dict[str, Plan]:
-    """Give plans that look at all snapshots of β-VAEs."""
+    """Return plans that look at all snapshots of β-VAEs."""
     full = [(value, models(dataset, "beta_vae", value)) for value in values]
     small = [(value, tuple(_smoke.run(run) for run in found[: _smoke.SEEDS])) for value, found in full]
     made = {}
@@ -360,7 +360,7 @@ def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> di
 
 
 def heatmap_entry(id_: str, title: str, paper: str, claim: str, panels: list[Panel], judge: Any) -> Entry:
-    """Give an entry that is a row of heatmaps."""
+    """Return an entry that is a row of heatmaps."""
     return Entry(
         id=id_,
         title=title,
@@ -374,7 +374,7 @@ def heatmap_entry(id_: str, title: str, paper: str, claim: str, panels: list[Pan
 
 
 def smaller(panels: list[Panel]) -> list[Panel]:
-    """Give panels for the smaller of CKA and Procrustes, which is what the paper interprets (section 2.3)."""
+    """Return panels for the smaller of CKA and Procrustes, which is what the paper interprets (section 2.3)."""
     return [panel._replace(similarity="smaller") for panel in panels]
 
 

@@ -52,7 +52,7 @@ OWN, OTHER = "trained on the target", "trained on the source"
 
 
 def vaes(dataset: str, tier: str = "study") -> tuple[RunConfig, ...]:
-    """Give the plain VAEs of a published dataset, or of what stands in for it."""
+    """Return the plain VAEs of a published dataset, or of what stands in for it."""
     runs = models(dataset, "beta_vae", 1)
     return runs if tier == "study" else tuple(_smoke.run(run) for run in runs[: _smoke.SEEDS])
 
@@ -66,7 +66,7 @@ def _training(tier: str, *runs: RunConfig) -> dict[str, float]:
 
 
 def _retrained(source: str, target: str) -> tuple[Transfer, ...]:
-    """Give the transfers of the authors' code: the heads and one layer of the decoder, from the inside."""
+    """Return the transfers of the authors' code: the heads and one layer of the decoder, from the inside."""
     return tuple(Transfer(source=run, dataset=target) for run in vaes(source))
 
 
@@ -126,7 +126,7 @@ def shared(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
 
 
 def _correlation(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
-    """Give Spearman's correlation, 0 where one does not vary."""
+    """Return Spearman's correlation, 0 where one does not vary."""
     if min(np.ptp(before), np.ptp(after)) <= 1e-9:
         return 0.0
     return float(scipy.stats.spearmanr(before, after).statistic)
@@ -139,7 +139,7 @@ def draw_shared(found: Found, path: Path) -> None:
 
 
 def _correlations(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Give the correlations, a row per property and a column per seed, and their means by phrase."""
+    """Return the correlations, a row per property and a column per seed, and their means by phrase."""
     found = table.pivot(index="property", columns="seed", values="correlation")
     found = found.loc[table["property"].unique()]
     return found, {f"rank correlation of {name}": float(found.loc[name].mean()) for name in found.index}
@@ -336,7 +336,7 @@ def _shared(source: str, target: str, *properties: str) -> dict[str, Plan]:
 
 
 def _decoders(side: str) -> dict[str, Plan]:
-    """Give plans that retrain more and more of the decoder; all of it is the same from either side."""
+    """Return plans that retrain more and more of the decoder; all of it is the same from either side."""
     made = {}
     for tier, layers, images in (("smoke", (1, 2, 4), 500), ("study", (1, 2, 3, 4, 5, 6), 5_000)):
         runs = vaes(FACES, tier)
@@ -360,7 +360,7 @@ def _decoders(side: str) -> dict[str, Plan]:
 
 
 def _tables(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -> dict[str, Plan]:
-    """Give plans of accuracies.
+    """Return plans of accuracies.
 
     Args:
         pairs: target -> source.

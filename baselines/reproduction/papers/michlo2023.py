@@ -59,7 +59,7 @@ def matrices(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
 
 
 def agreement(table: pd.DataFrame) -> dict[str, float]:
-    """Give Spearman's correlation of both distances, averaged over a dataset's factors.
+    """Return Spearman's correlation of both distances, averaged over a dataset's factors.
 
     Where all values of a factor are equally far apart there is no order: its correlation counts as 0. Factors of two
     values have none, and are left out.
@@ -253,7 +253,7 @@ def seen(run: Run, factors: Sequence[str], count: int) -> dict[str, NDArray[Any]
 
 
 def compared(images: NDArray[np.floating], loss: str) -> NDArray[np.floating]:
-    """Give what the mean squared error is taken of: the pixels, and for ``box_blur`` also the blurred ones, weighed.
+    """Return what the mean squared error is taken of: the pixels, and for ``box_blur`` also the blurred ones, weighed.
 
     Args:
         images: shape (n, H, W, C).
@@ -277,7 +277,7 @@ def draw_levels(found: Found, path: Path) -> None:
 
 
 def follows(table: pd.DataFrame, against: str) -> pd.DataFrame:
-    """Give Spearman's correlation of the distances at each level with those at another, for each seed.
+    """Return Spearman's correlation of the distances at each level with those at another, for each seed.
 
     Args:
         table: as from `levels`.
@@ -390,7 +390,7 @@ TRAINING = _smoke.training(*(run.dataset for run in (*BENCHMARK_SMALL, *OVERLAP_
 
 
 def _factors(*names: str) -> dict[str, tuple[str, ...]]:
-    """Give the factors whose values have an order, by dataset."""
+    """Return the factors whose values have an order, by dataset."""
     chosen = {}
     for name in names:
         factors = benchmark_data.load(name).space.factors
@@ -405,7 +405,7 @@ def _matrices(
 
 
 def _each(dataset: str) -> dict[str, tuple[str, ...]]:
-    """Give every factor by itself, as figure 4 has it."""
+    """Return every factor by itself, as figure 4 has it."""
     return {name: (name,) for name in benchmark_data.load(dataset).space.names}
 
 
@@ -416,7 +416,7 @@ def _levels(runs: Iterable[RunConfig], factors: Mapping[str, tuple[str, ...]], *
 
 
 def _blurred(runs: Iterable[RunConfig], **options: Any) -> Plan:
-    """Give the plan of figure 10: the blur above, and all factors together, which have the same statistics."""
+    """Return the plan of figure 10: the blur above, and all factors together, which have the same statistics."""
     chosen = sorted((run for run in runs if run.objective == "beta_vae"), key=lambda run: run.reconstruction)
     return _levels(chosen, {"all": benchmark_data.load(chosen[0].dataset).space.names}, **options)
 

@@ -57,7 +57,7 @@ Strengths: TypeAlias = tuple[tuple[float, tuple[RunConfig, ...]], ...]
 
 
 def runs(variants: tuple[str, ...], objectives: tuple[str, ...]) -> tuple[RunConfig, ...]:
-    """Give the runs of a table.
+    """Return the runs of a table.
 
     Args:
         variants: what stands behind the dataset's name, such as ``"_noisy/eps10"``.
@@ -94,7 +94,7 @@ def scaled(config: RunConfig, scale: float) -> RunConfig:
 
 
 def plan(tier: str, strengths: Iterable[tuple[float, Iterable[RunConfig]]], **settings: Any) -> Plan:
-    """Give the plan of what is scored at several strengths.
+    """Return the plan of what is scored at several strengths.
 
     Args:
         tier: ``smoke`` or ``study``.
@@ -118,7 +118,7 @@ def plan(tier: str, strengths: Iterable[tuple[float, Iterable[RunConfig]]], **se
 
 
 def table_plans(variant: str, objectives: tuple[str, ...], scales: tuple[float, ...] = ()) -> dict[str, Plan]:
-    """Give the plans of a table that compares a variant with the unchanged data.
+    """Return the plans of a table that compares a variant with the unchanged data.
 
     Args:
         variant: what stands behind the dataset's name.
@@ -179,7 +179,7 @@ Groups: TypeAlias = dict[tuple[str, str], dict[str, pd.DataFrame]]
 
 
 def _groups(table: pd.DataFrame) -> Groups:
-    """Give the runs at the usual strength."""
+    """Return the runs at the usual strength."""
     usual = table[table["scale"] == 1]
     return {
         (str(base), str(objective)): {str(variant): rows for variant, rows in part.groupby("variant", sort=False)}

@@ -98,7 +98,7 @@ MANIFEST = "manifest.json"
 
 
 def built(site: Path) -> dict[str, str]:
-    """Say what an earlier build wrote to a folder.
+    """Describe what an earlier build wrote to a folder.
 
     Args:
         site: the folder.

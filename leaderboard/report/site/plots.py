@@ -232,7 +232,7 @@ def _points(cells: Mapping[float, Summary], up: Callable[[float], float]) -> tup
 
 
 def _vertical(plot: Plot, top: float) -> Callable[[float], float]:
-    """Give the place of a value on an axis from 0 to ``top``."""
+    """Return the place of a value on an axis from 0 to ``top``."""
     return lambda value: round(plot.bottom - (min(value, top) / top) * (plot.bottom - plot.top), 1)
 
 
@@ -241,7 +241,7 @@ def _y_ticks(up: Callable[[float], float], top: float) -> tuple[Tick, ...]:
 
 
 def ceiling(value: float) -> float:
-    """Give the end of an axis that holds a score: a round number not far above it.
+    """Return the end of an axis that holds a score: a round number not far above it.
 
     Args:
         value: the greatest score, at most 1.

@@ -67,7 +67,7 @@ def test_the_discriminator_is_the_papers():
 
 
 def gradients(gamma: float, discriminator_rate: float) -> dict[str, np.ndarray]:
-    """Give Adam's first moments after one step: the gradients, scaled."""
+    """Return Adam's first moments after one step: the gradients, scaled."""
     config = RunConfig(
         dataset="xysquares/spacing_8",
         objective="factor_vae",

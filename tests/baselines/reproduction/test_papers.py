@@ -30,7 +30,7 @@ SEEDS = range(5)
 
 
 def spread(frame, *columns):
-    """Give every row to five seeds, the named columns a little apart: ``of`` says in which rows alike."""
+    """Return every row to five seeds, the named columns a little apart: ``of`` says in which rows alike."""
     parts = []
     for seed in SEEDS:
         part = frame.assign(seed=seed)

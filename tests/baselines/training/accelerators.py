@@ -132,7 +132,7 @@ def moved():
 
 
 def engine_of(name, precision, *, count=2, settings=None):
-    """Give the engine of two models, and their batches of three steps."""
+    """Return the engine of two models, and their batches of three steps."""
     data = benchmark_data.load(SETTINGS["dataset"])
     own = {"units": 8} if "units" in {f.name for f in dataclasses.fields(objectives.find(name))} else {}
     configs = [

@@ -47,7 +47,7 @@ def plugged(tmp_path):
 
 @pytest.fixture
 def fake(monkeypatch):
-    """Give a backend that sees these GPUs."""
+    """Return a backend that sees these GPUs."""
 
     def make(name, *gpus, **settings):
         if name == "jax":

@@ -32,7 +32,7 @@ def config(**changes):
 
 
 def difference(one, other, step=6):
-    """Give how far two runs end from each other over how far the second has moved, and how far their histories are."""
+    """Return how far two runs end from each other over how far the second moved, and how far their histories are."""
     a, b, start = (Snapshots(run).read(at)[0].weights for run, at in ((one, step), (other, step), (other, 0)))
     apart, moved = (np.sqrt(sum(((x[name] - b[name]) ** 2).sum() for name in b)) for x in (a, start))
     rows = zip(*(read_history(folder / "history.jsonl") for folder in (one, other)), strict=True)

@@ -122,7 +122,7 @@ def some_matrices(size, largest):
 
 
 def shades(picture, left, top, size):
-    """Give which entries of a matrix are drawn dark, as 0, and light, as 1; others are -1."""
+    """Return which entries of a matrix are drawn dark, as 0, and light, as 1; others are -1."""
     zoom = contact_sheets.MATRIX // size
     pixels = tile(picture, left, top, size * zoom).reshape(size, zoom, size, zoom, 3)
     assert (pixels == pixels[:, :1, :, :1]).all(), "each entry is a square of one colour"

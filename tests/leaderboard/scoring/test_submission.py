@@ -562,7 +562,7 @@ def attack(good, monkeypatch, name, case):
 
 
 def peak_memory():
-    """Give the largest resident memory, in MiB, since it was last set back."""
+    """Return the largest resident memory, in MiB, since it was last set back."""
     (line,) = (x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith("VmHWM"))
     return int(line.split()[1]) / 2**10
 
