@@ -18,6 +18,7 @@ from baselines.training import engines
 from baselines.training.loop import batches, training_rows
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
+from benchmark_data.variants import splitting
 
 WARM = 5
 """Steps that are not measured: the first ones compile."""
@@ -52,13 +53,14 @@ class Estimate(NamedTuple):
     bytes: int
 
 
-def estimate(config: RunConfig, folder: Path, *, encode: bool = True) -> Estimate:
+def estimate(config: RunConfig, folder: Path, *, encode: bool = True, dataset: Dataset | None = None) -> Estimate:
     """Measure a few steps of a run, without writing anything.
 
     Args:
         config: the run.
         folder: its folder, which may hold a part of it.
         encode: count its codes.
+        dataset: the user's own images, where ``benchmark_data.load`` does not know the config's dataset.
 
     Returns:
         What is left of it would take.
@@ -67,7 +69,7 @@ def estimate(config: RunConfig, folder: Path, *, encode: bool = True) -> Estimat
         UnknownName: there is no such dataset.
         MissingExtra: Keras or its backend is not installed.
     """
-    dataset = benchmark_data.load(config.dataset)
+    dataset = benchmark_data.load(config.dataset) if dataset is None else splitting.of(dataset, config.dataset)
     dataset.prepare()
     model = Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision)
     engine = engines.start(model)

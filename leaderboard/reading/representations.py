@@ -192,7 +192,7 @@ def codes(path: FilePath, *, dataset: str | None = None, array: str | None = Non
     Args:
         path: a run folder, a file as for ``arrays``, or an ONNX encoder.
         dataset: full name of the dataset that the codes were made from, such as ``"sprites2d"``. A run folder knows its
-            own. Without one, factors are those in the file, if any.
+            own. Without one, and for a run on the user's own images, factors are those in the file, if any.
         array: the name of the array of codes. By default ``codes``, else ``mean``, else the only array that could be.
         **encoding: for ``encode``, where the file is an ONNX encoder.
 
@@ -214,7 +214,7 @@ def codes(path: FilePath, *, dataset: str | None = None, array: str | None = Non
         task = protocol.task(dataset)
         found = encode(path, task.load(), task.indices, output=array, **encoding)
         return _labelled(found, task.indices, dataset)
-    if path.is_dir():
+    if path.is_dir() and not (path / "images.json").exists():  # of the user's own images, which only the file labels
         trained_on = dataset_of(path)
         if dataset is not None and benchmark_data.load(dataset).id != trained_on:
             raise InvalidInput(
