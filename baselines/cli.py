@@ -356,12 +356,12 @@ def _dry_sweep(
 
     from baselines.training import devices, dry_run, sweep, worker
 
-    left = [config for config in configs if sweep.look(config, folder, encode=encode).state != "done"]
+    left = [config for config in configs if sweep.run_status(config, folder, encode=encode).state != "done"]
     workers = max(1, min(jobs or joblib.cpu_count(), len(left)))
     share = threads or max(1, joblib.cpu_count() // workers)
     os.environ.update(worker.thread_limits(share))
     devices.choose(device)
-    found = dry_run.of_sweep(left, [folder / sweep.place(config) for config in left], encode=encode)
+    found = dry_run.of_sweep(left, [folder / sweep.run_path(config) for config in left], encode=encode)
     kinds = len({dry_run.kind(config) for config in left})
     console.say(f"{len(configs):,} runs into {folder}, {len(configs) - len(left):,} are done")
     console.say(f"steps  {sum(one.left for one in found):,} in {len(left):,} runs")

@@ -166,7 +166,7 @@ def trained(folder: Path, steps: int, progress: rich.progress.Progress) -> dict[
                 received=state.error or "one that was stopped",
                 remedy="Run the demo again: it goes on with what is there.",
             )
-    return {dataset: [Run.open(folder / sweep.place(config)) for config in of] for dataset, of in plan.items()}
+    return {dataset: [Run.open(folder / sweep.run_path(config)) for config in of] for dataset, of in plan.items()}
 
 
 def explained(run: Run) -> float:

@@ -138,7 +138,7 @@ class Model:
         Args:
             weights: tensors in the order of `variables`.
             batch: ``images`` uint8 (n, H, W, C), ``noise`` float32 (n, latents), ``step`` float32 (), and the
-                objective's own draws.
+                objective's own samples.
 
         Returns:
             The scalar to minimise, and the history's scalars by name: loss, reconstruction and the unweighted terms.
@@ -148,8 +148,8 @@ class Model:
         for name, network in self.networks.items():
             parts[name] = [next(rest) for _ in network.model.trainable_variables]
 
-        def call(network: str, inputs: Tensor, *, frozen: bool = False) -> Any:
-            values = [ops.stop_gradient(w) for w in parts[network]] if frozen else parts[network]
+        def call(network: str, inputs: Tensor, *, stop_gradient: bool = False) -> Any:
+            values = [ops.stop_gradient(w) for w in parts[network]] if stop_gradient else parts[network]
             return _float32(self.networks[network].model.stateless_call(values, [], inputs)[0])
 
         images = ops.cast(batch["images"], "float32") / 255.0
@@ -162,8 +162,8 @@ class Model:
             distance, kl = distance / float(np.prod(images.shape[1:])), ops.mean(kl, axis=1)
         else:
             kl = ops.sum(kl, axis=1)
-        draws = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
-        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], draws, call, self.sizes))
+        sampled = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
+        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], sampled, call, self.sizes))
         history = {"reconstruction": ops.mean(distance), **{name: term.value for name, term in terms.items()}}
         distance = history["reconstruction"]
         if self.config.reconstruction_weight != 1:

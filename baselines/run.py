@@ -154,7 +154,7 @@ def about(method: str) -> dict[str, str]:
     Returns:
         ``title`` and ``description``, from the file's first line, ``title: description``; ``authors`` with the year,
         where the description begins with them; ``paper``, ``code`` (an implementation that this one agrees with),
-        ``licence`` (of that code, SPDX) and ``bibtex``, from the constants ``PAPER``, ``CODE``, ``CODE_LICENSE`` and
+        ``license`` (of that code, SPDX) and ``bibtex``, from the constants ``PAPER``, ``CODE``, ``CODE_LICENSE`` and
         ``CITATION``, empty where the file has none. Nothing for a method that has no file.
 
     Example:
@@ -173,7 +173,7 @@ def about(method: str) -> dict[str, str]:
                 "authors": f"{cited[1]}, {cited[2]}" if cited else "",
                 "paper": getattr(module, "PAPER", ""),
                 "code": getattr(module, "CODE", ""),
-                "licence": getattr(module, "CODE_LICENSE", ""),
+                "license": getattr(module, "CODE_LICENSE", ""),
                 "bibtex": getattr(module, "CITATION", ""),
             }
     return {}

@@ -129,7 +129,7 @@ class _Builder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
             description=dataset.description,
             citation=dataset.citation,
             homepage=dataset.homepage,
-            license=dataset.licence,
+            license=dataset.license,
             features=features(dataset),
         )
 
@@ -365,7 +365,7 @@ def publish(
         shuffled=shuffled,
     )
     write_json(folder / config / card.RECORD, content | {"published": _day(folder / config / card.RECORD, content)})
-    records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
+    records = [card.read_record(path) for path in folder.glob(f"*/{card.RECORD}")]
     for other in records:
         other["features"] = _declared_features(folder, other)._to_yaml_list()
         if "files" not in other:  # published by an earlier version
@@ -431,7 +431,7 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
         raise InvalidInput(
             f"publish {dataset.id}",
             expected="a licence that allows to pass on copies",
-            received=dataset.licence,
+            received=dataset.license,
             remedy="Everyone has to prepare it from its source: offaxis-data build, or benchmark_data.hf.load_dataset.",
         )
     others = {read_json(path)["name"] for path in folder.glob(f"*/{card.RECORD}")} - {dataset.name}

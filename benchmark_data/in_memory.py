@@ -292,7 +292,7 @@ def _dataset(
         image_shape=shape,
         description="The user's own images.",
         citation="",
-        licence="unknown",
+        license="unknown",
         homepage="",
         redistributable=False,
     )

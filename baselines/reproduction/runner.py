@@ -153,7 +153,7 @@ class Runs:
         """
         if isinstance(run, RunConfig):
             return run
-        source = (self.root / sweep.place(run.source)).absolute()
+        source = (self.root / sweep.run_path(run.source)).absolute()
         return finetune.config(source, run.dataset, heads=run.heads, decoder=run.decoder, side=run.side, **run.changes)
 
     def open(self, config: RunConfig | Transfer, *, step: int | None = None) -> Run:
@@ -170,7 +170,7 @@ class Runs:
             DamagedFile: it was not trained.
             InvalidInput: it has no such snapshot.
         """
-        return Run.open(self.root / sweep.place(self.config(config)), step=step)
+        return Run.open(self.root / sweep.run_path(self.config(config)), step=step)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -461,11 +461,11 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> str:
     return f"{missing} of {len(plan.configs)} runs missing" if missing else "ready"
 
 
-def _known(plan: Plan, runs: Path) -> list[sweep.State]:
+def _known(plan: Plan, runs: Path) -> list[sweep.RunStatus]:
     """Look at the runs, and at the transfers whose sources are done."""
-    states = {run.digest: sweep.look(run, runs, encode=plan.codes) for run in plan.runs}
-    begun = [each for each in plan.transfers if sweep.look(each.source, runs, encode=False).state == "done"]
-    transfers = [sweep.look(Runs(runs).config(each), runs, encode=plan.codes) for each in begun]
+    states = {run.digest: sweep.run_status(run, runs, encode=plan.codes) for run in plan.runs}
+    begun = [each for each in plan.transfers if sweep.run_status(each.source, runs, encode=False).state == "done"]
+    transfers = [sweep.run_status(Runs(runs).config(each), runs, encode=plan.codes) for each in begun]
     return [*states.values(), *transfers]
 
 
@@ -481,7 +481,7 @@ def hours(plans: Sequence[Plan]) -> float:
     runs: dict[str, float] = {}
     for plan in plans:
         for digest, run in plan.configs.items():
-            steps = run.steps * run.build_objective().views
+            steps = run.steps * run.build_objective().n_views
             if run.dataset in plan.training:
                 runs[digest] = plan.training[run.dataset] * steps / 3_600
             else:

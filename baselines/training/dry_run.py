@@ -92,7 +92,7 @@ def estimate(config: RunConfig, folder: Path, *, encode: bool = True, dataset: D
     return Estimate(
         left=left,
         seconds=left * each,
-        rate=config.batch_size * model.objective.views / each,
+        rate=config.batch_size * model.objective.n_views / each,
         measured=count,
         parameters=sum(array.size for array in engine.state().weights.values()),
         images=len(training_rows(dataset, config.train_share, config.split)),
@@ -149,7 +149,7 @@ def of_sweep(configs: Sequence[RunConfig], folders: Sequence[Path], *, encode: b
             measured[key] = estimate(config, folder, encode=encode)
         one = measured[key]
         left = config.steps - (Snapshots(folder).steps() or [0])[-1]
-        images = left * config.batch_size * config.build_objective().views
+        images = left * config.batch_size * config.build_objective().n_views
         found.append(one._replace(left=left, seconds=images / one.rate))
     return found
 

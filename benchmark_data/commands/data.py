@@ -23,7 +23,7 @@ from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.files import write_json, written_atomically
 from benchmark_data.variants import splitting
-from benchmark_data.variants.perturbation import Hidden
+from benchmark_data.variants.perturbation import HiddenVariable
 
 if TYPE_CHECKING:
     from benchmark_data.inspect.distances import Matrices, PairDistance
@@ -50,7 +50,7 @@ def list_datasets() -> None:
                 "x".join(map(str, dataset.image_shape)),
                 str(len(dataset.space.factors)),
                 source_kind(dataset),
-                textwrap.shorten(dataset.licence, 10, placeholder="..."),
+                textwrap.shorten(dataset.license, 10, placeholder="..."),
             )
     out.print(table, highlight=False)
     say("\noffaxis-data info NAME tells more, offaxis-data sheet NAME shows the images.")
@@ -77,10 +77,10 @@ def info(name: Name) -> None:
         }.get(kind, kind),
     )
     for archive in (cached for cached in stores(dataset) if isinstance(cached, Archive)):
-        for download in (download for form in archive.forms for download in form.files):
+        for download in (download for distribution in archive.distributions for download in distribution.files):
             hosts = dict.fromkeys(urllib.parse.urlsplit(url).netloc for url in download.urls)
             facts.add_row("file", rich.markup.escape(f"{download.name} from {', then '.join(hosts)}. {download.note}"))
-    facts.add_row("licence", dataset.licence + ("" if dataset.redistributable else " (copies may not be published)"))
+    facts.add_row("licence", dataset.license + ("" if dataset.redistributable else " (copies may not be published)"))
     facts.add_row("homepage", dataset.homepage)
     for defect in dataset.defects:
         facts.add_row("known defect", rich.markup.escape(defect))
@@ -502,7 +502,7 @@ def value_range(factor: Factor) -> str:
 def source_kind(dataset: Dataset) -> str:
     """Say in a word where images come from: computed, on this machine's disk, still to be downloaded or derived."""
     hidden = getattr(dataset.source, "hidden", None)
-    if isinstance(hidden, Hidden) and hidden.kind != "pca" and not hidden.ready:
+    if isinstance(hidden, HiddenVariable) and hidden.kind != "pca" and not hidden.ready:
         return "derive"
     if not dataset.prepared:
         return "download"

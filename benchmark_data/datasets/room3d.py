@@ -347,7 +347,7 @@ DATASET = Dataset(
   booktitle = {Proceedings of the 35th International Conference on Machine Learning},
   year = {2018}
 }""",
-    licence="MIT",
+    license="MIT",
     people=False,
     photographs=False,
     homepage="https://github.com/deepmind/3d-shapes",

@@ -160,7 +160,7 @@ DATASET = Dataset(
   howpublished = {https://github.com/deepmind/dsprites-dataset/},
   year = {2017}
 }""",
-    licence="MIT",
+    license="MIT",
     people=False,
     photographs=False,
     homepage="https://github.com/google-deepmind/dsprites-dataset",

@@ -305,7 +305,7 @@ def measure_hidden(
     for epsilon in epsilons:
 
         def perturbed(of: Images, pattern: Images, epsilon: float = epsilon) -> Images:
-            return of if epsilon == 0 else perturbation.mixed(of, pattern, epsilon=epsilon)
+            return of if epsilon == 0 else perturbation.blend(of, pattern, epsilon=epsilon)
 
         here = perturbed(images, still)
         ways = {
@@ -356,7 +356,7 @@ def measure_run(dataset: Dataset, rows: ArrayLike, mean: ArrayLike, variance: Ar
     checked = dataset.rows(rows)
     labels, names = dataset.labels(checked), list(dataset.space.names)
     hidden = getattr(dataset.source, "hidden", None)
-    if isinstance(hidden, perturbation.Hidden):
+    if isinstance(hidden, perturbation.HiddenVariable):
         values = hidden.values(hidden.base.images(checked), checked)
         ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
         labels, names = np.column_stack([labels, ranks * 20 // len(ranks)]), [*names, "s"]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from leaderboard import protocol
-from leaderboard.report.ranking import CATEGORIES, DIGITS, LEVEL, Row, Table, tables
+from leaderboard.report.ranking import CATEGORIES, DIGITS, TIED, Row, Table, tables
 from leaderboard.store import verdicts
 from leaderboard.store.results import Result, Summary
 
@@ -56,8 +56,8 @@ def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
 
 
 def _rank(row: Row) -> str:
-    """Print a rank, with a mark where the method may as well be first; a dash where there is none."""
-    return f"{row.rank}{LEVEL if row.level else ''}" if row.rank else "–"
+    """Print a rank, with a mark where the method is tied with the best; a dash where there is none."""
+    return f"{row.rank}{TIED if row.tied_with_best else ''}" if row.rank else "–"
 
 
 def _header(board: Table) -> list[str]:
@@ -66,8 +66,8 @@ def _header(board: Table) -> list[str]:
 
 NOTE = (
     f"Mean over seeds with Student's 95% interval, from {verdicts.SEEDS} seeds on. Ranked by the first score within a "
-    f"category from {protocol.SEEDS} seeds on; a dash means not ranked. {LEVEL} after a rank: the seeds do not tell "
-    f"the method from the first of its category (Welch's test, Holm over all pairs of the category)."
+    f"category from {protocol.SEEDS} seeds on; a dash means not ranked. {TIED} after a rank: not "
+    f"significantly different from the best of its category (Welch's test, Holm over all pairs of the category)."
 )
 
 
@@ -134,7 +134,7 @@ def latex(board: Table) -> str:
         )
         for row in of_category:
             cells = [
-                _rank(row).replace("–", "--").replace(LEVEL, r"$\approx$"),
+                _rank(row).replace("–", "--").replace(TIED, r"$\approx$"),
                 tex(row.result.title),
                 *(_tex_cell(row, column.key) for column in board.columns),
                 str(row.seeds),
@@ -232,7 +232,7 @@ FIELDS = [
     "tier",
     "category",
     "rank",
-    "level_with_first",
+    "tied_with_best",
     "method",
     "title",
     "seeds",
@@ -279,7 +279,7 @@ def comma_separated(boards: Iterable[Table]) -> str:
                     "tier": board.tier,
                     "category": row.category,
                     "rank": row.rank or "",
-                    "level_with_first": int(row.level),
+                    "tied_with_best": int(row.tied_with_best),
                     "method": row.result.method,
                     "title": row.result.title,
                     "seeds": row.seeds,

@@ -29,8 +29,8 @@ CATEGORIES = {
 """Categories as they are printed, in the order of the groups of a table. Ranks are given within a category."""
 
 
-LEVEL = "≈"
-"""Marks a method that its seeds do not tell from the first of its category."""
+TIED = "≈"
+"""Marks a method that is not significantly different from the best of its category."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,8 +41,9 @@ class Row:
         result: where it comes from.
         runs: its runs in the table's tier, by seed.
         rank: within its category; None where it is not ranked.
-        level: whether its seeds do not tell it from the first of its category by the first score, at an error of 5%
-            over all pairs of the category's ranked methods. False for the first itself and for what is not ranked.
+        tied_with_best: whether it is not significantly different from the best of its category by the first score, at
+            an error of 5% over all pairs of the category's ranked methods. False for the best itself and for what is
+            not ranked.
         note: why it is not ranked; empty where it is.
         cells: score -> summary, with Student's interval of the mean instead of the stored bootstrap's.
     """
@@ -52,7 +53,7 @@ class Row:
     rank: int | None
     note: str
     cells: dict[str, Summary]
-    level: bool = False
+    tied_with_best: bool = False
 
     @property
     def category(self) -> str:
@@ -189,19 +190,21 @@ def table(task: str, tier: str, found: Iterable[Result]) -> Table:
         ordered = sorted((row for row in rows if row.category == category), key=order)
         ranked = [row for row in ordered if not row.note]
         places = [order(row)[1] for row in ranked]
-        level = _level(ranked, columns[0].key) if ranked else {}
+        tied = _tied_with_best(ranked, columns[0].key) if ranked else {}
         if ordered:
             groups[category] = tuple(
                 row
                 if row.note
-                else dataclasses.replace(row, rank=1 + places.index(order(row)[1]), level=level[row.result.method])
+                else dataclasses.replace(
+                    row, rank=1 + places.index(order(row)[1]), tied_with_best=tied[row.result.method]
+                )
                 for row in ordered
             )
     return Table(task, tier, columns, groups)
 
 
-def _level(ranked: Sequence[Row], key: str) -> dict[str, bool]:
-    """Say of ranked rows whether their seeds do not tell them from the first."""
+def _tied_with_best(ranked: Sequence[Row], key: str) -> dict[str, bool]:
+    """Return which ranked methods are not significantly different from the best; not the best itself."""
     found = verdicts.all_pairs({row.result.method: row.values(key) for row in ranked})
     first = ranked[0].result.method
     return {row.result.method: found.get((row.result.method, first), 0.0) > verdicts.ERROR for row in ranked}

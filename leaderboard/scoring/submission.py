@@ -401,7 +401,7 @@ def _strays(folder: Path, tasks: dict[str, Entry], entries: Sequence[Path]) -> I
 
 def _incomplete(file: Path, submission: Submission) -> Iterator[OffaxisError]:
     """Find what the template leaves to be filled in."""
-    for field in ("title", "authors", "licence"):
+    for field in ("title", "authors", "license"):
         if not getattr(submission.about, field).strip():
             yield InvalidInput(f"{file}: about.{field}", expected="some text", received="nothing")
     for name, entry in submission.tasks.items():

@@ -137,7 +137,7 @@ class About(Model):
         authors: who proposed it.
         paper: link.
         code: link.
-        licence: of the code, SPDX.
+        license: of the code, SPDX. Files written before 2026-11-22 call it ``licence``; they stay readable.
         bibtex: how to cite it.
     """
 
@@ -146,7 +146,7 @@ class About(Model):
     authors: Line = ""
     paper: Link = ""
     code: Link = ""
-    licence: Line = ""
+    license: Line = Field(default="", validation_alias=pydantic.AliasChoices("license", "licence"))
     bibtex: Bibtex = ""
 
 

@@ -209,7 +209,7 @@ def test_the_evaluation_file_is_written_when_asked_for(published, tiny_family, t
 
 
 def test_a_licence_unknown_to_the_hub_keeps_its_name(tiny_grid, tmp_path):
-    hf.publish(dataclasses.replace(tiny_grid, licence="Research only"), tmp_path)
+    hf.publish(dataclasses.replace(tiny_grid, license="Research only"), tmp_path)
     head = yaml.safe_load((tmp_path / "README.md").read_text().split("---\n")[1])
     assert (head["license"], head["license_name"]) == ("other", "Research only")
     assert head["license_link"] == tiny_grid.homepage
@@ -248,7 +248,7 @@ def tiny_cubes():
         image_shape=(2, 2, 1),
         description="Class ids as pixels.",
         citation="",
-        licence="MIT",
+        license="MIT",
         homepage="https://example.org/cubes",
     )
 
@@ -331,7 +331,7 @@ def test_progress_counts_every_row_written_and_hashed(tiny_family, tmp_path):
 
 
 def test_a_licence_that_forbids_copies_blocks(tiny_grid, tmp_path):
-    closed = dataclasses.replace(tiny_grid, redistributable=False, licence="non-commercial research")
+    closed = dataclasses.replace(tiny_grid, redistributable=False, license="non-commercial research")
     with pytest.raises(InvalidInput, match="licence that allows to pass on copies, received non-commercial research"):
         hf.publish(closed, tmp_path / "never")
     assert not (tmp_path / "never").exists()

@@ -41,7 +41,7 @@ def toy(config: str = "small", sizes: tuple[int, ...] = (4, 3, 5)) -> Dataset:
         image_shape=(8, 8, 3),
         description="One bright pixel for each factor.",
         citation="@misc{toy}",
-        licence="MIT",
+        license="MIT",
         homepage="https://example.org",
     )
 

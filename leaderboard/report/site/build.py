@@ -51,7 +51,7 @@ def files(root: str | os.PathLike[str]) -> dict[str, bytes]:
         "tables/methods.bib": formats.bibtex(found),
         "tables/reported.csv": reported.comma_separated(papers),
         "tables/transfer.csv": transfer_page.comma_separated(transferred),
-        "tables/directions.csv": paper_claims.comma_separated(paper_claims.find(current)),
+        "tables/paper_claims.csv": paper_claims.comma_separated(paper_claims.find(current)),
     }
     for board in boards:
         name = f"tables/{ranking.slug(board.task)}.{board.tier}"

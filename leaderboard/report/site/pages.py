@@ -194,8 +194,8 @@ def render(
             tiers=tiers,
             tier_notes=[protocol.TIERS[tier] for tier in tiers if tier in protocol.TIERS],
             runs=sum(len(result.runs) for result in found),
-            plots=[*plots.ladders(boards), *plots.pairs(boards)],
-            directions=compared,
+            plots=[*plots.scores_vs_parameter(boards), *plots.pairs(boards)],
+            paper_claims=compared,
             verdicts=paper_claims.counted(compared),
             floor=verdicts.FLOOR,
             least_seeds=verdicts.SEEDS,
@@ -244,7 +244,7 @@ def _environment() -> jinja2.Environment:
         number=formats.number,
         CATEGORIES=ranking.CATEGORIES,
         NOTE=formats.NOTE,
-        LEVEL=ranking.LEVEL,
+        TIED=ranking.TIED,
         SCALE=[_colour(k / 10) for k in range(11)],
     )
     return env

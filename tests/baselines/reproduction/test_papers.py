@@ -300,7 +300,7 @@ def test_ids_and_sentences(entry):
 @tiers
 def test_plans_name_runs_and_datasets_that_exist(entry, tier):
     plan = entry.plan(tier)
-    assert len({sweep.place(run) for run in plan.runs}) == len(plan.runs)
+    assert len({sweep.run_path(run) for run in plan.runs}) == len(plan.runs)
     assert len(plan.configs) == len(plan.runs) + len(plan.transfers)
     assert {each.source.digest for each in plan.transfers} <= {run.digest for run in plan.runs}
     for each in plan.transfers:
@@ -430,7 +430,7 @@ def test_distances_after_the_blur_are_the_loss_that_was_trained_with():
 
 def test_levels_of_a_model(tiny, tmp_path):
     config = tiny(dataset="xysquares/spacing_4", reconstruction="box_blur")
-    train(config, tmp_path / sweep.place(config))
+    train(config, tmp_path / sweep.run_path(config))
     settings = {"runs": (config,), "factors": {"all": ("x_R", "y_G")}, "traversals": 2}
     table = michlo2023.levels(settings, runner.Runs(tmp_path), "smoke").table
     assert list(table["level"].unique()) == ["ground truth", "input", "mean", "KL", "reconstruction"]

@@ -119,7 +119,7 @@ def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
     entry = heatmaps_of([dataclasses.replace(config, steps=300, snapshots=[20]) for config in configs])
     whole, half = tmp_path / "whole", tmp_path / "half"
     study.run(entry, "smoke", whole, whole / "runs", jobs=1)
-    first = half / "runs" / sweep.place(entry.smoke.runs[0]) / "snapshots" / "step_00000020" / "state.json"
+    first = half / "runs" / sweep.run_path(entry.smoke.runs[0]) / "snapshots" / "step_00000020" / "state.json"
     child = multiprocessing.get_context("spawn").Process(
         target=study.run, args=(entry, "smoke", half, half / "runs"), kwargs={"jobs": 1}
     )

@@ -260,7 +260,7 @@ def test_the_mark_of_what_may_as_well_be_first():
         method("far", *[0.1] * 5),
     ]
     board = ranking.table("xysquares/spacing_8@v1", "smoke", found)
-    assert [(row.rank, row.level) for row in board.rows] == [(1, False), (2, True), (3, False)]
+    assert [(row.rank, row.tied_with_best) for row in board.rows] == [(1, False), (2, True), (3, False)]
     assert "| 2≈ | close |" in formats.markdown(board)
     assert r"2$\approx$ & close" in formats.latex(board)
 

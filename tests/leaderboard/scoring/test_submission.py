@@ -28,7 +28,7 @@ def good(toys, only_mig, tmp_path):
     """A submission of two tasks with two seeds each, as its author would make it."""
     file = submission.init(tmp_path / "work" / "submission", "my_vae", TASKS, tier="smoke", seeds=2)
     content = json.loads(file.read_text("utf-8"))
-    content["about"] |= {"title": "My VAE", "authors": "A. Author", "licence": "MIT"}
+    content["about"] |= {"title": "My VAE", "authors": "A. Author", "license": "MIT"}
     content["supervision"] = "unsupervised"
     for name, entry in content["tasks"].items():
         rows = np.load(file.parent / name / "rows.npy")
@@ -51,6 +51,12 @@ def edit(folder, change):
 
 def problems(folder, **options):
     return [str(problem) for problem in submission.check(folder, **options).problems]
+
+
+def test_the_older_spelling_of_a_key_is_read(good):
+    edit(good, lambda content: content["about"].update(licence=content["about"].pop("license")))
+    assert problems(good) == []
+    assert submission.score(good)[0].about.license == "MIT"
 
 
 def test_a_good_submission_is_scored(good):
@@ -76,7 +82,7 @@ def test_the_template_says_what_is_left_to_fill_in(toys, tmp_path):
     assert "seed_0.npz: expected an npz file, received no such file" in first[1]
     edit(file.parent, lambda c: c.update(supervision="unsupervised"))
     second = " ".join(problems(file.parent))
-    for part in ("about.authors: expected some text", "about.licence: expected", "budget of seed 0: expected steps"):
+    for part in ("about.authors: expected some text", "about.license: expected", "budget of seed 0: expected steps"):
         assert part in second
     with pytest.raises(InvalidInput, match="expected a path that is free, received an existing folder"):
         submission.init(file.parent, "my_vae", TASKS, tier="smoke", seeds=1)
