@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput, needs
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.types import Images, Source
 
@@ -154,6 +154,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
         >>> from_folder(folder, "greys")
         <Dataset greys 1.0.0: 3 images (8, 8, 1), FactorTable(level, rows=3)>
     """
+    needs("reading a table of labels", "metrics", "pandas")
     import pandas as pd
 
     folder = Path(folder)
