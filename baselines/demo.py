@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import joblib
 import numpy as np
 import rich.progress
 import typer
@@ -156,6 +155,8 @@ def trained(folder: Path, steps: int, progress: rich.progress.Progress) -> dict[
     Raises:
         InvalidInput: a run failed, the folder cannot be written, or another demo is at work in it.
     """
+    import joblib
+
     plan = {dataset: configs(dataset, steps) for dataset in DATASETS}
     each = [config for of in zip(*plan.values(), strict=True) for config in of]
     for state in sweep.run(each, folder, jobs=min(joblib.cpu_count(), WORKERS), progress=progress):

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput, needs
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.types import Images, Source
 
@@ -176,6 +176,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
 
 def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]]]:
     """Read a CSV file of labels: the files that it names, and the columns that are factors."""
+    needs("reading a table of labels", "metrics", "pandas")
     import pandas as pd
 
     try:

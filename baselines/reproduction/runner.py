@@ -37,7 +37,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, get_args
 
-import pandas as pd
 import rich.progress
 from numpy.typing import NDArray
 
@@ -46,9 +45,14 @@ from baselines.config import RunConfig
 from baselines.run import Run
 from baselines.training import finetune, sweep
 from benchmark_data import discovery, files
-from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, UnknownName
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, Unavailable, UnknownName
 from leaderboard import figures
 from leaderboard.store import verdicts
+
+try:
+    import pandas as pd
+except ImportError as error:
+    raise MissingExtra("baselines.reproduction", "pandas", "train") from error
 
 TIERS = ("smoke", "study")
 

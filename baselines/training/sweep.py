@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 import filelock
-import joblib
 import rich.progress
 
 import benchmark_data
@@ -38,8 +37,13 @@ from baselines.run import Snapshots
 from baselines.training import recorder, stopping, worker
 from baselines.training.loop import columns, groups
 from benchmark_data import console, discovery, files
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, UnknownName
 from benchmark_data.publish import records
+
+try:
+    import joblib
+except ImportError as error:
+    raise MissingExtra("training many runs", "joblib", "train") from error
 
 ATTEMPTS = 3
 """How often a run is begun whose worker dies, in one call."""

@@ -22,6 +22,7 @@ from benchmark_data.archives.containers import damaged, reading, tar_members
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
+from benchmark_data.errors import needs
 from benchmark_data.factors import Factor
 from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS
 from benchmark_data.sources import resized
@@ -40,6 +41,7 @@ LIST = "data/cars/list.txt"
 
 def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     """Read the cars, one MATLAB file each, out of the tar file: once for their order, once for their pixels."""
+    needs("reading MATLAB files", "archives", "scipy")
     import scipy.io
 
     (path,) = files.values()

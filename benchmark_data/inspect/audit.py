@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.factors import Factor, Indices
 from benchmark_data.inspect.distances import mean_squared_error, mean_squared_errors
 
@@ -368,6 +368,7 @@ def _traversal(
     near, far = float(perceived[neighbours].mean()), float(perceived[~neighbours].mean())
     if np.ptp(perceived) == 0:
         return *first, 0.0, near, far
+    needs("rank correlations", "metrics", "scipy")
     import scipy.stats
 
     return *first, float(scipy.stats.spearmanr(apart, perceived).statistic), near, far

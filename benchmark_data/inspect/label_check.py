@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.effects import Effect
+from benchmark_data.errors import needs
 from benchmark_data.factors import Factor, FactorSpace, Indices
 
 PLACES = 6
@@ -122,6 +123,7 @@ def _images(dataset: Dataset, rows: Indices, effect: Effect) -> NDArray[np.float
 
 def _rank_correlation(order: object, measured: NDArray[np.float64]) -> float:
     """Compute Spearman's correlation with the expected order; 0 where nothing varies."""
+    needs("rank correlations", "metrics", "scipy")
     from scipy.stats import rankdata
 
     seen = np.isfinite(measured)

@@ -20,13 +20,12 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import benchmark_data
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.errors import InvalidInput, UnknownName, needs
 from benchmark_data.factors import Indices
 from benchmark_data.types import Extra, Images
 
@@ -36,6 +35,11 @@ except ImportError:
     _compress, COMPRESSOR = zlib.compress, "zlib"
 else:
     _compress, COMPRESSOR = deflate.zlib_compress, "libdeflate"
+
+try:
+    import joblib
+except ImportError:  # everything then runs in this process
+    joblib = None
 
 BATCH = 2**22
 """Bytes of decoded pixels rendered, filtered and compressed at a time: what fits a core's cache."""
@@ -296,10 +300,9 @@ def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
     if address is None:
         yield
         return
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingExtra("--ray", "ray", "cluster") from error
+    needs("--ray", "cluster", "ray", "joblib")
+    import ray
+
     connected = ray.is_initialized()
     if not connected:
         # A cluster's nodes were started elsewhere and do not know where this process looks for prepared datasets.
@@ -346,8 +349,8 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
     Args:
         function: the function; it and its arguments and results travel by pickle.
         tasks: its positional arguments, one tuple for each call.
-        jobs: how many processes; one per core if None. One task or one job runs in this process. Ray uses the cores
-            of its nodes.
+        jobs: how many processes; one per core if None. One task or one job runs in this process, as does everything
+            where joblib is not installed. Ray uses the cores of its nodes.
 
     Yields:
         The results, in the order of the tasks.
@@ -357,7 +360,7 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
     if gpus is not None:
         yield from _in_ray(function, tasks, gpus)
         return
-    jobs = min(jobs or joblib.cpu_count(), len(tasks))
+    jobs = min(jobs or joblib.cpu_count(), len(tasks)) if joblib else 1
     if jobs <= 1:
         yield from (function(*task) for task in tasks)
         return

@@ -42,7 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data import draws
 from benchmark_data.archives import npz, store
 from benchmark_data.dataset import Dataset, Family
-from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable
+from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, needs
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.files import written_atomically
 from benchmark_data.sources import Derived, Images
@@ -87,6 +87,7 @@ UNIT = 4096
 """Steps to one standard deviation in a table of s."""
 
 PACKAGED = Path(__file__).with_name("artifacts")
+"""Hidden variables that come with the package. Tables are packed by LZMA, which makes the wheel smaller."""
 
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
@@ -360,6 +361,7 @@ def principal_component(base: Dataset, *, sample: int = SAMPLE) -> dict[str, Arr
     Raises:
         InvalidInput: all images are the same.
     """
+    needs("principal components", "metrics", "scipy")
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     rows = draws.permutation(SEED, len(base))[:sample]

@@ -13,13 +13,13 @@ import typer
 
 from benchmark_data import console
 from benchmark_data.console import err, out
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unavailable, UnknownName
 from benchmark_data.files import written_atomically
 from leaderboard import protocol
 from leaderboard.commands import analyses
 
 PUBLISHED = Path(__file__).parents[1] / "published"
-"""The results that are published with the project."""
+"""The results that are published with the project. They lie in a checkout of the source, and not in wheels."""
 
 app = console.command_line("The leaderboard: score codes, look at results, build the board, check it.", top=True)
 app.add_typer(analyses.analyse, name="analyse")
@@ -29,8 +29,43 @@ app.command()(analyses.metrics)
 app.command()(analyses.udr)
 app.command()(analyses.heatmap)
 
+
+def there(root: Path) -> Path:
+    """Return a results tree that a command reads, or say where to get the published one."""
+    if root == PUBLISHED and not root.is_dir():
+        raise Unavailable(
+            "published results",
+            expected="leaderboard/published, which comes with a checkout of the source",
+            received="an installation without it",
+            remedy="Name a results tree: your own, or leaderboard/published of a checkout.",
+        )
+    return root
+
+
+def beside_or_none(root: Path) -> Path:
+    """Return a results tree to compare with; say so where there is none to compare with."""
+    if root == PUBLISHED and not root.is_dir():
+        err.print(
+            "warning: this installation has no published results to compare with; name some with --beside, such as "
+            "leaderboard/published of a checkout of the source",
+            style="yellow",
+            soft_wrap=True,
+        )
+    return root
+
+
 Results = Annotated[
-    Path, typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results")
+    Path,
+    typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results", callback=there),
+]
+Beside = Annotated[
+    Path,
+    typer.Option(
+        metavar="RESULTS",
+        help="The board to compare with.",
+        show_default="the published results",
+        callback=beside_or_none,
+    ),
 ]
 Tier = Annotated[str, typer.Option(help="smoke: small samples, minutes. study: the papers' sample sizes.")]
 
@@ -212,9 +247,7 @@ def submit_schema() -> None:
 @app.command()
 def score(
     folder: Folder,
-    beside: Annotated[
-        Path, typer.Option(metavar="RESULTS", help="The board to compare with.", show_default="the published results")
-    ] = PUBLISHED,
+    beside: Beside = PUBLISHED,
     into: Annotated[Path | None, typer.Option(help="A results tree to add the scores to.")] = None,
 ) -> None:
     """Recompute all scores of a submission and show them beside the reference rows. Exit status 1 if it is invalid."""
@@ -317,7 +350,14 @@ def import_dlib(
     year: Annotated[int, typer.Option(help="Of publication.")],
     link: Annotated[str, typer.Option(help="To the paper or the file.")] = "",
     root: Annotated[
-        Path, typer.Option("--into", metavar="RESULTS", help="The results tree.", show_default="the published results")
+        Path,
+        typer.Option(
+            "--into",
+            metavar="RESULTS",
+            help="The results tree.",
+            show_default="the published results",
+            callback=there,
+        ),
     ] = PUBLISHED,
 ) -> None:
     """Add scores of disentanglement_lib's aggregated JSON to the reported numbers: dated, cited and never ranked."""
@@ -331,9 +371,7 @@ def import_dlib(
 @app.command()
 def review(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A submission, or a folder of submissions.")],
-    beside: Annotated[
-        Path, typer.Option(metavar="RESULTS", help="The board to compare with.", show_default="the published results")
-    ] = PUBLISHED,
+    beside: Beside = PUBLISHED,
     to: Annotated[Path | None, typer.Option(help="Write the report to this file, too.")] = None,
 ) -> None:
     """Check and score submissions; print the report that pull requests get. Exit status 1 if any is invalid."""
