@@ -20,6 +20,7 @@ CODE_LICENSE = "Apache-2.0"
 CITATION = """@article{bonheme2022how,
   title = {How do Variational Autoencoders Learn? Insights from Representational Similarity},
   author = {Bonheme, Lisa and Grzes, Marek},
+  journal = {arXiv preprint arXiv:2205.08399},
   eprint = {2205.08399},
   archivePrefix = {arXiv},
   year = {2022}
