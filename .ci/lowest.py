@@ -1,8 +1,8 @@
 """Tests the lowest declared versions in an environment of its own: `python .ci/lowest.py`.
 
-They are those of the base dependencies and of the extras `archives` and `metrics`, read from pyproject.toml. What runs
-are the tests of `benchmark_data` that need no other extra, and those of the metrics. `--into FOLDER` keeps the
-environment.
+They are those of the base dependencies and of the extras `archives`, `metrics` and `board`, read from pyproject.toml.
+What runs are the tests of `benchmark_data` that need no other extra, and those of the metrics. `--into FOLDER` keeps
+the environment.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("archives", "metrics")
+EXTRAS = ("archives", "metrics", "board")
 TESTS = ("tests/benchmark_data", "tests/leaderboard/metrics", "tests/leaderboard/test_arrays.py")
 TOOLS = ("pytest", "pytest-timeout", "hypothesis", "packaging")
 
@@ -28,7 +28,7 @@ def lowest() -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = (project["optional-dependencies"][extra] for extra in EXTRAS)
     declared = dict.fromkeys(itertools.chain(project["dependencies"], *extras))
-    return [dependency.replace(">=", "==") for dependency in declared]
+    return [dependency.replace(">=", "==") for dependency in declared if not dependency.startswith("offaxis[")]
 
 
 def main() -> int:

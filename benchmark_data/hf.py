@@ -17,18 +17,17 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import itertools
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import benchmark_data
-from benchmark_data import draws, reading
+from benchmark_data import reading
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
 from benchmark_data.factors import Indices
@@ -50,9 +49,6 @@ ROW_GROUP = 2**24
 
 ROWS = 100
 """Rows of a Parquet row group, as the Hub's viewer wants of images: what a reader loads to see any of them."""
-
-SHUFFLE_SEED = 0
-"""Seed of the permutation of shuffled configs. Part of what is published."""
 
 _patched_for_streaming = True
 """``datasets`` patches ``open`` and ``Path`` in the module of every builder, so that they read URLs, unless this says
@@ -332,10 +328,8 @@ def publish(
     tasks = []
     for split, rows in dataset.splits.items():
         parts = encoding.shards(dataset, rows)
-        starts = itertools.accumulate(map(len, parts), initial=0)
-        for i, (part, start) in enumerate(zip(parts, starts, strict=False)):
+        for i, (part, chosen) in enumerate(zip(parts, encoding.layout(rows, parts, shuffled=shuffled), strict=True)):
             path = folder / config / f"{split}-{i:05d}-of-{len(parts):05d}.parquet"
-            chosen = Shuffled(rows, start, start + len(part)) if shuffled else part
             tasks.append((split, len(part), (handle, chosen, path, _signature(dataset, quick, chosen))))
     splits: dict[str, dict[str, Any]] = {}
     files = []
@@ -403,19 +397,6 @@ def _day(path: Path, content: card.Record) -> str:
     return (datetime.datetime.fromtimestamp(float(seconds), datetime.UTC) if seconds else now).date().isoformat()
 
 
-class Shuffled(NamedTuple):
-    """Some rows of a split in shuffled order: places ``start`` to ``stop`` of the permutation."""
-
-    split: range
-    start: int
-    stop: int
-
-    def rows(self) -> Indices:
-        """Return the rows, int64, shape (stop - start,)."""
-        order = draws.permutation(SHUFFLE_SEED, len(self.split))[self.start : self.stop]
-        return self.split.start + order * self.split.step
-
-
 def check_publishable(dataset: Dataset, folder: Path) -> None:
     """Check that a dataset may be published to a folder, before any work is done.
 
@@ -458,10 +439,10 @@ def _declared_features(folder: Path, record: card.Record) -> Any:
     return datasets.Features.from_arrow_schema(pq.read_schema(file))
 
 
-def _signature(dataset: Dataset, quick: Digest, rows: range | Shuffled) -> str:
+def _signature(dataset: Dataset, quick: Digest, rows: range | encoding.Shuffled) -> str:
     """Describe what a shard is made from: a shard that says the same need not be written again."""
-    if isinstance(rows, Shuffled):
-        which = [SHUFFLE_SEED, rows.split.start, rows.split.stop, rows.split.step, rows.start, rows.stop]
+    if isinstance(rows, encoding.Shuffled):
+        which = [encoding.SHUFFLE_SEED, rows.split.start, rows.split.stop, rows.split.step, rows.start, rows.stop]
     else:
         which = [rows.start, rows.stop, rows.step]
     made_from = [dataset.id, dataset.version, *quick, *which, encoding.COMPRESSOR, encoding.LEVEL, pa.__version__, ROWS]
@@ -469,7 +450,7 @@ def _signature(dataset: Dataset, quick: Digest, rows: range | Shuffled) -> str:
 
 
 def _write_shard(
-    handle: encoding.Handle, rows: range | Shuffled, path: Path, signature: str
+    handle: encoding.Handle, rows: range | encoding.Shuffled, path: Path, signature: str
 ) -> tuple[int, dict[str, Any]]:
     """Write one Parquet file, unless it is there.
 
@@ -480,10 +461,9 @@ def _write_shard(
     schema = features(dataset).arrow_schema
     schema = schema.with_metadata({**schema.metadata, b"offaxis": signature.encode()})
     if not _is_whole(path, signature):
-        order = rows.rows() if isinstance(rows, Shuffled) else rows
         with written_atomically(path) as temporary, _writer(temporary, schema) as writer:
             waiting = schema.empty_table()
-            for batch in encoding.batches(dataset, order):
+            for batch in encoding.batches(dataset, encoding.indices(rows)):
                 waiting = pa.concat_tables([waiting, table(dataset, batch).replace_schema_metadata(schema.metadata)])
                 whole = len(waiting) // ROWS * ROWS
                 if whole:

@@ -28,7 +28,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, get_args
 
-import filelock
 import rich.progress
 
 import benchmark_data
@@ -41,9 +40,10 @@ from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, Offax
 from benchmark_data.publish import records
 
 try:
+    import filelock
     import joblib
 except ImportError as error:
-    raise MissingExtra("training many runs", "joblib", "train") from error
+    raise MissingExtra("training many runs", error.name or "joblib", "train") from error
 
 ATTEMPTS = 3
 """How often a run is begun whose worker dies, in one call."""

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import benchmark_data
+from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName, needs
 from benchmark_data.factors import Indices
@@ -144,6 +145,55 @@ def batches(dataset: Dataset, rows: range | Indices) -> Iterator[Batch]:
             name: dataset.extra(name, indices).astype(extra_dtype(extra)) for name, extra in dataset.extras.items()
         }
         yield Batch(indices, dataset.labels(indices), pngs(images, filter_type), extras)
+
+
+SHUFFLE_SEED = 0
+"""Seed of the permutation of shuffled layouts. Part of what is published."""
+
+
+class Shuffled(NamedTuple):
+    """Some rows of a split in shuffled order: places ``start`` to ``stop`` of the permutation.
+
+    Example:
+        >>> Shuffled(range(10, 20, 2), 0, 5).rows().tolist()
+        [18, 12, 16, 10, 14]
+    """
+
+    split: range
+    start: int
+    stop: int
+
+    def rows(self) -> Indices:
+        """Return the rows, int64, shape (stop - start,)."""
+        order = draws.permutation(SHUFFLE_SEED, len(self.split))[self.start : self.stop]
+        return self.split.start + order * self.split.step
+
+
+def layout(rows: range, parts: Iterable[range], *, shuffled: bool) -> list[range | Shuffled]:
+    """Say which rows each shard of a split holds.
+
+    Args:
+        rows: the rows of the split.
+        parts: consecutive parts of them, as `shards` gives.
+        shuffled: whether rows stand in shuffled order instead of their own.
+
+    Returns:
+        For each shard its rows.
+
+    Example:
+        >>> layout(range(4), [range(2), range(2, 4)], shuffled=True)
+        [Shuffled(split=range(0, 4), start=0, stop=2), Shuffled(split=range(0, 4), start=2, stop=4)]
+    """
+    parts = list(parts)
+    if not shuffled:
+        return [*parts]
+    ends = list(itertools.accumulate(map(len, parts), initial=0))
+    return [Shuffled(rows, start, stop) for start, stop in itertools.pairwise(ends)]
+
+
+def indices(rows: range | Shuffled) -> range | Indices:
+    """Return the rows of a shard, in its order."""
+    return rows.rows() if isinstance(rows, Shuffled) else rows
 
 
 def extra_dtype(extra: Extra) -> type[np.float32 | np.int64]:

@@ -75,11 +75,21 @@ def list_tasks(
     name: Annotated[
         str, typer.Argument(metavar="DATASET", help="Only the tasks of this dataset.", show_default=False)
     ] = "",
+    json: console.Json = False,
 ) -> None:
     """List the tasks of the protocol: datasets, how many rows are scored, and the digest of the row list."""
     shown = [t for t in protocol.tasks() if name in ("", t.dataset, t.dataset.partition("/")[0])]
     if not shown:
         raise UnknownName("dataset", name, {t.dataset.partition("/")[0] for t in protocol.tasks()})
+    if json:
+        keys = ("name", "dataset", "train", "test", "factors_scored", "digest")
+        out.print_json(
+            data=[
+                dict(zip(keys, (t.id, t.dataset, len(t.train), len(t.test), len(t.scored), t.digest), strict=True))
+                for t in shown
+            ]
+        )
+        return
     table = rich.table.Table("task", "train", "test", "factors scored", "digest of the rows", box=None, pad_edge=False)
     for task in shown:
         table.add_row(task.id, f"{len(task.train):,}", f"{len(task.test):,}", str(len(task.scored)), task.digest[:16])
@@ -294,6 +304,7 @@ def quarantine(
 def show(
     root: Results = PUBLISHED,
     task: Annotated[str, typer.Option(help="Only this task.")] = "",
+    json: console.Json = False,
 ) -> None:
     """Print the tables of a results tree in the terminal."""
     from leaderboard.report import formats
@@ -310,6 +321,9 @@ def show(
         raise DamagedFile(
             str(root), expected="at least one result", received="none", remedy="Add some: see `evaluate`."
         )
+    if json:
+        out.print_json(data=formats.plain(found), allow_nan=False)
+        return
     out.print(formats.terminal(found))
 
 

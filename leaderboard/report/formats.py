@@ -300,6 +300,40 @@ def comma_separated(boards: Iterable[Table]) -> str:
     return stream.getvalue()
 
 
+def plain(found: Iterable[Result]) -> list[dict[str, object]]:
+    """Put tables into dictionaries and lists, for JSON.
+
+    Args:
+        found: results.
+
+    Returns:
+        One for each task and tier: ``task``, ``tier`` and ``rows`` in the order of the tables. A row has ``method``,
+        ``title``, ``category``, ``rank`` (None where it is not ranked), ``level`` with the first or not, ``note`` (why
+        it is not ranked), ``seeds`` and ``scores``: score -> ``mean``, ``iqm``, ``low`` and ``high``, None where there
+        are too few seeds for an interval.
+    """
+    return [
+        {
+            "task": board.task,
+            "tier": board.tier,
+            "rows": [
+                {
+                    "method": row.result.method,
+                    "title": row.result.title,
+                    "category": row.category,
+                    "rank": row.rank,
+                    "level": row.level,
+                    "note": row.note,
+                    "seeds": row.seeds,
+                    "scores": {key: _statistics(cell) for key, cell in row.cells.items()},
+                }
+                for row in board.rows
+            ],
+        }
+        for board in tables(found)
+    ]
+
+
 def _statistics(cell: Summary) -> dict[str, float | None]:
     return {"mean": cell.mean, "iqm": cell.iqm, "low": cell.low, "high": cell.high}
 

@@ -18,7 +18,7 @@ import benchmark_data
 from benchmark_data import DamagedFile, Factor, FactorSpace, Rendered, draws, reading
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
-from benchmark_data.publish import card
+from benchmark_data.publish import card, records
 
 datasets = pytest.importorskip("datasets")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -274,7 +274,7 @@ def test_the_first_thousand_shuffled_rows_show_every_value(tmp_path):
 def test_the_values_in_a_buffer_that_the_guide_tells_of(name, in_order):
     """The table of docs/datasets.md. In order, rows are counted in the factors' sizes, the last factor fastest."""
     dataset = benchmark_data.load(name)
-    shuffled = hf.Shuffled(dataset.splits["train"], 0, 1000).rows()
+    shuffled = records.Shuffled(dataset.splits["train"], 0, 1000).rows()
     seen = [[len(set(column)) for column in dataset.labels(rows).T.tolist()] for rows in (range(1000), shuffled)]
     assert seen == [in_order, list(dataset.space.sizes)]
 
