@@ -410,6 +410,18 @@ def encode(
 
 
 @app.command()
+def export(
+    runs: Annotated[list[Path], typer.Argument(help="Finished run folders.", show_default=False)],
+) -> None:
+    """Write each run's encoder in ONNX, encoder.onnx in its folder: with it offaxis-board verifies the run's scores."""
+    from baselines.outputs import export
+    from baselines.run import Run
+
+    for folder in runs:
+        console.say(export.write_encoder(Run.open(folder)))
+
+
+@app.command()
 def activations(
     run: Folder,
     into: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -65,6 +66,12 @@ Beside = Annotated[
         help="The board to compare with.",
         show_default="the published results",
         callback=beside_or_none,
+    ),
+]
+Seed = Annotated[
+    str,
+    typer.Option(
+        help="Text to draw the fresh rows by, made up after the encoder was handed in.", show_default="random"
     ),
 ]
 Tier = Annotated[str, typer.Option(help="smoke: small samples, minutes. study: the papers' sample sizes.")]
@@ -129,6 +136,10 @@ def evaluate(
     new: Annotated[
         bool, typer.Option("--new", help="Leave out runs whose codes the tree holds scores of in this tier.")
     ] = False,
+    verify: Annotated[
+        bool, typer.Option(help="Verify runs that have an encoder.onnx: offaxis-train export writes it.")
+    ] = True,
+    seed: Seed = "",
     with_pictures: Annotated[
         bool,
         typer.Option(
@@ -136,7 +147,10 @@ def evaluate(
         ),
     ] = False,
 ) -> None:
-    """Score the codes of runs and add the scores to a results tree, task by task and method by method."""
+    """Score the codes of runs and add the scores to a results tree, task by task and method by method.
+
+    A run with an encoder is verified, too: its encoder encodes fresh rows, and their scores must be those of its codes.
+    """
     from leaderboard.report import formats, media
     from leaderboard.scoring import evaluate
     from leaderboard.store import results
@@ -145,6 +159,7 @@ def evaluate(
         progress.live.transient = True
         work = progress.add_task("checking", total=None)
         written: list[Path] = []
+        notes: list[str] = []
         if new:
             runs = evaluate.unscored(runs, into, tier=tier)
             if not runs:
@@ -155,6 +170,8 @@ def evaluate(
             runs,
             tier=tier,
             status="reproduced" if reproduced else "recomputed",
+            fresh=(seed or secrets.token_hex(16)) if verify else "",
+            tell=notes.append,
             progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
         ):
             written += results.write(into, [result], replace=replace)
@@ -162,7 +179,7 @@ def evaluate(
             if with_pictures:
                 media.of_runs(grouped[result.dataset, result.method], written[-1])
     out.print(formats.terminal([results.read(file) for file in written]))
-    for sentence in analyses.small_samples(runs):
+    for sentence in (*notes, *analyses.small_samples(runs)):
         out.print(f"warning: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
     for file in written:
         out.print(str(file), soft_wrap=True, highlight=False, markup=False)

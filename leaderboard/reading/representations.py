@@ -24,7 +24,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +37,10 @@ from benchmark_data.factors import Indices
 from benchmark_data.files import read_json
 from leaderboard import protocol
 from leaderboard.arrays import check_codes, check_factors
-from leaderboard.reading import units
+from leaderboard.reading import graphs, units
 
 Array: TypeAlias = NDArray[Any]
 FilePath: TypeAlias = str | os.PathLike[str]
-Layout: TypeAlias = Literal["NHWC", "NCHW"]
 
 _NOT_LAYERS = ("layers", "indices", "factors", "codes")
 
@@ -271,7 +270,7 @@ def encode(
     rows: Sequence[int] | Indices,
     *,
     output: str | None = None,
-    layout: Layout | None = None,
+    layout: graphs.Layout | None = None,
     mean: Sequence[float] = (0.0,),
     std: Sequence[float] = (1.0,),
     batch: int = 256,
@@ -321,7 +320,7 @@ def encode(
     if dtype is None and source.type != "tensor(uint8)":
         raise InvalidInput(f"input of {path}", expected="floats or uint8", received=source.type)
     chosen = _output(path, [o.name for o in session.get_outputs()], output)
-    placed = _layout(path, source.shape, dataset, layout)
+    placed = graphs.layout(path, source.shape, dataset, layout)
     step = source.shape[0] if isinstance(source.shape[0], int) else batch
     scale = (np.asarray(mean, np.float64), np.asarray(std, np.float64))
     if any(part.shape not in ((1,), (dataset.image_shape[2],)) for part in scale) or not (scale[1] > 0).all():
@@ -594,39 +593,6 @@ def _output(path: Path, names: list[str], wanted: str | None) -> str:
             remedy="Name the output.",
         )
     return names[0]
-
-
-def _layout(path: Path, shape: Sequence[int | str | None], dataset: Dataset, wanted: Layout | None) -> Layout:
-    height, width, channels = dataset.image_shape
-    layouts: dict[Layout, tuple[int, int, int]] = {
-        "NHWC": (height, width, channels),
-        "NCHW": (channels, height, width),
-    }
-    if wanted is not None and wanted not in layouts:
-        raise InvalidInput("layout", expected="'NHWC' or 'NCHW'", received=repr(wanted))
-    fitting = [
-        name
-        for name, axes in layouts.items()
-        if len(shape) == 4
-        and all(not isinstance(axis, int) or axis == size for axis, size in zip(shape[1:], axes, strict=True))
-    ]
-    if wanted is not None and wanted in fitting:
-        return wanted
-    if wanted is not None or not fitting:
-        raise InvalidInput(
-            f"input of {path}",
-            expected=" or ".join(f"{name} (n, {', '.join(map(str, layouts[name]))})" for name in layouts),
-            received=f"shape {tuple(shape)}" + (f" as {wanted}" if wanted else ""),
-            remedy=f"The images of {dataset.id} are {height} x {width} with {channels} channels.",
-        )
-    if len(fitting) > 1:
-        raise InvalidInput(
-            f"layout of {path}",
-            expected="an input shape that tells where channels stand",
-            received=f"shape {tuple(shape)}",
-            remedy="Say layout NHWC or NCHW.",
-        )
-    return fitting[0]
 
 
 def _present(path: Path, wanted: Sequence[str] | None, there: Sequence[str]) -> list[str]:

@@ -249,6 +249,7 @@ FIELDS = [
     "supervision",
     "selection",
     "status",
+    "trust",
     "dataset_version",
     "date",
 ]
@@ -293,6 +294,7 @@ def comma_separated(boards: Iterable[Table]) -> str:
                     "supervision": run.supervision,
                     "selection": run.selection,
                     "status": run.status,
+                    "trust": row.trust,
                     "dataset_version": run.dataset_version,
                     "date": max(r.date for r in row.runs).isoformat(),
                 }

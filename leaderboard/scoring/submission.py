@@ -253,9 +253,9 @@ def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -
             )
         for seed in entry.seeds:
             npz = folder / name / f"seed_{seed.seed}.npz"
-            read = functools.partial(evaluate.read_codes, npz, task)
+            read = functools.partial(evaluate.read_all, npz, task)
             try:
-                codes = read()
+                codes = read().codes
             except OffaxisError as error:
                 problems.append(error)
                 continue

@@ -47,6 +47,12 @@ def toy(config: str = "small", sizes: tuple[int, ...] = (4, 3, 5)) -> Dataset:
 
 
 @pytest.fixture
+def make_toy():
+    """Make a toy dataset of other sizes."""
+    return toy
+
+
+@pytest.fixture
 def toys(monkeypatch):
     """Put ``toy/spacing_1``, ``toy/spacing_8`` and ``toy/small`` in the place of the real datasets."""
     datasets = {f"toy/{config}": toy(config) for config in ("small", "spacing_1", "spacing_8")}
@@ -122,7 +128,7 @@ def made_result():
     def make(task, method, *migs, about=None, quarantine="", **fields):
         given = {
             "tier": "smoke",
-            "status": "recomputed",
+            "status": "reproduced",
             "date": datetime.date(2026, 1, 2),
             "dataset_version": "1.0.0",
             "dataset_digest": results.Digests(pixels="0" * 64, factors="0" * 64),

@@ -13,7 +13,7 @@ from baselines.config import RunConfig
 from baselines.reproduction.runner import Runs
 from benchmark_data import files
 from leaderboard import figures, protocol
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import evaluate, measure
 from leaderboard.store import verdicts
 
 
@@ -26,13 +26,13 @@ def scores(runs: Runs, config: RunConfig, tier: str) -> dict[str, float]:
         tier: ``smoke`` or ``study``.
 
     Returns:
-        Score -> value, as `leaderboard.scoring.evaluate.score` names them.
+        Score -> value, as `leaderboard.scoring.measure.score` names them.
     """
     task = protocol.task(config.dataset)
     path = runs.root / "scores" / f"{config.digest}_{task.version}_{tier}.json"
     if not path.exists():
         codes = evaluate.read_codes(runs.open(config).folder / "codes.npz", task)
-        files.write_json(path, evaluate.score(codes, task, protocol.tier(tier)).scores)
+        files.write_json(path, measure.score(codes, task, protocol.tier(tier)).scores)
     held: Any = files.read_json(path)
     return {name: float(value) for name, value in held.items()}
 
@@ -49,7 +49,7 @@ def of_pca(runs: Runs, dataset: str, tier: str) -> dict[str, float]:
     if not path.exists():
         references.write("pca", task.load(), folder / "pca")
         codes = evaluate.read_codes(folder / "pca" / "codes.npz", task)
-        files.write_json(path, evaluate.score(codes, task, protocol.tier(tier)).scores)
+        files.write_json(path, measure.score(codes, task, protocol.tier(tier)).scores)
     held: Any = files.read_json(path)
     return {name: float(value) for name, value in held.items()}
 

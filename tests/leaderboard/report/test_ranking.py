@@ -25,7 +25,7 @@ def run(mig, seed=0, **fields):
     given = {
         "seed": seed,
         "tier": "smoke",
-        "status": "recomputed",
+        "status": "reproduced",
         "scores": {"mig": mig},
         "date": datetime.date(2026, 1, 2),
         "dataset_version": "1.0.0",

@@ -17,7 +17,7 @@ import pytest
 from benchmark_data import draws
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from leaderboard import protocol
-from leaderboard.scoring import evaluate, submission
+from leaderboard.scoring import evaluate, measure, submission
 from leaderboard.store import results
 
 TASKS = ("toy/spacing_1", "toy/spacing_8")
@@ -70,7 +70,7 @@ def test_a_good_submission_is_scored(good):
     assert (run.status, run.supervision, run.budget.steps) == ("recomputed", "unsupervised", 100)
     codes = np.load(good / "toy/spacing_1/seed_0.npz")["codes"]
     task = protocol.task("toy/spacing_1")
-    assert (run.scores, run.parts) == evaluate.score(codes, task, protocol.tier("smoke"))
+    assert (run.scores, run.parts) == measure.score(codes, task, protocol.tier("smoke"))
 
 
 def test_the_template_says_what_is_left_to_fill_in(toys, tmp_path):
