@@ -7,7 +7,7 @@ import pytest
 
 import benchmark_data
 from benchmark_data import Factor, FactorTable, InvalidInput, UnknownName
-from benchmark_data.datasets import sprites2d
+from benchmark_data.datasets import sprites2d, sprites2d_spaced
 from benchmark_data.inspect import label_check
 from benchmark_data.inspect.distances import mean_squared_errors
 from benchmark_data.variants.adversarial import Choice, along, chosen, constant, linear, redrawn, regridded
@@ -65,23 +65,20 @@ def test_the_best_of_many_batches_is_found(monkeypatch):
 
 
 def test_places_of_sprites2d_spaced_are_those_that_are_chosen():
-    """Of 49 places of a sprite of up to 16 pixels: 16 apart for constant distances, side by side for linear ones.
-
-    Here the sprites are the largest ellipses, lying, which are nearly as wide as 15 pixels.
-    """
+    """Of 49 places of the widest ellipse: apart by its width or more for constant distances, by 2 px for linear."""
     places = np.arange(8.0, 57.0, 1.0)
     labels = np.tile([1, 5, 0], (len(places), 1))
     images = sprites2d.drawn(labels, np.stack([places, np.full(len(places), 32.0)], axis=1), 0.58)
     apart = mean_squared_errors(images)
     assert apart.max() == pytest.approx(apart[0, 48])  # the first and the last do not overlap
     width = int(images[0].any(axis=(0, 2)).sum())
-    assert 12 < width <= 16
+    assert 12 < width <= max(sprites2d_spaced.SPACINGS)
     found = chosen(apart, 4)
     assert found.misfit == 0
     assert np.diff(found.places).min() >= width
     linear_ones = chosen(apart, 4, wanted=linear)
-    assert np.diff(linear_ones.places).max() == 1
-    assert linear_ones.misfit < 0.1
+    assert linear_ones.misfit == 0
+    assert np.diff(linear_ones.places).tolist() == [min(sprites2d_spaced.SPACINGS)] * 3
 
 
 def test_the_values_of_a_factor_as_they_are():
