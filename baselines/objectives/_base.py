@@ -86,12 +86,15 @@ class Adam:
         beta_1: decay of the first moment.
         beta_2: decay of the second moment.
         epsilon: added to the root of the uncorrected second moment, as TensorFlow and Keras do.
+        weight_decay: what a weight loses in each step, as a multiple of itself and of the step size, apart from the
+            gradient (AdamW: Loshchilov and Hutter, ICLR 2019).
     """
 
     learning_rate: float = 1e-4
     beta_1: float = 0.9
     beta_2: float = 0.999
     epsilon: float = 1e-8
+    weight_decay: float = 0.0
 
 
 class Network(NamedTuple):
@@ -192,6 +195,31 @@ class Objective:
             As many Gaussians.
         """
         return posterior
+
+    def code(self, mean: Tensor, call: Call) -> Tensor:
+        """Turn the encoder's mean into the code of an image, for objectives that are not stochastic.
+
+        The decoder and the metrics see the code, in training and afterwards.
+
+        Args:
+            mean: what the encoder gives, (n, latents).
+            call: runs the objective's own networks.
+
+        Returns:
+            (n, latents). What is rounded passes the decoder's gradient on with ``ops.stop_gradient``.
+        """
+        return mean
+
+    def decay_of(self, weight: str) -> float:
+        """Choose how fast a weight decays; see `Adam`.
+
+        Args:
+            weight: its name, ``<network>/<layer>/<weight>``, such as ``encoder/encoder_1/kernel``.
+
+        Returns:
+            0 for a weight that does not.
+        """
+        return 0.0
 
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Compute what the loss holds besides the reconstruction.
