@@ -2,8 +2,9 @@
 
 Figures 1 to 4 check CKA against known facts, on the models of the authors' first paper (`bonheme2022`), whose runs they
 share; figures 10 to 20, in the appendix, show those of the first paper's appendix again (`FIRST_PAPER`), but for figure
-14, which is read in another way. The others transfer plain VAEs (β = 1) within two pairs: dSprites and Symsol_reduced, Cars3D and CelebA. Figure 5
-has the setting of the authors' code in its second panel: heads and innermost layer of the decoder start anew.
+14, which is read in another way. The others transfer plain VAEs (β = 1) within two pairs: dSprites and Symsol_reduced,
+Cars3D and CelebA. Figure 5 has the setting of the authors' code in its second panel: heads and innermost layer of the
+decoder start anew. What retrains layers has no desk tier.
 
 The paper does not say which classifier its tables have; the claims here are judged by gradient-boosted trees, which the
 authors' code has by default, and logistic regression stands beside them. They learn from the first rows of the

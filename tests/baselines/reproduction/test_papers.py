@@ -604,7 +604,7 @@ def test_levels_of_a_model(tiny, tmp_path):
     ],
 )
 def test_what_else_does_not_hold(judge, table):
-    """s leads at any strength; the loss of contrast lowers as much; all is pruned; one dataset is as hard as squares."""
+    """s leads at any strength; so much falls by contrast alone; all is pruned; one dataset is as hard as squares."""
     assert judge(table).answer != "holds"
 
 
