@@ -66,7 +66,7 @@ PLANE = Dataset(
     image_shape=(1, 2, 1),
     description="Points of the plane in clusters: the clusters on a lattice at 45 degrees, points in them on one at 0.",
     citation="",
-    licence="Apache-2.0",
+    license="Apache-2.0",
     homepage="",
 )
 
