@@ -193,7 +193,7 @@ class Model:
     def _code(self, mean: NDArray[np.float32]) -> NDArray[np.float32]:
         """Turn the encoder's means into the codes of a deterministic objective."""
 
-        def call(network: str, inputs: Tensor, *, frozen: bool = False) -> Any:
+        def call(network: str, inputs: Tensor, *, stop_gradient: bool = False) -> Any:
             return self.networks[network].model(inputs)
 
         code = self.objective.code(mean, call)

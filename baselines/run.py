@@ -496,7 +496,7 @@ class Run:
             write_arrays(path, {"indices": indices, "codes": self.encode_rows(indices)})
             return path
         indices = np.arange(len(dataset))
-        arrays = {"indices": indices, "codes": self.encode_rows(indices, dataset)}
+        arrays: dict[str, NDArray[Any]] = {"indices": indices, "codes": self.encode_rows(indices, dataset)}
         if dataset.space.names:
             arrays |= {"factors": dataset.labels(indices), "factor_names": np.array(dataset.space.names)}
         write_arrays(path, arrays)

@@ -67,7 +67,7 @@ def table_of_files() -> list[str]:
     users: dict[Download, dict[str, str]] = {}
     for name, datasets in DATASETS.items():
         for kept in archives(datasets):
-            for download in (download for form in kept.forms for download in form.files):
+            for download in (download for distribution in kept.distributions for download in distribution.files):
                 users.setdefault(download, {})[kept.id.partition("/")[0]] = name
     for download, names in users.items():
         hosts = dict.fromkeys(urllib.parse.urlsplit(url).netloc for url in download.urls)

@@ -612,7 +612,7 @@ def _withdraw(path: Path) -> None:
 def _train(plan: Plan, runs: Path, **options: Any) -> None:
     """Train the runs, then the transfers, whose sources are known by then; two that are the same are one run."""
     for config in (config for config in plan.runs if config.dataset in plan.known):
-        train(config, runs / sweep.place(config), dataset=plan.known[config.dataset], progress=options["progress"])
+        train(config, runs / sweep.run_path(config), dataset=plan.known[config.dataset], progress=options["progress"])
     _finish([run for run in plan.runs if run.dataset not in plan.known], runs, encode=plan.codes, **options)
     transfers = [Runs(runs).config(each) for each in plan.transfers]
     if transfers:
@@ -621,7 +621,7 @@ def _train(plan: Plan, runs: Path, **options: Any) -> None:
 
 def _finish(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **options: Any) -> None:
     """Train what is not done; where all is, leave the folder to whoever is at work in it."""
-    if all(sweep.look(config, runs, encode=encode).state == "done" for config in configs):
+    if all(sweep.run_status(config, runs, encode=encode).state == "done" for config in configs):
         return
     options["encode"] = encode
     failed = [state for state in sweep.run(configs, runs, **options) if state.state != "done"]

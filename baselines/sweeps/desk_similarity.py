@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from baselines.config import RunConfig
 
@@ -29,7 +30,7 @@ SNAPSHOTS = (150, 1_500, 3_000, 4_500)
 
 ANNEALED = {"c_max": 5, "gamma": 1_000, "iteration_threshold": 100_000}
 
-CONV: tuple[tuple[str, str, dict[str, float]], ...] = (
+CONV: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("room3d", "beta_tc_vae", {"beta": 2}),
     ("sprites2d", "dip_vae_ii", {"lambda_od": 5, "lambda_d": 5}),
     ("solids", "annealed_vae", ANNEALED),
@@ -47,7 +48,7 @@ CONV: tuple[tuple[str, str, dict[str, float]], ...] = (
 )
 """Dataset, objective and strength of the convolutional models with 10 latents."""
 
-FC: tuple[tuple[str, str, dict[str, float]], ...] = (
+FC: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("solids", "annealed_vae", ANNEALED),
     *(("sprites2d", "beta_vae", {"beta": beta}) for beta in (1, 8, 16)),
     *((dataset, "beta_vae", {"beta": 1}) for dataset in ("room3d", "solids")),

@@ -123,7 +123,7 @@ def outline(dataset: Dataset) -> dict[str, object]:
         "image_shape": list(dataset.image_shape),
         "factors": len(dataset.space.factors),
         "source": source_kind(dataset),
-        "licence": dataset.licence,
+        "license": dataset.license,
     }
 
 
@@ -133,8 +133,8 @@ def description(dataset: Dataset) -> dict[str, object]:
         file
         for cached in stores(dataset)
         if isinstance(cached, Archive)
-        for form in cached.forms
-        for file in form.files
+        for distribution in cached.distributions
+        for file in distribution.files
     )
     return outline(dataset) | {
         "description": dataset.description,

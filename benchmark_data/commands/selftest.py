@@ -190,7 +190,7 @@ def _figures(dataset: Dataset) -> str:
     measured = dataset.source.store().meta["measured"]
     texts = []
     if "means" in measured:
-        wanted = ", ".join(f"{mean:.6f}" for mean in dataset.source.oracle.means)
+        wanted = ", ".join(f"{mean:.6f}" for mean in dataset.source.statistics.means)
         texts.append(f"means {', '.join(f'{mean:.6f}' for mean in measured['means'])} (published: {wanted})")
     known_distances = published(dataset.id)[1]
     for factor, distance in measured.get("distances", {}).items():

@@ -106,7 +106,7 @@ DATASET = Dataset(
 
 """
     + room3d.DATASET.citation,
-    licence="MIT",
+    license="MIT",
     people=False,
     photographs=False,
     homepage="https://arxiv.org/abs/2202.13341",

@@ -49,7 +49,8 @@ def render(labels: Indices, *, spacing: int) -> Images:
         ([50, 2], [61, 13])
     """
     first = sprites2d.IMAGE / 2 - spacing * (PLACES - 1) / 2
-    return sprites2d.drawn(labels[:, :3], first + spacing * labels[:, 3:], SIZE)
+    centres = (first + spacing * labels[:, 3:]).astype(np.float64)
+    return sprites2d.drawn(labels[:, :3], centres, SIZE)
 
 
 def _dataset(spacing: int) -> Dataset:
@@ -83,7 +84,7 @@ def _dataset(spacing: int) -> Dataset:
 
 """
         + sprites2d.DATASET.citation,
-        licence="MIT",
+        license="MIT",
         people=False,
         photographs=False,
         homepage="https://arxiv.org/abs/2202.13341",

@@ -68,7 +68,7 @@ def write(
         "split": split,
         "images": len(rows),
         "digest": dataset.digest()._asdict(),
-        "licence": dataset.licence,
+        "license": dataset.license,
         "citation": dataset.citation,
     }
     if folder.is_dir() and any(folder.iterdir()):

@@ -80,7 +80,7 @@ def page(name: str, *, drawn: bool) -> str:
         parts += ["## Configurations", configurations(configs, benchmark_data.load(name))]
     parts += ["## How far apart images are", distances(name, shown)]
     parts += ["## Known defects", defects(configs)]
-    parts += ["## Licence and citation", licence(shown), markup.code(shown.citation, "bibtex")]
+    parts += ["## Licence and citation", license_terms(shown), markup.code(shown.citation, "bibtex")]
     return "\n\n".join(parts) + "\n"
 
 
@@ -101,7 +101,7 @@ def facts(configs: Sequence[Dataset], shown: Dataset) -> str:
         ("splits", ", ".join(f"`{split}`: {len(rows):,}" for split, rows in shown.splits.items())),
         ("made from", made[source_kind(shown)]),
         ("version", shown.version),
-        ("licence", shown.licence),
+        ("license", shown.license),
     ]
     if len(configs) > 1:
         rows.insert(0, ("configurations", f"{len(configs)}; `load({shown.name!r})` gives `{usual(shown.name)}`"))
@@ -238,7 +238,7 @@ def defects(configs: Sequence[Dataset]) -> str:
     return "\n".join(lines) or "None is known."
 
 
-def licence(shown: Dataset) -> str:
+def license_terms(shown: Dataset) -> str:
     """Write under which licence a dataset is, and whether copies of it may be published."""
     copies = "" if shown.redistributable else " Copies may not be published, and `offaxis-data publish` refuses to."
-    return f"{shown.licence}.{copies} Source: <{shown.homepage}>"
+    return f"{shown.license}.{copies} Source: <{shown.homepage}>"

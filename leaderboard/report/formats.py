@@ -324,7 +324,7 @@ def plain(found: Iterable[Result]) -> list[dict[str, object]]:
                     "title": row.result.title,
                     "category": row.category,
                     "rank": row.rank,
-                    "level": row.level,
+                    "tied_with_best": row.tied_with_best,
                     "note": row.note,
                     "seeds": row.seeds,
                     "scores": {key: _statistics(cell) for key, cell in row.cells.items()},

@@ -27,7 +27,7 @@ def test_a_page_says_what_the_file_says(name, pages):
     configs = [benchmark_data.load(config) for config in benchmark_data.configs(name)]
     assert all(defect in text for one in configs for defect in one.defects)
     assert all(f"`{one.id}`" in text for one in configs) or len(configs) == 1
-    assert f"{shown.licence}." in text
+    assert f"{shown.license}." in text
     assert ("Copies may not be published" in text) is not shown.redistributable
     assert shown.citation.strip() in text
 

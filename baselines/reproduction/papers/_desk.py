@@ -56,7 +56,7 @@ def run(dataset: str, objective: str, *, seed: int, **changes: Any) -> RunConfig
         >>> run("sprites2d", "ae", seed=3).latents
         5
     """
-    own = {"latents": LATENTS[_smoke.family(dataset)], "snapshots": ()} | SETTINGS
+    own: dict[str, Any] = {"latents": LATENTS[_smoke.family(dataset)], "snapshots": ()} | SETTINGS
     return RunConfig(dataset=dataset, objective=objective, seed=seed, **own | changes)
 
 
