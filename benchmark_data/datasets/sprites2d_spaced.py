@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import functools
 
+import numpy as np
+
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.datasets import sprites2d
 from benchmark_data.factors import Factor, FactorSpace, Indices
