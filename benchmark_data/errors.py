@@ -8,6 +8,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 
+__all__ = ["DamagedFile", "InvalidInput", "MissingExtra", "OffaxisError", "Unavailable", "UnknownName"]
+
 
 class OffaxisError(Exception):
     """An error that the user can mend.

@@ -62,6 +62,8 @@ try:
 except ImportError as error:
     raise MissingExtra("benchmark_data.tfds", (error.name or "tensorflow-datasets").split(".")[0], "tfds") from error
 
+__all__ = ["as_dataset", "build", "builder", "builder_class", "features"]
+
 UNBATCHED = 64
 """Rows that `as_dataset` reads at a time where it gives one record after another."""
 

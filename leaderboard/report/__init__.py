@@ -1,1 +1,1 @@
-"""From result files to tables, pages and what is published."""
+"""From result files to tables, pages and what is published. Internal: ``offaxis-board`` is for users."""

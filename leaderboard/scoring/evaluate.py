@@ -40,13 +40,15 @@ from leaderboard.store.results import (
     pydantic,
 )
 
+__all__ = ["RunFile", "evaluate", "read_codes", "read_run", "score"]
+
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Is told what is being done now, how many steps are done and how many there are."""
 
 LATENTS = 1024
 """The most latents that are scored."""
 
-Codes = NDArray[np.float32]
+Float32Codes = NDArray[np.float32]
 
 
 class RunFile(results.Model):
@@ -195,7 +197,7 @@ class Candidate(NamedTuple):
 
     where: str
     run: RunFile
-    read: Callable[[], Codes]
+    read: Callable[[], Float32Codes]
 
 
 def score_all(
@@ -254,7 +256,7 @@ def score_all(
     progress("done", steps, steps)
 
 
-def leaks(codes: Codes, task: protocol.Task) -> tuple[str, ...]:
+def leaks(codes: Float32Codes, task: protocol.Task) -> tuple[str, ...]:
     """Look for a latent that is a factor's label under another name, which no encoder of pixels comes by.
 
     A latent is suspected when every class of a factor with three or more values has a value of its own in it, and that
@@ -284,7 +286,7 @@ def leaks(codes: Codes, task: protocol.Task) -> tuple[str, ...]:
     return ()
 
 
-def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Codes]:
+def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Float32Codes]:
     """Read a run folder and check it against its task.
 
     Args:
@@ -322,7 +324,7 @@ def codes_file(folder: str | os.PathLike[str]) -> Path:
     return file
 
 
-def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Codes:
+def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Float32Codes:
     """Read codes and check that they are those of a task's rows.
 
     Args:
@@ -354,11 +356,11 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Codes:
     if not 1 <= codes.shape[1] <= LATENTS:
         raise InvalidInput(f"{file}: codes", expected=f"1 to {LATENTS} latents", received=str(codes.shape[1]))
     codes = units.reduced(codes, f"{file}: codes")
-    checked: Codes = check_codes(codes, f"{file}: codes").astype(np.float32)
+    checked: Float32Codes = check_codes(codes, f"{file}: codes").astype(np.float32)
     return checked
 
 
-def codes_digest(codes: Codes) -> str:
+def codes_digest(codes: Float32Codes) -> str:
     """Hash codes.
 
     Args:
@@ -424,7 +426,11 @@ class Scored(NamedTuple):
 
 
 def score(
-    codes: Codes, task: protocol.Task, tier: protocol.Tier, *, before: Callable[[str], None] = lambda metric: None
+    codes: Float32Codes,
+    task: protocol.Task,
+    tier: protocol.Tier,
+    *,
+    before: Callable[[str], None] = lambda metric: None,
 ) -> Scored:
     """Score the codes of one run.
 
@@ -473,7 +479,7 @@ def _rounded(part: NDArray[np.float64]) -> Any:
 
 def _run(
     run: RunFile,
-    codes: Codes,
+    codes: Float32Codes,
     task: protocol.Task,
     tier: protocol.Tier,
     status: results.Status,
