@@ -1,4 +1,4 @@
-"""``offaxis-train``: train baselines, go on with them, encode, draw, and write references."""
+"""``offaxis-train``: train baselines, go on with them, encode, draw, and write references. Internal."""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ in pixels follows distance in the factors, and the VAE finds them; with a spacin
 does not. After Michlo, Klein and James 2023 (arXiv 2202.13341), sections 5.3 and 5.4.
 
 Everything is kept in the folder that is given: what a killed demo has trained is not trained again.
+
+Internal.
 """
 
 from __future__ import annotations

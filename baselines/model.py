@@ -1,4 +1,4 @@
-"""A config's networks and loss: a pure function of weights and batch, the same for every backend."""
+"""A config's networks and loss: a pure function of weights and batch, the same for every backend. Internal."""
 
 from __future__ import annotations
 

@@ -39,6 +39,8 @@ from benchmark_data.factors import Indices
 from benchmark_data.sources import Images
 from benchmark_data.variants import splitting
 
+__all__ = ["Run", "Snapshots", "about"]
+
 SCHEMA = 1
 """Version of ``run.json``."""
 

@@ -2,6 +2,8 @@
 
 Exit codes: 0 done; 1 a check failed (a digest differs, a submission is invalid); 2 the user can mend it (a wrong name,
 a file that is not there); 130 interrupted.
+
+Internal.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 from benchmark_data.types import Extra, Images, Source
 
+__all__ = ["Dataset", "Digest", "Family", "Rows"]
+
 Rows: TypeAlias = Sequence[int] | Indices
 
 CHUNK = 4096

@@ -9,6 +9,8 @@ import difflib
 import importlib.util
 from collections.abc import Callable, Iterable
 
+__all__ = ["DamagedFile", "InvalidInput", "MissingExtra", "OffaxisError", "Unavailable", "UnknownName"]
+
 
 class OffaxisError(Exception):
     """An error that the user can mend.

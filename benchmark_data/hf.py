@@ -44,6 +44,8 @@ try:
 except ImportError as error:
     raise MissingExtra("benchmark_data.hf", (error.name or "datasets").split(".")[0], "hf") from error
 
+__all__ = ["as_dataset", "load_dataset", "publish", "table"]
+
 ROW_GROUP = 2**24
 """Bytes of decoded pixels, about, per table that a worker process hands over: what it holds in memory at a time."""
 

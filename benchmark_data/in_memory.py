@@ -23,6 +23,8 @@ from benchmark_data.types import Images, Source
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+__all__ = ["from_folder", "from_images"]
+
 
 @dataclasses.dataclass(frozen=True)
 class InMemory(Source):

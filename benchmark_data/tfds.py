@@ -65,6 +65,8 @@ try:
 except ImportError as error:
     raise MissingExtra("benchmark_data.tfds", (error.name or "tensorflow-datasets").split(".")[0], "tfds") from error
 
+__all__ = ["as_dataset", "build", "builder", "builder_class", "features"]
+
 SHUFFLED = "_shuffled"
 """What ends the names of configurations whose rows stand in shuffled order. A dataset without configurations has this
 one, without the underscore."""

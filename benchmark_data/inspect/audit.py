@@ -29,6 +29,8 @@ from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.factors import Factor, Indices
 from benchmark_data.inspect.distances import mean_squared_error, mean_squared_errors
 
+__all__ = ["Audit", "Estimate", "FactorAudit", "audit"]
+
 MOST_VALUES = 64
 """Values of a factor that one traversal compares. Of more, as many are taken, evenly spread."""
 

@@ -2,6 +2,8 @@
 
 See `benchmark_data.effects` for the declarations. A factor is varied alone, at some settings of the others; of a
 dataset that is no grid, images are drawn and put in order by class.
+
+Internal.
 """
 
 from __future__ import annotations

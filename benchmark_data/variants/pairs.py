@@ -27,6 +27,8 @@ from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.types import Extra, Images, Source
 
+__all__ = ["DOES_NOT_APPLY", "Paired", "Side", "both_ways", "divided", "sides"]
+
 DOES_NOT_APPLY = "does not apply"
 """Name of the class that a factor has on the rows of the other dataset."""
 

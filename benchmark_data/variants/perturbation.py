@@ -47,6 +47,21 @@ from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.files import written_atomically
 from benchmark_data.sources import Derived, Images
 
+__all__ = [
+    "EPSILONS",
+    "KINDS",
+    "HiddenVariable",
+    "blend",
+    "noise",
+    "noisy",
+    "pattern",
+    "patterned",
+    "perturbed",
+    "principal_component",
+    "squeezed",
+    "write_hidden",
+]
+
 EPSILONS = (0.05, 0.1, 0.15, 0.2)
 DEFAULT = 0.1
 """Where, in the paper, the hidden variable begins to lead locally."""

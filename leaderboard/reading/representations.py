@@ -39,13 +39,15 @@ from leaderboard import protocol
 from leaderboard.arrays import check_codes, check_factors
 from leaderboard.reading import graphs, units
 
+__all__ = ["LabelledCodes", "Posterior", "activations", "arrays", "bare_codes", "codes", "encode", "posterior"]
+
 Array: TypeAlias = NDArray[Any]
 FilePath: TypeAlias = str | os.PathLike[str]
 
 _NOT_LAYERS = ("layers", "indices", "factors", "codes")
 
 
-class Codes(NamedTuple):
+class LabelledCodes(NamedTuple):
     """Codes with what is known of their samples.
 
     Attributes:
@@ -185,7 +187,7 @@ def posterior(path: FilePath) -> Posterior:
     return Posterior(found["mean"], variance, found.get("sampled"), found.get("input"))
 
 
-def codes(path: FilePath, *, dataset: str | None = None, array: str | None = None, **encoding: Any) -> Codes:
+def codes(path: FilePath, *, dataset: str | None = None, array: str | None = None, **encoding: Any) -> LabelledCodes:
     """Read codes, and look up the factors of their samples.
 
     Args:
@@ -230,14 +232,14 @@ def codes(path: FilePath, *, dataset: str | None = None, array: str | None = Non
     if dataset is not None:
         return _labelled(checked, found_arrays.get("indices"), dataset)
     if "factors" not in found_arrays:
-        return Codes(checked, None, None, ())
+        return LabelledCodes(checked, None, None, ())
     factors = check_factors(found_arrays["factors"], f"{path}: factors")
     if len(factors) != len(checked):
         raise InvalidInput(
             f"{path}: factors", expected=f"{len(checked)} rows, as in {name}", received=str(len(factors))
         )
     names = found_arrays.get("factor_names", np.array([f"factor_{i}" for i in range(factors.shape[1])]))
-    return Codes(checked, None, factors, tuple(str(name) for name in names))
+    return LabelledCodes(checked, None, factors, tuple(str(name) for name in names))
 
 
 def bare_codes(path: FilePath, *, array: str | None = None) -> tuple[Array, Indices | None]:
@@ -408,7 +410,7 @@ def _inside(path: FilePath, name: str, command: str) -> Path:
     return path / name
 
 
-def _labelled(codes: Array, indices: Array | None, dataset: str) -> Codes:
+def _labelled(codes: Array, indices: Array | None, dataset: str) -> LabelledCodes:
     task = protocol.task(dataset)
     if indices is None:
         if len(codes) != len(task.indices):
@@ -424,7 +426,7 @@ def _labelled(codes: Array, indices: Array | None, dataset: str) -> Codes:
     if len(rows) != len(codes):
         raise InvalidInput("indices", expected=f"{len(codes)} rows, as in codes", received=str(len(rows)))
     columns = [loaded.space.column(name) for name in task.scored]
-    return Codes(check_codes(codes), rows, loaded.labels(rows)[:, columns], task.scored)
+    return LabelledCodes(check_codes(codes), rows, loaded.labels(rows)[:, columns], task.scored)
 
 
 def _codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str:

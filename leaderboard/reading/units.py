@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import check_codes
 
+__all__ = ["VERSION", "reduced"]
+
 VERSION = "first_component@v1"
 
 

@@ -24,6 +24,7 @@ from leaderboard import protocol
 from leaderboard.arrays import check_codes
 from leaderboard.reading import units
 from leaderboard.scoring import measure, verification
+from leaderboard.scoring.measure import Float32Codes
 from leaderboard.store import results
 from leaderboard.store.results import (
     About,
@@ -38,13 +39,13 @@ from leaderboard.store.results import (
     pydantic,
 )
 
+__all__ = ["RunFile", "evaluate", "read_codes", "read_run"]
+
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Is told what is being done now, how many steps are done and how many there are."""
 
 LATENTS = 1024
 """The most latents that are scored."""
-
-Codes = NDArray[np.float32]
 
 
 class RunFile(results.Model):
@@ -201,7 +202,7 @@ class Read(NamedTuple):
         units: version of the rule that made the one of the other; empty where they are the same.
     """
 
-    codes: Codes
+    codes: Float32Codes
     given: NDArray[Any]
     units: str
 
@@ -307,7 +308,7 @@ def _verified(
     return run.model_copy(update={"verification": found, "marks": ()})
 
 
-def leaks(codes: Codes, task: protocol.Task) -> tuple[str, ...]:
+def leaks(codes: Float32Codes, task: protocol.Task) -> tuple[str, ...]:
     """Look for a latent that is a factor's label under another name, which no encoder of pixels comes by.
 
     A latent is suspected when every class of a factor with three or more values has a value of its own in it, and that
@@ -337,7 +338,7 @@ def leaks(codes: Codes, task: protocol.Task) -> tuple[str, ...]:
     return ()
 
 
-def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Codes]:
+def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Float32Codes]:
     """Read a run folder and check it against its task.
 
     Args:
@@ -381,7 +382,7 @@ def encoder_file(folder: str | os.PathLike[str]) -> Path | None:
     return file if os.path.lexists(file) else None
 
 
-def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Codes:
+def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Float32Codes:
     """Read codes and check that they are those of a task's rows.
 
     Args:
@@ -433,7 +434,7 @@ def read_all(file: str | os.PathLike[str], task: protocol.Task) -> Read:
     return Read(checked, codes, units.rule(codes))
 
 
-def codes_digest(codes: Codes) -> str:
+def codes_digest(codes: Float32Codes) -> str:
     """Hash codes.
 
     Args:

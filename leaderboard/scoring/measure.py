@@ -14,7 +14,7 @@ from benchmark_data import discovery
 from benchmark_data.factors import Indices
 from leaderboard import protocol
 
-Codes: TypeAlias = NDArray[np.float32]
+Float32Codes: TypeAlias = NDArray[np.float32]
 
 
 class Scored(NamedTuple):
@@ -30,7 +30,11 @@ class Scored(NamedTuple):
 
 
 def score(
-    codes: Codes, task: protocol.Task, tier: protocol.Tier, *, before: Callable[[str], None] = lambda metric: None
+    codes: Float32Codes,
+    task: protocol.Task,
+    tier: protocol.Tier,
+    *,
+    before: Callable[[str], None] = lambda metric: None,
 ) -> Scored:
     """Score the codes of one run on its task.
 
@@ -50,7 +54,7 @@ def score(
 
 
 def of_rows(
-    codes: Codes,
+    codes: Float32Codes,
     factors: Indices,
     n: int,
     measurements: Sequence[protocol.Measurement],

@@ -43,6 +43,8 @@ from leaderboard.store.results import (
     pydantic,
 )
 
+__all__ = ["Checked", "Submission", "check", "init", "json_schema", "score"]
+
 ENTRIES = 2_000
 """The most files and folders that a submission may hold: some 35 tasks with 50 seeds."""
 

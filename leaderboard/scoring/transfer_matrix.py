@@ -1,4 +1,4 @@
-"""Accuracies for the transfer matrix, from codes of a target; `leaderboard.store.transfers` keeps them."""
+"""Accuracies for the transfer matrix, from codes of a target; `leaderboard.store.transfers` keeps them. Internal."""
 
 from __future__ import annotations
 
