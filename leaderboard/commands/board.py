@@ -42,7 +42,10 @@ Seed = Annotated[
         help="Text to draw the fresh rows by, made up after the encoder was handed in.", show_default="random"
     ),
 ]
-Tier = Annotated[str, typer.Option(help="smoke: small samples, minutes. study: the papers' sample sizes.")]
+Tier = Annotated[
+    str,
+    typer.Option(help="smoke: small samples, minutes. desk, study: the papers' sample sizes. held_out: of a split."),
+]
 
 
 @app.command("tasks")
@@ -213,8 +216,9 @@ def submit_init(
 
     file = submission.init(to, method, tasks, tier=tier, seeds=seeds)
     out.print(
-        f"{file}\nFill it in; for each task and seed, encode the images of <task>/rows.npy in that order and write "
-        f"<task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {to}",
+        f"{file}\nFill it in. To be ranked, put your encoder of each task and seed in as <task>/seed_<k>.onnx; "
+        f"offaxis-board submit encode {to} writes the codes. Without one, encode the images of <task>/rows.npy in that "
+        f"order and write <task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {to}",
         soft_wrap=True,
         highlight=False,
         markup=False,

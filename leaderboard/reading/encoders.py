@@ -128,7 +128,7 @@ class Encoder:
         """
         fixed = self.signature.shape[0] or None
         layout = graphs.layout(self.path, self.signature.shape, dataset)
-        found = []
+        found: list[NDArray[np.float32]] = []
         for _, images in dataset.batches(rows, size=fixed or BATCH):
             count = len(images)
             pixels: NDArray[Any] = images

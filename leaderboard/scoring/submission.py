@@ -98,7 +98,7 @@ class Submission(Model):
     Attributes:
         schema_version: of this layout; written as ``schema``.
         protocol: version of the protocol that the rows are from.
-        tier: ``smoke`` or ``study``.
+        tier: a tier of the protocol.
         method: lower-case name; it becomes the name of files and pages.
         version: of the method, as its authors count.
         about: title, authors and licence must be filled in; paper, code and BibTeX should be.
@@ -111,7 +111,7 @@ class Submission(Model):
 
     schema_version: Literal[1] = Field(default=results.SCHEMA, alias="schema")
     protocol: Literal["v1"]
-    tier: Literal["smoke", "study"]
+    tier: Literal["desk", "held_out", "smoke", "study"]
     method: Name
     version: Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[\w.+-]*$")]
     about: About
@@ -151,7 +151,7 @@ def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, t
         folder: a path that is free.
         method: the method's name, lower case.
         tasks: tasks or datasets.
-        tier: ``smoke`` or ``study``.
+        tier: a tier of the protocol.
         seeds: how many, from 0 on.
 
     Returns:
