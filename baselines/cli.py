@@ -412,13 +412,26 @@ def encode(
 @app.command()
 def export(
     runs: Annotated[list[Path], typer.Argument(help="Finished run folders.", show_default=False)],
+    to: Annotated[
+        Path | None, typer.Option(help="A folder to make, with all that others need of one run.", show_default=False)
+    ] = None,
+    tier: Annotated[str, typer.Option(help="Tier of the scores on the card, with --to.")] = "smoke",
 ) -> None:
-    """Write each run's encoder in ONNX, encoder.onnx in its folder: with it offaxis-board verifies the run's scores."""
+    """Write each run's encoder in ONNX, encoder.onnx in its folder: with it offaxis-board verifies the run's scores.
+
+    With --to, write a folder for others instead: weights (safetensors), encoder (ONNX), codes, and a card with scores.
+    offaxis-board verify takes it.
+    """
     from baselines.outputs import export
     from baselines.run import Run
 
-    for folder in runs:
-        console.say(export.write_encoder(Run.open(folder)))
+    if to is None:
+        for folder in runs:
+            console.say(export.write_encoder(Run.open(folder)))
+    elif len(runs) == 1:
+        console.say(export.export(Run.open(runs[0]), to, tier=tier))
+    else:
+        raise InvalidInput("--to", expected="one run", received=f"{len(runs)} runs", remedy="Export one after another.")
 
 
 @app.command()

@@ -6,7 +6,7 @@ import functools
 import http.server
 import secrets
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import rich.table
@@ -18,6 +18,9 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unava
 from benchmark_data.files import written_atomically
 from leaderboard import protocol
 from leaderboard.commands import analyses
+
+if TYPE_CHECKING:
+    from leaderboard.store.results import Result
 
 PUBLISHED = Path(__file__).parents[1] / "published"
 """The results that are published with the project. They lie in a checkout of the source, and not in wheels."""
@@ -74,7 +77,10 @@ Seed = Annotated[
         help="Text to draw the fresh rows by, made up after the encoder was handed in.", show_default="random"
     ),
 ]
-Tier = Annotated[str, typer.Option(help="smoke: small samples, minutes. study: the papers' sample sizes.")]
+Tier = Annotated[
+    str,
+    typer.Option(help="smoke: small samples, minutes. desk, study: the papers' sample sizes. held_out: of a split."),
+]
 
 
 @app.command("tasks")
@@ -255,12 +261,31 @@ def submit_init(
 
     file = submission.init(to, method, tasks, tier=tier, seeds=seeds)
     out.print(
-        f"{file}\nFill it in; for each task and seed, encode the images of <task>/rows.npy in that order and write "
-        f"<task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {to}",
+        f"{file}\nFill it in. To be ranked, put your encoder of each task and seed in as <task>/seed_<k>.onnx; "
+        f"offaxis-board submit encode {to} writes the codes. Without one, encode the images of <task>/rows.npy in that "
+        f"order and write <task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {to}",
         soft_wrap=True,
         highlight=False,
         markup=False,
     )
+
+
+@submit.command("encode")
+def submit_encode(folder: Folder) -> None:
+    """Write the codes of every seed that has an encoder, seed_<k>.onnx, and no codes yet."""
+    from leaderboard.scoring import submission
+
+    with console.progress() as progress:
+        progress.live.transient = True
+        work = progress.add_task("encoding", total=None)
+        written = submission.encode(
+            folder,
+            progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
+        )
+    for file in written:
+        out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+    if not written:
+        out.print("nothing to encode: no seed has an encoder, seed_<k>.onnx, and no codes", highlight=False)
 
 
 @submit.command("schema")
@@ -303,6 +328,77 @@ def score(
         for file in results.write(into, scored):
             media.of_dataset(results.read(file).dataset, file.parent)
             out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+
+
+@app.command()
+def verify(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Submissions, run folders and what offaxis-train export made."),
+    ],
+    seed: Seed = "",
+    tier: Annotated[str, typer.Option(help="Tier of run folders; a submission says its own.")] = "smoke",
+    beside: Annotated[
+        Path, typer.Option(metavar="RESULTS", help="The board to compare with.", show_default="the published results")
+    ] = PUBLISHED,
+    into: Annotated[Path | None, typer.Option(help="A results tree to add the scores to.")] = None,
+) -> None:
+    """Do what a maintainer does: check, recompute all scores, and verify them by the encoders on fresh rows.
+
+    Exit status 1 if anything is wrong or not verified. The fresh rows are drawn by a text that is made up now and
+    stands in the results.
+    """
+    from leaderboard.report import formats, media
+    from leaderboard.scoring import evaluate, submission
+    from leaderboard.store import results
+
+    fresh = seed or secrets.token_hex(16)
+    notes: list[str] = []
+    found: list[results.Result] = []
+    submissions = [path for path in paths if (path / submission.FILE).exists()]
+    folders = [path for path in paths if path not in submissions]
+    published = results.read_all(beside) if beside.is_dir() and submissions else []
+    invalid = False
+    for path in submissions:
+        problems = submission.check(path, published=published).problems
+        _report(str(path), problems)
+        invalid |= bool(problems)
+    if invalid:
+        raise typer.Exit(1)
+    with console.progress() as progress:
+        progress.live.transient = True
+        work = progress.add_task("checking", total=None)
+
+        def told(what: str, done: int, total: int) -> None:
+            progress.update(work, description=what, completed=done, total=total)
+
+        for path in submissions:
+            found += submission.score(path, published=published, fresh=fresh, tell=notes.append, progress=told)
+        if folders:
+            found += evaluate.evaluate(folders, tier=tier, fresh=fresh, tell=notes.append, progress=told)
+    out.print(formats.terminal(found))
+    out.print(f"fresh rows drawn by {fresh}", soft_wrap=True, highlight=False, markup=False)
+    out.print(_verified(found))
+    if into is not None:
+        for file in results.write(into, found):
+            media.of_dataset(results.read(file).dataset, file.parent)
+            out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+    unverified = [f"{r.method} on {r.task}, seed {run.seed}" for r in found for run in r.runs if not run.verification]
+    for sentence in notes or [f"not verified: {run}: it has no encoder" for run in unverified]:
+        out.print(sentence, style="red", soft_wrap=True, highlight=False, markup=False)
+    if unverified:
+        raise typer.Exit(1)
+
+
+def _verified(found: list[Result]) -> rich.table.Table:
+    """Make a table of what was compared."""
+    table = rich.table.Table("task", "method", "seed", "score", "codes", "fresh", "margin", box=None, pad_edge=False)
+    for result in found:
+        for run in result.runs:
+            for key, one in run.verification.scores.items() if run.verification else ():
+                numbers = (f"{number:.4f}" for number in (one.codes, one.fresh, one.margin))
+                table.add_row(result.task, result.method, str(run.seed), key, *numbers)
+    return table
 
 
 @app.command()

@@ -60,8 +60,8 @@ class Encoder:
             if importlib.util.find_spec(package) is None:
                 raise MissingExtra("an ONNX encoder", package, "onnx")
         self.path, self._seconds, self._memory = Path(path), seconds, memory
-        content = _content(self.path)
-        self.digest = hashlib.sha256(content).hexdigest()
+        model = content(self.path)
+        self.digest = hashlib.sha256(model).hexdigest()
         paths = [place for place in sys.path if place]
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", encoder_process.__name__],
@@ -80,7 +80,7 @@ class Encoder:
         self._overdue.daemon = True
         self._overdue.start()
         try:
-            header, _ = self._ask({"seconds": seconds, "memory": memory}, content)
+            header, _ = self._ask({"seconds": seconds, "memory": memory}, model)
             self.signature = graphs.Signature(
                 header["source"], header["dtype"], tuple(header["shape"]), header["output"]
             )
@@ -149,10 +149,10 @@ class Encoder:
             progress(count)
         return np.concatenate(found)
 
-    def _ask(self, header: dict[str, Any], content: bytes) -> tuple[dict[str, Any], bytes]:
+    def _ask(self, header: dict[str, Any], message: bytes) -> tuple[dict[str, Any], bytes]:
         """Send a message and take the answer."""
         with contextlib.suppress(OSError):  # it has ended; what it said before, or how, is told below
-            encoder_process.send(self._inward, header, content)
+            encoder_process.send(self._inward, header, message)
         answer, payload = encoder_process.received(self._outward)
         if refused := answer.get("refused"):
             kind = DamagedFile if refused["what"] == "encoder.onnx" else InvalidInput
@@ -182,8 +182,18 @@ class Encoder:
         )
 
 
-def _content(path: Path) -> bytes:
-    """Read the model, whose size is known before."""
+def content(path: Path) -> bytes:
+    """Read a model that a stranger may have put there.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        DamagedFile: no regular file, too large, or it cannot be read.
+    """
     try:
         status = path.lstat()
         if not stat.S_ISREG(status.st_mode):

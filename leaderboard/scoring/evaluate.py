@@ -23,7 +23,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from leaderboard import protocol
 from leaderboard.arrays import check_codes
 from leaderboard.reading import units
-from leaderboard.scoring import measure, verification
+from leaderboard.scoring import leaks, measure, verification
 from leaderboard.scoring.measure import Float32Codes
 from leaderboard.store import results
 from leaderboard.store.results import (
@@ -277,7 +277,11 @@ def score_all(
                 done += 1
 
             read = candidate.read()
-            marks = leaks(read.codes, task) if status == "recomputed" and run.supervision != "reference" else ()
+            marks = (
+                leaks.leaks(read.codes, task.labels(), functools.partial(leaks.appearance, task))
+                if status == "recomputed" and run.supervision != "reference"
+                else ()
+            )
             made = _run(run, read, task, chosen, status, measure.score(read.codes, task, chosen, before=told), marks)
             if fresh and candidate.encoder:
                 progress(f"fresh rows of {run.method} on {run.dataset}, seed {run.seed}", done, steps)
@@ -306,36 +310,6 @@ def _verified(
         tell(f"not verified: {error}")
         return run
     return run.model_copy(update={"verification": found, "marks": ()})
-
-
-def leaks(codes: Float32Codes, task: protocol.Task) -> tuple[str, ...]:
-    """Look for a latent that is a factor's label under another name, which no encoder of pixels comes by.
-
-    A latent is suspected when every class of a factor with three or more values has a value of its own in it, and that
-    value is the same on all images of the class up to a thousandth of the latent's spread.
-
-    Args:
-        codes: float32, shape (rows of the task, L), in the task's order.
-        task: the task.
-
-    Returns:
-        ``("codes_equal_labels",)`` or nothing. A marked result is shown and not ranked until someone has reproduced it.
-    """
-    labels = task.labels()
-    wide = codes.astype(np.float64)
-    spread = wide.std(axis=0)
-    for column in range(labels.shape[1]):
-        classes, counts = np.unique(labels[:, column], return_counts=True)
-        if len(classes) < 3 or counts.max() < 2:
-            continue
-        order = np.argsort(labels[:, column], kind="stable")
-        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        low = np.minimum.reduceat(wide[order], starts, axis=0)
-        high = np.maximum.reduceat(wide[order], starts, axis=0)
-        apart = np.diff(np.sort(low, axis=0), axis=0).min(axis=0)
-        if ((spread > 0) & ((high - low).max(axis=0) <= 1e-3 * spread) & (apart > 1e-3 * spread)).any():
-            return ("codes_equal_labels",)
-    return ()
 
 
 def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Float32Codes]:

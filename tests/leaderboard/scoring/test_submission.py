@@ -151,7 +151,8 @@ def test_labels_handed_in_as_codes_are_marked(good, toys):
 def test_what_a_reviewer_should_look_at_twice(good, run_folder):
     edit(good, lambda c: c["tasks"][TASKS[0]]["seeds"][0].update(claimed={"mig": 0.99, "unknown": 5.0}))
     noisy = [run_folder("ground_truth", TASKS[0], noise=1.0), run_folder("random_encoder", TASKS[1], noise=0.01)]
-    found = submission.outliers(submission.score(good), evaluate.evaluate(noisy))
+    said = submission.outliers(submission.score(good), evaluate.evaluate(noisy))
+    found = [sentence for sentence in said if "is marked" not in sentence]  # its codes are labels with noise
     assert [sentence.partition(":")[0] for sentence in found] == [f"{TASKS[0]}@v1", f"{TASKS[0]}@v1", f"{TASKS[1]}@v1"]
     assert "is above that of ground_truth" in found[0]
     assert "mig of seed 0 was claimed as 0.990 and is" in found[1]
