@@ -21,7 +21,7 @@ CASE = json.loads((Path(__file__).parents[2] / "fixtures" / "objectives_since_20
 def tables(values):
     """What runs the codebooks: a call that gives these values."""
 
-    def call(network, inputs, *, frozen=False):
+    def call(network, inputs, *, stop_gradient=False):
         assert network == "codebook"
         np.testing.assert_array_equal(np.asarray(inputs), [range(len(values))])
         return ops.convert_to_tensor(values)[None]
