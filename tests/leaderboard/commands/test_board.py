@@ -159,9 +159,9 @@ def test_tasks_and_rows(board, tmp_path):
 
 
 def test_tasks_as_json(board):
-    code, out, _ = board("tasks", "xyobject", "--json")
+    code, out, _ = board("tasks", "--json")
     assert code == 0
-    task = protocol.task("xyobject/plain")
+    task = protocol.tasks()[0]
     assert json.loads(out)[0] == {
         "name": task.id,
         "dataset": task.dataset,
