@@ -305,7 +305,7 @@ def test_list_as_json(command):
         "image_shape": [64, 64, 1],
         "factors": 5,
         "source": "rendered",
-        "licence": "MIT",
+        "license": "MIT",
     }
 
 
