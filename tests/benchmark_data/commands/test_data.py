@@ -305,7 +305,7 @@ def test_list_as_json(command):
         "image_shape": [64, 64, 1],
         "factors": 5,
         "source": "rendered",
-        "licence": "MIT",
+        "license": "MIT",
     }
 
 
@@ -343,7 +343,7 @@ def completed(words):
 def test_the_shell_completes_commands_and_names():
     assert completed(["offaxis-data", "sel"]) == ["selftest"]
     assert completed(["offaxis-data", "info", "xysquares/spacing_4"]) == ["xysquares/spacing_4"]
-    assert completed(["offaxis-data", "info", "sprites2d_s"])[0] == "sprites2d_squeezed"
+    assert completed(["offaxis-data", "info", "sprites2d_sq"])[0] == "sprites2d_squeezed"
 
 
 def test_every_help_fits_a_screen(command, monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 import benchmark_data
 from benchmark_data.commands import data as cli
 from benchmark_data.errors import InvalidInput
-from benchmark_data.publish import pictures
+from benchmark_data.publish import pictures, records
 
 
 def contents(folder):
@@ -52,6 +52,15 @@ def test_grey_pictures_are_grey(tiny_grid, tmp_path):
         assert np.array_equal(np.asarray(picture), tiny_grid.images([3])[0, :, :, 0])
 
 
+def test_without_joblib_the_same_is_written_in_one_process(tiny_grid, tmp_path, monkeypatch):
+    monkeypatch.setattr(pictures, "CHUNK", 5)
+    pictures.write(tiny_grid, range(12), tmp_path / "many")
+    monkeypatch.setattr(records, "joblib", None)
+    pictures.write(tiny_grid, range(12), tmp_path / "one")
+    assert contents(tmp_path / "one") == contents(tmp_path / "many")
+    assert len(contents(tmp_path / "one")) == 12 + 2
+
+
 @pytest.mark.parametrize("harm", ["missing", "cut", "no table"])
 def test_the_same_command_goes_on_where_it_was_interrupted(harm, tiny_grid, tmp_path):
     table = pictures.write(tiny_grid, range(12), tmp_path)
@@ -84,7 +93,7 @@ def test_a_full_disk_is_said_and_leaves_no_table(tiny_grid, tmp_path, monkeypatc
     def full(path, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("joblib.cpu_count", lambda: 1)
+    monkeypatch.setattr(records, "joblib", None)
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
     with pytest.raises(InvalidInput, match="No space left on device"):
         pictures.write(tiny_grid, range(12), tmp_path / "got")

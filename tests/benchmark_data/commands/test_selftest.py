@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data.archives.archive import Form
-from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.archive import Distribution
+from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.commands import data as cli
 from benchmark_data.commands import selftest
 from benchmark_data.datasets import mpi3d
@@ -28,14 +28,14 @@ NAMES = [
 def archive(shrink, server):
     """Make a small MPI3D from pixels, under a name of its own; its file is served on loopback."""
 
-    def make(images=IMAGES, oracle=None, status=200):
+    def make(images=IMAGES, statistics=None, status=200):
         stream = io.BytesIO()
         np.savez(stream, images=images)
         real = mpi3d.DATASET.configs["toy"]
         url = server.add("mpi3d_toy.npz", stream.getvalue(), status=status)
-        dataset = shrink(real, (2, 2, 2, 1, 1, 2, 2), oracle=oracle)
-        served = dataclasses.replace(real.source.forms[0].files[0], urls=(url,))
-        source = dataclasses.replace(dataset.source, forms=(Form((served,), mpi3d.read),))
+        dataset = shrink(real, (2, 2, 2, 1, 1, 2, 2), statistics=statistics)
+        served = dataclasses.replace(real.source.distributions[0].files[0], urls=(url,))
+        source = dataclasses.replace(dataset.source, distributions=(Distribution((served,), mpi3d.read),))
         return dataclasses.replace(dataset, name="tiny_selftest", config="", source=source)
 
     return make
@@ -62,9 +62,9 @@ def test_a_good_file_passes_every_step(redistributable, archive, monkeypatch):
     pytest.importorskip("datasets")
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     dataset = archive()
-    licence = dataset.licence if redistributable else "research only"
+    licence = dataset.license if redistributable else "research only"
     dataset = dataclasses.replace(
-        dataset, name=f"tiny_selftest_{redistributable}".lower(), redistributable=redistributable, licence=licence
+        dataset, name=f"tiny_selftest_{redistributable}".lower(), redistributable=redistributable, license=licence
     )
     tfds.builder_class(dataset)
     report = selftest.run(dataset)
@@ -92,14 +92,14 @@ def test_an_unreachable_file_fails_and_leaves_the_rest_undone(archive):
 
 def test_pixels_that_are_not_the_published_ones_fail(archive):
     """Uniform noise has a mean near 0.5, not 0.1."""
-    report = selftest.run(archive(oracle=Oracle(means=(0.1, 0.1, 0.1))))
+    report = selftest.run(archive(statistics=PublishedStatistics(means=(0.1, 0.1, 0.1))))
     assert states(report)[NAMES[0]] == "FAILED"
     assert "channel means of 0.1, 0.1, 0.1" in report.steps[0].found
 
 
 def test_figures_are_shown_beside_the_published_ones(archive, without_builds):
     means = IMAGES.mean(axis=(0, 1, 2)) / 255
-    report = selftest.run(archive(oracle=Oracle(means=tuple(means))))
+    report = selftest.run(archive(statistics=PublishedStatistics(means=tuple(means))))
     shown = ", ".join(f"{mean:.6f}" for mean in means)
     assert report.steps[2].found == f"means {shown} (published: {shown})"
 
