@@ -128,7 +128,7 @@ def _write_weights(run: Run, path: Path) -> None:
     except ImportError as error:
         raise MissingExtra("weights as safetensors", "safetensors", "board") from error
     facts = {"config": json.dumps(run.config.as_json(), sort_keys=True), "step": str(run.step)}
-    safetensors.numpy.save_file(dict(sorted(run.model.weights().items())), path, metadata=facts)
+    path.write_bytes(safetensors.numpy.save(dict(sorted(run.model.weights().items())), metadata=facts))
 
 
 def _card(run: Run, scored: Result, folder: Path, name: str) -> str:
