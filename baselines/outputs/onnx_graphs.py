@@ -42,11 +42,12 @@ class _Writer:
         return name
 
 
-def encoder(model: Any, image_shape: tuple[int, int, int]) -> bytes:
+def encoder(image: Any, code: Any, image_shape: tuple[int, int, int]) -> bytes:
     """Write an encoder.
 
     Args:
-        model: a Keras model of images float32 (n, H, W, C) in [0, 1], whose first output is the mean, (n, latents).
+        image: Keras' symbol of images, float32 (n, H, W, C) in [0, 1].
+        code: Keras' symbol of what is made of them, (n, latents).
         image_shape: (H, W, C).
 
     Returns:
@@ -64,9 +65,8 @@ def encoder(model: Any, image_shape: tuple[int, int, int]) -> bytes:
         raise MissingExtra("an ONNX encoder", "onnx", "onnx") from error
     write = _Writer(onnx)
     pixels = write("Cast", "images", to=onnx.TensorProto.FLOAT)
-    values = {id(model.inputs[0]): write("Div", pixels, write.constant(255.0))}
-    mean = model.outputs[0]
-    for node in _nodes(model):
+    values = {id(image): write("Div", pixels, write.constant(255.0))}
+    for node in _nodes(code):
         operation = node.operation
         kind = type(operation).__name__
         if kind == "InputLayer":
@@ -80,13 +80,13 @@ def encoder(model: Any, image_shape: tuple[int, int, int]) -> bytes:
             )
         (output,) = node.output_tensors
         values[id(output)] = _OPERATIONS[kind](write, node, values)
-    codes = write("Identity", values[id(mean)], output="codes")
+    codes = write("Identity", values[id(code)], output="codes")
     helper, kinds = onnx.helper, onnx.TensorProto
     graph = helper.make_graph(
         write.nodes,
         "encoder",
         [helper.make_tensor_value_info("images", kinds.UINT8, ["n", *image_shape])],
-        [helper.make_tensor_value_info(codes, kinds.FLOAT, ["n", int(mean.shape[1])])],
+        [helper.make_tensor_value_info(codes, kinds.FLOAT, ["n", int(code.shape[1])])],
         write.tensors,
     )
     made = helper.make_model(
@@ -96,8 +96,8 @@ def encoder(model: Any, image_shape: tuple[int, int, int]) -> bytes:
     return content
 
 
-def _nodes(model: Any) -> list[Any]:
-    """List the calls of layers that the mean depends on, inputs first."""
+def _nodes(code: Any) -> list[Any]:
+    """List the calls of layers that a symbol depends on, inputs first."""
     needed: list[Any] = []
     seen: set[int] = set()
 
@@ -111,7 +111,7 @@ def _nodes(model: Any) -> list[Any]:
             visit(given)
         needed.append(node)
 
-    visit(model.outputs[0])
+    visit(code)
     return needed
 
 
@@ -180,6 +180,22 @@ def _item(write: _Writer, node: Any, values: _Values) -> str:
     return x
 
 
+def _first(operator: str, **attributes: Any) -> Callable[[_Writer, Any, _Values], str]:
+    """Apply an operator to the only tensor."""
+    return lambda write, node, values: write(operator, values[id(node.input_tensors[0])], **attributes)
+
+
+def _along(write: _Writer, node: Any, values: _Values, operator: str, axes: Any, **attributes: Any) -> str:
+    """Apply an operator that takes axes as a tensor."""
+    axes = write.constant(np.atleast_1d(axes), np.int64)
+    return write(operator, values[id(node.input_tensors[0])], axes, **attributes)
+
+
+def _one_hot(write: _Writer, node: Any, values: _Values) -> str:
+    depth, ends = write.constant(node.operation.num_classes, np.int64), write.constant([0.0, 1.0])
+    return write("OneHot", values[id(node.input_tensors[0])], depth, ends, axis=-1)
+
+
 def _operator(name: str) -> Callable[[_Writer, Any, _Values], str]:
     return lambda write, node, values: write(name, *_given(write, node, values))
 
@@ -197,7 +213,7 @@ _OPERATIONS: Mapping[str, Callable[[_Writer, Any, _Values], str]] = {
     "Reshape": _reshape,
     "Transpose": _transpose,
     "GetItem": _item,
-    "Softmax": lambda write, node, values: write("Softmax", values[id(node.input_tensors[0])], axis=-1),
+    "Softmax": _first("Softmax", axis=-1),
     "Matmul": _operator("MatMul"),
     "Divide": _operator("Div"),
     "TrueDivide": _operator("Div"),
@@ -205,6 +221,13 @@ _OPERATIONS: Mapping[str, Callable[[_Writer, Any, _Values], str]] = {
     "Add": lambda write, node, values: (
         _operator("Add")(write, node, values) if len(node.arguments.args) == 2 else _added(write, node, values)
     ),
-    "ReLU": lambda write, node, values: write("Relu", values[id(node.input_tensors[0])]),
+    "ReLU": _first("Relu"),
+    "Absolute": _first("Abs"),
+    "Argmin": _first("ArgMin", axis=-1, keepdims=0),
+    "ExpandDims": lambda write, node, values: _along(write, node, values, "Unsqueeze", node.operation.axis),
+    "OneHot": _one_hot,
+    "StopGradient": lambda write, node, values: values[id(node.input_tensors[0])],
+    "Subtract": _operator("Sub"),
+    "Sum": lambda write, node, values: _along(write, node, values, "ReduceSum", node.operation.axis, keepdims=0),
     "Identity": lambda write, node, values: values[id(node.input_tensors[0])],
 }

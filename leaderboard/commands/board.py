@@ -392,7 +392,9 @@ def verify(
 
 def _verified(found: list[Result]) -> rich.table.Table:
     """Make a table of what was compared."""
-    table = rich.table.Table("task", "method", "seed", "score", "codes", "fresh", "margin", box=None, pad_edge=False)
+    table = rich.table.Table(box=None, pad_edge=False)
+    for title in ("task", "method", "seed", "score", "codes", "fresh", "margin"):
+        table.add_column(title, no_wrap=title == "score")
     for result in found:
         for run in result.runs:
             for key, one in run.verification.scores.items() if run.verification else ():

@@ -97,7 +97,7 @@ def _encoded(session: Any, signature: graphs.Signature, images: NDArray[Any]) ->
 
 
 def _failed(expected: str, error: Exception) -> OffaxisError:
-    text = next(iter(str(error).splitlines()), "")[:200]
+    text = " ".join(str(error).split())[:300]
     if isinstance(error, MemoryError) or any(sign in str(error) for sign in ("alloc", "memory")):
         return InvalidInput(
             "encoder.onnx: too much memory", expected="a model that fits the memory it is given", received=text

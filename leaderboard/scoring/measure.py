@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from benchmark_data import discovery
 from benchmark_data.factors import Indices
 from leaderboard import protocol
+from leaderboard.arrays import Codes
 
 Float32Codes: TypeAlias = NDArray[np.float32]
 
@@ -30,7 +31,7 @@ class Scored(NamedTuple):
 
 
 def score(
-    codes: Float32Codes,
+    codes: Codes,
     task: protocol.Task,
     tier: protocol.Tier,
     *,
@@ -39,7 +40,7 @@ def score(
     """Score the codes of one run on its task.
 
     Args:
-        codes: float32, shape (rows of the task, L), in the task's order.
+        codes: float32 or float64, shape (rows of the task, L), in the task's order.
         task: the task.
         tier: decides the metrics, their arguments and how many rows they get.
         before: is told the name of each metric before it is computed.
@@ -54,7 +55,7 @@ def score(
 
 
 def of_rows(
-    codes: Float32Codes,
+    codes: Codes,
     factors: Indices,
     n: int,
     measurements: Sequence[protocol.Measurement],
@@ -64,7 +65,7 @@ def of_rows(
     """Score codes of any rows.
 
     Args:
-        codes: float32, shape (rows, L): train rows, then test rows.
+        codes: float32 or float64, shape (rows, L): train rows, then test rows.
         factors: class ids, int64 (rows, F).
         n: how many of them are train rows.
         measurements: the metrics, and how many rows of each kind they get.

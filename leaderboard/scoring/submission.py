@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import shlex
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -263,6 +264,16 @@ def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -
             if encoder := encoder_file(npz):
                 weight += encoder.lstat().st_size
                 problems += _graph(encoder)
+                if not os.path.lexists(npz):
+                    problems.append(
+                        DamagedFile(
+                            str(npz),
+                            expected=f"the codes that {encoder.name} gives",
+                            received="no such file",
+                            remedy=f"Write them: offaxis-board submit encode {shlex.quote(str(folder))}",
+                        )
+                    )
+                    continue
             read = functools.partial(evaluate.read_all, npz, task)
             try:
                 codes = read().codes

@@ -4,19 +4,58 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from leaderboard.scoring import submission
+from leaderboard import protocol
+from leaderboard.reading import encoders, graphs
+from leaderboard.scoring import leaks, submission, verification
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "submitting.md").read_text("utf-8")
 
 
+def examples():
+    """What the page's Python defines."""
+    names: dict = {}
+    for example in re.findall(r"```python\n(.*?)```", PAGE, re.S):
+        exec(compile(example, "submitting.md", "exec"), names)
+    return names
+
+
+def test_the_pytorch_export_is_an_encoder_that_is_taken(toys, tmp_path):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
+    pytest.importorskip("onnxscript", reason="PyTorch's export needs it: pip install onnx onnxscript")
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 4, 3, 2), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(36, 2)
+    )
+    examples()["export"](model, (8, 8, 3), tmp_path / "encoder.onnx")
+    images = toys["toy/small"].images(range(60))
+    with torch.no_grad():
+        wanted = model(torch.from_numpy(images).permute(0, 3, 1, 2).float() / 255).numpy()
+    with encoders.Encoder(tmp_path / "encoder.onnx") as encoder:
+        np.testing.assert_allclose(encoder.encode(toys["toy/small"], range(60)), wanted, atol=1e-5)
+
+
+def test_the_numbers_of_the_verification_are_those_of_the_program():
+    assert verification.VERSION in PAGE
+    assert f"draws {verification.BLOCKS * (protocol.TRAIN + protocol.TEST) // verification.SHARE:,} rows" in PAGE
+    for text in (
+        f"On {verification.CHECKED} rows",
+        f"at most {verification.DEVIATION:.0%} of each",
+        f"an error of {verification.ERROR:.1%} for all",
+        f"fewer than {verification.LEAST * verification.BLOCKS} rows beside",
+        f"{encoders.SECONDS // 60} minutes of processor time and {encoders.MEMORY >> 30} GiB",
+        f"{graphs.LARGEST >> 20} MiB, {graphs.NODES:,} operators",
+        f"no other factor explains {leaks.SAY:.0%}",
+        leaks.MARK,
+    ):
+        assert text in PAGE, text
+
+
 def test_the_pytorch_example_makes_a_valid_submission(toys, only_mig, tmp_path):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
-    names: dict = {}
-    exec(compile(example, "submitting.md", "exec"), names)
+    names = examples()
     file = submission.init(tmp_path / "s", "my_vae", ["toy/small"], tier="smoke", seeds=2)
 
     for seed in range(2):

@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 from typer.testing import CliRunner
 
-from baselines import cli
+from baselines import cli, train
 from baselines.nets import architectures
 from baselines.nets.backend import keras
 from baselines.outputs import export, onnx_graphs
@@ -36,6 +36,10 @@ def run(content, images):
     return onnxruntime.InferenceSession(content).run(["codes"], {"images": images})[0]
 
 
+def ends(network):
+    return network.inputs[0], network.outputs[0]
+
+
 @pytest.mark.parametrize("name", architectures.ARCHITECTURES)
 def test_the_graph_of_every_architecture_gives_what_the_network_gives(name):
     """Images whose sides differ, so that a mistaken axis shows."""
@@ -45,12 +49,22 @@ def test_the_graph_of_every_architecture_gives_what_the_network_gives(name):
     for variable in network.trainable_variables:  # zeros and ones of the start would hide what is left out
         variable.assign(np.asarray(variable.value) + 0.05 * rng.standard_normal(variable.shape).astype(np.float32))
     images = rng.integers(0, 256, (7, 32, 48, 3), dtype=np.uint8)
-    content = onnx_graphs.encoder(network, (32, 48, 3))
+    content = onnx_graphs.encoder(*ends(network), (32, 48, 3))
     wanted = np.asarray(network(np.divide(images, 255, dtype=np.float32))[0])
     np.testing.assert_allclose(run(content, images), wanted, atol=2e-5 * np.abs(wanted).max())
     assert wanted.std(axis=0).min() > 1e-3
     assert graphs.inspect(content) == ("images", "uint8", (None, 32, 48, 3), "codes")
-    assert onnx_graphs.encoder(network, (32, 48, 3)) == content
+    assert onnx_graphs.encoder(*ends(network), (32, 48, 3)) == content
+
+
+def test_codes_of_quantised_latents(tiny, tmp_path):
+    """Their code is the nearest of a few values, which the graph must round to as well."""
+    made = train(tiny(objective="qlae", reduction="mean"), tmp_path / "run")
+    export.write_encoder(made)
+    images = made.dataset.images(np.arange(0, 40_000, 200))
+    found = run((tmp_path / "run" / "encoder.onnx").read_bytes(), images)
+    np.testing.assert_allclose(found, made.encode(images).mean, atol=1e-5)
+    assert max(len(np.unique(column.round(4))) for column in found.T) <= 10
 
 
 def test_a_layer_that_is_not_known():
@@ -59,10 +73,10 @@ def test_a_layer_that_is_not_known():
     with pytest.raises(
         InvalidInput, match=r"layer pool of the encoder: expected one of .* received GlobalAveragePooling2D"
     ):
-        onnx_graphs.encoder(keras.Model(image, [pooled, pooled]), (8, 8, 1))
+        onnx_graphs.encoder(image, pooled, (8, 8, 1))
     dense = keras.layers.Dense(2, "selu", name="odd")(keras.layers.Flatten()(image))
     with pytest.raises(InvalidInput, match="activation of odd: expected linear, relu, tanh or gelu, received selu"):
-        onnx_graphs.encoder(keras.Model(image, [dense, dense]), (8, 8, 1))
+        onnx_graphs.encoder(image, dense, (8, 8, 1))
 
 
 def test_an_export_holds_all_that_others_need(trained, tmp_path):

@@ -46,7 +46,9 @@ def board(capsys):
 @pytest.fixture
 def tree(run_folder, tmp_path):
     root = tmp_path / "results"
-    results.write(root, evaluate.evaluate([run_folder(seed=0), run_folder(seed=1), run_folder("pca")]))
+    results.write(
+        root, evaluate.evaluate([run_folder(seed=0), run_folder(seed=1), run_folder("pca")], status="reproduced")
+    )
     return root
 
 

@@ -52,7 +52,7 @@ def site(run_folder, tmp_path):
         for spacing in (1, 8)
         for seed in range(5 if method == "beta_vae" else 2)
     ]
-    results.write(root, evaluate.evaluate(folders))
+    results.write(root, evaluate.evaluate(folders, status="reproduced"))
     folder = root / "v1" / "toy" / "spacing_1"
     media.of_dataset("toy/spacing_1", folder)
     frames = [Image.fromarray(np.full((20, 60, 3), 40 * k, np.uint8)) for k in range(4)]
@@ -351,7 +351,8 @@ def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_n
                 for name, noise in (("beta_vae", 0.2), ("factor_vae", 0.4))
                 for number in range(2, 7)
                 for seed in range(5)
-            ]
+            ],
+            status="reproduced",
         ),
     )
     for number in range(2, 7):

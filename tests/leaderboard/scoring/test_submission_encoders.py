@@ -50,7 +50,7 @@ def handed_in(toys, make_toy, monkeypatch, tmp_path):
     evaluate.dataset_digest.cache_clear()
     file = submission.init(tmp_path / "work" / "mine", "my_vae", [TASK], tier="smoke", seeds=2)
     content = json.loads(file.read_text("utf-8"))
-    content["about"] |= {"title": "My VAE", "authors": "A. Author", "licence": "MIT"}
+    content["about"] |= {"title": "My VAE", "authors": "A. Author", "license": "MIT"}
     content["supervision"] = "unsupervised"
     for seed in content["tasks"][TASK]["seeds"]:
         seed["budget"] = {"steps": 100, "images": 6400, "seconds": 1.5, "device": "1 core"}
@@ -67,7 +67,8 @@ def run(*words):
 def test_from_encoders_to_verified_rows(handed_in, tmp_path):
     said = run("validate", handed_in)
     assert said.exit_code == 1
-    assert "seed_0.npz: expected an npz file, received no such file" in said.stdout
+    assert "seed_0.npz: expected the codes that seed_0.onnx gives, received no such file" in said.stdout
+    assert f"Write them: offaxis-board submit encode {handed_in}" in said.stdout
     written = submission.encode(handed_in)
     assert [file.name for file in written] == ["seed_0.npz", "seed_1.npz"]
     assert submission.encode(handed_in) == []
