@@ -469,7 +469,7 @@ def judge_noises(table: pd.DataFrame) -> Verdict:
         s, least = noise.loc["s"], noise.drop(index="s").min(axis=0)
         numbers[f"noise of s at ε = {epsilon:g}"] = float(s.mean())
         numbers[f"least noise of a factor at ε = {epsilon:g}"] = float(least.mean())
-        numbers[f"share of s that a latent knows at ε = {epsilon:g}"] = float(share.mean())
+        numbers[f"share of s that a latent knows at ε = {epsilon:g}"] = float(share.to_numpy().mean())
         if epsilon == perturbation.DEFAULT:
             parts.append(verdicts.compare([least], [s], paired=True))
         elif epsilon == strengths[0]:
