@@ -234,8 +234,6 @@ def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names:
     if len(names) != columns.shape[1]:
         raise InvalidInput("names", expected=f"{columns.shape[1]}, one for each factor", received=str(len(names)))
     known = pairwise(mu, columns)
-    if not known.factors.all():
-        raise InvalidInput("factors", expected="two values or more of each", received="a constant one")
     shares = known.information / known.factors
     best, most_known = shares.argmax(axis=0), shares.argmax(axis=1)
     own = most_known[best] == np.arange(len(names))

@@ -55,7 +55,8 @@ def render(labels: Indices) -> Images:
     along, across, x, y = SPACE.values(labels).T
     place = np.stack([along - across, along + across], axis=1) * SPACING * math.sqrt(0.5)
     points = 128 + np.rint(place) + STEP * np.stack([x, y], axis=1)
-    return points.astype(np.uint8).reshape(-1, 1, 2, 1)
+    placed: Images = points.astype(np.uint8).reshape(-1, 1, 2, 1)
+    return placed
 
 
 PLANE = Dataset(

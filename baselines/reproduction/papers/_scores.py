@@ -8,14 +8,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from baselines import references
 from baselines.config import RunConfig
 from baselines.reproduction.runner import Runs
 from benchmark_data import files
 from leaderboard import figures, protocol
-from leaderboard.arrays import Codes
 from leaderboard.scoring import evaluate, measure
 from leaderboard.store import verdicts
 
@@ -70,7 +71,7 @@ def _held(path: Path, metrics: Sequence[str]) -> tuple[dict[str, Path], dict[str
     return {metric: each for metric, each in paths.items() if not each.exists()}, held
 
 
-def _score(missing: dict[str, Path], codes: Codes, task: protocol.Task, tier: str) -> dict[str, float]:
+def _score(missing: dict[str, Path], codes: NDArray[np.float32], task: protocol.Task, tier: str) -> dict[str, float]:
     """Score with one metric after the other, and keep each one's scores in its file."""
     whole = protocol.tier(tier)
     held: dict[str, float] = {}

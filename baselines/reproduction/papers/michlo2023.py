@@ -449,15 +449,16 @@ def judge_learned(table: pd.DataFrame) -> Verdict:
     parts = []
     for dataset, here in table.groupby("dataset", sort=False):
         shares = here.pivot(index=["step", "factor", "rank"], columns="seed", values="share")
-        before = shares.loc[0]
+        before = pd.DataFrame(shares.loc[0])
         after = shares.drop(index=0, level="step").groupby(level=["factor", "rank"]).mean()
         gained = after - before.loc[after.index]
         order = _order(gained)
         parts.append(_heatmaps.against(order, AGREES))
         numbers[f"{dataset}, rank correlation of importance and gain"] = float(order.mean())
         numbers[f"{dataset}, control: the same before training"] = float(_order(before).mean())
-        for (factor, _), gain in gained.sort_index(level="rank").iterrows():
-            numbers[f"{dataset}, mean gain of {factor}"] = float(gain.mean())
+        means = gained.mean(axis=1).sort_index(level="rank")
+        for factor, gain in zip(means.index.get_level_values("factor"), means, strict=True):
+            numbers[f"{dataset}, mean gain of {factor}"] = float(gain)
     return judged(parts, numbers, TAKEN_OFF)
 
 
@@ -491,8 +492,9 @@ def judge_first(table: pd.DataFrame) -> Verdict:
         steps = _learned_by(here)
         foremost = steps.index.get_level_values("rank") == steps.index.get_level_values("rank").min()
         parts.append(verdicts.compare([steps[~foremost].min()], [steps[foremost].min()], paired=True))
-        for (_, factor), found in steps.iterrows():
-            numbers[f"{dataset}, step by which {factor} is learned"] = float(found.mean())
+        means = steps.mean(axis=1)
+        for factor, step in zip(means.index.get_level_values("factor"), means, strict=True):
+            numbers[f"{dataset}, step by which {factor} is learned"] = float(step)
         numbers[f"{dataset}, most important first in share of runs"] = float(
             (steps[foremost].min() < steps[~foremost].min()).mean()
         )

@@ -152,18 +152,20 @@ def plan(
         for scale, configs in strengths
     }
     every = tuple(config for found in made.values() for config in found)
-    training = {
-        "smoke": lambda: _smoke.training(*(config.dataset for config in every)),
-        "desk": lambda: _desk.training(every),
-        "study": dict,
-    }[tier]()
     return Plan(
         runs=every,
         settings={"strengths": tuple(made.items()), "metrics": tuple(metrics)} | own,
         codes=True,
         seconds=(60.0 if tier == "study" else 4.0) * len(every),
-        training=training,
+        training=_training(tier, every),
     )
+
+
+def _training(tier: str, every: Iterable[RunConfig]) -> dict[str, float]:
+    """Return the seconds of a step by dataset, for `Plan`."""
+    if tier == "study":
+        return {}
+    return _desk.training(every) if tier == "desk" else _smoke.training(*(config.dataset for config in every))
 
 
 def table_plans(variants: tuple[str, ...], objectives: tuple[str, ...], desk: tuple[str, ...]) -> dict[str, Plan]:
@@ -459,17 +461,18 @@ def judge_noises(table: pd.DataFrame) -> Verdict:
     """
     numbers: dict[str, float] = {}
     parts = []
-    noise = table[table["quantity"] == "noise"].pivot(index=["epsilon", "factor"], columns="seed", values="value")
-    share = table[table["quantity"] == "share"].pivot(index=["epsilon", "factor"], columns="seed", values="value")
-    for epsilon, here in noise.groupby(level="epsilon"):
-        others = here.drop(index=(epsilon, "s"))
-        s, least = here.loc[(epsilon, "s")], others.min(axis=0)
+    strengths = sorted({float(epsilon) for epsilon in table["epsilon"]})
+    for epsilon in strengths:
+        here = table[table["epsilon"] == epsilon]
+        noise = here[here["quantity"] == "noise"].pivot(index="factor", columns="seed", values="value")
+        share = here[(here["quantity"] == "share") & (here["factor"] == "s")]["value"]
+        s, least = noise.loc["s"], noise.drop(index="s").min(axis=0)
         numbers[f"noise of s at ε = {epsilon:g}"] = float(s.mean())
         numbers[f"least noise of a factor at ε = {epsilon:g}"] = float(least.mean())
-        numbers[f"share of s that a latent knows at ε = {epsilon:g}"] = float(share.loc[(epsilon, "s")].mean())
+        numbers[f"share of s that a latent knows at ε = {epsilon:g}"] = float(share.to_numpy().mean())
         if epsilon == perturbation.DEFAULT:
             parts.append(verdicts.compare([least], [s], paired=True))
-        elif epsilon == noise.index[0][0]:
+        elif epsilon == strengths[0]:
             parts.append(verdicts.compare([s], [least], paired=True))
     return judged(parts, numbers)
 
@@ -502,9 +505,9 @@ def _noises() -> dict[str, Plan]:
             for dataset in datasets
             for run in base
         )
-        training = {"smoke": _smoke.training(*datasets), "desk": _desk.training(every), "study": {}}[tier]
         settings = {"runs": every, "encoded": 5_000}
-        plans[tier] = Plan(runs=every, settings=settings, seconds=2.0 * len(every), training=training)
+        seconds = 2.0 * len(every)
+        plans[tier] = Plan(runs=every, settings=settings, seconds=seconds, training=_training(tier, every))
     return plans
 
 

@@ -81,7 +81,7 @@ def test_a_factor_that_is_not_encoded_has_no_latent_of_its_own():
     assert table.noise.tolist() == pytest.approx([0.1, 0.3, 1.0])
     # Of b, of entropy ln 3, a latent that joins two of its values knows that of (1/3, 2/3).
     assert table.share.tolist() == pytest.approx([1.0, (np.log(3) - 2 / 3 * np.log(2)) / np.log(3), 0.0], abs=1e-9)
-    with pytest.raises(InvalidInput, match="factors: expected two values or more of each, received a constant one"):
+    with pytest.raises(InvalidInput, match="factors: expected at least two values of each factor, received one value"):
         expansiveness.own_latents(mean, variance, rows * [1, 1, 0], ["a", "b", "c"])
     with pytest.raises(InvalidInput, match="names: expected 3, one for each factor, received 1"):
         expansiveness.own_latents(mean, variance, rows, ["a"])
