@@ -10,23 +10,21 @@ import hashlib
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.files import read_json, write_json, written_atomically
 from leaderboard.report import formats, paper_claims, ranking, transfer_page
-from leaderboard.report.site import pages
+from leaderboard.report.site import extras, pages
 from leaderboard.store import reported, results, transfers
 
-if TYPE_CHECKING:
-    pass
 
-
-def files(root: str | os.PathLike[str]) -> dict[str, bytes]:
+def files(root: str | os.PathLike[str], *, address: str = "", space: bool = False) -> dict[str, bytes]:
     """Make everything that a board consists of, in memory.
 
     Args:
         root: the results tree.
+        address: where the board will be, such as ``https://example.org/board/``; empty if that is not known.
+        space: add the card that makes the folder a static Space of the Hugging Face Hub.
 
     Returns:
         Path within the board's folder -> content, in the order of the paths.
@@ -46,6 +44,7 @@ def files(root: str | os.PathLike[str]) -> dict[str, bytes]:
     current = [board for board in boards if not ranking.superseded(board.task)]
     made = {
         "tables/all.csv": formats.comma_separated(boards),
+        "tables/all.json": formats.as_json(boards),
         "tables/all.md": "\n".join(formats.markdown(board) for board in boards),
         "tables/all.tex": "\n".join(formats.latex(board) for board in boards),
         "tables/methods.bib": formats.bibtex(found),
@@ -58,30 +57,39 @@ def files(root: str | os.PathLike[str]) -> dict[str, bytes]:
         made |= {
             f"{name}.md": formats.markdown(board),
             f"{name}.csv": formats.comma_separated([board]),
+            f"{name}.json": formats.as_json([board]),
             f"{name}.tex": formats.latex(board),
         }
-    rendered = pages.render(root, found, papers, transferred)
+    rendered = pages.render(root, found, papers, transferred, address=address)
+    if space:
+        made["README.md"] = extras.SPACE
     everything = {name: text.encode() for name, text in made.items()} | rendered
     return {name: everything[name] for name in sorted(everything)}
 
 
-def build(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> Path:
+def build(
+    root: str | os.PathLike[str], site: str | os.PathLike[str], *, address: str = "", space: bool = False
+) -> Path:
     """Build the board: pages and tables, from the results alone.
 
     Args:
         root: the results tree.
         site: the folder to write to: a new or empty one, or one built before, whose files are replaced.
+        address: where the board will be; see ``files``.
+        space: make the folder a static Space of the Hugging Face Hub.
 
     Returns:
         The first page, to open in a browser.
 
     Raises:
-        InvalidInput: the folder holds something else, or cannot be written.
+        InvalidInput: the folder holds something else, or cannot be written; or the address is none.
         DamagedFile: the tree is missing or empty, or a file of it is damaged.
         MissingExtra: Jinja is not installed.
     """
     site = Path(site)
-    made = files(root)
+    if address and not re.fullmatch(r"https?://[^\s\"'<>\\]+/", address):
+        raise InvalidInput("address", expected="one that begins with https:// and ends with /", received=repr(address))
+    made = files(root, address=address, space=space)
     before = built(site)
     for name, content in made.items():
         if before.get(name) != hashlib.sha256(content).hexdigest() or not (site / name).is_file():
@@ -95,6 +103,24 @@ def build(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> Path:
 
 MANIFEST = "manifest.json"
 """Lists the files of a built board with their SHA-256, so that a later build knows what it may replace."""
+
+
+def settings(site: Path) -> tuple[str, bool]:
+    """Return the address that a built board was given, and whether it is a Space.
+
+    Args:
+        site: the folder.
+
+    Returns:
+        The address, empty if it has none; and whether the card of a Space is there.
+    """
+    page = site / "index.html"
+    found = (
+        re.search(r'<link rel="canonical" href="([^"]*)index\.html">', page.read_text("utf-8"))
+        if page.is_file()
+        else None
+    )
+    return found[1] if found else "", (site / "README.md").is_file() and "README.md" in built(site)
 
 
 def built(site: Path) -> dict[str, str]:
@@ -113,7 +139,7 @@ def built(site: Path) -> dict[str, str]:
     if manifest.is_file():
         listed = read_json(manifest)
         if isinstance(listed, dict) and all(
-            re.fullmatch(r"((tables|tasks|methods|pictures)/)?[\w.-]+", name) for name in listed
+            re.fullmatch(r"((tables|tasks|methods|pictures|compare|badges)/)?[\w.-]+", name) for name in listed
         ):
             return listed
     elif not site.exists() or (site.is_dir() and not any(site.iterdir())):
