@@ -9,6 +9,7 @@ from typing import Annotated
 
 import numpy as np
 import rich.table
+import rich.text
 import typer
 
 from benchmark_data import console
@@ -293,7 +294,7 @@ def compare_methods(
     to: Annotated[Path | None, typer.Option(help="Write the differences to this CSV file, too.")] = None,
 ) -> None:
     """Compare two methods: their difference on each task by each score, its interval, and what seeds tell."""
-    from leaderboard.report import pairwise, ranking
+    from leaderboard.report import formats, pairwise, ranking
     from leaderboard.store import results
 
     boards = [board for board in ranking.tables(results.read_all(root)) if not ranking.superseded(board.task)]
@@ -303,7 +304,7 @@ def compare_methods(
         "score",
         *(rich.table.Column(title, justify="right") for title in ("A", "B", "A - B", "95% interval")),
         "seeds tell",
-        title=f"A = {pair.first[1]}, B = {pair.second[1]}, tier {pair.tier}",
+        title=rich.text.Text(f"A = {pair.first[1]}, B = {pair.second[1]}, tier {pair.tier}"),
         title_justify="left",
         box=None,
         pad_edge=False,
@@ -311,11 +312,11 @@ def compare_methods(
     for task, differences in pair.by_task.items():
         for one in differences:
             found = one.comparison
-            interval = f"{found.low:+.3f} to {found.high:+.3f}" if found.low == found.low else "-"
-            numbers = (f"{one.first:.3f}", f"{one.second:.3f}", f"{found.difference:+.3f}", interval)
-            table.add_row(task, one.column.title, *numbers, pair.says(one))
-            task = ""
-    out.print(table, highlight=False, markup=False)
+            interval = f"{formats.signed(found.low)} to {formats.signed(found.high)}" if found.low == found.low else "-"
+            numbers = (f"{one.first:.3f}", f"{one.second:.3f}", formats.signed(found.difference), interval)
+            shown = task if one is differences[0] else ""
+            table.add_row(shown, one.column.title, *numbers, rich.text.Text(pair.says(one)))
+    out.print(table, highlight=False)
     out.print(
         "Intervals and tests are Welch's; verdicts of one score are corrected for its tasks (Holm), and the mean over "
         "tasks is one test of its own.",
@@ -327,8 +328,8 @@ def compare_methods(
             temporary.write_text(pairwise.comma_separated(pair), "utf-8")
 
 
-@app.command()
-def ledger(
+@app.command("ledger")
+def show_ledger(
     root: Results = PUBLISHED,
     record: Annotated[
         bool, typer.Option("--record", help="Write what is new into the ledger beside the results.")
@@ -353,7 +354,7 @@ def ledger(
         scores = ("" if value is None else f"{value:.3f}" for value in (event.before, event.mean))
         row = (event.date.isoformat(), event.change, event.method, event.task, event.tier, str(event.seeds))
         table.add_row(*row, *scores)
-    out.print(table, highlight=False, markup=False)
+    out.print(table, highlight=False)
     if missing:
         out.print(f"{len(missing)} of these are not in the ledger yet: --record writes them.", highlight=False)
 

@@ -37,6 +37,22 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.{DIGITS}f}"
 
 
+def signed(value: float) -> str:
+    """Print a difference with its sign; what rounds to nothing has none.
+
+    Args:
+        value: the difference.
+
+    Returns:
+        Three decimals.
+
+    Example:
+        >>> signed(0.25), signed(-0.5), signed(-0.0001)
+        ('+0.250', '-0.500', '0.000')
+    """
+    return f"{value:+.{DIGITS}f}" if round(value, DIGITS) else f"{0:.{DIGITS}f}"
+
+
 def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
     """Print a score with its interval, where there are seeds enough for one.
 

@@ -149,7 +149,7 @@ def render(
         tier: [board for board in boards if board.tier == tier]
         for tier in sorted({board.tier for board in boards}, key=ranking.tier_order)
     }
-    tiers = [_tier(tier, of_tier) for tier, of_tier in by_tier.items()]
+    tiers = [_tier(tier, of_tier, place == 0) for place, (tier, of_tier) in enumerate(by_tier.items())]
     dates = sorted({run.date.isoformat() for result in found for run in result.runs})
     events = ledger.read(root)
     rows = [extras.thumbnails(album, [task.thumb.file]) for task in tasks if task.thumb]
@@ -260,6 +260,7 @@ def _environment() -> jinja2.Environment:
         CATEGORIES=ranking.CATEGORIES,
         NOTE=formats.NOTE,
         span=formats.span,
+        signed=formats.signed,
         family=family,
         across=pairwise.ACROSS,
         command=_command,
@@ -463,11 +464,11 @@ def family(dataset: str) -> str:
     return name
 
 
-def _tier(tier: str, boards: Sequence[Table]) -> TierPage:
+def _tier(tier: str, boards: Sequence[Table], first: bool) -> TierPage:
     standings = overall.overall(boards)
     return TierPage(
         name=tier,
-        first=tier == min((board.tier for board in boards), key=ranking.tier_order),
+        first=first,
         summary=protocol.TIERS[tier].summary if tier in protocol.TIERS else "",
         tables=tuple(boards),
         columns=tuple(c for c in protocol.COLUMNS.values() if any(c in board.columns for board in boards)),
