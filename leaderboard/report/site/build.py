@@ -6,11 +6,16 @@ the same bytes.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib.metadata
 import os
 import re
+import sys
 from pathlib import Path
 
+import benchmark_data
+import leaderboard
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.files import read_json, write_json, written_atomically
 from leaderboard.report import formats, paper_claims, ranking, transfer_page
@@ -70,7 +75,7 @@ def files(root: str | os.PathLike[str], *, address: str = "", space: bool = Fals
 def build(
     root: str | os.PathLike[str], site: str | os.PathLike[str], *, address: str = "", space: bool = False
 ) -> Path:
-    """Build the board: pages and tables, from the results alone.
+    """Build the board: pages and tables, from the results alone. Where nothing has changed, nothing is done.
 
     Args:
         root: the results tree.
@@ -89,8 +94,11 @@ def build(
     site = Path(site)
     if address and not re.fullmatch(r"https?://[^\s\"'<>\\]+/", address):
         raise InvalidInput("address", expected="one that begins with https:// and ends with /", received=repr(address))
-    made = files(root, address=address, space=space)
     before = built(site)
+    inputs = _inputs(Path(root), address, space)
+    if before and _up_to_date(site, before, inputs):
+        return site / "index.html"
+    made = files(root, address=address, space=space)
     for name, content in made.items():
         if before.get(name) != hashlib.sha256(content).hexdigest() or not (site / name).is_file():
             with written_atomically(site / name) as temporary:
@@ -98,11 +106,43 @@ def build(
     for name in before.keys() - made.keys():
         (site / name).unlink(missing_ok=True)
     write_json(site / MANIFEST, {name: hashlib.sha256(content).hexdigest() for name, content in made.items()})
+    write_json(site / INPUTS, {"inputs": inputs})
     return site / "index.html"
 
 
 MANIFEST = "manifest.json"
 """Lists the files of a built board with their SHA-256, so that a later build knows what it may replace."""
+
+INPUTS = ".offaxis-build.json"
+"""Holds a digest of what a board was built from: results, programs and settings. It is no part of the board."""
+
+
+def _up_to_date(site: Path, before: dict[str, str], inputs: str) -> bool:
+    """Return whether a board was built from the same, and all of its files are as they were written."""
+    record = site / INPUTS
+    if not record.is_file() or read_json(record) != {"inputs": inputs}:
+        return False
+    return all(
+        (site / name).is_file() and hashlib.sha256((site / name).read_bytes()).hexdigest() == digest
+        for name, digest in before.items()
+    )
+
+
+def _inputs(root: Path, address: str, space: bool) -> str:
+    """Hash everything that decides what a board is."""
+    found = hashlib.sha256(repr((address, space, sys.version)).encode())
+    for package in ("jinja2", "numpy", "pillow", "pydantic", "scipy"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found.update(f"{package} {importlib.metadata.version(package)}".encode())
+    packages = [Path(module.__file__).parent for module in (leaderboard, benchmark_data) if module.__file__]
+    for folder in (root, *packages):
+        listed = sorted(path for path in folder.rglob("*") if path.suffix != ".pyc" and path.is_file())
+        for path in listed:
+            if folder != root and path.is_relative_to(packages[0] / "published"):
+                continue
+            found.update(f"{path.relative_to(folder).as_posix()} {path.stat().st_size} ".encode())
+            found.update(hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()
 
 
 def settings(site: Path) -> tuple[str, bool]:

@@ -222,6 +222,27 @@ def test_building_twice_gives_the_same_bytes(tmp_path):
     } <= set(contents[0])
 
 
+def test_nothing_is_built_where_nothing_has_changed(tmp_path, monkeypatch):
+    root = write(tmp_path / "results", method("m", 0.1, 0.2))
+    site = build.build(root, tmp_path / "site").parent
+    calls = []
+    whole = build.files
+    monkeypatch.setattr(build, "files", lambda *a, **k: calls.append(1) or whole(*a, **k))
+    build.build(root, site)
+    assert not calls
+    wanted = (site / "index.html").read_bytes()
+    (site / "index.html").write_text("changed by hand")
+    build.build(root, site)
+    assert (len(calls), (site / "index.html").read_bytes()) == (1, wanted)
+    build.build(root, site, space=True)
+    write(root, method("n", 0.3))
+    build.build(root, site, space=True)
+    assert len(calls) == 3
+    fresh = build.build(root, tmp_path / "fresh", space=True).parent
+    files = {name: (site / name).read_bytes() for name in build.built(site)}
+    assert files == {name: (fresh / name).read_bytes() for name in build.built(fresh)}
+
+
 def test_what_is_gone_from_the_results_goes_from_the_site(tmp_path):
     root = write(tmp_path / "results", method("m", 0.1), method("n", 0.2))
     site = build.build(root, tmp_path / "site").parent
