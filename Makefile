@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # They start clusters of two nodes and kill one, which takes both cores: tested by themselves.
 CLUSTERS := tests/benchmark_data/test_ray.py tests/baselines/training/test_sweep_ray.py
 
-.PHONY: demo check test lint pages setup clean
+.PHONY: demo check test lint pages docs setup clean
 
 setup: $(VENV)/.installed
 
@@ -32,6 +32,10 @@ test: lint
 # What pages list, from the files that they list.
 pages: setup
 	$(BIN)/python docs/pages.py
+
+# The documentation site, in site/. Any warning is an error: a link that leads nowhere, a docstring that does not fit.
+docs: setup
+	$(BIN)/mkdocs build --strict --clean
 
 demo: setup
 	$(BIN)/python -m baselines.demo

@@ -1,13 +1,15 @@
-"""Tests the lowest declared version of every base dependency, in an environment of its own: `python .ci/lowest.py`.
+"""Tests the lowest declared versions in an environment of its own: `python .ci/lowest.py`.
 
-The versions are read from pyproject.toml. What runs are the tests of `benchmark_data` that need no extra, and those of
-the metrics. `--into FOLDER` keeps the environment.
+They are those of the base dependencies and of the extras `archives`, `metrics` and `board`, read from pyproject.toml.
+What runs are the tests of `benchmark_data` that need no other extra, and those of the metrics. `--into FOLDER` keeps
+the environment.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import subprocess
 import sys
 import tempfile
@@ -16,14 +18,17 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+EXTRAS = ("archives", "metrics", "board")
 TESTS = ("tests/benchmark_data", "tests/leaderboard/metrics", "tests/leaderboard/test_arrays.py")
 TOOLS = ("pytest", "pytest-timeout", "hypothesis", "packaging")
 
 
 def lowest() -> list[str]:
-    """Return the base dependencies, each pinned to its lowest declared version."""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
-    return [dependency.replace(">=", "==") for dependency in declared]
+    """Return the dependencies, each pinned to its lowest declared version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = (project["optional-dependencies"][extra] for extra in EXTRAS)
+    declared = dict.fromkeys(itertools.chain(project["dependencies"], *extras))
+    return [dependency.replace(">=", "==") for dependency in declared if not dependency.startswith("offaxis[")]
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""``offaxis-train``: train baselines, go on with them, encode, draw, and write references."""
+"""``offaxis-train``: train baselines, go on with them, encode, draw, and write references. Internal."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from baselines.config import RunConfig
+    from benchmark_data.dataset import Dataset
 
 app = console.command_line(
     "Train the papers' autoencoders on any dataset and leave run folders that offaxis-board can score.\n\n"
@@ -67,6 +68,15 @@ def run(
             show_default=False,
         ),
     ] = "",
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Train on the PNG or JPEG files of this folder, in place of a dataset; a CSV file in it says what is "
+            "known of them. --dataset then names them; default: the folder's name.",
+            show_default=False,
+        ),
+    ] = None,
     split: Annotated[
         str,
         typer.Option(
@@ -102,14 +112,17 @@ def run(
     dry_run: DryRun = False,
 ) -> None:
     """Train one run. A folder that holds the same run already is gone on with, or left alone if it is finished."""
+    import benchmark_data
     from baselines.config import RunConfig
-    from baselines.run import default_folder
+    from baselines.run import default_folder, remember_images
+    from baselines.training import recorder
     from benchmark_data import files
 
     values: dict[str, Any] = files.read_json(config) if config else {}
     if not isinstance(values, dict):
         raise InvalidInput(str(config), expected="an object of keys and values", received=type(values).__name__)
-    texts = {"dataset": dataset or None, "objective": objective or None, "split": split or None}
+    own = None if images is None else benchmark_data.from_folder(images, dataset or str(values.get("dataset", "")))
+    texts = {"dataset": own.name if own else dataset or None, "objective": objective or None, "split": split or None}
     given: dict[str, Any] = {**texts, "steps": steps, "seed": seed}
     values |= {key: value for key, value in given.items() if value is not None}
     for key in ("dataset", "objective"):
@@ -118,19 +131,24 @@ def run(
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
     folder = into or default_folder(settled)
     if dry_run:
-        _dry_run(settled, folder, encode, device, threads)
-    else:
-        _train(settled, folder, tensorboard, wandb, encode, device, threads)
+        _dry_run(settled, folder, encode, device, threads, own)
+        return
+    if images is not None:
+        recorder.claim(folder, settled)
+        remember_images(folder, images)
+    _train(settled, folder, tensorboard, wandb, encode, device, threads)
 
 
-def _dry_run(config: RunConfig, folder: Path, encode: bool, device: str, threads: int | None) -> None:
+def _dry_run(
+    config: RunConfig, folder: Path, encode: bool, device: str, threads: int | None, own: Dataset | None
+) -> None:
     """Describe what a run would take."""
     from baselines.training import devices, dry_run, worker
 
     if threads is not None:
         os.environ.update(worker.thread_limits(threads))
     devices.choose(device)
-    found = dry_run.estimate(config, folder, encode=encode)
+    found = dry_run.estimate(config, folder, encode=encode, dataset=own)
     done = config.steps - found.left
     console.say(f"{config.objective} on {config.dataset}, seed {config.seed}, into {folder}")
     console.say(f"model  {config.architecture}, {found.parameters:,} numbers to train")
@@ -220,8 +238,9 @@ def _train(
     config: RunConfig, folder: Path, tensorboard: bool, wandb: str, encode: bool, device: str, threads: int | None
 ) -> None:
     """Train a run, or go on with it, with what watches it; write its codes; say where it is, and first on what."""
+    from baselines.run import own_images
     from baselines.training import devices, loggers, worker
-    from baselines.training.loop import Stopped, train
+    from baselines.training.loop import Stopped, train, training_rows
 
     if threads is not None:
         os.environ.update(worker.thread_limits(threads))
@@ -229,6 +248,10 @@ def _train(
     console.err.print(f"device: {devices.line()}", soft_wrap=True, markup=False, highlight=False)
     for sentence in devices.advice(device, config.precision):
         console.err.print(f"warning: {sentence}", style="yellow", soft_wrap=True, markup=False, highlight=False)
+    own = own_images(folder, config)
+    if own is not None:
+        count = len(training_rows(own, config.train_share, config.split))
+        console.err.print(f"images: {len(own):,} of {own.id}, {count:,} trained on, the rest held out (train_share)")
     with contextlib.ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", devices.SlowDevice)  # said above
@@ -238,7 +261,7 @@ def _train(
         if wandb:
             watching.append(stack.enter_context(loggers.wandb(config, folder, project=wandb)))
         try:
-            finished = train(config, folder, observers=watching)
+            finished = train(config, folder, dataset=own, observers=watching)
         except Stopped as stopped:
             raise _said(str(stopped)) from stopped
     if encode:
@@ -333,12 +356,12 @@ def _dry_sweep(
 
     from baselines.training import devices, dry_run, sweep, worker
 
-    left = [config for config in configs if sweep.look(config, folder, encode=encode).state != "done"]
+    left = [config for config in configs if sweep.run_status(config, folder, encode=encode).state != "done"]
     workers = max(1, min(jobs or joblib.cpu_count(), len(left)))
     share = threads or max(1, joblib.cpu_count() // workers)
     os.environ.update(worker.thread_limits(share))
     devices.choose(device)
-    found = dry_run.of_sweep(left, [folder / sweep.place(config) for config in left], encode=encode)
+    found = dry_run.of_sweep(left, [folder / sweep.run_path(config) for config in left], encode=encode)
     kinds = len({dry_run.kind(config) for config in left})
     console.say(f"{len(configs):,} runs into {folder}, {len(configs) - len(left):,} are done")
     console.say(f"steps  {sum(one.left for one in found):,} in {len(left):,} runs")
@@ -387,16 +410,43 @@ def encode(
 
 
 @app.command()
+def export(
+    runs: Annotated[list[Path], typer.Argument(help="Finished run folders.", show_default=False)],
+    to: Annotated[
+        Path | None, typer.Option(help="A folder to make, with all that others need of one run.", show_default=False)
+    ] = None,
+    tier: Annotated[str, typer.Option(help="Tier of the scores on the card, with --to.")] = "smoke",
+) -> None:
+    """Write each run's encoder in ONNX, encoder.onnx in its folder: with it offaxis-board verifies the run's scores.
+
+    With --to, write a folder for others instead: weights (safetensors), encoder (ONNX), codes, and a card with scores.
+    offaxis-board verify takes it.
+    """
+    from baselines.outputs import export
+    from baselines.run import Run
+
+    if to is None:
+        for folder in runs:
+            console.say(export.write_encoder(Run.open(folder)))
+    elif len(runs) == 1:
+        console.say(export.export(Run.open(runs[0]), to, tier=tier))
+    else:
+        raise InvalidInput("--to", expected="one run", received=f"{len(runs)} runs", remedy="Export one after another.")
+
+
+@app.command()
 def activations(
     run: Folder,
     into: Annotated[
         Path | None, typer.Option(help="File, .npz. Default: activations.npz in the run folder.", show_default=False)
     ] = None,
     dataset: Annotated[str, typer.Option(help="Of this dataset's images. Default: the run's own.")] = "",
-    images: Annotated[int, typer.Option(min=1, help="How many, of the task's test rows.")] = 1000,
+    images: Annotated[int, typer.Option(min=1, help="How many of the task's test rows.")] = 1000,
     step: Annotated[int | None, typer.Option(help="At this snapshot. Default: the last.")] = None,
 ) -> None:
     """Write the activations of every layer, for offaxis-board heatmap, analyse and transfer heatmap."""
+    import numpy as np
+
     import benchmark_data
     from baselines.run import Run
     from leaderboard import protocol
@@ -405,7 +455,8 @@ def activations(
         raise InvalidInput("--into", expected="a file name that ends in .npz", received=into.name)
     opened = Run.open(run, step=step)
     target = benchmark_data.load(dataset) if dataset else opened.dataset
-    path = opened.write_activations(protocol.task(target.id).test[:images], into, target)
+    rows = np.arange(len(target)) if opened.own_images and not dataset else protocol.task(target.id).test
+    path = opened.write_activations(rows[:images], into, target)
     console.say(path)
 
 

@@ -16,6 +16,8 @@ from benchmark_data import files
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.variants import splitting
 
+__all__ = ["RunConfig"]
+
 Reduction: TypeAlias = Literal["sum", "mean"]
 Precision: TypeAlias = Literal["float32", "bfloat16"]
 Device: TypeAlias = Literal["auto", "cpu", "gpu"]

@@ -5,6 +5,8 @@ in pixels follows distance in the factors, and the VAE finds them; with a spacin
 does not. After Michlo, Klein and James 2023 (arXiv 2202.13341), sections 5.3 and 5.4.
 
 Everything is kept in the folder that is given: what a killed demo has trained is not trained again.
+
+Internal.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import joblib
 import numpy as np
 import rich.progress
 import typer
@@ -156,6 +157,8 @@ def trained(folder: Path, steps: int, progress: rich.progress.Progress) -> dict[
     Raises:
         InvalidInput: a run failed, the folder cannot be written, or another demo is at work in it.
     """
+    import joblib
+
     plan = {dataset: configs(dataset, steps) for dataset in DATASETS}
     each = [config for of in zip(*plan.values(), strict=True) for config in of]
     for state in sweep.run(each, folder, jobs=min(joblib.cpu_count(), WORKERS), progress=progress):
@@ -166,7 +169,7 @@ def trained(folder: Path, steps: int, progress: rich.progress.Progress) -> dict[
                 received=state.error or "one that was stopped",
                 remedy="Run the demo again: it goes on with what is there.",
             )
-    return {dataset: [Run.open(folder / sweep.place(config)) for config in of] for dataset, of in plan.items()}
+    return {dataset: [Run.open(folder / sweep.run_path(config)) for config in of] for dataset, of in plan.items()}
 
 
 def explained(run: Run) -> float:

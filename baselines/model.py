@@ -1,8 +1,9 @@
-"""A config's networks and loss: a pure function of weights and batch, the same for every backend."""
+"""A config's networks and loss: a pure function of weights and batch, the same for every backend. Internal."""
 
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
@@ -93,8 +94,12 @@ class Model:
         return [v for network in self.networks.values() for v in network.model.trainable_variables]
 
     def optimisers(self) -> list[Adam]:
-        """List the optimiser of each weight, in the order of `variables`."""
-        return [network.optimiser for network in self.networks.values() for _ in network.model.trainable_variables]
+        """List the optimiser of each weight, in the order of `variables`. A frozen weight does not decay."""
+        each = [network.optimiser for network in self.networks.values() for _ in network.model.trainable_variables]
+        return [
+            dataclasses.replace(adam, weight_decay=0.0 if frozen else self.objective.decay_of(name))
+            for adam, name, frozen in zip(each, self.names(), self.frozen(), strict=True)
+        ]
 
     def frozen(self) -> list[bool]:
         """Say of each weight whether it stays as it starts, in the order of `variables`."""
@@ -138,7 +143,7 @@ class Model:
         Args:
             weights: tensors in the order of `variables`.
             batch: ``images`` uint8 (n, H, W, C), ``noise`` float32 (n, latents), ``step`` float32 (), and the
-                objective's own draws.
+                objective's own samples.
 
         Returns:
             The scalar to minimise, and the history's scalars by name: loss, reconstruction and the unweighted terms.
@@ -148,13 +153,14 @@ class Model:
         for name, network in self.networks.items():
             parts[name] = [next(rest) for _ in network.model.trainable_variables]
 
-        def call(network: str, inputs: Tensor, *, frozen: bool = False) -> Any:
-            values = [ops.stop_gradient(w) for w in parts[network]] if frozen else parts[network]
+        def call(network: str, inputs: Tensor, *, stop_gradient: bool = False) -> Any:
+            values = [ops.stop_gradient(w) for w in parts[network]] if stop_gradient else parts[network]
             return _float32(self.networks[network].model.stateless_call(values, [], inputs)[0])
 
         images = ops.cast(batch["images"], "float32") / 255.0
         posterior = self.objective.aggregate(Posterior(*call("encoder", images)))
-        codes = sample(posterior, batch["noise"]) if self.objective.stochastic else posterior.mean
+        stochastic = self.objective.stochastic
+        codes = sample(posterior, batch["noise"]) if stochastic else self.objective.code(posterior.mean, call)
         read = codes if self.objective.reconstructs else ops.stop_gradient(codes)
         distance = self.reconstruction.loss(images, call("decoder", read))
         kl = kl_to_prior(posterior)
@@ -162,8 +168,8 @@ class Model:
             distance, kl = distance / float(np.prod(images.shape[1:])), ops.mean(kl, axis=1)
         else:
             kl = ops.sum(kl, axis=1)
-        draws = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
-        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], draws, call, self.sizes))
+        sampled = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
+        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], sampled, call, self.sizes))
         history = {"reconstruction": ops.mean(distance), **{name: term.value for name, term in terms.items()}}
         distance = history["reconstruction"]
         if self.config.reconstruction_weight != 1:
@@ -178,10 +184,20 @@ class Model:
             images: uint8, shape (n, H, W, C).
 
         Returns:
-            Mean and log-variance, each a float32 numpy array (n, latents). A deterministic objective leaves the
-            log-variance without meaning.
+            Mean and log-variance, each a float32 numpy array (n, latents). For a deterministic objective the mean is
+            the code, and the log-variance has no meaning.
         """
-        return Posterior(*_apply(self.encoder, scaled(images)))
+        mean, log_variance = _apply(self.encoder, scaled(images))
+        return Posterior(mean if self.objective.stochastic else self._code(mean), log_variance)
+
+    def _code(self, mean: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Turn the encoder's means into the codes of a deterministic objective."""
+
+        def call(network: str, inputs: Tensor, *, stop_gradient: bool = False) -> Any:
+            return self.networks[network].model(inputs)
+
+        code = self.objective.code(mean, call)
+        return mean if code is mean else np.asarray(ops.convert_to_numpy(code))
 
     def decode(self, codes: NDArray[np.floating]) -> NDArray[np.float32]:
         """Decode codes to images.
@@ -205,7 +221,8 @@ class Model:
         Returns:
             Layer -> float32 (n, p), from ``input`` through ``encoder_1`` ..., ``mean``, ``variance`` and ``sampled``
             to ``decoder_1`` ... and ``output`` (before any activation). A deterministic objective has no ``variance``
-            and no ``sampled``: its decoder sees the mean.
+            and no ``sampled``: its decoder sees the mean, or what the objective makes of it, which is then the layer
+            ``code``.
         """
         pixels = scaled(images)
         found = {"input": pixels, **_layers(self.encoder, pixels)}
@@ -213,6 +230,8 @@ class Model:
         if self.objective.stochastic:
             found["variance"] = np.exp(log_variance)
             codes = found["sampled"] = codes + np.exp(0.5 * log_variance) * noise
+        elif (code := self._code(codes)) is not codes:
+            codes = found["code"] = code
         found |= _layers(self.decoder, codes)
         return {name: np.ascontiguousarray(a.reshape(len(a), -1), np.float32) for name, a in found.items()}
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = ["BETA", "SETTINGS"]
+
 SETTINGS: dict[str, Any] = {
     "architecture": "fc",
     "architecture_parameters": {"width": 128},

@@ -37,6 +37,9 @@ from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 from benchmark_data.factors import Indices
 from benchmark_data.sources import Images
+from benchmark_data.variants import splitting
+
+__all__ = ["Run", "Snapshots", "about"]
 
 SCHEMA = 1
 """Version of ``run.json``."""
@@ -153,7 +156,7 @@ def about(method: str) -> dict[str, str]:
     Returns:
         ``title`` and ``description``, from the file's first line, ``title: description``; ``authors`` with the year,
         where the description begins with them; ``paper``, ``code`` (an implementation that this one agrees with),
-        ``licence`` (of that code, SPDX) and ``bibtex``, from the constants ``PAPER``, ``CODE``, ``CODE_LICENSE`` and
+        ``license`` (of that code, SPDX) and ``bibtex``, from the constants ``PAPER``, ``CODE``, ``CODE_LICENSE`` and
         ``CITATION``, empty where the file has none. Nothing for a method that has no file.
 
     Example:
@@ -172,7 +175,7 @@ def about(method: str) -> dict[str, str]:
                 "authors": f"{cited[1]}, {cited[2]}" if cited else "",
                 "paper": getattr(module, "PAPER", ""),
                 "code": getattr(module, "CODE", ""),
-                "licence": getattr(module, "CODE_LICENSE", ""),
+                "license": getattr(module, "CODE_LICENSE", ""),
                 "bibtex": getattr(module, "CITATION", ""),
             }
     return {}
@@ -329,6 +332,11 @@ class Run:
             raise InvalidInput(f"step of {folder}", expected=f"one of {steps}", received=str(step))
         return cls(folder, config, steps[-1] if step is None else step, dataset)
 
+    @functools.cached_property
+    def own_images(self) -> Dataset | None:
+        """The user's own images that the run was trained on: given, or found in the folder that the run remembers."""
+        return self._own if self._own is not None else own_images(self.folder, self.config)
+
     @property
     def dataset(self) -> Dataset:
         """The dataset that the run was trained on.
@@ -336,8 +344,8 @@ class Run:
         Raises:
             InvalidInput: it is no published one, and was not given.
         """
-        if self._own is not None:
-            return self._own
+        if self.own_images is not None:
+            return self.own_images
         try:
             return benchmark_data.load(self.config.dataset)
         except UnknownName as error:
@@ -345,7 +353,7 @@ class Run:
                 f"dataset of {self.folder}",
                 expected=f"the images called {self.config.dataset!r}",
                 received="none",
-                remedy="Give them to Run.open as dataset=.",
+                remedy="Give them to Run.open as dataset=, or train with offaxis-train run --images FOLDER.",
             ) from error
 
     @functools.cached_property
@@ -474,6 +482,9 @@ class Run:
     def encode_task(self) -> Path:
         """Encode the leaderboard's rows of the run's dataset into ``codes.npz``.
 
+        Of the user's own images, for which there is no task, every row is encoded, and the class ids are written beside
+        the codes: ``factors``, int64 (n, F), and their ``factor_names``.
+
         Returns:
             The file's path.
 
@@ -481,9 +492,16 @@ class Run:
             InvalidInput: the run is not finished, or the file cannot be written.
         """
         self.check_finished()
-        indices = task_rows(self.dataset)
-        path = self.folder / "codes.npz"
-        write_arrays(path, {"indices": indices, "codes": self.encode_rows(indices)})
+        path, dataset = self.folder / "codes.npz", self.dataset
+        if self.own_images is None:
+            indices = task_rows(dataset)
+            write_arrays(path, {"indices": indices, "codes": self.encode_rows(indices)})
+            return path
+        indices = np.arange(len(dataset))
+        arrays: dict[str, NDArray[Any]] = {"indices": indices, "codes": self.encode_rows(indices, dataset)}
+        if dataset.space.names:
+            arrays |= {"factors": dataset.labels(indices), "factor_names": np.array(dataset.space.names)}
+        write_arrays(path, arrays)
         return path
 
     def write_activations(
@@ -545,6 +563,43 @@ class Run:
                 received=f"{array.dtype} of shape {array.shape}",
             )
         return array
+
+
+def remember_images(folder: Path, images: str | os.PathLike[str]) -> None:
+    """Write into a run folder where its images are, for all that opens the run later.
+
+    Args:
+        folder: the run folder.
+        images: a folder of pictures, as `benchmark_data.from_folder` reads it.
+
+    Raises:
+        InvalidInput: the file cannot be written.
+    """
+    files.write_json(folder / "images.json", {"folder": str(Path(images).resolve())})
+
+
+def own_images(folder: Path, config: RunConfig) -> Dataset | None:
+    """Return the dataset of a run that was trained on a folder of pictures, or None of any other run.
+
+    Args:
+        folder: the run folder.
+        config: its config.
+
+    Returns:
+        The pictures that are in the folder now. Whether they are those that the run began with, training checks.
+
+    Raises:
+        DamagedFile: ``images.json`` does not name a folder, or a picture is damaged.
+        InvalidInput: the folder is not there any more, or holds no pictures.
+    """
+    path = folder / "images.json"
+    if not path.exists():
+        return None
+    held = files.read_json(path)
+    if not isinstance(held, dict) or not isinstance(held.get("folder"), str):
+        raise DamagedFile(str(path), expected="the folder of the run's images", received=json.dumps(held)[:80])
+    name, *_ = config.dataset.partition("/")
+    return splitting.of(benchmark_data.from_folder(held["folder"], name), config.dataset)
 
 
 def default_folder(config: RunConfig) -> Path:

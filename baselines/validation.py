@@ -1,4 +1,4 @@
-"""Checking the fields of a frozen dataclass: the types that its annotations promise, and known names."""
+"""Checking the fields of a frozen dataclass: the types that its annotations promise, and known names. Internal."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Exit codes: 0 done; 1 a check failed (a digest differs, a submission is invalid); 2 the user can mend it (a wrong name,
 a file that is not there); 130 interrupted.
+
+Internal.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ def command_line(summary: str, *, top: bool = False) -> typer.Typer:
 
     Args:
         summary: what the command is for; the first thing that ``--help`` says.
-        top: whether it is a program of its own, which has ``--version``.
+        top: whether it is a program of its own, which has ``--version`` and completes words in a shell.
 
     Returns:
         An application to add commands to.
@@ -71,12 +73,16 @@ def command_line(summary: str, *, top: bool = False) -> typer.Typer:
     return typer.Typer(
         help=summary,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=top,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
         callback=_options if top else None,
     )
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+"""The option of commands that list and describe."""
 
 
 def _version(asked: bool) -> None:
@@ -94,20 +100,20 @@ def _options(
 
 
 def progress(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
-    """Make a progress display: description, bar, done of all, then the given columns, time gone and time left.
+    """Make a progress display: description, bar, done of all, rate or the given columns, time gone and time left.
 
     Where a line is too short for all, the description is cut, and no number. Where standard error is no terminal, a
     line is written every `EVERY` seconds instead, and the whole once at the end.
 
     Args:
-        *columns: more to show, such as a rate or a loss.
+        *columns: what to show instead of the rate, such as a rate in images and a loss.
 
     Returns:
         A display to use in a ``with`` block. It writes to standard error.
     """
     return _display(
         rich.progress.MofNCompleteColumn(table_column=_whole()),
-        *columns,
+        *(columns or (_Rate(table_column=_whole()),)),
         rich.progress.TimeElapsedColumn(table_column=_whole()),
         rich.progress.TimeRemainingColumn(table_column=_whole()),
     )
@@ -178,6 +184,16 @@ class _Display(rich.progress.Progress):
                 text = f"{text} left" if task.time_remaining is not None else ""
             words.append(text)
         return " ".join(filter(None, words))
+
+
+class _Rate(rich.progress.ProgressColumn):
+    """How much is done in a second, or in a minute where that is less than one."""
+
+    def render(self, task: rich.progress.Task) -> rich.text.Text:
+        speed = task.finished_speed or task.speed
+        if not speed:
+            return rich.text.Text("")
+        return rich.text.Text(f"{speed:,.0f}/s" if speed >= 1 else f"{60 * speed:.1f}/min")
 
 
 class _Description(rich.progress.TextColumn):

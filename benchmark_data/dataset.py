@@ -17,6 +17,8 @@ from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 from benchmark_data.types import Extra, Images, Source
 
+__all__ = ["Dataset", "Digest", "Family", "Rows"]
+
 Rows: TypeAlias = Sequence[int] | Indices
 
 CHUNK = 4096
@@ -53,7 +55,7 @@ class Dataset:
         image_shape: (height, width, channels).
         description: what the images show, and why one would use them; one paragraph.
         citation: BibTeX.
-        licence: SPDX identifier, or the name of a custom licence.
+        license: SPDX identifier, or the name of a custom licence.
         homepage: where the data or its definition comes from.
         redistributable: False where the licence forbids to publish copies.
         people: whether images or labels show people; None where it is not known. Published metadata state it.
@@ -81,7 +83,7 @@ class Dataset:
     image_shape: tuple[int, int, int]
     description: str
     citation: str
-    licence: str
+    license: str
     homepage: str
     config: str = ""
     parameters: Mapping[str, object] = dataclasses.field(default_factory=dict)

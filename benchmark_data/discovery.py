@@ -1,4 +1,4 @@
-"""Finding datasets, objectives and metrics by folder: the file name is the name. There is no registry."""
+"""Finding datasets, objectives and metrics by folder: the file name is the name. There is no registry. Internal."""
 
 from __future__ import annotations
 

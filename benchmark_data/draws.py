@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+__all__ = ["bits", "normal", "permutation", "uniform"]
+
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -23,6 +23,28 @@ from numpy.typing import NDArray
 
 from benchmark_data.types import Images
 
+__all__ = [
+    "AS_PUBLISHED",
+    "Effect",
+    "Mask",
+    "Measure",
+    "area",
+    "as_published",
+    "bright",
+    "brighter",
+    "brightness",
+    "channel",
+    "direction",
+    "down",
+    "foreground",
+    "hue",
+    "larger",
+    "left",
+    "mean_hue",
+    "right",
+    "up",
+]
+
 Measure: TypeAlias = Callable[[Images], NDArray[np.float64]]
 """Takes images uint8 (n, H, W, C), gives a number for each, float64 (n,)."""
 

@@ -6,7 +6,10 @@ Every command prints them as one line without a traceback and exits with status 
 from __future__ import annotations
 
 import difflib
+import importlib.util
 from collections.abc import Callable, Iterable
+
+__all__ = ["DamagedFile", "InvalidInput", "MissingExtra", "OffaxisError", "Unavailable", "UnknownName"]
 
 
 class OffaxisError(Exception):
@@ -107,3 +110,31 @@ class MissingExtra(OffaxisError, ImportError):
             received="no such package",
             remedy="Install it with: pip install " + (f"'offaxis[{extra}]'" if extra else package),
         )
+
+
+def needs(feature: str, extra: str, *modules: str) -> None:
+    """Check that modules of an extra are installed, without loading them.
+
+    Args:
+        feature: what needs them, for the message.
+        extra: the extra that brings them.
+        *modules: their names, as they are imported.
+
+    Raises:
+        MissingExtra: one of them is not there; the message says what to install.
+
+    Example:
+        >>> needs("arithmetic", "sums", "math")
+        >>> needs("arithmetic", "sums", "abacus")
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.MissingExtra: arithmetic: expected the package abacus, received no such package. Install
+        it with: pip install 'offaxis[sums]'
+    """
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            raise MissingExtra(feature, _DISTRIBUTIONS.get(module, module), extra)
+
+
+_DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+"""What a package is called where it is installed from, if that is not what is imported."""

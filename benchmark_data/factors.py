@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, UnknownName
 
+__all__ = ["Factor", "FactorSpace", "FactorTable", "Indices", "Kind"]
+
 Kind: TypeAlias = Literal["categorical", "ordinal", "cyclic", "binary"]
 Indices: TypeAlias = NDArray[np.int64]
 

@@ -1,4 +1,4 @@
-"""Files that are whole or absent: temporary name, fsync, rename."""
+"""Files that are whole or absent: temporary name, fsync, rename. Internal."""
 
 from __future__ import annotations
 

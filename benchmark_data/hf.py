@@ -17,18 +17,17 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import itertools
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import benchmark_data
-from benchmark_data import draws, reading
+from benchmark_data import reading
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
 from benchmark_data.factors import Indices
@@ -45,14 +44,13 @@ try:
 except ImportError as error:
     raise MissingExtra("benchmark_data.hf", (error.name or "datasets").split(".")[0], "hf") from error
 
+__all__ = ["as_dataset", "load_dataset", "publish", "table"]
+
 ROW_GROUP = 2**24
 """Bytes of decoded pixels, about, per table that a worker process hands over: what it holds in memory at a time."""
 
 ROWS = 100
 """Rows of a Parquet row group, as the Hub's viewer wants of images: what a reader loads to see any of them."""
-
-SHUFFLE_SEED = 0
-"""Seed of the permutation of shuffled configs. Part of what is published."""
 
 _patched_for_streaming = True
 """``datasets`` patches ``open`` and ``Path`` in the module of every builder, so that they read URLs, unless this says
@@ -129,7 +127,7 @@ class _Builder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
             description=dataset.description,
             citation=dataset.citation,
             homepage=dataset.homepage,
-            license=dataset.licence,
+            license=dataset.license,
             features=features(dataset),
         )
 
@@ -332,10 +330,8 @@ def publish(
     tasks = []
     for split, rows in dataset.splits.items():
         parts = encoding.shards(dataset, rows)
-        starts = itertools.accumulate(map(len, parts), initial=0)
-        for i, (part, start) in enumerate(zip(parts, starts, strict=False)):
+        for i, (part, chosen) in enumerate(zip(parts, encoding.layout(rows, parts, shuffled=shuffled), strict=True)):
             path = folder / config / f"{split}-{i:05d}-of-{len(parts):05d}.parquet"
-            chosen = Shuffled(rows, start, start + len(part)) if shuffled else part
             tasks.append((split, len(part), (handle, chosen, path, _signature(dataset, quick, chosen))))
     splits: dict[str, dict[str, Any]] = {}
     files = []
@@ -365,7 +361,7 @@ def publish(
         shuffled=shuffled,
     )
     write_json(folder / config / card.RECORD, content | {"published": _day(folder / config / card.RECORD, content)})
-    records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
+    records = [card.read_record(path) for path in folder.glob(f"*/{card.RECORD}")]
     for other in records:
         other["features"] = _declared_features(folder, other)._to_yaml_list()
         if "files" not in other:  # published by an earlier version
@@ -403,19 +399,6 @@ def _day(path: Path, content: card.Record) -> str:
     return (datetime.datetime.fromtimestamp(float(seconds), datetime.UTC) if seconds else now).date().isoformat()
 
 
-class Shuffled(NamedTuple):
-    """Some rows of a split in shuffled order: places ``start`` to ``stop`` of the permutation."""
-
-    split: range
-    start: int
-    stop: int
-
-    def rows(self) -> Indices:
-        """Return the rows, int64, shape (stop - start,)."""
-        order = draws.permutation(SHUFFLE_SEED, len(self.split))[self.start : self.stop]
-        return self.split.start + order * self.split.step
-
-
 def check_publishable(dataset: Dataset, folder: Path) -> None:
     """Check that a dataset may be published to a folder, before any work is done.
 
@@ -431,7 +414,7 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
         raise InvalidInput(
             f"publish {dataset.id}",
             expected="a licence that allows to pass on copies",
-            received=dataset.licence,
+            received=dataset.license,
             remedy="Everyone has to prepare it from its source: offaxis-data build, or benchmark_data.hf.load_dataset.",
         )
     others = {read_json(path)["name"] for path in folder.glob(f"*/{card.RECORD}")} - {dataset.name}
@@ -458,10 +441,10 @@ def _declared_features(folder: Path, record: card.Record) -> Any:
     return datasets.Features.from_arrow_schema(pq.read_schema(file))
 
 
-def _signature(dataset: Dataset, quick: Digest, rows: range | Shuffled) -> str:
+def _signature(dataset: Dataset, quick: Digest, rows: range | encoding.Shuffled) -> str:
     """Describe what a shard is made from: a shard that says the same need not be written again."""
-    if isinstance(rows, Shuffled):
-        which = [SHUFFLE_SEED, rows.split.start, rows.split.stop, rows.split.step, rows.start, rows.stop]
+    if isinstance(rows, encoding.Shuffled):
+        which = [encoding.SHUFFLE_SEED, rows.split.start, rows.split.stop, rows.split.step, rows.start, rows.stop]
     else:
         which = [rows.start, rows.stop, rows.step]
     made_from = [dataset.id, dataset.version, *quick, *which, encoding.COMPRESSOR, encoding.LEVEL, pa.__version__, ROWS]
@@ -469,7 +452,7 @@ def _signature(dataset: Dataset, quick: Digest, rows: range | Shuffled) -> str:
 
 
 def _write_shard(
-    handle: encoding.Handle, rows: range | Shuffled, path: Path, signature: str
+    handle: encoding.Handle, rows: range | encoding.Shuffled, path: Path, signature: str
 ) -> tuple[int, dict[str, Any]]:
     """Write one Parquet file, unless it is there.
 
@@ -480,10 +463,9 @@ def _write_shard(
     schema = features(dataset).arrow_schema
     schema = schema.with_metadata({**schema.metadata, b"offaxis": signature.encode()})
     if not _is_whole(path, signature):
-        order = rows.rows() if isinstance(rows, Shuffled) else rows
         with written_atomically(path) as temporary, _writer(temporary, schema) as writer:
             waiting = schema.empty_table()
-            for batch in encoding.batches(dataset, order):
+            for batch in encoding.batches(dataset, encoding.indices(rows)):
                 waiting = pa.concat_tables([waiting, table(dataset, batch).replace_schema_metadata(schema.metadata)])
                 whole = len(waiting) // ROWS * ROWS
                 if whole:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput, needs
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.types import Images, Source
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+__all__ = ["from_folder", "from_images"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,19 +57,15 @@ class PictureFiles(Source):
         """Read pictures."""
         pixels = np.empty((len(indices), *self.shape), np.uint8)
         for place, row in enumerate(indices):
-            with _opened(self.paths[row]) as picture:
-                if (picture.height, picture.width) != self.shape[:2]:
-                    raise InvalidInput(
-                        str(self.paths[row]),
-                        expected=f"{self.shape[1]} x {self.shape[0]} pixels, as the first image has",
-                        received=f"{picture.width} x {picture.height}",
-                        remedy="Resize them first.",
-                    )
-                pixels[place] = np.asarray(picture.convert(_MODES[self.shape[2]])).reshape(self.shape)
+            pixels[place] = _read(self.paths[row], self.shape)
         return pixels
 
 
-_MODES = {1: "L", 3: "RGB"}
+SUFFIXES = (".png", ".jpg", ".jpeg")
+"""Of the files that are read from a folder, in either case."""
+
+HELD = 2**30
+"""Bytes of pixels up to which pictures of a folder are decoded once and held; more are read when they are asked for."""
 
 
 def from_images(
@@ -108,7 +107,7 @@ def from_images(
     what = f"images of {name}"
     _check_name(name)
     if isinstance(images, str | os.PathLike):
-        images = _folder_pixels(Path(images))
+        return _of_files(name, _listed(Path(images)), labels or {})
     pixels = images if isinstance(images, np.ndarray) else _collected(what, images)
     _check_layout(what, pixels)
     if pixels.ndim == 3:
@@ -126,22 +125,27 @@ def from_images(
 
 
 def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
-    r"""Make a dataset of a folder of pictures and one CSV file that says what is known of them.
+    r"""Make a dataset of a folder of pictures and, if there is one, the CSV file that says what is known of them.
 
-    The column ``file_name`` of the CSV, or its first one where there is none, names the picture files, relative to the
-    folder. Every other column becomes a factor whose classes are its different values in order: ordinal where all are
-    numbers, categorical where they are texts. Pictures are read when they are asked for.
+    Pictures are PNG or JPEG files of one size. All are grey if every one is, else all are colours; transparency is left
+    out. Up to 1 GiB of pixels are held in memory, more are read when they are asked for.
+
+    With a CSV file in the folder, its rows are the pictures, in its order. The column ``file_name``, or the first one
+    where there is none, names the files, relative to the folder. Every other column becomes a factor whose classes are
+    its different values in order: ordinal where all are numbers, categorical where they are texts. Without a CSV file,
+    the pictures of the folder and of the folders within it are taken in the order of their names, and there are no
+    factors.
 
     Args:
-        folder: the folder. Pictures have one size and are all grey or all colours, as the first one is.
+        folder: the folder.
         name: what to call the dataset; by default the folder's name, in lower-case letters, digits and underscores.
 
     Returns:
-        The dataset, in the order of the CSV file.
+        The dataset.
 
     Raises:
-        InvalidInput: there is not one CSV file, it cannot be read, it has no factors or no rows, a value is missing, or
-            the name is taken.
+        InvalidInput: there is no such folder, no picture in it, or more than one CSV file; the CSV file cannot be read,
+            has no rows, or a value is missing; pictures differ in size; or the name is taken.
         DamagedFile: a picture is not there or cannot be read.
 
     Example:
@@ -150,59 +154,121 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
         >>> folder = Path(tempfile.mkdtemp())
         >>> for level in (0, 90, 180):
         ...     PIL.Image.new("L", (8, 8), level).save(folder / f"{level}.png")
+        >>> from_folder(folder, "greys")
+        <Dataset greys 1.0.0: 3 images (8, 8, 1), FactorTable(, rows=3)>
         >>> _ = (folder / "labels.csv").write_text("file_name,level\n0.png,0\n90.png,90\n180.png,180\n")
         >>> from_folder(folder, "greys")
         <Dataset greys 1.0.0: 3 images (8, 8, 1), FactorTable(level, rows=3)>
     """
-    import pandas as pd
-
     folder = Path(folder)
     name = name or re.sub(r"[^a-z0-9_]+", "_", folder.resolve().name.lower())
     _check_name(name)
     tables = sorted(folder.glob("*.csv"))
-    if len(tables) != 1:
+    if len(tables) > 1:
         raise InvalidInput(
             str(folder),
-            expected="a folder with pictures and one CSV file of labels",
-            received=", ".join(table.name for table in tables) or "no CSV file",
+            expected="pictures and at most one CSV file of labels",
+            received=", ".join(table.name for table in tables),
         )
+    if not tables:
+        return from_images(name, folder)
+    paths, labels = _labelled(tables[0])
+    return _of_files(name, paths, labels)
+
+
+def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]]]:
+    """Read a CSV file of labels: the files that it names, and the columns that are factors."""
+    needs("reading a table of labels", "metrics", "pandas")
+    import pandas as pd
+
     try:
-        table = pd.read_csv(tables[0], keep_default_na=False, na_values=[""])
+        read = pd.read_csv(table, keep_default_na=False, na_values=[""])
     except ValueError as error:
-        raise InvalidInput(str(tables[0]), expected="a table in UTF-8 with a header", received=str(error)) from error
-    files = "file_name" if "file_name" in table else next(iter(table), "")
-    if len(table) == 0 or len(table.columns) < 2:
+        raise InvalidInput(str(table), expected="a table in UTF-8 with a header", received=str(error)) from error
+    files = "file_name" if "file_name" in read else next(iter(read), "")
+    if len(read) == 0 or len(read.columns) < 2:
         raise InvalidInput(
-            str(tables[0]),
+            str(table),
             expected="a column that names files, one or more factors, and a row for each picture",
-            received=f"{len(table.columns)} columns and {len(table)} rows",
+            received=f"{len(read.columns)} columns and {len(read)} rows",
         )
-    for column in table:
-        missing = np.flatnonzero(table[column].isna())
+    for column in read:
+        missing = np.flatnonzero(read[column].isna())
         if len(missing):
             raise InvalidInput(
-                f"column {column!r} of {tables[0]}",
+                f"column {column!r} of {table}",
                 expected="a value in every row",
                 received=f"none in line {missing[0] + 2}",
             )
-    paths = tuple(folder / str(file) for file in table[files])
-    with _opened(paths[0]) as first:
-        shape = (first.height, first.width, 1 if first.mode in ("1", "L") else 3)
     labels = {
         str(column): values.to_numpy() if values.dtype.kind in "biuf" else values.to_numpy(str)
-        for column, values in table.drop(columns=files).items()
+        for column, values in read.drop(columns=files).items()
     }
-    return _dataset(name, PictureFiles(paths, shape), shape, len(paths), labels)
+    return tuple(table.parent / str(file) for file in read[files]), labels
 
 
-def _opened(path: Path) -> Image:
-    """Open a picture file."""
+def _listed(folder: Path) -> tuple[Path, ...]:
+    """List the pictures of a folder and of the folders within it, in the order of their names."""
+    if not folder.is_dir():
+        raise InvalidInput(
+            f"images in {folder}",
+            expected="a folder of PNG or JPEG files",
+            received="a file" if folder.exists() else "no such folder",
+        )
+    found = [path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()]
+    names = sorted(name for path in found if not (name := path.relative_to(folder).as_posix()).startswith("."))
+    if not names:
+        raise InvalidInput(f"images in {folder}", expected="files that end in .png, .jpg or .jpeg", received="none")
+    return tuple(folder / name for name in names)
+
+
+def _of_files(name: str, paths: tuple[Path, ...], labels: Mapping[str, ArrayLike]) -> Dataset:
+    """Make a dataset of picture files, after a look at the head of each: one size, all grey or all colours."""
+    heads = [_head(path) for path in paths]
+    (height, width), _ = heads[0]
+    for path, ((high, wide), _) in zip(paths, heads, strict=True):
+        if (high, wide) != (height, width):
+            raise InvalidInput(
+                str(path),
+                expected=f"{width} x {height} pixels, as {paths[0].name} has",
+                received=f"{wide} x {high}",
+                remedy="Resize them first.",
+            )
+    shape = (height, width, 1 if all(grey for _, grey in heads) else 3)
+    source: Source = PictureFiles(paths, shape)
+    if len(paths) * height * width * shape[2] <= HELD:
+        rows = np.arange(len(paths))
+        source = InMemory(source.images(rows, rows[:, None]))
+    return _dataset(name, source, shape, len(paths), labels)
+
+
+def _head(path: Path) -> tuple[tuple[int, int], bool]:
+    """Return a picture's (height, width), and whether it is grey; its pixels are not read."""
+    with _opened(path) as picture:
+        return (picture.height, picture.width), picture.mode in ("1", "L")
+
+
+def _read(path: Path, shape: tuple[int, int, int]) -> Images:
+    """Read a picture that has this shape."""
+    with _opened(path) as picture:
+        return np.asarray(picture.convert("L" if shape[2] == 1 else "RGB")).reshape(shape)
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Image]:
+    """Open a picture file; what goes wrong while it is read is told of that file."""
     import PIL.Image  # where it is used: who judges codes draws and reads no pictures
 
     try:
-        return PIL.Image.open(path)
-    except OSError as error:  # of which Pillow's own errors are kinds
-        raise DamagedFile(str(path), expected="a picture", received=error.strerror or str(error)) from error
+        with PIL.Image.open(path) as picture:
+            yield picture
+    except (OSError, PIL.Image.DecompressionBombError) as error:  # of which Pillow's own errors are kinds
+        raise DamagedFile(
+            str(path),
+            expected="a PNG or JPEG picture",
+            received=(isinstance(error, OSError) and error.strerror) or str(error),
+            remedy="Remove it or save it again.",
+        ) from error
 
 
 def _check_name(name: str) -> None:
@@ -229,7 +295,7 @@ def _dataset(
         image_shape=shape,
         description="The user's own images.",
         citation="",
-        licence="unknown",
+        license="unknown",
         homepage="",
         redistributable=False,
     )
@@ -244,63 +310,6 @@ def _check_layout(what: str, pixels: NDArray[Any]) -> None:
             received=f"{pixels.dtype} of shape {pixels.shape}",
             remedy="It looks like NCHW: pass images.transpose(0, 2, 3, 1), or of a tensor images.permute(0, 2, 3, 1).",
         )
-
-
-SUFFIXES = (".png", ".jpg", ".jpeg")
-"""Of the files that are read from a folder, in either case."""
-
-
-def _folder_pixels(root: Path) -> Images:
-    """Read all images of a folder and of the folders within it, in the order of their names.
-
-    Args:
-        root: the folder. Names that begin with a dot are left out.
-
-    Returns:
-        uint8 (n, H, W, C), where C is 1 if all are grey and else 3, without transparency.
-
-    Raises:
-        InvalidInput: there is no such folder, it holds no such file, or the images differ in size.
-        DamagedFile: a file is no image.
-    """
-    if not root.is_dir():
-        raise InvalidInput(
-            f"images in {root}",
-            expected="a folder of PNG or JPEG files",
-            received="a file" if root.exists() else "no such folder",
-        )
-    found = [path for path in root.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()]
-    names = sorted(name for path in found if not (name := path.relative_to(root).as_posix()).startswith("."))
-    if not names:
-        raise InvalidInput(f"images in {root}", expected="files that end in .png, .jpg or .jpeg", received="none")
-    images = [_picture(root / name) for name in names]
-    for name, image in zip(names, images, strict=True):
-        if image.size != images[0].size:
-            raise InvalidInput(
-                f"images in {root}",
-                expected=f"one size, {_size(images[0])} as in {names[0]}",
-                received=f"{_size(image)} in {name}",
-                remedy="Resize them first.",
-            )
-    mode = "L" if all(image.mode == "L" for image in images) else "RGB"
-    pixels = np.stack([np.asarray(image.convert(mode)) for image in images])
-    return pixels.reshape(*pixels.shape[:3], -1)
-
-
-def _picture(path: Path) -> Image:
-    import PIL.Image
-
-    try:
-        with PIL.Image.open(path) as image:
-            return image.convert("L" if image.mode in ("1", "L") else "RGB")
-    except (OSError, PIL.Image.DecompressionBombError) as error:
-        raise DamagedFile(
-            str(path), expected="a PNG or JPEG image", received=str(error), remedy="Remove it or save it again."
-        ) from error
-
-
-def _size(image: Image) -> str:
-    return f"{image.width} x {image.height} pixels"
 
 
 def _collected(what: str, images: Any) -> Images:

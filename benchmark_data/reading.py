@@ -30,6 +30,8 @@ from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import FactorSpace, Indices
 from benchmark_data.publish import records
 
+__all__ = ["Batch", "Fields", "Images", "Pairs", "order", "rows_of"]
+
 Fields: TypeAlias = str | Sequence[str]
 """One field, given bare, or several, given as a tuple."""
 

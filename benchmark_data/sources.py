@@ -122,7 +122,7 @@ class Selected(OfBase):
 
 
 def resized(images: Images, indices: Indices, labels: Indices, *, size: int, method: str) -> Images:
-    """Resize square images with Pillow: a change for `Derived` and `Kept`.
+    """Resize square images with Pillow: a change for `Derived` and `Precomputed`.
 
     Args:
         images: uint8, shape (n, H, W, C) with C of 1 or 3.

@@ -17,6 +17,9 @@ holds
 - ``factors``: all class ids, int64 (F,), in the order of ``info.metadata["factors"]``. It repeats the labels because
   ``as_supervised=True`` can name one feature only: it gives ``(image, factors)``.
 
+Rows stand in order, so a shuffle buffer that reads them as a stream sees the first factors hardly change. The config
+``spacing_4_shuffled`` (``shuffled`` for a dataset that has none) holds the same rows in a fixed random order.
+
 ``info.metadata`` also holds the factors' sizes, kinds and units, the known defects and the quick digest.
 
 Files are array_record by default. TFDS itself reads these by random access only; this module adds the missing
@@ -46,7 +49,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import benchmark_data
-from benchmark_data import discovery, reading
+from benchmark_data import console, discovery, reading
 from benchmark_data.archives.store import locked
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
@@ -61,6 +64,12 @@ try:
     from tensorflow_datasets.core import dataset_builder, file_adapters
 except ImportError as error:
     raise MissingExtra("benchmark_data.tfds", (error.name or "tensorflow-datasets").split(".")[0], "tfds") from error
+
+__all__ = ["as_dataset", "build", "builder", "builder_class", "features"]
+
+SHUFFLED = "_shuffled"
+"""What ends the names of configurations whose rows stand in shuffled order. A dataset without configurations has this
+one, without the underscore."""
 
 UNBATCHED = 64
 """Rows that `as_dataset` reads at a time where it gives one record after another."""
@@ -106,14 +115,22 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
     def dataset(self) -> Dataset:
         """The dataset of this builder's configuration."""
         if isinstance(self.declared, Family):
-            return self.declared.configs[self.builder_config.name]
+            return self.declared.configs[self.builder_config.name.removesuffix(SHUFFLED)]
         return self.declared
 
+    @property
+    def shuffled(self) -> bool:
+        """Whether this configuration's rows stand in shuffled order."""
+        return self.builder_config is not None and f"_{self.builder_config.name}".endswith(SHUFFLED)
+
     def _create_builder_config(self, builder_config: Any, version: Any) -> Any:
-        if isinstance(self.declared, Family) and isinstance(builder_config, str):
+        if isinstance(builder_config, str):
             name = builder_config.partition(":")[0]
-            if name not in self.declared.configs:
-                raise UnknownName(f"config of {self.name}", name, self.declared.configs)
+            if isinstance(self.declared, Family):
+                if name not in self.builder_configs:
+                    raise UnknownName(f"config of {self.name}", name, self.builder_configs)
+            elif name == SHUFFLED[1:]:  # the other layout of a dataset that has no configurations
+                return tfds.core.BuilderConfig(name=name, version=self.declared.version)
         return super()._create_builder_config(builder_config, version)
 
     def _info(self) -> Any:
@@ -130,7 +147,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
             disable_shuffling=True,
             homepage=dataset.homepage,
             citation=dataset.citation,
-            license=dataset.licence,
+            license=dataset.license,
             metadata=tfds.core.MetadataDict(
                 id=dataset.id,
                 version=dataset.version,
@@ -172,7 +189,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         templates = {}
         for split, rows in dataset.splits.items():
             rows = rows[: config.max_examples_per_split]
-            parts = encoding.shards(dataset, rows, config.num_shards)
+            parts = encoding.layout(rows, encoding.shards(dataset, rows, config.num_shards), shuffled=self.shuffled)
             templates[split] = self._get_filename_template(split)
             for i, part in enumerate(parts):
                 path = templates[split].sharded_filepath(shard_index=i, num_shards=len(parts))
@@ -180,12 +197,13 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         sizes = encoding.in_parallel(write_shard, [task for _, task in tasks], None)
         lengths = collections.defaultdict(list)
         total: collections.Counter[str] = collections.Counter()
-        rows_of_all = sum(len(part) for _, (_, part, *_) in tasks)
-        with tfds.core.utils.tqdm(desc=f"Building {dataset.id}...", total=rows_of_all, unit=" examples") as bar:
-            for (split, (_, part, *_)), size in zip(tasks, sizes, strict=True):
-                lengths[split].append(len(part))
+        counts = [len(encoding.indices(part)) for _, (_, part, *_) in tasks]
+        with console.progress() as bars:
+            bar = bars.add_task(f"{dataset.id}: rows written", total=sum(counts))
+            for (split, _), count, size in zip(tasks, counts, sizes, strict=True):
+                lengths[split].append(count)
                 total[split] += size
-                bar.update(len(part))
+                bars.advance(bar, count)
         for stale in Path(self.data_path).glob("*.part"):
             stale.unlink(missing_ok=True)  # of a node that died, and may be cleaning up
         self.info.set_splits(
@@ -199,7 +217,9 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         self.info.metadata["digest"] = dataset.digest()._asdict()
 
 
-def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = None) -> Builder:
+def builder(
+    dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = None, *, shuffled: bool = False
+) -> Builder:
     """Return the builder of a dataset, also of one that a rule divides.
 
     The latter is registered under its full name with an underscore for every other sign, so that after this call
@@ -208,6 +228,8 @@ def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = No
     Args:
         dataset: a published dataset, or its name.
         data_dir: where TFDS keeps its data; TFDS's own default if None.
+        shuffled: the layout whose rows stand in the order of ``draws.permutation(0, n)``, split by split: the config
+            ``<config>_shuffled``, or ``shuffled``.
 
     Returns:
         A ``tfds.core.DatasetBuilder``; ``download_and_prepare`` builds its files and ``as_dataset`` reads them.
@@ -222,14 +244,15 @@ def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = No
     if isinstance(dataset, str):
         dataset = benchmark_data.load(dataset)
     if not isinstance(dataset.source, Divided):
-        made: Builder = tfds.builder(f"offaxis_{dataset.id}", data_dir=data_dir)
+        config = f"{dataset.config}{SHUFFLED * shuffled}".removeprefix("_")
+        made: Builder = tfds.builder(f"offaxis_{dataset.name}/{config}".removesuffix("/"), data_dir=data_dir)
         return made
     published = benchmark_data.load(dataset.id)
     if published.id not in _divided:
         name = re.sub(r"\W", "_", published.id.lower())
         _divided[published.id] = builder_class(dataclasses.replace(published, name=name, config=""))
         _divided[published.id].declared = published
-    return _divided[published.id](data_dir=data_dir)
+    return _divided[published.id](data_dir=data_dir, config=SHUFFLED[1:] if shuffled else None)
 
 
 _divided: dict[str, type[Builder]] = {}
@@ -337,13 +360,20 @@ def as_dataset(
     return made.apply(tf.data.experimental.assert_cardinality(length)).prefetch(tf.data.AUTOTUNE)
 
 
-def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None, *, file_format: str | None = None) -> Path:
+def build(
+    dataset: Dataset,
+    data_dir: str | os.PathLike[str] | None = None,
+    *,
+    file_format: str | None = None,
+    shuffled: bool = False,
+) -> Path:
     """Build a dataset's files, unless they are there.
 
     Args:
         dataset: a dataset of this package.
         data_dir: where TFDS keeps its data; TFDS's own default if None.
         file_format: ``"array_record"`` (the default), ``"tfrecord"`` or ``"parquet"``.
+        shuffled: write the layout for streaming, whose rows stand in a fixed random order: see `builder`.
 
     Returns:
         The folder of the files.
@@ -354,7 +384,7 @@ def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None, *, f
     """
     if file_format not in (None, "array_record", "tfrecord", "parquet"):
         raise UnknownName("file format", file_format, ["array_record", "tfrecord", "parquet"])
-    made = builder(dataset, data_dir)
+    made = builder(dataset, data_dir, shuffled=shuffled)
     if file_format and made.info.splits and made.info.file_format.value != file_format:
         raise InvalidInput(
             str(made.data_path),
@@ -366,7 +396,7 @@ def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None, *, f
     return Path(made.data_dir)
 
 
-def write_shard(handle: encoding.Handle, rows: range, path: str, file_format: str) -> int:
+def write_shard(handle: encoding.Handle, rows: range | encoding.Shuffled, path: str, file_format: str) -> int:
     """Write one shard: the work of one worker process.
 
     Args:
@@ -384,7 +414,7 @@ def write_shard(handle: encoding.Handle, rows: range, path: str, file_format: st
 
     def records() -> Iterator[tuple[int, bytes]]:
         nonlocal size
-        for batch in encoding.batches(dataset, rows):
+        for batch in encoding.batches(dataset, encoding.indices(rows)):
             for record in zip(batch.rows.tolist(), examples(batch), strict=True):
                 size += len(record[1])
                 yield record
@@ -445,7 +475,11 @@ def builder_class(declared: Dataset | Family) -> type[Builder]:
         "VERSION": tfds.core.Version(members[0].version),
     }
     if isinstance(declared, Family):
-        attributes["BUILDER_CONFIGS"] = [tfds.core.BuilderConfig(name=d.config, version=d.version) for d in members]
+        attributes["BUILDER_CONFIGS"] = [
+            tfds.core.BuilderConfig(name=f"{member.config}{layout}", version=member.version)
+            for layout in ("", SHUFFLED)
+            for member in members
+        ]
         attributes["DEFAULT_BUILDER_CONFIG_NAME"] = declared.default
     made: type[Builder] = type(name, (Builder,), attributes)
     return made

@@ -31,6 +31,8 @@ try:
 except ImportError as error:
     raise MissingExtra("benchmark_data.torch", (error.name or "torch").split(".")[0], "torch") from error
 
+__all__ = ["Batches", "Images", "Pairs", "collate", "loader"]
+
 
 class _Tensors(reading.Images):
     """Fields as tensors."""

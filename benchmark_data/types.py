@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from benchmark_data.errors import UnknownName
 from benchmark_data.factors import Indices
 
+__all__ = ["Extra", "Images", "Source"]
+
 Images: TypeAlias = NDArray[np.uint8]
 """Pixels in [0, 255], shape (n, H, W, C)."""
 

@@ -40,13 +40,15 @@ def write_npz(path: Path, rows: int) -> None:
 
 def archive(rows: int):
     """Return MPI3D's declaration for so many rows and no published figures."""
-    from benchmark_data.archives.checks import Oracle
+    from benchmark_data.archives.checks import PublishedStatistics
     from benchmark_data.datasets.mpi3d import DATASET
     from benchmark_data.factors import Factor
 
     source = DATASET.configs["toy"].source
     space = (Factor("hundred", range(rows // 100)), Factor("one", range(100)))
-    return dataclasses.replace(source, factors=space, rows=rows, oracle=Oracle(means=(0.5,) * 3, tolerance=1.0))
+    return dataclasses.replace(
+        source, factors=space, rows=rows, statistics=PublishedStatistics(means=(0.5,) * 3, tolerance=1.0)
+    )
 
 
 def prepare(folder: Path, rows: int) -> dict[str, float]:

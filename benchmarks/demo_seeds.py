@@ -51,7 +51,7 @@ def processor() -> str:
 
 def trained(config: baselines.RunConfig, into: Path) -> dict[str, object]:
     """Train a run and score it as the board does."""
-    run = baselines.train(config, into / sweep.place(config))
+    run = baselines.train(config, into / sweep.run_path(config))
     codes = run.encode_rows(protocol.task(config.dataset).train)
     return {
         **{"method": config.objective, "steps": config.steps, "config": config.digest[:8]},

@@ -43,7 +43,7 @@ def measure(base: benchmark_data.Dataset, images: int, rows_per_std: float) -> p
     for epsilon in EPSILONS:
 
         def change(pixels: np.ndarray, pattern: np.ndarray, epsilon: float = epsilon) -> np.ndarray:
-            return perturbation.mixed(pixels, pattern, epsilon=epsilon) if epsilon else pixels
+            return perturbation.blend(pixels, pattern, epsilon=epsilon) if epsilon else pixels
 
         neighbours = {
             name: (np.stack([change(others[:, k], shown) for k in range(2)], axis=1), size)

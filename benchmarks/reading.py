@@ -27,7 +27,7 @@ from typing import Any
 
 import benchmark_data
 from benchmark_data import Dataset, FactorTable, reading
-from benchmark_data.sources import Kept
+from benchmark_data.archives.archive import Precomputed
 
 BATCH = 256
 
@@ -43,7 +43,7 @@ def made(name: str, rows: int, stored: bool) -> Dataset:
     part = dataclasses.replace(dataset, name=f"first_{dataset.name}", config="", space=space, splits={})
     if not stored:
         return part
-    kept = Kept(
+    kept = Precomputed(
         id=f"stored_{dataset.name}",
         version=dataset.version,
         image_shape=dataset.image_shape,

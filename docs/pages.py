@@ -1,14 +1,16 @@
 """Writes what pages list from the files that they list: `make pages`, or `python docs/pages.py`.
 
 A part of a page between ``<!-- table: NAME -->`` and ``<!-- end -->`` is replaced by what a function below makes of the
-datasets' and metrics' own files. The tests of the pages compare, and name this command.
+datasets' and metrics' own files, and of committed records. The tests of the pages compare, and name this command.
 """
 
 from __future__ import annotations
 
+import csv
+import functools
 import re
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import benchmark_data
@@ -21,6 +23,8 @@ from benchmark_data.variants.pairs import Paired
 from leaderboard import properties
 
 DOCS = Path(__file__).parent
+SEEDS = DOCS.parent / "benchmarks" / "tutorial_seeds.csv"
+LEAST_SEEDS = 5
 COMMAND = "make pages"
 DATASETS = {
     name: [benchmark_data.load(config) for config in benchmark_data.configs(name)] for name in benchmark_data.names()
@@ -51,7 +55,7 @@ def table_of_datasets() -> list[str]:
                 " or ".join(dict.fromkeys("x".join(map(str, one.image_shape)) for one in datasets)),
                 " or ".join(dict.fromkeys(str(len(one.space.factors)) for one in datasets)),
                 "files" if archives(datasets) else "nothing: rendered",
-                datasets[0].licence + ("" if datasets[0].redistributable else "; not to be published"),
+                datasets[0].license + ("" if datasets[0].redistributable else "; not to be published"),
             )
         )
     return lines
@@ -59,11 +63,11 @@ def table_of_datasets() -> list[str]:
 
 def table_of_files() -> list[str]:
     """Write a row for each file that an archive is downloaded as."""
-    lines = [row("file", "for", "hosts", "known by", "health"), row(*["---"] * 5)]
+    lines = [row("file", "for", "hosts", "recognised by", "health"), row(*["---"] * 5)]
     users: dict[Download, dict[str, str]] = {}
     for name, datasets in DATASETS.items():
         for kept in archives(datasets):
-            for download in (download for form in kept.forms for download in form.files):
+            for download in (download for distribution in kept.distributions for download in distribution.files):
                 users.setdefault(download, {})[kept.id.partition("/")[0]] = name
     for download, names in users.items():
         hosts = dict.fromkeys(urllib.parse.urlsplit(url).netloc for url in download.urls)
@@ -104,9 +108,68 @@ def table_of_metrics() -> list[str]:
     return lines
 
 
+def table_over_seeds(tutorial: str, columns: Mapping[str, str], of: Sequence[str], what: str) -> list[str]:
+    """Write how far the quantities of a tutorial range over seeds, as benchmarks/tutorial_seeds.py has measured them.
+
+    Args:
+        tutorial: the page's name.
+        columns: quantity -> the title of its column.
+        of: what the quantities are of, in the order of the rows.
+        what: the title of the first column.
+
+    Returns:
+        A table, or a sentence where fewer than five seeds were measured.
+    """
+    with SEEDS.open(encoding="utf-8", newline="") as stream:
+        rows = [line for line in csv.DictReader(stream) if line["tutorial"] == tutorial]
+    seeds = {line["seed"] for line in rows}
+    if len(seeds) < LEAST_SEEDS:
+        command = f"`python benchmarks/tutorial_seeds.py --tutorials {tutorial}`"
+        return [f"*Not measured over {LEAST_SEEDS} seeds yet.* {command} does so, and `{COMMAND}` puts them here."]
+    values: dict[tuple[str, str], list[float]] = {}
+    for line in rows:
+        values.setdefault((line["quantity"], line["of"]), []).append(float(line["value"]))
+    lines = [row(what, *columns.values()), row(*["---"] * (1 + len(columns)))]
+    for name in of:
+        found = (values[quantity, name] for quantity in columns)
+        lines.append(row(f"`{name}`", *(f"{min(each):.2f} to {max(each):.2f}" for each in found)))
+    return [*lines, "", f"Lowest to highest of {len(seeds)} seeds ([record](../../benchmarks/{SEEDS.name}))."]
+
+
+LAYERS = ("encoder_2", "encoder_3", "mean", "variance", "sampled", "decoder_1", "decoder_2", "decoder_3", "output")
+STEPS = {f"step {step}": f"step {step}" for step in (0, 62, 250, 625, 1250)}
+FORMS = ("plain", "noisy", "perturbed")
+
+TABLES_OVER_SEEDS = {
+    "which_layers_learn_first": {
+        "layers": (STEPS | {"beta 1 and 8": "β = 1 and 8"}, LAYERS, "CKA with the final state"),
+    },
+    "where_does_a_perturbation_hide": {
+        "information": (
+            {form: f"`{form}`" for form in FORMS},
+            ("shape", "scale", "orientation", "posX", "posY", "s"),
+            "information of the best latent (nats)",
+        ),
+        "mig": ({"mig": "MIG"}, FORMS, "form"),
+    },
+    "will_my_encoder_transfer": {
+        "similarity": ({"similarity": "CKA"}, LAYERS, "layer"),
+        "accuracy": ({"accuracy": "accuracy"}, ("sprites2d", "solids", "untrained", "constant"), "encoder"),
+    },
+}
+"""Tutorial -> part of the page -> columns, rows and first title of its table."""
+
+
 PAGES = {
     "datasets.md": {"datasets": table_of_datasets, "files": table_of_files, "defects": list_of_defects},
     "metrics.md": {"metrics": table_of_metrics},
+    **{
+        f"tutorials/{tutorial}.md": {
+            part: functools.partial(table_over_seeds, tutorial, columns, of, what)
+            for part, (columns, of, what) in parts.items()
+        }
+        for tutorial, parts in TABLES_OVER_SEEDS.items()
+    },
 }
 """Page -> the parts that are made, by name."""
 

@@ -9,6 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
 
+__all__ = [
+    "Codes",
+    "ConstantFactors",
+    "check_codes",
+    "check_codes_factors",
+    "check_factors",
+    "check_train_test",
+    "class_ids",
+]
+
 Codes = NDArray[np.float32] | NDArray[np.float64]
 ConstantFactors = Literal["refuse", "drop"]
 

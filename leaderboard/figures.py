@@ -11,10 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from benchmark_data.errors import InvalidInput, MissingExtra
 from benchmark_data.files import written_atomically
+
+try:
+    import pandas as pd
+except ImportError as error:
+    raise MissingExtra("drawing", "pandas", "metrics") from error
+
+__all__ = ["COLOURS", "curve", "panels", "save", "write_csv"]
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#999999")
 """Okabe and Ito, "Color universal design" (2008), without the yellow, which is too light for a line."""

@@ -2,6 +2,8 @@
 
 Our own, so that a score does not move with a library's version. The discretiser and the plug-in estimator are those of
 Locatello et al., "Challenging common assumptions in the unsupervised learning of disentangled representations" (2019).
+
+Internal.
 """
 
 from __future__ import annotations

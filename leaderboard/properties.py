@@ -24,6 +24,8 @@ from typing import Any, Literal, TypeAlias
 from benchmark_data import discovery
 from benchmark_data.errors import InvalidInput
 
+__all__ = ["Column", "Properties"]
+
 Copied: TypeAlias = Literal["same", "zero", "no higher", "infinite"]
 """What a copy of every latent does to a score."""
 

@@ -34,6 +34,8 @@ from benchmark_data.variants.splitting import Divided, joined
 from leaderboard import properties
 from leaderboard.properties import Column
 
+__all__ = ["COLUMNS", "TIERS", "VERSION", "Measurement", "Task", "Tier", "task", "tasks", "tier", "versions"]
+
 VERSION = "v1"
 
 TRAIN = 10_000

@@ -1,4 +1,4 @@
-"""Encoders and decoders: those of the papers, a small convolutional one, and a transformer.
+"""Encoders and decoders: those of the papers, a small convolutional one, a linear one, and a transformer.
 
 An architecture is a function ``(image_shape, latents, rng, *, ...) -> Networks``; its keyword arguments are the
 architecture's parameters. Weights start Glorot uniform and biases zero (scales one), drawn from ``rng`` on the host, so
@@ -187,6 +187,28 @@ def fc(image_shape: ImageShape, latents: int, rng: np.random.Generator, *, width
     return Networks(encoder, keras.Model(code, layers.Reshape(image_shape, name="image")(x), name="decoder"))
 
 
+def linear(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> Networks:
+    """Build a linear autoencoder: one dense layer without an activation on either side.
+
+    With a squared error its VAE finds the principal components, up to sign and order (Lucas et al., NeurIPS 2019).
+
+    Args:
+        image_shape: (H, W, C).
+        latents: latent dimensions.
+        rng: the source of the initial weights.
+
+    Returns:
+        Encoder: flattened. Decoder: one linear unit per pixel.
+    """
+    layers, initial = keras.layers, glorot(rng)
+    image = keras.Input(image_shape, name="input")
+    flat = layers.Flatten(name="encoder_1")(image)
+    encoder = keras.Model(image, _heads(flat, latents, initial), name="encoder")
+    code = keras.Input((latents,), name="codes")
+    pixels = layers.Dense(math.prod(image_shape), kernel_initializer=initial, name="output")(code)
+    return Networks(encoder, keras.Model(code, layers.Reshape(image_shape, name="image")(pixels), name="decoder"))
+
+
 def transformer(
     image_shape: ImageShape,
     latents: int,
@@ -296,6 +318,7 @@ ARCHITECTURES: dict[str, Callable[..., Networks]] = {
     "conv_dlib": conv_dlib,
     "conv_small": conv_small,
     "fc": fc,
+    "linear": linear,
     "transformer": transformer,
 }
 """Every architecture by name."""

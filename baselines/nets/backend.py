@@ -20,6 +20,8 @@ from typing import Any, TypeAlias
 
 from benchmark_data.errors import InvalidInput, MissingExtra
 
+__all__ = ["Tensor", "keras", "layers_in", "ops"]
+
 Tensor: TypeAlias = Any
 """A tensor of Keras' backend."""
 

@@ -5,8 +5,9 @@ hyperparameters. The training loop knows only what this page says, so that a sec
 annealed strength need nothing new in it.
 
 The loss of a step is ``reconstruction + sum(weight * value)`` over the terms, and one backward pass gives the gradients
-of every network. A network that plays against the model is kept apart by stopping gradients: ``call(..., frozen=True)``
-holds its weights still, and ``ops.stop_gradient(batch.codes)`` keeps its own loss away from the encoder.
+of every network. A network that plays against the model is kept apart by stopping gradients:
+``call(..., stop_gradient=True)`` holds its weights still, and ``ops.stop_gradient(batch.codes)`` keeps its own loss
+away from the encoder.
 """
 
 from __future__ import annotations
@@ -41,20 +42,20 @@ class Term(NamedTuple):
 class Call(Protocol):
     """Runs one of the objective's own networks."""
 
-    def __call__(self, network: str, inputs: Tensor, *, frozen: bool = False) -> Tensor:
+    def __call__(self, network: str, inputs: Tensor, *, stop_gradient: bool = False) -> Tensor:
         """Run a network.
 
         Args:
             network: a name from `Objective.networks`.
             inputs: its input.
-            frozen: keep this call's gradient from the network's weights.
+            stop_gradient: keep this call's gradient from the network's weights.
         """
         ...
 
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-    """What an objective sees of a batch of n images (n = views x pairs, the views one after another).
+    """What an objective sees of a batch of n images (n = n_views x pairs, the views one after another).
 
     Attributes:
         posterior: q(z|x) after `Objective.aggregate`, each (n, latents).
@@ -62,7 +63,7 @@ class Batch:
         kl: KL(q(z|x) || N(0, 1)) in nats, shape (n,): summed over the latents, or their mean when the run's reduction
             is ``"mean"``.
         step: the number of this step, from 1, a float32 scalar.
-        draws: what `Objective.draws` drew.
+        sampled: what `Objective.sample_noise` drew.
         call: runs the objective's own networks.
         sizes: how many values each of the dataset's factors has; nothing where no factors are known.
     """
@@ -71,7 +72,7 @@ class Batch:
     codes: Tensor
     kl: Tensor
     step: Tensor
-    draws: Mapping[str, Tensor]
+    sampled: Mapping[str, Tensor]
     call: Call
     sizes: tuple[int, ...] = ()
 
@@ -85,12 +86,15 @@ class Adam:
         beta_1: decay of the first moment.
         beta_2: decay of the second moment.
         epsilon: added to the root of the uncorrected second moment, as TensorFlow and Keras do.
+        weight_decay: what a weight loses in each step, as a multiple of itself and of the step size, apart from the
+            gradient (AdamW: Loshchilov and Hutter, ICLR 2019).
     """
 
     learning_rate: float = 1e-4
     beta_1: float = 0.9
     beta_2: float = 0.999
     epsilon: float = 1e-8
+    weight_decay: float = 0.0
 
 
 class Network(NamedTuple):
@@ -104,7 +108,7 @@ class Network(NamedTuple):
 class Objective:
     """Base of all objectives, with what most of them have in common. Numeric hyperparameters must not be negative."""
 
-    views: ClassVar[int] = 1
+    n_views: ClassVar[int] = 1
     """Images per example: 2 for pairs."""
 
     supervision: ClassVar[str] = "unsupervised"
@@ -136,11 +140,11 @@ class Objective:
             rng: the source of randomness, which belongs to this step alone.
 
         Returns:
-            int64, shape (views, batch).
+            int64, shape (n_views, batch).
         """
         return rows[rng.integers(len(rows), size=(1, batch))]
 
-    def draws(
+    def sample_noise(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
         """Draw whatever else is random in `terms`, or look up what it needs to know of the rows.
@@ -192,11 +196,36 @@ class Objective:
         """
         return posterior
 
+    def code(self, mean: Tensor, call: Call) -> Tensor:
+        """Turn the encoder's mean into the code of an image, for objectives that are not stochastic.
+
+        The decoder and the metrics see the code, in training and afterwards.
+
+        Args:
+            mean: what the encoder gives, (n, latents).
+            call: runs the objective's own networks.
+
+        Returns:
+            (n, latents). What is rounded passes the decoder's gradient on with ``ops.stop_gradient``.
+        """
+        return mean
+
+    def decay_of(self, weight: str) -> float:
+        """Choose how fast a weight decays; see `Adam`.
+
+        Args:
+            weight: its name, ``<network>/<layer>/<weight>``, such as ``encoder/encoder_1/kernel``.
+
+        Returns:
+            0 for a weight that does not.
+        """
+        return 0.0
+
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Compute what the loss holds besides the reconstruction.
 
         Args:
-            batch: posteriors, codes and draws of this step.
+            batch: posteriors, codes and samples of this step.
 
         Returns:
             Scalars by name, each with its weight. The names ``step``, ``loss`` and ``reconstruction`` are taken.

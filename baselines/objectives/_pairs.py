@@ -30,7 +30,7 @@ class PairVae(Objective):
         reference_pairs: replace k by 1 in half of the pairs, as disentanglement_lib's code does whatever k is.
     """
 
-    views: ClassVar[int] = 2
+    n_views: ClassVar[int] = 2
     supervision: ClassVar[str] = "weakly_supervised"
 
     beta: float = 1.0

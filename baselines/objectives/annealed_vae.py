@@ -16,6 +16,7 @@ CITATION = """@article{burgess2018understanding,
   title = {Understanding Disentangling in $\\beta$-{VAE}},
   author = {Burgess, Christopher P. and Higgins, Irina and Pal, Arka and Matthey, Loic and Watters, Nick and
             Desjardins, Guillaume and Lerchner, Alexander},
+  journal = {arXiv preprint arXiv:1804.03599},
   eprint = {1804.03599},
   archivePrefix = {arXiv},
   year = {2018}

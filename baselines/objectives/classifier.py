@@ -20,6 +20,7 @@ CODE_LICENSE = "Apache-2.0"
 CITATION = """@article{bonheme2022how,
   title = {How do Variational Autoencoders Learn? Insights from Representational Similarity},
   author = {Bonheme, Lisa and Grzes, Marek},
+  journal = {arXiv preprint arXiv:2205.08399},
   eprint = {2205.08399},
   archivePrefix = {arXiv},
   year = {2022}
@@ -55,7 +56,7 @@ class OBJECTIVE(Objective):
             )
         return sum(sizes)
 
-    def draws(
+    def sample_noise(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
         """Look up the class ids of the batch: int32 (n, F)."""
@@ -63,7 +64,7 @@ class OBJECTIVE(Objective):
 
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the cross-entropy by 1; record the share of classes that are right, over all factors."""
-        labels, losses, right = batch.draws["labels"], [], []
+        labels, losses, right = batch.sampled["labels"], [], []
         first = 0
         for factor, size in enumerate(batch.sizes):
             logits = batch.codes[:, first : first + size]

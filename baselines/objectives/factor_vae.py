@@ -52,7 +52,7 @@ class OBJECTIVE(Objective):
     discriminator_beta_2: float = 0.9
     units: int = 1000
 
-    def draws(
+    def sample_noise(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
         """Draw a permutation of the batch for each latent: int32 (n, latents)."""
@@ -72,8 +72,8 @@ class OBJECTIVE(Objective):
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh KL by 1 and TC by γ; the discriminator's own loss has weight 1 and touches nothing but it."""
         joint = ops.stop_gradient(batch.codes)
-        shuffled = ops.take_along_axis(joint, batch.draws["permutation"], axis=0)
-        logits = batch.call("discriminator", batch.codes, frozen=True)
+        shuffled = ops.take_along_axis(joint, batch.sampled["permutation"], axis=0)
+        logits = batch.call("discriminator", batch.codes, stop_gradient=True)
         log_joint = _log_probabilities(batch.call("discriminator", joint))[:, 0]
         log_shuffled = _log_probabilities(batch.call("discriminator", shuffled))[:, 1]
         return {

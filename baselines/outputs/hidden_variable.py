@@ -28,7 +28,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices
 from benchmark_data.variants import perturbation
-from benchmark_data.variants.perturbation import Hidden
+from benchmark_data.variants.perturbation import HiddenVariable
 from leaderboard.metrics import mig
 
 KIND = "conv_vae"
@@ -110,7 +110,7 @@ def derive(
     if restarts < 2:
         raise InvalidInput("restarts", expected="at least 2, to choose from", received=str(restarts))
     base = benchmark_data.load(config.dataset)
-    hidden = Hidden(base, KIND)
+    hidden = HiddenVariable(base, KIND)
     if path is None:
         benchmark_data.load(f"{base.name}_perturbed", hidden=KIND, epsilon=perturbation.DEFAULT)
         if hidden.ready:

@@ -1,4 +1,4 @@
-"""What a reference is: codes that nobody trained, which show where a metric's floor and ceiling are on a dataset.
+"""What a reference is: an untrained encoder, whose codes show where a metric's floor and ceiling are on a dataset.
 
 A reference is one file in ``baselines/references``: a frozen dataclass called ``REFERENCE`` whose fields are its
 parameters. `write` gives it a folder of the same form as a run's, for the leaderboard.

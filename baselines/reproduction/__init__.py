@@ -1,1 +1,1 @@
-"""The papers' figures and tables, made again."""
+"""The papers' figures and tables, made again. Internal: ``offaxis-study`` is for users."""

@@ -17,7 +17,10 @@ app = console.command_line(
     top=True,
 )
 
-Tier = Annotated[str, typer.Option(help="smoke: rendered data and small models. study: the papers' own.")]
+Tier = Annotated[
+    str,
+    typer.Option(help="smoke: rendered data, small models. desk: seeds for a verdict, too. study: the papers' own."),
+]
 Into = Annotated[Path | None, typer.Option(help="Where entries go. Default: studies/TIER.", show_default=False)]
 RunsRoot = Annotated[Path, typer.Option("--runs", help="Where training runs go, shared by all entries.")]
 _RUNS = Path("runs/studies")
@@ -28,7 +31,7 @@ def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS) -> No
     """List every figure and table: what it needs, how long it takes at either tier, and how far it is."""
     from baselines.reproduction import runner
 
-    known = runner.entries()
+    known = {id_: entry for id_, entry in runner.entries().items() if _has(entry, tier)}
     columns = ("id", "what it shows", "datasets", "runs", *(f"hours, {each}" for each in runner.TIERS), "state")
     table = rich.table.Table(*columns, box=None, pad_edge=False)
     table.columns[0].no_wrap = True
@@ -36,18 +39,25 @@ def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS) -> No
         plan = entry.plan(tier)
         where = runner.state(entry, tier, into or Path("studies") / tier, runs)
         datasets = ", ".join(dict.fromkeys(name.partition("/")[0] for name in plan.all_datasets))
-        hours = (f"{runner.hours([entry.plan(each)]):,.2f}" for each in runner.TIERS)
+        hours = (f"{runner.hours([entry.plan(each)]):,.2f}" if each in entry.tiers else "none" for each in runner.TIERS)
         table.add_row(id_, entry.title, datasets, str(len(plan.configs)), *hours, where)
     console.out.print(table, highlight=False)
     for each in runner.TIERS:
-        plans = [entry.plan(each) for entry in known.values()]
+        plans = [entry.plan(each) for entry in known.values() if each in entry.tiers]
         count = len({digest for plan in plans for digest in plan.configs})
-        device = "on 2 cores" if each == "smoke" else "of an A100, at the rate that arXiv 2205.08399 states"
+        device = "of an A100, at the rate that arXiv 2205.08399 states" if each == "study" else "on 2 cores"
         console.out.print(
-            f"All {len(known)}, tier {each}: {count} runs, {runner.hours(plans):,.1f} hours {device}.",
+            f"All {len(plans)}, tier {each}: {count} runs, {runner.hours(plans):,.1f} hours {device}.",
             soft_wrap=True,
             highlight=False,
         )
+
+
+def _has(entry: Any, tier: str) -> bool:
+    """Say whether an entry has a tier; that there is no such tier at all is for the entry to say."""
+    from baselines.reproduction import runner
+
+    return tier not in runner.TIERS or tier in entry.tiers
 
 
 @app.command()
@@ -63,16 +73,25 @@ def run(
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Train on this Ray cluster; local starts one here.")
     ] = None,
+    ready: Annotated[bool, typer.Option("--ready", help="Only what needs no more training.")] = False,
 ) -> None:
     """Train or reuse the runs, compute, draw and judge. What is finished is left alone; what was stopped goes on.
+
+    Of a paper, or of all, those are made that have the tier.
 
     Exit status 1 if one of several could not be made. That a claim does not hold is no error.
     """
     from baselines.reproduction import runner
     from baselines.training import stopping
 
-    chosen = runner.find(ids)
+    chosen = tuple(entry for entry in runner.find(ids) if entry.id in ids or _has(entry, tier))
     folder = into or Path("studies") / tier
+    if ready:
+        states = {entry.id: runner.state(entry, tier, folder, runs) for entry in chosen}
+        for entry in chosen:
+            if states[entry.id] not in ("done", "ready"):
+                console.say(f"{entry.id}: left out, {states[entry.id]}")
+        chosen = tuple(entry for entry in chosen if states[entry.id] in ("done", "ready"))
     records: list[dict[str, Any]] = []
     for entry in chosen:
         try:

@@ -21,8 +21,11 @@ contradicted, has too few seeds, or lies at the floor, where the models know too
 kept for each entry; the page gives p-values after Holm over all of its entries, too. What cannot fail is an
 ``illustration``.
 
-Tiers: ``study`` has the papers' datasets and budgets. ``smoke`` has rendered stand-ins and small models, for a laptop;
-`baselines.reproduction.papers._smoke` says which. A claim that does not hold at smoke scale is reported so.
+Tiers: ``study`` has the papers' datasets and budgets. ``desk`` has rendered stand-ins and what two cores train in a
+day, with seeds enough for a verdict; where it can, it takes the runs of the board
+(`baselines.reproduction.papers._desk`). ``smoke`` has rendered stand-ins and models for a laptop, and too few seeds for
+a verdict (`baselines.reproduction.papers._smoke`). A claim that does not hold at a small scale is reported so. Not
+every entry has a ``desk``.
 """
 
 from __future__ import annotations
@@ -37,7 +40,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, get_args
 
-import pandas as pd
 import rich.progress
 from numpy.typing import NDArray
 
@@ -45,12 +47,20 @@ import benchmark_data
 from baselines.config import RunConfig
 from baselines.run import Run
 from baselines.training import finetune, sweep
+from baselines.training.loop import train
 from benchmark_data import discovery, files
-from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, UnknownName
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, Unavailable, UnknownName
 from leaderboard import figures
 from leaderboard.store import verdicts
 
-TIERS = ("smoke", "study")
+try:
+    import pandas as pd
+except ImportError as error:
+    raise MissingExtra("baselines.reproduction", "pandas", "train") from error
+
+TIERS = ("smoke", "desk", "study")
+"""From the least that is spent to the most: results of a later tier replace those of an earlier one."""
 
 HOURS_PER_IMAGE = 6_000 / (300 * 300_000 * 64)
 """Hours of an A100 for each image of a training step: 6,000 hours for 300 runs of 300,000 steps (arXiv 2205.08399)."""
@@ -153,7 +163,7 @@ class Runs:
         """
         if isinstance(run, RunConfig):
             return run
-        source = (self.root / sweep.place(run.source)).absolute()
+        source = (self.root / sweep.run_path(run.source)).absolute()
         return finetune.config(source, run.dataset, heads=run.heads, decoder=run.decoder, side=run.side, **run.changes)
 
     def open(self, config: RunConfig | Transfer, *, step: int | None = None) -> Run:
@@ -170,7 +180,7 @@ class Runs:
             DamagedFile: it was not trained.
             InvalidInput: it has no such snapshot.
         """
-        return Run.open(self.root / sweep.place(self.config(config)), step=step)
+        return Run.open(self.root / sweep.run_path(self.config(config)), step=step)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -185,6 +195,7 @@ class Plan:
         codes: the runs' codes for the leaderboard's tasks are needed.
         seconds: what the computation takes after training, measured on one core.
         training: seconds that one step of a run takes on two cores, by dataset; by `HOURS_PER_IMAGE` where not given.
+        own: datasets of the runs that the entry draws itself and ``benchmark_data`` does not know.
     """
 
     runs: tuple[RunConfig, ...] = ()
@@ -194,11 +205,18 @@ class Plan:
     codes: bool = False
     seconds: float = 1.0
     training: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    own: tuple[Dataset, ...] = ()
 
     @property
     def all_datasets(self) -> tuple[str, ...]:
-        """The datasets of the runs, of the transfers and the others, each once."""
-        return tuple(dict.fromkeys([*(run.dataset for run in self.configs.values()), *self.datasets]))
+        """The datasets of the runs, of the transfers and the others, each once, without those of its own."""
+        names = dict.fromkeys([*(run.dataset for run in self.configs.values()), *self.datasets])
+        return tuple(name for name in names if name not in self.known)
+
+    @property
+    def known(self) -> dict[str, Dataset]:
+        """Its own datasets by full name."""
+        return {dataset.id: dataset for dataset in self.own}
 
     @property
     def configs(self) -> dict[str, RunConfig]:
@@ -220,6 +238,7 @@ class Entry:
         paper: what the paper found: a value or a direction.
         claim: the paper's claim, in one sentence.
         smoke: what it needs at smoke tier.
+        desk: what it needs at desk tier; None where that has nothing of its own.
         study: what it needs at study tier.
         compute: from a plan's settings, the runs and the tier to the numbers.
         draw: draws them as PNG, in the paper's layout.
@@ -235,16 +254,31 @@ class Entry:
     compute: Compute
     draw: Callable[[Found, Path], None]
     judge: Callable[[pd.DataFrame], Verdict]
+    desk: Plan | None = None
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """The tiers that it has, from the least that is spent to the most."""
+        return tuple(tier for tier in TIERS if tier != "desk" or self.desk is not None)
 
     def plan(self, tier: str) -> Plan:
         """Return what it needs at a tier.
 
         Raises:
             UnknownName: there is no such tier.
+            InvalidInput: the entry has none.
         """
         if tier not in TIERS:
             raise UnknownName("tier", tier, TIERS)
-        return self.smoke if tier == "smoke" else self.study
+        plan = {"smoke": self.smoke, "desk": self.desk, "study": self.study}[tier]
+        if plan is None:
+            raise InvalidInput(
+                f"tier of {self.id}",
+                expected=f"one of {', '.join(self.tiers)}",
+                received=tier,
+                remedy=f"offaxis-study list --tier {tier} shows the entries that have it.",
+            )
+        return plan
 
 
 def papers() -> tuple[str, ...]:
@@ -313,6 +347,7 @@ def computation(entry: Entry, tier: str) -> str:
 
     Raises:
         UnknownName: there is no such tier.
+        InvalidInput: the entry has none.
     """
     plan = entry.plan(tier)
     made_of = {
@@ -376,7 +411,8 @@ def inputs(entry: Entry, tier: str) -> str:
         "tier": tier,
         "claim": entry.claim,
         "runs": sorted(run.digest for run in plan.runs),
-        "datasets": {name: benchmark_data.load(name).version for name in plan.all_datasets},
+        "datasets": {name: benchmark_data.load(name).version for name in plan.all_datasets}
+        | {name: dataset.version for name, dataset in plan.known.items()},
         "settings": dict(plan.settings),
     }
     if plan.transfers:
@@ -461,11 +497,11 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> str:
     return f"{missing} of {len(plan.configs)} runs missing" if missing else "ready"
 
 
-def _known(plan: Plan, runs: Path) -> list[sweep.State]:
+def _known(plan: Plan, runs: Path) -> list[sweep.RunStatus]:
     """Look at the runs, and at the transfers whose sources are done."""
-    states = {run.digest: sweep.look(run, runs, encode=plan.codes) for run in plan.runs}
-    begun = [each for each in plan.transfers if sweep.look(each.source, runs, encode=False).state == "done"]
-    transfers = [sweep.look(Runs(runs).config(each), runs, encode=plan.codes) for each in begun]
+    states = {run.digest: sweep.run_status(run, runs, encode=plan.codes) for run in plan.runs}
+    begun = [each for each in plan.transfers if sweep.run_status(each.source, runs, encode=False).state == "done"]
+    transfers = [sweep.run_status(Runs(runs).config(each), runs, encode=plan.codes) for each in begun]
     return [*states.values(), *transfers]
 
 
@@ -481,7 +517,7 @@ def hours(plans: Sequence[Plan]) -> float:
     runs: dict[str, float] = {}
     for plan in plans:
         for digest, run in plan.configs.items():
-            steps = run.steps * run.build_objective().views
+            steps = run.steps * run.build_objective().n_views
             if run.dataset in plan.training:
                 runs[digest] = plan.training[run.dataset] * steps / 3_600
             else:
@@ -515,15 +551,19 @@ def run(
 
     Raises:
         Unavailable: a dataset is not prepared.
-        InvalidInput: the folder holds another tier, a run failed, or a file cannot be written.
+        InvalidInput: the folder holds results of a later tier, the entry has no such tier, a run failed, or a file
+            cannot be written.
         DamagedFile: a file in the folder is not what the record says.
         UnknownName: there is no such tier.
     """
     folder, plan, made_of = Path(into) / entry.id, entry.plan(tier), inputs(entry, tier)
     held = read(folder)
-    if held is not None and held["tier"] != tier:
+    if held is not None and TIERS.index(held["tier"]) > TIERS.index(tier):
         raise InvalidInput(
-            str(folder), expected=f"results of tier {tier}", received=held["tier"], remedy="Choose another folder."
+            str(folder),
+            expected=f"no results of a later tier than {tier}",
+            received=held["tier"],
+            remedy="Choose another folder.",
         )
     if held is not None and not _old(held) and held["inputs"] == made_of:
         return held
@@ -571,13 +611,19 @@ def _withdraw(path: Path) -> None:
 
 def _train(plan: Plan, runs: Path, **options: Any) -> None:
     """Train the runs, then the transfers, whose sources are known by then; two that are the same are one run."""
-    _finish(plan.runs, runs, encode=plan.codes, **options)
+    for config in (config for config in plan.runs if config.dataset in plan.known):
+        train(config, runs / sweep.run_path(config), dataset=plan.known[config.dataset], progress=options["progress"])
+    _finish([run for run in plan.runs if run.dataset not in plan.known], runs, encode=plan.codes, **options)
     transfers = [Runs(runs).config(each) for each in plan.transfers]
     if transfers:
         _finish(tuple({each.digest: each for each in transfers}.values()), runs, encode=plan.codes, **options)
 
 
-def _finish(configs: Sequence[RunConfig], runs: Path, **options: Any) -> None:
+def _finish(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **options: Any) -> None:
+    """Train what is not done; where all is, leave the folder to whoever is at work in it."""
+    if all(sweep.run_status(config, runs, encode=encode).state == "done" for config in configs):
+        return
+    options["encode"] = encode
     failed = [state for state in sweep.run(configs, runs, **options) if state.state != "done"]
     if failed:
         raise InvalidInput(
@@ -595,7 +641,7 @@ def _budget(plan: Plan) -> dict[str, Any]:
         "steps": sorted({run.steps for run in configs}),
         "seeds": len({run.seed for run in configs}),
         "architectures": sorted({run.architecture for run in configs}),
-        "datasets": list(plan.all_datasets),
+        "datasets": [*plan.all_datasets, *plan.known],
     }
 
 
@@ -702,8 +748,9 @@ def report(folder: Path) -> str:
         "",
         "Every figure and table of the four papers: what the paper found, what we found, and the command.",
         "`offaxis-study report` writes this page from the folders in `reproduction`, each with the numbers, the",
-        "picture and what was spent. Tier `smoke` has rendered stand-ins and small models: a claim that does not",
-        "hold there may hold at the papers' budgets, and the other way round.",
+        "picture and what was spent. Tier `desk` has rendered stand-ins, what two cores train in a day, and seeds",
+        "enough for a verdict; tier `smoke` has less of either. A claim that does not hold there may hold at the",
+        "papers' budgets, and the other way round.",
         "",
         f"{len(done)} of {len(groups)} computations were run: {told or 'none'}.",
         f"They took {spent(done)}.",
@@ -744,17 +791,33 @@ class _Group(NamedTuple):
 
 
 def _groups(records: Mapping[str, dict[str, Any] | None]) -> list[_Group]:
-    """Put entries that compute and judge the same together, those that were run at the tier that they were run at."""
+    """Put entries that compute and judge the same together.
+
+    One that was run counts at the tier that it was run at. One that was not joins such an entry if it is the same at
+    any tier, and else counts at smoke tier.
+    """
+    run_as = {
+        id_: computation(entry, record["tier"])
+        for id_, entry in entries().items()
+        if (record := records[id_]) is not None and not _old(record)
+    }
     together: dict[str, list[Entry]] = {}
     for id_, entry in entries().items():
-        tier = next((record["tier"] for record in records.values() if record is not None), "smoke")
-        together.setdefault(computation(entry, (records[id_] or {"tier": tier})["tier"]), []).append(entry)
+        ways = [run_as[id_]] if id_ in run_as else [computation(entry, tier) for tier in entry.tiers]
+        name = next((way for way in ways if way in run_as.values()), ways[0])
+        together.setdefault(name, []).append(entry)
     made = []
     for same in together.values():
         best = min(same, key=lambda entry: _staleness(records[entry.id]))
         also = tuple(entry.id for entry in same if entry is not best)
         made.append(_Group(best, records[best.id], also))
     return made
+
+
+def _needs(entry: Entry) -> str:
+    """Say what an entry that was not run takes to run."""
+    plan = entry.desk or entry.smoke
+    return f"{len(plan.configs)} runs, {hours([plan]):.1f} hours of two cores" if plan.configs else "no training"
 
 
 SHOWN = 6
@@ -769,7 +832,7 @@ def _row(group: _Group, corrected: Mapping[str, float]) -> str:
     if record is None:
         return (
             f"| {entry.id}{others} | {entry.title} | {entry.paper} | | {entry.claim} | not run | "
-            f"`offaxis-study run {entry.id}` |"
+            f"`offaxis-study run {entry.id} --tier {'desk' if entry.desk else 'smoke'}`, {_needs(entry)} |"
         )
     folder, budget = f"reproduction/{entry.id}", record["budget"]
     claim = entry.claim if _old(record) else record["claim"]

@@ -18,6 +18,7 @@ from baselines.training import engines
 from baselines.training.loop import batches, training_rows
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
+from benchmark_data.variants import splitting
 
 WARM = 5
 """Steps that are not measured: the first ones compile."""
@@ -52,13 +53,14 @@ class Estimate(NamedTuple):
     bytes: int
 
 
-def estimate(config: RunConfig, folder: Path, *, encode: bool = True) -> Estimate:
+def estimate(config: RunConfig, folder: Path, *, encode: bool = True, dataset: Dataset | None = None) -> Estimate:
     """Measure a few steps of a run, without writing anything.
 
     Args:
         config: the run.
         folder: its folder, which may hold a part of it.
         encode: count its codes.
+        dataset: the user's own images, where ``benchmark_data.load`` does not know the config's dataset.
 
     Returns:
         What is left of it would take.
@@ -67,7 +69,7 @@ def estimate(config: RunConfig, folder: Path, *, encode: bool = True) -> Estimat
         UnknownName: there is no such dataset.
         MissingExtra: Keras or its backend is not installed.
     """
-    dataset = benchmark_data.load(config.dataset)
+    dataset = benchmark_data.load(config.dataset) if dataset is None else splitting.of(dataset, config.dataset)
     dataset.prepare()
     model = Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision)
     engine = engines.start(model)
@@ -90,7 +92,7 @@ def estimate(config: RunConfig, folder: Path, *, encode: bool = True) -> Estimat
     return Estimate(
         left=left,
         seconds=left * each,
-        rate=config.batch_size * model.objective.views / each,
+        rate=config.batch_size * model.objective.n_views / each,
         measured=count,
         parameters=sum(array.size for array in engine.state().weights.values()),
         images=len(training_rows(dataset, config.train_share, config.split)),
@@ -147,7 +149,7 @@ def of_sweep(configs: Sequence[RunConfig], folders: Sequence[Path], *, encode: b
             measured[key] = estimate(config, folder, encode=encode)
         one = measured[key]
         left = config.steps - (Snapshots(folder).steps() or [0])[-1]
-        images = left * config.batch_size * config.build_objective().views
+        images = left * config.batch_size * config.build_objective().n_views
         found.append(one._replace(left=left, seconds=images / one.rate))
     return found
 

@@ -94,6 +94,8 @@ class TensorFlowEngine:
             for weight, first, second, gradient, adam in zip(
                 self._weights, self._first, self._second, gradients, optimisers, strict=True
             ):
+                if decays(adam):
+                    weight.assign_sub(adam.learning_rate * adam.weight_decay * weight)
                 tensorflow.raw_ops.ResourceApplyAdam(
                     var=weight.handle,
                     m=first.handle,
@@ -104,7 +106,7 @@ class TensorFlowEngine:
                     beta1=adam.beta_1,
                     beta2=adam.beta_2,
                     epsilon=adam.epsilon,
-                    grad=gradient,
+                    grad=tensorflow.convert_to_tensor(gradient),  # a table's is sparse
                 )
             return {name: tensorflow.reshape(value, (1,)) for name, value in history.items()}
 
@@ -259,7 +261,7 @@ def _varying(settings: Sequence[Any]) -> dict[str, NDArray[np.float32]]:
 
 
 def adam_step(weight: Any, first: Any, second: Any, gradient: Any, adam: Adam, step: Any) -> tuple[Any, Any, Any]:
-    """Take one step of Adam for one weight, with the formula of TensorFlow's own kernel.
+    """Take one step of Adam for one weight, with the formula of TensorFlow's own kernel, and of its decay, if any.
 
     Args:
         weight: the weight.
@@ -275,4 +277,10 @@ def adam_step(weight: Any, first: Any, second: Any, gradient: Any, adam: Adam, s
     first = adam.beta_1 * first + (1 - adam.beta_1) * gradient
     second = adam.beta_2 * second + (1 - adam.beta_2) * ops.square(gradient)
     rate = adam.learning_rate * ops.sqrt(1 - adam.beta_2**step) / (1 - adam.beta_1**step)
-    return weight - rate * first / (ops.sqrt(second) + adam.epsilon), first, second
+    kept = weight - adam.learning_rate * adam.weight_decay * weight if decays(adam) else weight
+    return kept - rate * first / (ops.sqrt(second) + adam.epsilon), first, second
+
+
+def decays(adam: Adam) -> bool:
+    """Return whether a weight decays; a strength that differs among the models of a group is no number and may."""
+    return not isinstance(adam.weight_decay, float) or adam.weight_decay != 0

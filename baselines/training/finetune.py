@@ -27,6 +27,8 @@ from baselines.run import Run, Snapshots, read_arrays, read_config, write_arrays
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 
+__all__ = ["config", "layer_of", "layers", "resolved"]
+
 HEADS = ("mean", "log_variance")
 
 Weights = Mapping[str, NDArray[Any]]

@@ -27,6 +27,8 @@ from baselines.nets import backend
 from baselines.training.loop import Observer
 from benchmark_data.errors import MissingExtra
 
+__all__ = ["tensorboard", "wandb"]
+
 
 @contextlib.contextmanager
 def tensorboard(folder: str | os.PathLike[str]) -> Iterator[Observer]:

@@ -104,7 +104,7 @@ class Recorder:
     @property
     def images(self) -> int:
         """Images per step."""
-        return self.config.batch_size * self.objective.views
+        return self.config.batch_size * self.objective.n_views
 
     def record(self, scalars: Mapping[str, float]) -> None:
         """Add a line to the history.

@@ -1,4 +1,4 @@
-"""Sweeps: many runs with one command, one board and one index; they resume, and survive the death of who trains them.
+"""Sweeps: many runs with one command, one progress display and one index; they survive the death of any worker.
 
 A sweep is a file in ``baselines/sweeps`` and its runs are folders, so all that a sweep knows is on disk: what is done
 is skipped, what was stopped goes on exactly, and ``index.csv`` follows from the folders::
@@ -28,8 +28,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, get_args
 
-import filelock
-import joblib
 import rich.progress
 
 import benchmark_data
@@ -38,14 +36,20 @@ from baselines.run import Snapshots
 from baselines.training import recorder, stopping, worker
 from baselines.training.loop import columns, groups
 from benchmark_data import console, discovery, files
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, UnknownName
 from benchmark_data.publish import records
+
+try:
+    import filelock
+    import joblib
+except ImportError as error:
+    raise MissingExtra("training many runs", error.name or "joblib", "train") from error
 
 ATTEMPTS = 3
 """How often a run is begun whose worker dies, in one call."""
 
 POLLED = 1.0
-"""Seconds between two looks at the runs for the board."""
+"""Seconds between two looks at the runs for the monitor."""
 
 INDEXED = 15.0
 """Seconds between two writes of the index."""
@@ -169,7 +173,7 @@ def unscored(configs: Sequence[RunConfig], root: str | os.PathLike[str]) -> tupl
     )
 
 
-class State(NamedTuple):
+class RunStatus(NamedTuple):
     """What is known of a run of a sweep: a row of ``index.csv``.
 
     Attributes:
@@ -201,17 +205,17 @@ class State(NamedTuple):
     error: str
 
 
-def place(config: RunConfig) -> str:
+def run_path(config: RunConfig) -> str:
     """Return a run's folder within its sweep's.
 
     Example:
-        >>> place(find("smoke")[0])
+        >>> run_path(find("smoke")[0])
         'xysquares/spacing_1/beta_vae/seed_0_...'
     """
     return f"{config.dataset}/{config.objective}/seed_{config.seed}_{config.digest[:8]}"
 
 
-def look(config: RunConfig, into: Path, *, encode: bool = True) -> State:
+def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStatus:
     """See how far a run is, from what is on disk.
 
     Args:
@@ -222,7 +226,7 @@ def look(config: RunConfig, into: Path, *, encode: bool = True) -> State:
     Returns:
         Its row of the index.
     """
-    name, digest = place(config), config.digest
+    name, digest = run_path(config), config.digest
     folder, step, seconds, error = into / name, 0, 0.0, ""
     loss: float | str = ""
     state = "begun" if (folder / "config.json").exists() else "waiting"
@@ -235,7 +239,7 @@ def look(config: RunConfig, into: Path, *, encode: bool = True) -> State:
     failure = worker.failure(into, digest)
     if failure.exists() and state != "done":
         state, error = "failed", _error(failure)[0]
-    return State(
+    return RunStatus(
         run=name,
         state=state,
         step=step,
@@ -287,7 +291,7 @@ def run(
     encode: bool = True,
     device: str = "auto",
     progress: rich.progress.Progress | None = None,
-) -> list[State]:
+) -> list[RunStatus]:
     """Train the runs of a sweep that are not done, and write the index.
 
     Args:
@@ -321,24 +325,24 @@ def run(
     for name, value in (("jobs", jobs), ("threads", threads), ("together", together)):
         if value is not None and value < 1:
             raise InvalidInput(name, expected="at least 1", received=str(value))
-    if (most := collections.Counter(map(place, configs)).most_common(1)) and most[0][1] > 1:
+    if (most := collections.Counter(map(run_path, configs)).most_common(1)) and most[0][1] > 1:
         raise InvalidInput("runs of the sweep", expected="each once", received=f"{most[0][0]} more than once")
     for dataset in dict.fromkeys(config.dataset for config in configs):
         benchmark_data.load(dataset)
     with contextlib.ExitStack() as stack:
         stack.enter_context(stopping.as_interrupt())
-        stack.callback(_alone(into).release)
+        stack.callback(_exclusive_lock(into).release)
         stack.enter_context(records.on_ray(ray, gpus=gpus))
         if progress is None:
             progress = stack.enter_context(console.progress(*columns()))
-        board = _Board(configs, into, encode, progress)
-        board.write()
-        todo = [config for config in configs if not board.settled(config)]
+        monitor = _ProgressMonitor(configs, into, encode, progress)
+        monitor.write()
+        todo = [config for config in configs if not monitor.settled(config)]
         tasks: list[Task] = [
-            ([(config.as_json(), place(config), config.digest) for config in part], str(into), encode)
+            ([(config.as_json(), run_path(config), config.digest) for config in part], str(into), encode)
             for part in _parts(todo, together)
         ]
-        stack.enter_context(board)
+        stack.enter_context(monitor)
         if ray is None:
             _train_here(tasks, jobs or joblib.cpu_count(), threads, device)
         else:
@@ -346,10 +350,10 @@ def run(
             options = (threads or 1, chosen, min(gpus, 1.0) or 1.0)
             for _ in records.in_parallel(worker.work, [(*task, *options) for task in tasks], None):
                 pass
-    return board.states()
+    return monitor.states()
 
 
-def _alone(into: Path) -> filelock.BaseFileLock:
+def _exclusive_lock(into: Path) -> filelock.BaseFileLock:
     """Keep another call from training the same runs, as long as the lock is held."""
     try:
         into.mkdir(parents=True, exist_ok=True)
@@ -374,7 +378,7 @@ def read_index(into: Path) -> list[dict[str, str]]:
         into: the sweep's folder.
 
     Returns:
-        A dictionary for each run, of `State`'s fields as texts; nothing if there is no index.
+        A dictionary for each run, of `RunStatus`'s fields as texts; nothing if there is no index.
 
     Raises:
         DamagedFile: the file is no index.
@@ -386,24 +390,24 @@ def read_index(into: Path) -> list[dict[str, str]]:
         rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DamagedFile(str(path), expected="an index of runs", received=str(error)) from error
-    if any(set(row) != set(State._fields) for row in rows):
+    if any(set(row) != set(RunStatus._fields) for row in rows):
         raise DamagedFile(
             str(path),
-            expected=f"the columns {', '.join(State._fields)}",
+            expected=f"the columns {', '.join(RunStatus._fields)}",
             received="others",
             remedy="Remove it; it is made anew from the run folders.",
         )
     return rows
 
 
-class _Board:
+class _ProgressMonitor:
     """Shows what is on disk, and writes it to the index, in a thread of its own."""
 
     def __init__(
         self, configs: Sequence[RunConfig], into: Path, encode: bool, progress: rich.progress.Progress
     ) -> None:
         self._configs, self._into, self._encode, self._progress = configs, into, encode, progress
-        self._states = {config.digest: look(config, into, encode=encode) for config in configs}
+        self._states = {config.digest: run_status(config, into, encode=encode) for config in configs}
         self._others = [row for row in read_index(into) if row["digest"] not in self._states]
         self._waiting = [config for config in configs if not self.settled(config)]
         self._total = progress.add_task(
@@ -411,7 +415,7 @@ class _Board:
         )
         self._bars: dict[str, tuple[rich.progress.TaskID, int, float]] = {}
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="board", daemon=True)
+        self._thread = threading.Thread(target=self._watch, name="monitor", daemon=True)
 
     def __enter__(self) -> None:
         self._thread.start()
@@ -422,7 +426,7 @@ class _Board:
         self._refresh()
         self.write()
 
-    def states(self) -> list[State]:
+    def states(self) -> list[RunStatus]:
         """Return the runs' states, in order."""
         return [self._states[config.digest] for config in self._configs]
 
@@ -434,7 +438,7 @@ class _Board:
     def write(self) -> None:
         """Write ``index.csv``."""
         text = io.StringIO()
-        writer = csv.DictWriter(text, State._fields, lineterminator="\n")
+        writer = csv.DictWriter(text, RunStatus._fields, lineterminator="\n")
         writer.writeheader()
         writer.writerows([*self._others, *(state._asdict() for state in self.states())])
         with files.written_atomically(self._into / "index.csv") as temporary:
@@ -452,7 +456,7 @@ class _Board:
     def _refresh(self) -> None:
         for config in self._waiting:
             before = self._states[config.digest]
-            now = look(config, self._into, encode=self._encode)
+            now = run_status(config, self._into, encode=self._encode)
             self._states[config.digest] = now
             if now.state in ("begun", "done") and now.step != before.step:
                 self._show(config, now, before.step)
@@ -463,13 +467,13 @@ class _Board:
         failed = f"{states['failed']} failed" if states["failed"] else ""
         self._progress.update(self._total, completed=states["done"] + states["failed"], loss=failed)
 
-    def _show(self, config: RunConfig, now: State, before: int) -> None:
+    def _show(self, config: RunConfig, now: RunStatus, before: int) -> None:
         if config.digest not in self._bars:
             what = f"{config.objective}/{config.seed} {config.dataset}"
             bar = self._progress.add_task(what, total=config.steps, rate="", loss="")
             self._bars[config.digest] = bar, before, time.monotonic()
         bar, first, since = self._bars[config.digest]
-        images = max(0, now.step - first) * config.batch_size * config.build_objective().views
+        images = max(0, now.step - first) * config.batch_size * config.build_objective().n_views
         rate = images / max(POLLED, time.monotonic() - since)
         loss = f"loss {now.loss:.4g}" if isinstance(now.loss, float) else ""
         self._progress.update(bar, completed=now.step, rate=f"{rate:,.0f} img/s", loss=loss)

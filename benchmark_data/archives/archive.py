@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import console
 from benchmark_data.archives import downloads, store
-from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.store import Encoding, Store, Writer
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import Unavailable
@@ -31,21 +31,21 @@ from benchmark_data.types import Extra, Images, Source
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cached(Source):
-    """What `Archive` and `Kept` share: pixels that are prepared once and then read from a memory-mapped cache.
+    """What `Archive` and `Precomputed` share: pixels that are prepared once and then read from a memory-mapped cache.
 
     Args:
         id: full name of the dataset, which is also its place in the cache.
         version: version of the dataset; a change of what is kept changes it.
         image_shape: (height, width, channels).
         encoding: how pixels are kept, see `benchmark_data.archives.store`.
-        oracle: what the pixels are checked against.
+        statistics: what the pixels are checked against.
     """
 
     id: str
     version: str
     image_shape: tuple[int, int, int]
     encoding: Encoding = "raw"
-    oracle: Oracle = dataclasses.field(default_factory=Oracle)
+    statistics: PublishedStatistics = dataclasses.field(default_factory=PublishedStatistics)
 
     @property
     def space(self) -> FactorSpace | FactorTable:
@@ -130,7 +130,7 @@ class Cached(Source):
                 encoding=self.encoding,
                 columns=len(self.space.factors) if isinstance(self.space, FactorTable) else 0,
                 extras=self.extras,
-                counted=(self.oracle.rows or range(rows)) if self.oracle.means else range(0),
+                counted=(self.statistics.rows or range(rows)) if self.statistics.means else range(0),
                 advance=lambda count: progress.advance(task, count),
             )
             with contextlib.closing(writer):
@@ -150,7 +150,7 @@ class Cached(Source):
             progress.update(task, description=f"{self.id}: checking")
             made = self._candidate(temporary)
             meta["digest"] = made.digest()._asdict()
-            meta["measured"] = self.oracle.check(made, writer.means)
+            meta["measured"] = self.statistics.check(made, writer.means)
             write_json(temporary / "meta.json", meta)
 
     def _candidate(self, folder: Path) -> Dataset:
@@ -166,7 +166,7 @@ class Cached(Source):
             image_shape=self.image_shape,
             description="",
             citation="",
-            licence="",
+            license="",
             homepage="",
         )
 
@@ -181,8 +181,8 @@ class _Stored(Source):
 
 
 @dataclasses.dataclass(frozen=True)
-class Form:
-    """One form in which an archive is offered: its files, and how to read them.
+class Distribution:
+    """One of the ways in which an archive is offered: its files, and how to read them.
 
     Args:
         files: the files.
@@ -203,7 +203,7 @@ class Archive(Cached):
         grid: whether rows are a full grid of the factors, the last fastest. Otherwise the reader writes labels.
         splits: the source's own splits, by name.
         arrays: further arrays, by name.
-        forms: the forms in which the archive is offered, best first. A form whose files the user has comes first.
+        distributions: the files that the archive is offered as, best first; one whose files the user has comes first.
     """
 
     factors: tuple[Factor, ...]
@@ -211,7 +211,7 @@ class Archive(Cached):
     grid: bool = True
     splits: Mapping[str, range] = dataclasses.field(default_factory=dict)
     arrays: Mapping[str, Extra] = dataclasses.field(default_factory=dict)
-    forms: tuple[Form, ...]
+    distributions: tuple[Distribution, ...]
 
     @functools.cached_property
     def space(self) -> FactorSpace | FactorTable:
@@ -231,32 +231,32 @@ class Archive(Cached):
         return store.root() / "downloads" / self.id
 
     def _build(self, manual_dir: Path | None, timeout: float, keep_downloads: bool) -> None:
-        form, files = self._fetch(manual_dir, timeout)
+        distribution, files = self._fetch(manual_dir, timeout)
         sources: list[dict[str, object]] = [
             {"name": name, "origin": f.origin, "size": f.size, "sha256": f.sha256, "difference": f.difference}
             for name, f in files.items()
         ]
         paths = {name: found.path for name, found in files.items()}
-        self._write(lambda writer: form.read(self, paths, writer), sources)
+        self._write(lambda writer: distribution.read(self, paths, writer), sources)
         if not keep_downloads:
             for path in paths.values():
                 if path.parent == self.download_folder:
                     path.unlink()
 
-    def _fetch(self, manual_dir: Path | None, timeout: float) -> tuple[Form, dict[str, downloads.Fetched]]:
+    def _fetch(self, manual_dir: Path | None, timeout: float) -> tuple[Distribution, dict[str, downloads.Fetched]]:
         failures = []
-        for form in sorted(self.forms, key=lambda form: self._missing(form, manual_dir)):
-            missing = self._missing(form, manual_dir)
-            sizes = [d.size or 0 for d in form.files] if missing else []
+        for distribution in sorted(self.distributions, key=lambda each: self._missing(each, manual_dir)):
+            missing = self._missing(distribution, manual_dir)
+            sizes = [d.size or 0 for d in distribution.files] if missing else []
             pixels = len(self.space) * math.prod(self.image_shape) // (1 if self.encoding == "raw" else 8)
             store.require_space(self.folder, sum(sizes) + pixels)
             try:
                 with console.transfers() as progress:
-                    return form, {
+                    return distribution, {
                         d.name: downloads.fetch(
                             d, self.download_folder, progress=progress, manual_dir=manual_dir, timeout=timeout
                         )
-                        for d in form.files
+                        for d in distribution.files
                     }
             except Unavailable as failure:
                 failures.append(failure)
@@ -269,17 +269,17 @@ class Archive(Cached):
             remedy=failures[0].remedy,
         )
 
-    def _missing(self, form: Form, manual_dir: Path | None) -> float:
-        """Return the share of a form's files that are not on this machine."""
+    def _missing(self, distribution: Distribution, manual_dir: Path | None) -> float:
+        """Return the share of a distribution's files that are not on this machine."""
         at_hand = [
             downloads.find_manual(d, manual_dir) is not None or (self.download_folder / d.name).is_file()
-            for d in form.files
+            for d in distribution.files
         ]
         return 1 - sum(at_hand) / len(at_hand)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Kept(Cached):
+class Precomputed(Cached):
     """Like `Derived`, but computed once and kept: for changes that take longer than reading.
 
     Args:

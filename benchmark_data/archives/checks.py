@@ -17,7 +17,7 @@ PAIRS = 4096
 
 
 @dataclasses.dataclass(frozen=True)
-class Oracle:
+class PublishedStatistics:
     """Published figures that the real pixels must show.
 
     Args:

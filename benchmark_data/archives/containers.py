@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.errors import DamagedFile, OffaxisError
+from benchmark_data.errors import DamagedFile, OffaxisError, needs
 
 MEMBER_LIMIT = 2**30
 """Bytes that a member read as a whole may have, at most."""
@@ -180,6 +180,7 @@ def hdf5_slabs(path: Path, name: str, *, row_bytes: int = 0) -> Slabs:
 
 @contextlib.contextmanager
 def _hdf5_array(path: Path, name: str) -> Iterator[Any]:
+    needs("reading HDF5", "archives", "h5py")
     import h5py
 
     with reading(path), h5py.File(path, "r") as file:

@@ -38,7 +38,7 @@ class UnknownMembers(UserWarning):
 class Array(NamedTuple):
     """What an array in the file must be.
 
-    Args:
+    Attributes:
         kinds: numpy's dtype kinds that are taken, such as ``"f"`` or ``"iu"``.
         shape: the expected length of each axis; None for any.
         other: a shape that is taken as well.

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import console
-from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput, needs
 from benchmark_data.factors import Indices
 from benchmark_data.files import read_json, unwritable
 from benchmark_data.types import Extra, Images
@@ -61,6 +61,7 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         InvalidInput: the lock file cannot be written.
     """
+    needs("preparing datasets", "archives", "filelock")
     import filelock
 
     lock = filelock.FileLock(folder.with_name(f".{folder.name}.lock"))

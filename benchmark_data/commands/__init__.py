@@ -1,1 +1,1 @@
-"""The command offaxis-data."""
+"""The command offaxis-data. Internal: the command is for users."""

@@ -23,21 +23,39 @@ from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.files import write_json, written_atomically
 from benchmark_data.variants import splitting
-from benchmark_data.variants.perturbation import Hidden
+from benchmark_data.variants.perturbation import HiddenVariable
 
 if TYPE_CHECKING:
     from benchmark_data.inspect.distances import Matrices, PairDistance
 
 app = console.command_line("Datasets with known factors: list them, look at them, measure them.", top=True)
 
+
+def names_like(start: str) -> list[str]:
+    """List the datasets and configs whose names begin so, for the shell."""
+    found = [
+        config for name in benchmark_data.names() for config in dict.fromkeys([name, *benchmark_data.configs(name)])
+    ]
+    return [name for name in found if name.startswith(start)]
+
+
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="A dataset, or one of its configs, such as xysquares/spacing_4.")
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="A dataset, or one of its configs, such as xysquares/spacing_4.",
+        autocompletion=names_like,
+    ),
 ]
 
 
 @app.command("list")
-def list_datasets() -> None:
+def list_datasets(json: console.Json = False) -> None:
     """List every dataset and configuration."""
+    if json:
+        every = (full_name for name in benchmark_data.names() for full_name in benchmark_data.configs(name))
+        out.print_json(data=[outline(benchmark_data.load(full_name)) for full_name in every])
+        return
     table = rich.table.Table(box=None, pad_edge=False, collapse_padding=True)
     for column in ("dataset", "images", "shape", "factors", "source", "licence"):
         table.add_column(column, no_wrap=True, justify="right" if column in ("images", "factors") else "left")
@@ -50,16 +68,19 @@ def list_datasets() -> None:
                 "x".join(map(str, dataset.image_shape)),
                 str(len(dataset.space.factors)),
                 source_kind(dataset),
-                textwrap.shorten(dataset.licence, 10, placeholder="..."),
+                textwrap.shorten(dataset.license, 10, placeholder="..."),
             )
     out.print(table, highlight=False)
     say("\noffaxis-data info NAME tells more, offaxis-data sheet NAME shows the images.")
 
 
 @app.command()
-def info(name: Name) -> None:
+def info(name: Name, json: console.Json = False) -> None:
     """Show what is known about one dataset: factors, licence, citation, known defects, digest."""
     dataset = benchmark_data.load(name)
+    if json:
+        out.print_json(data=description(dataset), allow_nan=False)
+        return
     configs = benchmark_data.configs(dataset.name)
     say(f"{dataset.id} {dataset.version}\n{dataset.description}\n")
     facts = rich.table.Table(box=None, show_header=False, pad_edge=False)
@@ -77,10 +98,10 @@ def info(name: Name) -> None:
         }.get(kind, kind),
     )
     for archive in (cached for cached in stores(dataset) if isinstance(cached, Archive)):
-        for download in (download for form in archive.forms for download in form.files):
+        for download in (download for distribution in archive.distributions for download in distribution.files):
             hosts = dict.fromkeys(urllib.parse.urlsplit(url).netloc for url in download.urls)
             facts.add_row("file", rich.markup.escape(f"{download.name} from {', then '.join(hosts)}. {download.note}"))
-    facts.add_row("licence", dataset.licence + ("" if dataset.redistributable else " (copies may not be published)"))
+    facts.add_row("licence", dataset.license + ("" if dataset.redistributable else " (copies may not be published)"))
     facts.add_row("homepage", dataset.homepage)
     for defect in dataset.defects:
         facts.add_row("known defect", rich.markup.escape(defect))
@@ -91,6 +112,56 @@ def info(name: Name) -> None:
     out.print()
     out.print(factor_table(dataset), highlight=False)
     say(f"\n{dataset.citation}")
+
+
+def outline(dataset: Dataset) -> dict[str, object]:
+    """Return what `list` shows of a dataset."""
+    return {
+        "name": dataset.id,
+        "version": dataset.version,
+        "images": len(dataset),
+        "image_shape": list(dataset.image_shape),
+        "factors": len(dataset.space.factors),
+        "source": source_kind(dataset),
+        "license": dataset.license,
+    }
+
+
+def description(dataset: Dataset) -> dict[str, object]:
+    """Return what `info` shows of a dataset, and every value of its factors."""
+    files = (
+        file
+        for cached in stores(dataset)
+        if isinstance(cached, Archive)
+        for distribution in cached.distributions
+        for file in distribution.files
+    )
+    return outline(dataset) | {
+        "description": dataset.description,
+        "splits": {split: len(rows) for split, rows in dataset.splits.items()},
+        "extras": {
+            name: {"meaning": extra.meaning, "dtype": str(extra.dtype), "shape": list(extra.shape)}
+            for name, extra in dataset.extras.items()
+        },
+        "configs": list(benchmark_data.configs(dataset.name)),
+        "files": [{"name": file.name, "urls": list(file.urls), "note": file.note} for file in files],
+        "redistributable": dataset.redistributable,
+        "homepage": dataset.homepage,
+        "defects": list(dataset.defects),
+        "digest": dataset.digest()._asdict() if dataset.prepared else None,
+        "factors": [
+            {
+                "name": f.name,
+                "kind": f.kind,
+                "size": f.size,
+                "unit": f.unit,
+                "values": f.as_json(),
+                "labels": list(f.labels),
+            }
+            for f in dataset.space.factors
+        ],
+        "citation": dataset.citation,
+    }
 
 
 @app.command()
@@ -124,6 +195,13 @@ def sheet(
 
 Configs = Annotated[list[str] | None, typer.Option("--config", help="A config; may be given several times.")]
 Every = Annotated[bool, typer.Option("--all", help="Every config.")]
+ManualDir = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", envvar=downloads.MANUAL_DIR, help="Where your own copies of source files lie."),
+]
+Shuffled = Annotated[
+    bool, typer.Option("--shuffled", help="Rows in a fixed random order, as a config of their own, for streaming.")
+]
 Ray = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Work on this Ray cluster; local starts one on this machine."),
@@ -341,10 +419,7 @@ def prepare(
     name: Name,
     config: Configs = None,
     every: Every = False,
-    manual_dir: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", envvar=downloads.MANUAL_DIR, help="Where your own copies of source files lie."),
-    ] = None,
+    manual_dir: ManualDir = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds without a byte before a mirror is given up.")] = 60.0,
     discard_downloads: Annotated[
         bool, typer.Option("--discard-downloads", help="Remove downloaded files once they are prepared.")
@@ -372,12 +447,69 @@ def prepare(
 
 
 @app.command()
+def get(
+    name: Name,
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to write.")],
+    split: Annotated[
+        str | None, typer.Option(help="Such as train, train[:1000] or train[:10%]+test; all images if not given.")
+    ] = None,
+) -> None:
+    """Write images as PNG files and their factors as one CSV file, to use without any framework.
+
+    metadata.csv has a line for each image: its file, its row, and the class id and
+    the value of each factor. It is written last, so a folder that has it is whole.
+    The same command goes on where it was interrupted.
+    """
+    dataset = benchmark_data.load(name)
+    from benchmark_data import reading
+    from benchmark_data.publish import pictures
+
+    dataset.prepare()
+    rows = reading.rows_of(dataset, split)
+    with console.progress() as bars:
+        bar = bars.add_task(f"{dataset.id}: images written", total=len(rows))
+        file = pictures.write(dataset, rows, to, split=split, progress=lambda n: bars.advance(bar, n))
+    say(f"{file}: {len(rows):,} images")
+
+
+@app.command("selftest")
+def self_test(
+    name: Name,
+    config: Configs = None,
+    every: Every = False,
+    manual_dir: ManualDir = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Compare 1,024 rows of each copy instead of all.")] = False,
+    work: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where copies are built, and removed again; a temporary folder.")
+    ] = None,
+    to: Annotated[Path | None, typer.Option("--out", metavar="FILE.md", help="Write the report here, too.")] = None,
+) -> None:
+    """Fetch, prepare, check and build a dataset, and print a report to paste into an issue. Exit with 1 on failure.
+
+    For machines with internet, to find out whether the published files are what
+    this package takes them for: counts, means, distances of pairs, digests, and
+    the copies that TensorFlow Datasets and Hugging Face read.
+    """
+    from benchmark_data.commands import selftest
+
+    datasets = chosen(name, config, every)
+    reports = [selftest.run(dataset, manual_dir=manual_dir, full=not quick, folder=work) for dataset in datasets]
+    text = selftest.report(reports)
+    say(text)
+    if to is not None:
+        with written_atomically(to) as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8")
+    raise typer.Exit(int(any(step.failed for each in reports for step in each.steps)))
+
+
+@app.command()
 def build(
     name: Name,
     to: Annotated[Path | None, typer.Option(help="TFDS's data_dir; TFDS's own default if not given.")] = None,
     config: Configs = None,
     every: Every = False,
     file_format: Annotated[str | None, typer.Option(help="array_record (default), tfrecord or parquet.")] = None,
+    shuffled: Shuffled = False,
     ray: Ray = None,
 ) -> None:
     """Build files for TensorFlow Datasets, which `tfds.load` and `tfds.data_source` then read."""
@@ -387,7 +519,7 @@ def build(
 
     with records.on_ray(ray):
         for dataset in datasets:
-            folder = tfds.build(dataset, to, file_format=file_format)
+            folder = tfds.build(dataset, to, file_format=file_format, shuffled=shuffled)
             out.print(f"{dataset.id}: {folder}", markup=False, highlight=False)
 
 
@@ -397,9 +529,7 @@ def publish(
     to: Annotated[Path, typer.Option(help="The folder to write; configs of one dataset share it.")],
     config: Configs = None,
     every: Every = False,
-    shuffled: Annotated[
-        bool, typer.Option("--shuffled", help="Rows in a fixed random order, as a config of their own, for streaming.")
-    ] = False,
+    shuffled: Shuffled = False,
     eval_yaml: Annotated[
         bool, typer.Option("--eval-yaml", help="Write eval.yaml, too; the Hub must know the framework first.")
     ] = False,
@@ -441,7 +571,7 @@ def verify(
 ) -> None:
     """Recompute pixel and factor digests of a dataset and of its copies. Exit with 1 if they differ."""
     from benchmark_data.publish import records
-    from benchmark_data.publish.verify import Kind
+    from benchmark_data.publish.verify import Kind, work
     from benchmark_data.publish.verify import verify as findings_of
 
     given: list[tuple[Kind, Path | None]] = [("tfds", tfds), ("hf", hf)]
@@ -449,9 +579,8 @@ def verify(
     table = rich.table.Table("dataset", "copy", "pixels", "factors", "result", box=None, pad_edge=False)
     wrong = 0
     for dataset in chosen(name, config, every):
-        rows = len(dataset) if full else len(dataset.quick_rows())
         with records.on_ray(ray), console.progress() as bars:
-            bar = bars.add_task(f"{dataset.id}: rows hashed", total=rows * (1 + len(copies)))
+            bar = bars.add_task(f"{dataset.id}: rows hashed", total=work(dataset, copies, full=full))
             found = findings_of(dataset, copies, full=full, progress=lambda n: bars.advance(bar, n))  # noqa: B023
         for finding in found:
             hashes = [h[:16] for h in finding.digest] if finding.digest else ["", ""]
@@ -502,7 +631,7 @@ def value_range(factor: Factor) -> str:
 def source_kind(dataset: Dataset) -> str:
     """Say in a word where images come from: computed, on this machine's disk, still to be downloaded or derived."""
     hidden = getattr(dataset.source, "hidden", None)
-    if isinstance(hidden, Hidden) and hidden.kind != "pca" and not hidden.ready:
+    if isinstance(hidden, HiddenVariable) and hidden.kind != "pca" and not hidden.ready:
         return "derive"
     if not dataset.prepared:
         return "download"

@@ -16,12 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmark_data import effects
-from benchmark_data.archives.archive import Archive, Cached, Form, Kept
-from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
+from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import damaged, reading, tar_members
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
+from benchmark_data.errors import needs
 from benchmark_data.factors import Factor
 from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS
 from benchmark_data.sources import resized
@@ -40,6 +41,7 @@ LIST = "data/cars/list.txt"
 
 def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     """Read the cars, one MATLAB file each, out of the tar file: once for their order, once for their pixels."""
+    needs("reading MATLAB files", "archives", "scipy")
     import scipy.io
 
     (path,) = files.values()
@@ -72,9 +74,9 @@ ARCHIVE = Archive(
         Factor("object_type", range(183), "categorical"),
     ),
     rows=17_568,
-    forms=(Form((TAR,), read),),
+    distributions=(Distribution((TAR,), read),),
     # Published for 64 x 64 pixels; reduction hardly moves a mean.
-    oracle=Oracle(means=PUBLISHED_MEANS["cars3d/64_bilinear"], tolerance=5e-3),
+    statistics=PublishedStatistics(means=PUBLISHED_MEANS["cars3d/64_bilinear"], tolerance=5e-3),
 )
 
 
@@ -102,7 +104,7 @@ def _dataset(source: Cached, method: str) -> Dataset:
   pages = {1252--1260},
   year = {2015}
 }""",
-        licence="unstated",
+        license="unstated",
         people=False,
         photographs=False,
         redistributable=False,
@@ -120,15 +122,15 @@ def _dataset(source: Cached, method: str) -> Dataset:
 NATIVE = _dataset(ARCHIVE, "none")
 
 
-def _reduced(method: str, oracle: Oracle) -> Dataset:
+def _reduced(method: str, statistics: PublishedStatistics) -> Dataset:
     return _dataset(
-        Kept(
+        Precomputed(
             id=f"cars3d/64_{method}",
             version=ARCHIVE.version,
             image_shape=(64, 64, 3),
             base=NATIVE,
             change=functools.partial(resized, size=64, method=method),
-            oracle=oracle,
+            statistics=statistics,
         ),
         method,
     )
@@ -136,7 +138,9 @@ def _reduced(method: str, oracle: Oracle) -> Dataset:
 
 DATASET = Family(
     NATIVE,
-    _reduced("lanczos", ARCHIVE.oracle),
-    _reduced("bilinear", Oracle(means=ARCHIVE.oracle.means, distances=PUBLISHED["cars3d/64_bilinear"])),
+    _reduced("lanczos", ARCHIVE.statistics),
+    _reduced(
+        "bilinear", PublishedStatistics(means=ARCHIVE.statistics.means, distances=PUBLISHED["cars3d/64_bilinear"])
+    ),
     default="native",
 )

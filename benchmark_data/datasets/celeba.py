@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import effects
-from benchmark_data.archives.archive import Archive, Cached, Form, Kept
-from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
+from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import damaged, reading, zip_members
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
@@ -195,9 +195,9 @@ ARCHIVE = Archive(
             "x and y of left eye, right eye, nose, left and right corner of the mouth, in pixels of 178 x 218",
         ),
     },
-    forms=(Form((ZIP, ATTRIBUTE_FILE, PARTITION_FILE, LANDMARK_FILE, IDENTITY_FILE), read),),
+    distributions=(Distribution((ZIP, ATTRIBUTE_FILE, PARTITION_FILE, LANDMARK_FILE, IDENTITY_FILE), read),),
     # Of a sample: every fortieth photograph is decoded.
-    oracle=Oracle(
+    statistics=PublishedStatistics(
         means=(0.506, 0.426, 0.383), tolerance=0.03, rows=range(0, 202_599, 40), source="the means in common use"
     ),
 )
@@ -224,7 +224,7 @@ def _dataset(source: Cached, method: str, description: str) -> Dataset:
   pages = {3730--3738},
   year = {2015}
 }""",
-        licence="CelebA agreement: non-commercial research only, no redistribution",
+        license="CelebA agreement: non-commercial research only, no redistribution",
         people=True,
         photographs=True,
         redistributable=False,
@@ -242,7 +242,7 @@ NATIVE = _dataset(ARCHIVE, "none", "218 rows and 178 columns, as published.")
 DATASET = Family(
     NATIVE,
     _dataset(
-        Kept(
+        Precomputed(
             id="celeba/64_bicubic_padded",
             version=ARCHIVE.version,
             image_shape=(64, 64, 3),

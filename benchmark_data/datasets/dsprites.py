@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data.archives.archive import Archive, Form
-from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.archive import Archive, Distribution
+from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import Slabs, damaged, hdf5_slabs, npz_slabs
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
@@ -87,8 +87,8 @@ ARCHIVE = Archive(
         Factor("posY", np.linspace(0, 1, 32).tolist(), "ordinal"),
     ),
     rows=737_280,
-    forms=(Form((HDF5,), read_hdf5), Form((NPZ,), read_npz)),
-    oracle=Oracle(means=PUBLISHED_MEANS["dsprites"], tolerance=1e-7, distances=PUBLISHED["dsprites"]),
+    distributions=(Distribution((HDF5,), read_hdf5), Distribution((NPZ,), read_npz)),
+    statistics=PublishedStatistics(means=PUBLISHED_MEANS["dsprites"], tolerance=1e-7, distances=PUBLISHED["dsprites"]),
 )
 
 DATASET = Dataset(
@@ -108,7 +108,7 @@ DATASET = Dataset(
   year = {2017}
 }""",
     effects=sprites2d.EFFECTS,
-    licence="Apache-2.0",
+    license="Apache-2.0",
     people=False,
     photographs=False,
     homepage="https://github.com/google-deepmind/dsprites-dataset",

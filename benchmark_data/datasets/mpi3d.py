@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmark_data import effects
-from benchmark_data.archives.archive import Archive, Form
-from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.archive import Archive, Distribution
+from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import npz_slabs
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
@@ -90,8 +90,8 @@ def _dataset(config: str, factors: tuple[Factor, ...], download: Download, what:
         image_shape=(64, 64, 3),
         factors=factors,
         rows=math.prod(factor.size for factor in factors),
-        forms=(Form((download,), read),),
-        oracle=Oracle(means=PUBLISHED_MEANS.get(f"mpi3d/{config}", ())),
+        distributions=(Distribution((download,), read),),
+        statistics=PublishedStatistics(means=PUBLISHED_MEANS.get(f"mpi3d/{config}", ())),
     )
     return Dataset(
         name="mpi3d",
@@ -113,7 +113,7 @@ def _dataset(config: str, factors: tuple[Factor, ...], download: Download, what:
   eprint = {1906.03292},
   archivePrefix = {arXiv}
 }""",
-        licence="CC-BY-4.0",
+        license="CC-BY-4.0",
         people=False,
         photographs=config in ("real", "complex"),
         homepage="https://github.com/rr-learning/disentanglement_dataset",

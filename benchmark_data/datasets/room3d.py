@@ -74,6 +74,8 @@ CHANNELS = np.array(
 """Red, green and blue of each hue, fully saturated, in fifths: int, shape (10, 3)."""
 
 Floats = NDArray[np.float64]
+Colour = tuple[int, int, int]
+"""Red, green and blue, in fifths."""
 Window = tuple[slice, slice]
 """Rows and columns of pixels."""
 _WHOLE = (slice(0, IMAGE), slice(0, IMAGE))
@@ -96,11 +98,12 @@ class _Maps(NamedTuple):
     solid: NDArray[np.int16]
 
 
-def render(labels: Indices) -> Images:
+def render(labels: Indices, *, channels: Indices = CHANNELS) -> Images:
     """Draw a solid in a room.
 
     Args:
         labels: int64, shape (n, 6): floor hue, wall hue, object hue, scale, shape, orientation.
+        channels: red, green and blue of each hue in fifths, int, shape (hues, 3).
 
     Returns:
         uint8, shape (n, 64, 64, 3).
@@ -111,18 +114,20 @@ def render(labels: Indices) -> Images:
         [[153, 226, 249], [0, 109, 255], [48, 240, 0]]
     """
     images = np.empty((len(labels), IMAGE, IMAGE, 3), np.uint8)
-    for image, (floor, wall, solid, scale, shape, orientation) in zip(images, labels.tolist(), strict=True):
+    colours = [(red, green, blue) for red, green, blue in channels.tolist()]
+    for image, (*hues, scale, shape, orientation) in zip(images, labels.tolist(), strict=True):
+        floor, wall, solid = (colours[hue] for hue in hues)
         window, part = _part(scale, shape, orientation)
         image[...] = _background(floor, wall, orientation)
         image[window] = _pixels(part, floor, wall, solid)
     return images
 
 
-def _pixels(maps: _Maps, floor: int, wall: int, solid: int) -> NDArray[np.int16]:
+def _pixels(maps: _Maps, floor: Colour, wall: Colour, solid: Colour) -> NDArray[np.int16]:
     """Add the maps up and take the mean of each pixel's 16 rays, halves rounded up: [0, 255], shape (h, w, 3)."""
-    sums: NDArray[np.int16] = maps.floor.take(CHANNELS[floor], axis=0)
-    sums += maps.wall.take(CHANNELS[wall], axis=0)
-    sums += maps.solid.take(CHANNELS[solid], axis=0)
+    sums: NDArray[np.int16] = maps.floor.take(floor, axis=0)
+    sums += maps.wall.take(wall, axis=0)
+    sums += maps.solid.take(solid, axis=0)
     sums += maps.sky
     sums += RAYS * RAYS // 2
     sums >>= 4
@@ -130,9 +135,9 @@ def _pixels(maps: _Maps, floor: int, wall: int, solid: int) -> NDArray[np.int16]
 
 
 @functools.cache
-def _background(floor: int, wall: int, orientation: int) -> Images:
+def _background(floor: Colour, wall: Colour, orientation: int) -> Images:
     """Draw the empty room."""
-    return _pixels(_room(orientation), floor, wall, 0).astype(np.uint8, order="C")
+    return _pixels(_room(orientation), floor, wall, (0, 0, 0)).astype(np.uint8, order="C")
 
 
 @functools.cache
@@ -347,7 +352,7 @@ DATASET = Dataset(
   booktitle = {Proceedings of the 35th International Conference on Machine Learning},
   year = {2018}
 }""",
-    licence="MIT",
+    license="MIT",
     people=False,
     photographs=False,
     homepage="https://github.com/deepmind/3d-shapes",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmark_data import draws
-from benchmark_data.archives.archive import Archive, Form
+from benchmark_data.archives.archive import Archive, Distribution
 from benchmark_data.archives.containers import damaged, reading
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer, decoded
@@ -56,7 +56,7 @@ PAINTING = Archive(
     image_shape=(274, 208, 3),
     factors=(Factor("painting", (0,), "categorical"),),
     rows=1,
-    forms=(Form((JPEG,), read),),
+    distributions=(Distribution((JPEG,), read),),
 )
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmark_data import effects
-from benchmark_data.archives.archive import Archive, Form
-from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.archive import Archive, Distribution
+from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import Slabs, damaged, hdf5_slabs, npz_slabs
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import CHUNK, Writer
@@ -81,8 +81,8 @@ ARCHIVE = Archive(
         Factor("orientation", np.linspace(-30, 30, 15).tolist(), "ordinal", unit="deg"),
     ),
     rows=480_000,
-    forms=(Form((HDF5,), read_hdf5), Form((NPZ,), read_npz)),
-    oracle=Oracle(means=PUBLISHED_MEANS["shapes3d"], distances=PUBLISHED["shapes3d"]),
+    distributions=(Distribution((HDF5,), read_hdf5), Distribution((NPZ,), read_npz)),
+    statistics=PublishedStatistics(means=PUBLISHED_MEANS["shapes3d"], distances=PUBLISHED["shapes3d"]),
 )
 
 DATASET = Dataset(
@@ -101,7 +101,7 @@ DATASET = Dataset(
   howpublished = {https://github.com/deepmind/3dshapes-dataset/},
   year = {2018}
 }""",
-    licence="Apache-2.0",
+    license="Apache-2.0",
     people=False,
     photographs=False,
     homepage="https://github.com/google-deepmind/3d-shapes",

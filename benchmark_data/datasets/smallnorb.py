@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import effects
-from benchmark_data.archives.archive import Archive, Cached, Form, Kept
-from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
+from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import SLAB, Slabs, damaged, reading
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
@@ -204,9 +204,11 @@ ARCHIVE = Archive(
     rows=97_200,
     grid=False,
     splits={"train": range(48_600), "test": range(48_600, 97_200)},
-    forms=(Form(GZ, read_gz), Form(ZIP, read_zip)),
+    distributions=(Distribution(GZ, read_gz), Distribution(ZIP, read_zip)),
     # Published for the left camera of the training split.
-    oracle=Oracle(means=PUBLISHED_MEANS["smallnorb/left_64_bilinear"], tolerance=5e-3, rows=range(0, 48_600, 2)),
+    statistics=PublishedStatistics(
+        means=PUBLISHED_MEANS["smallnorb/left_64_bilinear"], tolerance=5e-3, rows=range(0, 48_600, 2)
+    ),
 )
 
 
@@ -236,7 +238,7 @@ def _dataset(
   pages = {II-97--II-104},
   year = {2004}
 }""",
-        licence="research purposes only, not to be sold",
+        license="research purposes only, not to be sold",
         people=False,
         photographs=True,
         redistributable=False,
@@ -263,14 +265,14 @@ LEFT = _dataset(
 )
 
 
-def _left(method: str, oracle: Oracle) -> Dataset:
-    source = Kept(
+def _left(method: str, statistics: PublishedStatistics) -> Dataset:
+    source = Precomputed(
         id=f"smallnorb/left_64_{method}",
         version=ARCHIVE.version,
         image_shape=(64, 64, 1),
         base=LEFT,
         change=functools.partial(resized, size=64, method=method),
-        oracle=oracle,
+        statistics=statistics,
     )
     return _dataset(f"left_64_{method}", source, 64, method, LEFT_SPLITS, "The left camera alone.")
 
@@ -286,11 +288,11 @@ def _merged(left: Dataset, config: str, method: str) -> Dataset:
     )
 
 
-LANCZOS = _left("lanczos", dataclasses.replace(ARCHIVE.oracle, rows=LEFT_SPLITS["train"]))
+LANCZOS = _left("lanczos", dataclasses.replace(ARCHIVE.statistics, rows=LEFT_SPLITS["train"]))
 BILINEAR = _left(
     "bilinear",
-    Oracle(
-        means=ARCHIVE.oracle.means,
+    PublishedStatistics(
+        means=ARCHIVE.statistics.means,
         tolerance=1e-3,
         rows=LEFT_SPLITS["train"],
         grid=FactorSpace(*(Factor(f.name, range(5 if f.name == "instance" else f.size)) for f in ARCHIVE.factors[:-1])),

@@ -335,7 +335,7 @@ DATASET = Dataset(
   eprint = {2304.10767},
   archivePrefix = {arXiv}
 }""",
-    licence="MIT",
+    license="MIT",
     people=False,
     photographs=False,
     homepage="https://implicit-pdf.github.io",

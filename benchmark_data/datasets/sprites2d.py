@@ -56,14 +56,15 @@ def outlines() -> tuple[NDArray[np.float64], ...]:
 
 
 @functools.cache
-def _poses() -> tuple[NDArray[np.float64], ...]:
+def _poses(size: float) -> tuple[NDArray[np.float64], ...]:
     """Return the corners of each shape for every scale and orientation, in subpixels: shape (6, 40, 2, corners)."""
     scale, orientation = (np.asarray(SPACE.factors[i].values) for i in (1, 2))
     # A growing orientation turns the sprite anticlockwise; y points down.
     cos, sin = np.cos(orientation), np.sin(orientation)
     rotation = np.stack([np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)], axis=-2)
     return tuple(
-        SUBPIXELS * scale[:, None, None, None] * np.einsum("oij,cj->oic", rotation, corners) for corners in outlines()
+        SUBPIXELS * size * scale[:, None, None, None] * np.einsum("oij,cj->oic", rotation, corners)
+        for corners in outlines()
     )
 
 
@@ -81,13 +82,32 @@ def render(labels: Indices) -> Images:
         >>> np.argwhere(image).min(0).tolist(), np.argwhere(image).max(0).tolist()
         ([11, 43], [20, 52])
     """
+    return drawn(labels[:, :3], IMAGE // 4 + IMAGE / 2 * labels[:, 3:] / 31)
+
+
+def drawn(labels: Indices, centres: NDArray[np.float64], size: float = 1.0) -> Images:
+    """Draw one white sprite on black, wherever.
+
+    Args:
+        labels: int64, shape (n, 3): shape, scale and orientation.
+        centres: where the sprite's middle is, float64, shape (n, 2): x to the right and y downwards, in pixels. The
+            sprite must lie in the image.
+        size: its size, as a multiple of the one that its scale says.
+
+    Returns:
+        uint8 of 0 and 255, shape (n, 64, 64, 1).
+
+    Example:
+        >>> image = drawn(np.array([[0, 5, 0]]), np.array([[8.0, 40.0]]), size=0.5)[0, ..., 0]
+        >>> np.argwhere(image).min(0).tolist(), np.argwhere(image).max(0).tolist()
+        ([35, 3], [44, 12])
+    """
     # The 64 pixels of a row are the bits of one integer. An edge that crosses the row flips all pixels to its right.
     bits = np.zeros((len(labels), IMAGE), np.uint64)
-    for shape, poses in enumerate(_poses()):
+    for shape, poses in enumerate(_poses(size)):
         chosen = np.flatnonzero(labels[:, 0] == shape)
-        _, scale, orientation, x, y = labels[chosen].T
-        centre = (IMAGE // 4 + IMAGE / 2 * np.stack([x, y], axis=1) / 31) * SUBPIXELS
-        corners = np.rint(poses[scale, orientation] + centre[..., None]).astype(np.int64)
+        _, scale, orientation = labels[chosen].T
+        corners = np.rint(poses[scale, orientation] + SUBPIXELS * centres[chosen, :, None]).astype(np.int64)
         sprite, row, column = _crossings(corners)
         np.bitwise_xor.at(bits.ravel(), chosen[sprite] * IMAGE + row, np.uint64(2**64 - 1) << column.astype(np.uint64))
     pixels = np.unpackbits(bits.astype("<u8", copy=False).view(np.uint8), bitorder="little")
@@ -160,7 +180,7 @@ DATASET = Dataset(
   howpublished = {https://github.com/deepmind/dsprites-dataset/},
   year = {2017}
 }""",
-    licence="MIT",
+    license="MIT",
     people=False,
     photographs=False,
     homepage="https://github.com/google-deepmind/dsprites-dataset",

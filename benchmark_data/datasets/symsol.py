@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark_data import effects
-from benchmark_data.archives.archive import Archive, Cached, Form, Kept
+from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
 from benchmark_data.archives.containers import damaged, npz_slabs, reading, zip_members
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
@@ -104,7 +104,7 @@ ARCHIVE = Archive(
     grid=False,
     splits={"train": range(360_000), "test": range(360_000, 400_000)},
     arrays={"rotation": Extra((3, 3), "float32", "rotation matrix that was rendered")},
-    forms=(Form((ZIP,), read),),
+    distributions=(Distribution((ZIP,), read),),
 )
 
 
@@ -130,7 +130,7 @@ def _dataset(source: Cached, method: str, description: str) -> Dataset:
   eprint = {2106.05965},
   archivePrefix = {arXiv}
 }""",
-        licence="unstated",
+        license="unstated",
         people=False,
         photographs=False,
         redistributable=False,
@@ -149,7 +149,7 @@ NATIVE = _dataset(ARCHIVE, "none", "224 x 224, as published.")
 DATASET = Family(
     NATIVE,
     _dataset(
-        Kept(
+        Precomputed(
             id="symsol/64_lanczos",
             version=ARCHIVE.version,
             image_shape=(64, 64, 3),

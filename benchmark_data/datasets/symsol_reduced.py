@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmark_data import console, effects
-from benchmark_data.archives.archive import Archive, Cached, Form
+from benchmark_data.archives.archive import Archive, Cached, Distribution
 from benchmark_data.archives.containers import damaged, reading, zip_members
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer, decoded, pixels
@@ -79,7 +79,7 @@ ARCHIVE = Archive(
     factors=(FACTOR,),
     rows=PUBLISHED_ROWS,
     grid=False,
-    forms=(Form((ZIP,), read),),
+    distributions=(Distribution((ZIP,), read),),
 )
 
 
@@ -193,7 +193,7 @@ def _dataset(source: Archive | Rederived, description: str, *defects: str) -> Da
 }}
 
 {symsol.NATIVE.citation}""",
-        licence="unstated",
+        license="unstated",
         people=False,
         photographs=False,
         redistributable=False,

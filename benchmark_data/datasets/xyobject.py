@@ -114,7 +114,7 @@ def _dataset(config: str, space: FactorSpace, what: str) -> Dataset:
   year = {2021},
   url = {https://github.com/nmichlo/disent}
 }""",
-        licence="MIT",
+        license="MIT",
         people=False,
         photographs=False,
         homepage="https://github.com/nmichlo/disent",

@@ -107,7 +107,7 @@ def _dataset(spacing: int) -> Dataset:
   eprint = {2202.13341},
   archivePrefix = {arXiv}
 }""",
-        licence="MIT",
+        license="MIT",
         people=False,
         photographs=False,
         homepage="https://arxiv.org/abs/2202.13341",

@@ -25,9 +25,11 @@ from numpy.typing import NDArray
 
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.factors import Factor, Indices
 from benchmark_data.inspect.distances import mean_squared_error, mean_squared_errors
+
+__all__ = ["Audit", "Estimate", "FactorAudit", "audit"]
 
 MOST_VALUES = 64
 """Values of a factor that one traversal compares. Of more, as many are taken, evenly spread."""
@@ -368,6 +370,7 @@ def _traversal(
     near, far = float(perceived[neighbours].mean()), float(perceived[~neighbours].mean())
     if np.ptp(perceived) == 0:
         return *first, 0.0, near, far
+    needs("rank correlations", "metrics", "scipy")
     import scipy.stats
 
     return *first, float(scipy.stats.spearmanr(apart, perceived).statistic), near, far

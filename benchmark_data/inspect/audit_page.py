@@ -1,4 +1,4 @@
-"""What an audit says, as the rows of a table, as sentences and as a page that needs no other file."""
+"""What an audit says, as the rows of a table, as sentences and as a page that needs no other file. Internal."""
 
 from __future__ import annotations
 

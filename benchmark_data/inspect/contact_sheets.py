@@ -17,6 +17,8 @@ from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.inspect.distances import Matrices, correlation
 from benchmark_data.types import Images
 
+__all__ = ["contact_sheet", "distance_matrices", "heatmap", "perceived_side_by_side", "sheet", "traversals"]
+
 GAP = 4
 TEXT = 12
 LINE = TEXT + 4

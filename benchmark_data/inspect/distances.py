@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.factors import FactorSpace, Indices
 from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS, RANDOM_PAIR
 from benchmark_data.types import Images
@@ -243,6 +243,7 @@ def correlation(distances: Matrices) -> Correlation:
     x, y = distances.ground_truth[above], distances.perceived[above]
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Correlation(math.nan, math.nan)
+    needs("rank correlations", "metrics", "scipy")
     import scipy.stats
 
     return Correlation(float(scipy.stats.pearsonr(x, y).statistic), float(scipy.stats.spearmanr(x, y).statistic))

@@ -2,6 +2,8 @@
 
 See `benchmark_data.effects` for the declarations. A factor is varied alone, at some settings of the others; of a
 dataset that is no grid, images are drawn and put in order by class.
+
+Internal.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.effects import Effect
+from benchmark_data.errors import needs
 from benchmark_data.factors import Factor, FactorSpace, Indices
 
 PLACES = 6
@@ -122,6 +125,7 @@ def _images(dataset: Dataset, rows: Indices, effect: Effect) -> NDArray[np.float
 
 def _rank_correlation(order: object, measured: NDArray[np.float64]) -> float:
     """Compute Spearman's correlation with the expected order; 0 where nothing varies."""
+    needs("rank correlations", "metrics", "scipy")
     from scipy.stats import rankdata
 
     seen = np.isfinite(measured)

@@ -1,4 +1,4 @@
-"""What papers and their code say of the pixels of published datasets."""
+"""What papers and their code say of the pixels of published datasets. Internal."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ import benchmark_data
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import UnknownName
 from benchmark_data.factors import FactorSpace
+from benchmark_data.files import read_json
 from benchmark_data.publish import datasheet
 from benchmark_data.publish import records as encoding
 
@@ -45,7 +47,7 @@ SHUFFLED = (
 )
 """What a card says of a shuffled config."""
 
-HUB_LICENCES = frozenset(
+HUB_LICENSES = frozenset(
     (
         "apache-2.0",
         "bsd-2-clause",
@@ -128,7 +130,7 @@ def record(
         "published": published,
         "version": dataset.version,
         "description": dataset.description,
-        "licence": dataset.licence,
+        "license": dataset.license,
         "homepage": dataset.homepage,
         "citation": dataset.citation,
         "defects": list(dataset.defects),
@@ -155,6 +157,24 @@ def record(
         "files": list(files),
         "digests": digests,
     }
+
+
+def read_record(path: Path) -> Record:
+    """Read a config's record, of this version or an earlier one.
+
+    Args:
+        path: the file `RECORD` of a config.
+
+    Returns:
+        Its content. The key ``licence``, as records before 2026-11-22 spell it, becomes ``license``.
+
+    Raises:
+        DamagedFile: the file is missing or no JSON.
+    """
+    content: Record = read_json(path)
+    if "licence" in content:
+        content["license"] = content.pop("licence")
+    return content
 
 
 def is_default(dataset: Dataset) -> bool:
@@ -244,7 +264,7 @@ def readme(records: Sequence[Record]) -> str:
         ("config", "pixels", "factors"),
         ((r["config"], *(f"`{r['digests']['full'][k]}`" for k in ("pixels", "factors"))) for r in records),
     )
-    lines += ["## Licence", "", *sorted({r["licence"] for r in records}), "", "## Citation", ""]
+    lines += ["## Licence", "", *sorted({r["license"] for r in records}), "", "## Citation", ""]
     for citation, _ in _grouped((r["config"], r["citation"]) for r in records):
         lines += ["```bibtex", citation, "```", ""]
     lines += [f"- <https://arxiv.org/abs/{number}>" for number in _papers(records)]
@@ -261,10 +281,10 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
         What the Hub and ``datasets.load_dataset`` read.
     """
     rows = sum(s["rows"] for r in records for s in r["splits"])
-    licences = sorted({r["licence"] for r in records})
-    licence = licences[0].lower()
-    known = len(licences) == 1 and licence in HUB_LICENCES
-    other = {"license": "other", "license_name": " and ".join(licences), "license_link": records[0]["homepage"]}
+    licenses = sorted({r["license"] for r in records})
+    license = licenses[0].lower()
+    known = len(licenses) == 1 and license in HUB_LICENSES
+    other = {"license": "other", "license_name": " and ".join(licenses), "license_link": records[0]["homepage"]}
     configs = []
     infos = []
     for r in records:
@@ -284,7 +304,7 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
     return {
         "pretty_name": records[0]["name"],
         "language": ["en"],
-        **({"license": licence} if known else other),
+        **({"license": license} if known else other),
         **_origins(records),
         "size_categories": [_size_category(rows)],
         "task_categories": ["image-feature-extraction"],

@@ -65,7 +65,7 @@ def document(records: Sequence[Record]) -> dict[str, Any]:
         "conformsTo": CONFORMS_TO,
         "name": main["name"],
         "description": main["description"],
-        "license": [_licence(r) for r in _first_of(records, "licence")],
+        "license": [_license(r) for r in _first_of(records, "license")],
         "url": main["homepage"],
         "version": main["version"],
         **({"datePublished": max(days)} if (days := [r["published"] for r in records if r.get("published")]) else {}),
@@ -85,9 +85,9 @@ def _first_of(records: Sequence[Record], key: str) -> list[Record]:
     return list({r[key]: r for r in reversed(records)}.values())[::-1]
 
 
-def _licence(r: Record) -> str:
-    known = r["licence"].lower() in card.HUB_LICENCES
-    return f"https://spdx.org/licenses/{r['licence']}" if known else r["homepage"]
+def _license(r: Record) -> str:
+    known = r["license"].lower() in card.HUB_LICENSES
+    return f"https://spdx.org/licenses/{r['license']}" if known else r["homepage"]
 
 
 def _creators(r: Record) -> list[dict[str, str]]:

@@ -20,13 +20,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import benchmark_data
+from benchmark_data import draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.errors import InvalidInput, UnknownName, needs
 from benchmark_data.factors import Indices
 from benchmark_data.types import Extra, Images
 
@@ -36,6 +36,11 @@ except ImportError:
     _compress, COMPRESSOR = zlib.compress, "zlib"
 else:
     _compress, COMPRESSOR = deflate.zlib_compress, "libdeflate"
+
+try:
+    import joblib
+except ImportError:  # everything then runs in this process
+    joblib = None
 
 BATCH = 2**22
 """Bytes of decoded pixels rendered, filtered and compressed at a time: what fits a core's cache."""
@@ -140,6 +145,55 @@ def batches(dataset: Dataset, rows: range | Indices) -> Iterator[Batch]:
             name: dataset.extra(name, indices).astype(extra_dtype(extra)) for name, extra in dataset.extras.items()
         }
         yield Batch(indices, dataset.labels(indices), pngs(images, filter_type), extras)
+
+
+SHUFFLE_SEED = 0
+"""Seed of the permutation of shuffled layouts. Part of what is published."""
+
+
+class Shuffled(NamedTuple):
+    """Some rows of a split in shuffled order: places ``start`` to ``stop`` of the permutation.
+
+    Example:
+        >>> Shuffled(range(10, 20, 2), 0, 5).rows().tolist()
+        [18, 12, 16, 10, 14]
+    """
+
+    split: range
+    start: int
+    stop: int
+
+    def rows(self) -> Indices:
+        """Return the rows, int64, shape (stop - start,)."""
+        order = draws.permutation(SHUFFLE_SEED, len(self.split))[self.start : self.stop]
+        return self.split.start + order * self.split.step
+
+
+def layout(rows: range, parts: Iterable[range], *, shuffled: bool) -> list[range | Shuffled]:
+    """Say which rows each shard of a split holds.
+
+    Args:
+        rows: the rows of the split.
+        parts: consecutive parts of them, as `shards` gives.
+        shuffled: whether rows stand in shuffled order instead of their own.
+
+    Returns:
+        For each shard its rows.
+
+    Example:
+        >>> layout(range(4), [range(2), range(2, 4)], shuffled=True)
+        [Shuffled(split=range(0, 4), start=0, stop=2), Shuffled(split=range(0, 4), start=2, stop=4)]
+    """
+    parts = list(parts)
+    if not shuffled:
+        return [*parts]
+    ends = list(itertools.accumulate(map(len, parts), initial=0))
+    return [Shuffled(rows, start, stop) for start, stop in itertools.pairwise(ends)]
+
+
+def indices(rows: range | Shuffled) -> range | Indices:
+    """Return the rows of a shard, in its order."""
+    return rows.rows() if isinstance(rows, Shuffled) else rows
 
 
 def extra_dtype(extra: Extra) -> type[np.float32 | np.int64]:
@@ -296,10 +350,9 @@ def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
     if address is None:
         yield
         return
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingExtra("--ray", "ray", "cluster") from error
+    needs("--ray", "cluster", "ray", "joblib")
+    import ray
+
     connected = ray.is_initialized()
     if not connected:
         # A cluster's nodes were started elsewhere and do not know where this process looks for prepared datasets.
@@ -346,8 +399,8 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
     Args:
         function: the function; it and its arguments and results travel by pickle.
         tasks: its positional arguments, one tuple for each call.
-        jobs: how many processes; one per core if None. One task or one job runs in this process. Ray uses the cores
-            of its nodes.
+        jobs: how many processes; one per core if None. One task or one job runs in this process, as does everything
+            where joblib is not installed. Ray uses the cores of its nodes.
 
     Yields:
         The results, in the order of the tasks.
@@ -357,7 +410,7 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
     if gpus is not None:
         yield from _in_ray(function, tasks, gpus)
         return
-    jobs = min(jobs or joblib.cpu_count(), len(tasks))
+    jobs = min(jobs or joblib.cpu_count(), len(tasks)) if joblib else 1
     if jobs <= 1:
         yield from (function(*task) for task in tasks)
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from benchmark_data.archives.archive import Cached
 from benchmark_data.dataset import CHUNK, Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
 from benchmark_data.factors import FactorTable, Indices
-from benchmark_data.publish import records
+from benchmark_data.publish import card, records
 from benchmark_data.types import Images, Source
 
 Kind: TypeAlias = Literal["tfds", "hf"]
@@ -30,11 +31,28 @@ COLUMNS = ("index", "label_", "value_")
 """How the names of the columns begin that are compared."""
 
 
+class Copy(NamedTuple):
+    """A copy of a dataset on disk."""
+
+    kind: Kind
+    """Who made it."""
+
+    folder: Path
+    """The ``data_dir`` of TFDS, or a folder that was published for Hugging Face."""
+
+    shuffled: bool = False
+    """Whether its rows stand in shuffled order."""
+
+    def __str__(self) -> str:
+        """Say which copy it is, as reports name it."""
+        return f"{self.kind} {self.folder}{' (shuffled)' if self.shuffled else ''}"
+
+
 class Finding(NamedTuple):
     """What `verify` says of the original or of one copy."""
 
     copy: str
-    """``numpy``, or the kind of copy and its folder."""
+    """``numpy``, or the kind of copy, its folder, and whether it is shuffled."""
 
     digest: Digest | None
     """None where the copy cannot be read."""
@@ -54,9 +72,10 @@ def verify(
 
     Args:
         dataset: the dataset.
-        copies: what to compare: ``("tfds", the data_dir of TFDS)`` or ``("hf", a folder that was published)``.
+        copies: what to compare: ``("tfds", the data_dir of TFDS)`` or ``("hf", a folder that was published)``. Both
+            layouts are compared where both are there.
         full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
-        progress: is told how many rows were read since the last call.
+        progress: is told how many rows were read since the last call, of `work` in all.
 
     Returns:
         A finding for the original and one for each copy.
@@ -68,18 +87,58 @@ def verify(
         recorded = Digest(**dataset.source.store().meta["digest"])
     changed = f"it was prepared with the quick digest {recorded}: remove its folder and prepare it again"
     findings = [Finding("numpy", found, "" if recorded in (None, found) else changed)]
-    for kind, folder in copies:
-        name = f"{kind} {folder}"
+    for copy in _layouts(dataset, copies):
         try:
-            copy = kind, folder.absolute()  # workers may run in other folders
-            blocks = block_digests(dataset, copy, full=full, progress=progress)
+            there = copy._replace(folder=copy.folder.absolute())  # workers may run in other folders
+            # A shuffled file is read from its start to its end, so the dataset is hashed in that order once more.
+            anew = full and copy.shuffled
+            expected = original
+            if anew:
+                expected = block_digests(dataset, full=True, shuffled=True, progress=progress)
+            blocks = block_digests(dataset, there, full=full, shuffled=copy.shuffled, progress=progress)
         except OffaxisError as error:
-            findings.append(Finding(name, None, str(error)))
+            findings.append(Finding(str(copy), None, str(error)))
             continue
-        different = next((i for i, (a, b) in enumerate(zip(original, blocks, strict=True)) if a != b), None)
-        problem = "" if different is None else _difference(dataset, opened(dataset, kind, folder), different, full)
-        findings.append(Finding(name, Digest.of(blocks), problem))
+        different = next((i for i, (a, b) in enumerate(zip(expected, blocks, strict=True)) if a != b), None)
+        if different is None:
+            findings.append(Finding(str(copy), found, ""))
+        else:
+            rows = _blocks(dataset, full, copy.shuffled)[different]
+            problem = _difference(dataset, opened(dataset, *there), rows)
+            findings.append(Finding(str(copy), None if anew else Digest.of(blocks), problem))
     return findings
+
+
+def work(dataset: Dataset, copies: Sequence[tuple[Kind, Path]] = (), *, full: bool = False) -> int:
+    """Count the rows that `verify` reads, of the dataset and of its copies.
+
+    Args:
+        dataset: the dataset.
+        copies: as `verify` takes them.
+        full: as `verify` takes it.
+
+    Returns:
+        A number of rows.
+    """
+    times = 1 + sum(2 if full and copy.shuffled else 1 for copy in _layouts(dataset, copies))
+    return times * (len(dataset) if full else len(dataset.quick_rows()))
+
+
+def _layouts(dataset: Dataset, copies: Sequence[tuple[Kind, Path]]) -> list[Copy]:
+    """List the copies that are there, in either layout; where there is none, the one in order, which is missed."""
+    found = []
+    for kind, folder in copies:
+        both = [Copy(kind, folder, shuffled) for shuffled in (False, True)]
+        found += [copy for copy in both if _path(dataset, copy).is_dir()] or both[:1]
+    return found
+
+
+def _path(dataset: Dataset, copy: Copy) -> Path:
+    """Return the folder of one layout of a copy."""
+    if copy.kind == "hf":
+        return copy.folder / card.config_name(dataset, shuffled=copy.shuffled)
+    config = card.config_name(dataset, shuffled=True) if copy.shuffled else dataset.config
+    return copy.folder / f"offaxis_{dataset.name}" / config / dataset.version
 
 
 def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], None] = lambda rows: None) -> Digest:
@@ -98,9 +157,10 @@ def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], No
 
 def block_digests(
     dataset: Dataset,
-    copy: tuple[Kind, Path] | None = None,
+    copy: Copy | None = None,
     *,
     full: bool,
+    shuffled: bool = False,
     progress: Callable[[int], None],
 ) -> list[Digest]:
     """Hash the blocks of a dataset or of a copy of it, on all cores.
@@ -109,6 +169,7 @@ def block_digests(
         dataset: the dataset.
         copy: the copy to read instead of the dataset itself.
         full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
+        shuffled: take all rows in the order of a shuffled copy. It changes nothing where not all are looked at.
         progress: is told how many rows were hashed since the last call.
 
     Returns:
@@ -118,7 +179,7 @@ def block_digests(
         InvalidInput: there is no such copy.
         DamagedFile: the copy's rows are not in order, or names or values differ from the dataset's.
     """
-    blocks = _blocks(dataset, full)
+    blocks = _blocks(dataset, full, shuffled)
     handle = records.handle(dataset)
     digests = []
     results = records.in_parallel(_block_digest, [(handle, copy, rows) for rows in blocks], None)
@@ -128,19 +189,23 @@ def block_digests(
     return digests
 
 
-def _blocks(dataset: Dataset, full: bool) -> list[range | Indices]:
-    rows = range(len(dataset)) if full else dataset.quick_rows()
+def _blocks(dataset: Dataset, full: bool, shuffled: bool) -> list[range | Indices]:
+    rows: range | Indices = dataset.quick_rows()
+    if full and shuffled:
+        rows = np.concatenate([records.Shuffled(each, 0, len(each)).rows() for each in dataset.splits.values()])
+    elif full:
+        rows = range(len(dataset))
     return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
 
 
-def _block_digest(handle: records.Handle, copy: tuple[Kind, Path] | None, rows: range | Indices) -> Digest:
+def _block_digest(handle: records.Handle, copy: Copy | None, rows: range | Indices) -> Digest:
     dataset = records.opened(handle)
     return (dataset if copy is None else opened(dataset, *copy)).block_digest(rows)
 
 
-def _difference(dataset: Dataset, copy: Dataset, block: int, full: bool) -> str:
+def _difference(dataset: Dataset, copy: Dataset, rows: range | Indices) -> str:
     """Describe where a copy first differs."""
-    rows = np.asarray(_blocks(dataset, full)[block])
+    rows = np.asarray(rows)
     labels = (dataset.labels(rows) != copy.labels(rows)).any(axis=1)
     for start in range(0, len(rows), 64):
         part = rows[start : start + 64]
@@ -151,13 +216,14 @@ def _difference(dataset: Dataset, copy: Dataset, block: int, full: bool) -> str:
     return "digests differ"
 
 
-def opened(dataset: Dataset, kind: Kind, folder: Path) -> Dataset:
+def opened(dataset: Dataset, kind: Kind, folder: Path, shuffled: bool = False) -> Dataset:
     """Open a copy of a dataset as a dataset: pixels and class ids come from the copy.
 
     Args:
         dataset: the dataset that it is a copy of.
         kind: who made it.
         folder: the ``data_dir`` of TFDS, or a folder that was published for Hugging Face.
+        shuffled: whether the layout is opened whose rows stand in shuffled order.
 
     Returns:
         The copy.
@@ -166,7 +232,7 @@ def opened(dataset: Dataset, kind: Kind, folder: Path) -> Dataset:
         InvalidInput: there is no such copy there.
         DamagedFile: the names of its factors' values are not the dataset's.
     """
-    copy = {"tfds": _TFDS, "hf": _HF}[kind](dataset, folder)
+    copy = {"tfds": _TFDS, "hf": _HF}[kind](dataset, Copy(kind, folder, shuffled))
     for factor in dataset.space.factors:
         names = copy.names(factor.name)
         if names != list(factor.labels):
@@ -210,9 +276,10 @@ class _Labels(FactorTable):
 class _Copy(Source):
     """A copy on disk, as a source of images. Its splits hold the rows that the dataset's splits name."""
 
-    def __init__(self, dataset: Dataset, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, dataset: Dataset, copy: Copy) -> None:
+        self.folder = copy.folder
         self._dataset = dataset
+        self._shuffled = copy.shuffled
         self._last: tuple[bytes, Images, Columns] | None = None
 
     def images(self, indices: Indices, labels: Indices) -> Images:
@@ -259,9 +326,18 @@ class _Copy(Source):
             inside = missing & np.isin(indices, np.asarray(rows))
             if inside.any():
                 missing &= ~inside
-                yield split, (indices[inside] - rows.start) // rows.step, np.flatnonzero(inside)
+                positions = (indices[inside] - rows.start) // rows.step
+                if self._shuffled:
+                    positions = _places(len(rows))[positions]
+                yield split, positions, np.flatnonzero(inside)
         if missing.any():
             raise DamagedFile(str(self.folder), expected="every row in a split", received=f"{missing.sum()} in none")
+
+
+@functools.lru_cache(maxsize=4)
+def _places(count: int) -> Indices:
+    """Return where each row of a split stands in its shuffled layout, int64, shape (count,)."""
+    return np.argsort(records.Shuffled(range(count), 0, count).rows())
 
 
 @contextlib.contextmanager
@@ -283,13 +359,13 @@ def _reading(folder: Path) -> Iterator[None]:
 class _TFDS(_Copy):
     """A copy in TFDS's files, read with TFDS alone."""
 
-    def __init__(self, dataset: Dataset, folder: Path) -> None:
+    def __init__(self, dataset: Dataset, copy: Copy) -> None:
         try:
             import tensorflow_datasets as tfds
         except ImportError as error:
             raise MissingExtra("verify --tfds", "tensorflow-datasets", "tfds") from error
-        super().__init__(dataset, folder)
-        path = folder / f"offaxis_{dataset.name}" / dataset.config / dataset.version
+        super().__init__(dataset, copy)
+        path = _path(dataset, copy)
         try:
             self._builder = tfds.builder_from_directory(path)
             self._sources = {split: self._builder.as_data_source(split) for split in dataset.splits}
@@ -301,7 +377,7 @@ class _TFDS(_Copy):
                 remedy="Build the copy again without a file format.",
             ) from error
         except (OSError, ValueError, KeyError) as error:
-            raise _no_copy(dataset, path, f"offaxis-data build {dataset.id} --to {folder}") from error
+            raise _no_copy(dataset, path, f"offaxis-data build {dataset.id} --to {copy.folder}") from error
 
     def names(self, factor: str) -> list[str]:
         return list(self._builder.info.features[f"label_{factor}"].names)
@@ -316,14 +392,14 @@ class _TFDS(_Copy):
 class _HF(_Copy):
     """A published folder: the Parquet files that ``datasets`` finds for a config, with the features they declare."""
 
-    def __init__(self, dataset: Dataset, folder: Path) -> None:
+    def __init__(self, dataset: Dataset, copy: Copy) -> None:
         try:
             import datasets
             import pyarrow.parquet as pq
         except ImportError as error:
             raise MissingExtra("verify --hf", "datasets", "hf") from error
-        super().__init__(dataset, folder)
-        config = dataset.config or "default"
+        super().__init__(dataset, copy)
+        config, folder = card.config_name(dataset, shuffled=copy.shuffled), copy.folder
         try:
             files = datasets.load_dataset_builder(os.fspath(folder), config).config.data_files
             self._files = {split: [pq.ParquetFile(path) for path in files[split]] for split in dataset.splits}

@@ -27,6 +27,8 @@ from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.types import Extra, Images, Source
 
+__all__ = ["DOES_NOT_APPLY", "Paired", "Side", "both_ways", "divided", "sides"]
+
 DOES_NOT_APPLY = "does not apply"
 """Name of the class that a factor has on the rows of the other dataset."""
 
@@ -196,7 +198,7 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
     paired = Paired(source, target)
     middle, end = len(source), len(source) + len(target)
     source_test, target_test = middle - _tested(len(source)), end - _tested(len(target))
-    alike = source.licence == target.licence
+    alike = source.license == target.license
     space = _Labels(paired, (source_name, target_name))
     return Dataset(
         name=name,
@@ -218,7 +220,7 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
             "tenth to test on. A factor is named after its side and does not apply to the rows of the other one."
         ),
         citation="\n\n".join(dict.fromkeys((CITATION, source.citation, target.citation))),
-        licence=source.licence if alike else f"{source.licence} ({source_name}); {target.licence} ({target_name})",
+        license=source.license if alike else f"{source.license} ({source_name}); {target.license} ({target_name})",
         people=_either(source.people, target.people),
         photographs=_either(source.photographs, target.photographs),
         redistributable=source.redistributable and target.redistributable,

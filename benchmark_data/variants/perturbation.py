@@ -42,10 +42,25 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data import draws
 from benchmark_data.archives import npz, store
 from benchmark_data.dataset import Dataset, Family
-from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable
+from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, needs
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.files import written_atomically
 from benchmark_data.sources import Derived, Images
+
+__all__ = [
+    "EPSILONS",
+    "KINDS",
+    "HiddenVariable",
+    "blend",
+    "noise",
+    "noisy",
+    "pattern",
+    "patterned",
+    "perturbed",
+    "principal_component",
+    "squeezed",
+    "write_hidden",
+]
 
 EPSILONS = (0.05, 0.1, 0.15, 0.2)
 DEFAULT = 0.1
@@ -87,12 +102,13 @@ UNIT = 4096
 """Steps to one standard deviation in a table of s."""
 
 PACKAGED = Path(__file__).with_name("artifacts")
+"""Hidden variables that come with the package. Tables are packed by LZMA, which makes the wheel smaller."""
 
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
 
 
-def mixed(images: Images, pattern: Bytes, *, epsilon: float) -> Images:
+def blend(images: Images, pattern: Bytes, *, epsilon: float) -> Images:
     """Change images by at most epsilon in each direction, after making room for it.
 
     Args:
@@ -109,7 +125,7 @@ def mixed(images: Images, pattern: Bytes, *, epsilon: float) -> Images:
     Example:
         >>> black_and_white = np.array([0, 0, 255, 255], np.uint8).reshape(1, 1, 4, 1)
         >>> low_and_high = np.array([0, 255, 0, 255], np.uint8).reshape(1, 1, 4, 1)
-        >>> mixed(black_and_white, low_and_high, epsilon=0.1).ravel().tolist()
+        >>> blend(black_and_white, low_and_high, epsilon=0.1).ravel().tolist()
         [0, 51, 204, 255]
     """
     if not 0 < epsilon < 0.5:
@@ -174,7 +190,7 @@ def noise(indices: Indices, height: int, width: int) -> Bytes:
 
 
 @dataclasses.dataclass(frozen=True)
-class Hidden:
+class HiddenVariable:
     """A scalar of each image of a dataset, from a small file with its own digest and provenance.
 
     The file is a numpy archive without pickles. It holds ``provenance``, JSON text, and either ``direction`` (int16,
@@ -289,9 +305,9 @@ def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 def write_hidden(
-    hidden: Hidden, arrays: Mapping[str, ArrayLike], *, provenance: Mapping[str, Any], path: Path | None = None
+    hidden: HiddenVariable, arrays: Mapping[str, ArrayLike], *, provenance: Mapping[str, Any], path: Path | None = None
 ) -> Path:
-    """Write the file that `Hidden` reads.
+    """Write the file that `HiddenVariable` reads.
 
     Args:
         hidden: the variable.
@@ -309,7 +325,7 @@ def write_hidden(
 
     Example:
         >>> import tempfile, benchmark_data
-        >>> hidden = Hidden(benchmark_data.load("xysquares"), "vae")
+        >>> hidden = HiddenVariable(benchmark_data.load("xysquares"), "vae")
         >>> s = hidden.base.labels(range(len(hidden.base)))[:, 0] / 4 - 1
         >>> path = Path(tempfile.mkdtemp()) / "s.npz"
         >>> write_hidden(hidden, {"table": s}, provenance={"method": "by hand"}, path=path) == path
@@ -360,6 +376,7 @@ def principal_component(base: Dataset, *, sample: int = SAMPLE) -> dict[str, Arr
     Raises:
         InvalidInput: all images are the same.
     """
+    needs("principal components", "metrics", "scipy")
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     rows = draws.permutation(SEED, len(base))[:sample]
@@ -389,7 +406,7 @@ def principal_component(base: Dataset, *, sample: int = SAMPLE) -> dict[str, Arr
 class _Perturbed(Derived):
     """A change that needs a hidden variable beside the base."""
 
-    hidden: Hidden
+    hidden: HiddenVariable
 
     @property
     def ready(self) -> bool:
@@ -403,16 +420,16 @@ class _Perturbed(Derived):
 
 
 def _perturb(
-    images: Images, indices: Indices, labels: Indices, *, hidden: Hidden, epsilon: float, rows_per_std: float
+    images: Images, indices: Indices, labels: Indices, *, hidden: HiddenVariable, epsilon: float, rows_per_std: float
 ) -> Images:
     """Add the pattern of the hidden variable."""
     shown = pattern(hidden.values(images, indices), *images.shape[1:3], rows_per_std=rows_per_std)
-    return mixed(images, shown, epsilon=epsilon)
+    return blend(images, shown, epsilon=epsilon)
 
 
 def _add_noise(images: Images, indices: Indices, labels: Indices, *, epsilon: float) -> Images:
     """Add noise that means nothing."""
-    return mixed(images, noise(indices, *images.shape[1:3]), epsilon=epsilon)
+    return blend(images, noise(indices, *images.shape[1:3]), epsilon=epsilon)
 
 
 def _squeeze(images: Images, indices: Indices, labels: Indices, *, epsilon: float) -> Images:
@@ -437,7 +454,7 @@ def perturbed(base: Dataset) -> Family:
     for rows_per_std, kinds in EDITIONS:
         first = rows_per_std == FIRST_ROWS_PER_STD
         for kind in kinds:
-            hidden = Hidden(base, kind)
+            hidden = HiddenVariable(base, kind)
             for epsilon in EPSILONS:
                 change = functools.partial(_perturb, hidden=hidden, epsilon=epsilon, rows_per_std=rows_per_std)
                 form = _derived(
@@ -584,7 +601,7 @@ def _with_s(base: Dataset) -> Indices:
 
 def _show_s(images: Images, indices: Indices, labels: Indices, *, epsilon: float) -> Images:
     """Add the pattern of the last factor."""
-    return mixed(images, pattern(_levels()[labels[:, -1]], *images.shape[1:3]), epsilon=epsilon)
+    return blend(images, pattern(_levels()[labels[:, -1]], *images.shape[1:3]), epsilon=epsilon)
 
 
 def _derived(

@@ -29,6 +29,8 @@ from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorTable, Indices
 from benchmark_data.types import Extra, Images, Source
 
+__all__ = ["DEFAULT", "Divided", "Split", "split", "split_names", "split_rules", "summary"]
+
 RULES = "benchmark_data.splits"
 
 DEFAULT = "holdout"

@@ -38,6 +38,6 @@ DATASET = Dataset(
     effects={"radius": effects.larger(), "x": effects.right(), "y": effects.down()},
     description="A white disc on black, at 16 x 16 places and in four sizes. It shows how a dataset is declared.",
     citation="@misc{disc, title = {Template}, year = {2026}}",
-    licence="MIT",
+    license="MIT",
     homepage="https://example.org",
 )

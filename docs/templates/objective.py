@@ -29,6 +29,6 @@ class OBJECTIVE(Objective):
         share = ops.minimum(1.0, batch.step / max(1, self.warm_up))
         return {"kl": Term(self.strength * share, ops.mean(batch.kl))}
 
-    # Pairs of images: `views = 2` and `rows`. A change of the posteriors: `aggregate`. A second network with its own
-    # optimiser: `networks`, called through `batch.call`. Further random numbers, or labels: `draws`. An encoder that
-    # the reconstruction does not move: `reconstructs = False`. See baselines/objectives/_base.py.
+    # Pairs of images: `n_views = 2` and `rows`. A change of the posteriors: `aggregate`. A second network with its own
+    # optimiser: `networks`, called through `batch.call`. Further random numbers, or labels: `sample_noise`. An encoder
+    # that the reconstruction does not move: `reconstructs = False`. See baselines/objectives/_base.py.

@@ -4,3 +4,7 @@
 layout. Tables of several runs are concatenated, with columns such as ``seed`` and ``group`` that say what each row
 belongs to.
 """
+
+from benchmark_data.errors import needs
+
+needs("leaderboard.analyses", "metrics", "scipy", "sklearn", "pandas", "joblib")

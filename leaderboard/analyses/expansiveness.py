@@ -26,7 +26,7 @@ from leaderboard import figures
 from leaderboard.analyses._pixels import flat, unit
 from leaderboard.analyses.latents import check_posterior
 from leaderboard.arrays import check_codes_factors, class_ids
-from leaderboard.information import discretise, mutual_information
+from leaderboard.information import discretise, mutual_information, pairwise
 
 EPSILONS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.125, 0.15, 0.175, 0.2)
 
@@ -203,6 +203,48 @@ def latent_noise(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names
     return pd.DataFrame(rows, columns=["factor", "latent", "information", "noise", "level"])
 
 
+def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names: Sequence[str]) -> pd.DataFrame:
+    """Find the latent that each factor has of its own, and its noise.
+
+    As ``latent_noise``, but a latent belongs to one factor at most, the one that it knows the greatest share of: else a
+    factor that is not encoded at all would be given the low noise of another one's latent.
+
+    Args:
+        mean: posterior means, shape (n, L).
+        variance: posterior variances, above 0, shape (n, L).
+        factors: class ids, shape (n, F), none of them constant.
+        names: of the factors, F of them.
+
+    Returns:
+        A row per factor: ``factor``; ``share``, the greatest share of its entropy that one latent knows (20 bins, as
+        in MIG), in [0, 1]; ``latent``, that latent if it knows no greater share of another factor, else -1; and
+        ``noise``, the mean posterior standard deviation of the latent, 1 as of the prior where there is none.
+
+    Raises:
+        InvalidInput: arrays that do not match, a constant factor, or another number of names.
+
+    Example:
+        >>> mean = np.array([[0.0], [0.1], [1.0], [0.9]])
+        >>> variance = np.full(mean.shape, 0.01)
+        >>> own_latents(mean, variance, [[0, 0], [0, 1], [1, 0], [1, 1]], ["x", "y"]).round(2).values.tolist()
+        [['x', 1.0, 0, 0.1], ['y', 0.5, -1, 1.0]]
+    """
+    mu, var = check_posterior(mean, variance)
+    _, columns = check_codes_factors(mu, factors)
+    if len(names) != columns.shape[1]:
+        raise InvalidInput("names", expected=f"{columns.shape[1]}, one for each factor", received=str(len(names)))
+    known = pairwise(mu, columns)
+    if not known.factors.all():
+        raise InvalidInput("factors", expected="two values or more of each", received="a constant one")
+    shares = known.information / known.factors
+    best, most_known = shares.argmax(axis=0), shares.argmax(axis=1)
+    own = most_known[best] == np.arange(len(names))
+    noise = np.where(own, np.sqrt(var).mean(axis=0)[best], 1.0)
+    return pd.DataFrame(
+        {"factor": list(names), "share": shares.max(axis=0), "latent": np.where(own, best, -1), "noise": noise}
+    )
+
+
 def measure(
     images: ArrayLike,
     factors: ArrayLike,
@@ -305,7 +347,7 @@ def measure_hidden(
     for epsilon in epsilons:
 
         def perturbed(of: Images, pattern: Images, epsilon: float = epsilon) -> Images:
-            return of if epsilon == 0 else perturbation.mixed(of, pattern, epsilon=epsilon)
+            return of if epsilon == 0 else perturbation.blend(of, pattern, epsilon=epsilon)
 
         here = perturbed(images, still)
         ways = {
@@ -356,7 +398,7 @@ def measure_run(dataset: Dataset, rows: ArrayLike, mean: ArrayLike, variance: Ar
     checked = dataset.rows(rows)
     labels, names = dataset.labels(checked), list(dataset.space.names)
     hidden = getattr(dataset.source, "hidden", None)
-    if isinstance(hidden, perturbation.Hidden):
+    if isinstance(hidden, perturbation.HiddenVariable):
         values = hidden.values(hidden.base.images(checked), checked)
         ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
         labels, names = np.column_stack([labels, ranks * 20 // len(ranks)]), [*names, "s"]

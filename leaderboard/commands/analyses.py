@@ -422,7 +422,7 @@ def accuracy(
     from leaderboard.scoring import transfer_accuracy as evaluation
 
     _png(to)
-    read: list[tuple[str, representations.Codes]] = []
+    read: list[tuple[str, representations.LabelledCodes]] = []
     for given in codes:
         name, _, path = given.partition("=")
         if not name or not path:

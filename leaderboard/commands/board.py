@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import http.server
+import secrets
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import rich.table
@@ -14,13 +15,16 @@ import typer
 
 from benchmark_data import console
 from benchmark_data.console import err, out
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unavailable, UnknownName
 from benchmark_data.files import written_atomically
 from leaderboard import protocol
 from leaderboard.commands import analyses
 
+if TYPE_CHECKING:
+    from leaderboard.store.results import Result
+
 PUBLISHED = Path(__file__).parents[1] / "published"
-"""The results that are published with the project."""
+"""The results that are published with the project. They lie in a checkout of the source, and not in wheels."""
 
 app = console.command_line("The leaderboard: score codes, look at results, build the board, check it.", top=True)
 app.add_typer(analyses.analyse, name="analyse")
@@ -30,10 +34,54 @@ app.command()(analyses.metrics)
 app.command()(analyses.udr)
 app.command()(analyses.heatmap)
 
+
+def there(root: Path) -> Path:
+    """Return a results tree that a command reads, or say where to get the published one."""
+    if root == PUBLISHED and not root.is_dir():
+        raise Unavailable(
+            "published results",
+            expected="leaderboard/published, which comes with a checkout of the source",
+            received="an installation without it",
+            remedy="Name a results tree: your own, or leaderboard/published of a checkout.",
+        )
+    return root
+
+
+def beside_or_none(root: Path) -> Path:
+    """Return a results tree to compare with; say so where there is none to compare with."""
+    if root == PUBLISHED and not root.is_dir():
+        err.print(
+            "warning: this installation has no published results to compare with; name some with --beside, such as "
+            "leaderboard/published of a checkout of the source",
+            style="yellow",
+            soft_wrap=True,
+        )
+    return root
+
+
 Results = Annotated[
-    Path, typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results")
+    Path,
+    typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results", callback=there),
 ]
-Tier = Annotated[str, typer.Option(help="smoke: small samples, minutes. study: the papers' sample sizes.")]
+Beside = Annotated[
+    Path,
+    typer.Option(
+        metavar="RESULTS",
+        help="The board to compare with.",
+        show_default="the published results",
+        callback=beside_or_none,
+    ),
+]
+Seed = Annotated[
+    str,
+    typer.Option(
+        help="Text to draw the fresh rows by, made up after the encoder was handed in.", show_default="random"
+    ),
+]
+Tier = Annotated[
+    str,
+    typer.Option(help="smoke: small samples, minutes. desk, study: the papers' sample sizes. held_out: of a split."),
+]
 
 
 @app.command("tasks")
@@ -41,11 +89,21 @@ def list_tasks(
     name: Annotated[
         str, typer.Argument(metavar="DATASET", help="Only the tasks of this dataset.", show_default=False)
     ] = "",
+    json: console.Json = False,
 ) -> None:
     """List the tasks of the protocol: datasets, how many rows are scored, and the digest of the row list."""
     shown = [t for t in protocol.tasks() if name in ("", t.dataset, t.dataset.partition("/")[0])]
     if not shown:
         raise UnknownName("dataset", name, {t.dataset.partition("/")[0] for t in protocol.tasks()})
+    if json:
+        keys = ("name", "dataset", "train", "test", "factors_scored", "digest")
+        out.print_json(
+            data=[
+                dict(zip(keys, (t.id, t.dataset, len(t.train), len(t.test), len(t.scored), t.digest), strict=True))
+                for t in shown
+            ]
+        )
+        return
     table = rich.table.Table("task", "train", "test", "factors scored", "digest of the rows", box=None, pad_edge=False)
     for task in shown:
         table.add_row(task.id, f"{len(task.train):,}", f"{len(task.test):,}", str(len(task.scored)), task.digest[:16])
@@ -85,6 +143,10 @@ def evaluate(
     new: Annotated[
         bool, typer.Option("--new", help="Leave out runs whose codes the tree holds scores of in this tier.")
     ] = False,
+    verify: Annotated[
+        bool, typer.Option(help="Verify runs that have an encoder.onnx: offaxis-train export writes it.")
+    ] = True,
+    seed: Seed = "",
     with_pictures: Annotated[
         bool,
         typer.Option(
@@ -92,7 +154,10 @@ def evaluate(
         ),
     ] = False,
 ) -> None:
-    """Score the codes of runs and add the scores to a results tree, task by task and method by method."""
+    """Score the codes of runs and add the scores to a results tree, task by task and method by method.
+
+    A run with an encoder is verified, too: its encoder encodes fresh rows, and their scores must be those of its codes.
+    """
     from leaderboard.report import formats, media
     from leaderboard.scoring import evaluate
     from leaderboard.store import results
@@ -101,6 +166,7 @@ def evaluate(
         progress.live.transient = True
         work = progress.add_task("checking", total=None)
         written: list[Path] = []
+        notes: list[str] = []
         if new:
             runs = evaluate.unscored(runs, into, tier=tier)
             if not runs:
@@ -111,6 +177,8 @@ def evaluate(
             runs,
             tier=tier,
             status="reproduced" if reproduced else "recomputed",
+            fresh=(seed or secrets.token_hex(16)) if verify else "",
+            tell=notes.append,
             progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
         ):
             written += results.write(into, [result], replace=replace)
@@ -118,7 +186,7 @@ def evaluate(
             if with_pictures:
                 media.of_runs(grouped[result.dataset, result.method], written[-1])
     out.print(formats.terminal([results.read(file) for file in written]))
-    for sentence in analyses.small_samples(runs):
+    for sentence in (*notes, *analyses.small_samples(runs)):
         out.print(f"warning: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
     for file in written:
         out.print(str(file), soft_wrap=True, highlight=False, markup=False)
@@ -194,12 +262,31 @@ def submit_init(
 
     file = submission.init(to, method, tasks, tier=tier, seeds=seeds)
     out.print(
-        f"{file}\nFill it in; for each task and seed, encode the images of <task>/rows.npy in that order and write "
-        f"<task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {to}",
+        f"{file}\nFill it in. To be ranked, put your encoder of each task and seed in as <task>/seed_<k>.onnx; "
+        f"offaxis-board submit encode {to} writes the codes. Without one, encode the images of <task>/rows.npy in that "
+        f"order and write <task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {to}",
         soft_wrap=True,
         highlight=False,
         markup=False,
     )
+
+
+@submit.command("encode")
+def submit_encode(folder: Folder) -> None:
+    """Write the codes of every seed that has an encoder, seed_<k>.onnx, and no codes yet."""
+    from leaderboard.scoring import submission
+
+    with console.progress() as progress:
+        progress.live.transient = True
+        work = progress.add_task("encoding", total=None)
+        written = submission.encode(
+            folder,
+            progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
+        )
+    for file in written:
+        out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+    if not written:
+        out.print("nothing to encode: no seed has an encoder, seed_<k>.onnx, and no codes", highlight=False)
 
 
 @submit.command("schema")
@@ -213,9 +300,7 @@ def submit_schema() -> None:
 @app.command()
 def score(
     folder: Folder,
-    beside: Annotated[
-        Path, typer.Option(metavar="RESULTS", help="The board to compare with.", show_default="the published results")
-    ] = PUBLISHED,
+    beside: Beside = PUBLISHED,
     into: Annotated[Path | None, typer.Option(help="A results tree to add the scores to.")] = None,
 ) -> None:
     """Recompute all scores of a submission and show them beside the reference rows. Exit status 1 if it is invalid."""
@@ -247,6 +332,77 @@ def score(
 
 
 @app.command()
+def verify(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Submissions, run folders and what offaxis-train export made."),
+    ],
+    seed: Seed = "",
+    tier: Annotated[str, typer.Option(help="Tier of run folders; a submission says its own.")] = "smoke",
+    beside: Annotated[
+        Path, typer.Option(metavar="RESULTS", help="The board to compare with.", show_default="the published results")
+    ] = PUBLISHED,
+    into: Annotated[Path | None, typer.Option(help="A results tree to add the scores to.")] = None,
+) -> None:
+    """Do what a maintainer does: check, recompute all scores, and verify them by the encoders on fresh rows.
+
+    Exit status 1 if anything is wrong or not verified. The fresh rows are drawn by a text that is made up now and
+    stands in the results.
+    """
+    from leaderboard.report import formats, media
+    from leaderboard.scoring import evaluate, submission
+    from leaderboard.store import results
+
+    fresh = seed or secrets.token_hex(16)
+    notes: list[str] = []
+    found: list[results.Result] = []
+    submissions = [path for path in paths if (path / submission.FILE).exists()]
+    folders = [path for path in paths if path not in submissions]
+    published = results.read_all(beside) if beside.is_dir() and submissions else []
+    invalid = False
+    for path in submissions:
+        problems = submission.check(path, published=published).problems
+        _report(str(path), problems)
+        invalid |= bool(problems)
+    if invalid:
+        raise typer.Exit(1)
+    with console.progress() as progress:
+        progress.live.transient = True
+        work = progress.add_task("checking", total=None)
+
+        def told(what: str, done: int, total: int) -> None:
+            progress.update(work, description=what, completed=done, total=total)
+
+        for path in submissions:
+            found += submission.score(path, published=published, fresh=fresh, tell=notes.append, progress=told)
+        if folders:
+            found += evaluate.evaluate(folders, tier=tier, fresh=fresh, tell=notes.append, progress=told)
+    out.print(formats.terminal(found))
+    out.print(f"fresh rows drawn by {fresh}", soft_wrap=True, highlight=False, markup=False)
+    out.print(_verified(found))
+    if into is not None:
+        for file in results.write(into, found):
+            media.of_dataset(results.read(file).dataset, file.parent)
+            out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+    unverified = [f"{r.method} on {r.task}, seed {run.seed}" for r in found for run in r.runs if not run.verification]
+    for sentence in notes or [f"not verified: {run}: it has no encoder" for run in unverified]:
+        out.print(sentence, style="red", soft_wrap=True, highlight=False, markup=False)
+    if unverified:
+        raise typer.Exit(1)
+
+
+def _verified(found: list[Result]) -> rich.table.Table:
+    """Make a table of what was compared."""
+    table = rich.table.Table("task", "method", "seed", "score", "codes", "fresh", "margin", box=None, pad_edge=False)
+    for result in found:
+        for run in result.runs:
+            for key, one in run.verification.scores.items() if run.verification else ():
+                numbers = (f"{number:.4f}" for number in (one.codes, one.fresh, one.margin))
+                table.add_row(result.task, result.method, str(run.seed), key, *numbers)
+    return table
+
+
+@app.command()
 def quarantine(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A result file.")],
     reason: Annotated[str, typer.Option(help="Why it is not to be trusted; empty to lift the quarantine.")],
@@ -262,6 +418,7 @@ def quarantine(
 def show(
     root: Results = PUBLISHED,
     task: Annotated[str, typer.Option(help="Only this task.")] = "",
+    json: console.Json = False,
 ) -> None:
     """Print the tables of a results tree in the terminal."""
     from leaderboard.report import formats
@@ -278,6 +435,9 @@ def show(
         raise DamagedFile(
             str(root), expected="at least one result", received="none", remedy="Add some: see `evaluate`."
         )
+    if json:
+        out.print_json(data=formats.plain(found), allow_nan=False)
+        return
     out.print(formats.terminal(found))
 
 
@@ -286,7 +446,8 @@ def compare_methods(
     first: Annotated[str, typer.Argument(metavar="A", help="A method, such as beta_vae.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
     root: Annotated[
-        Path, typer.Option("--results", help="A results tree.", show_default="the published results")
+        Path,
+        typer.Option("--results", help="A results tree.", show_default="the published results", callback=there),
     ] = PUBLISHED,
     tier: Annotated[
         str, typer.Option(help="Of the scores.", show_default="the first that has both, desk before smoke")
@@ -403,7 +564,14 @@ def import_dlib(
     year: Annotated[int, typer.Option(help="Of publication.")],
     link: Annotated[str, typer.Option(help="To the paper or the file.")] = "",
     root: Annotated[
-        Path, typer.Option("--into", metavar="RESULTS", help="The results tree.", show_default="the published results")
+        Path,
+        typer.Option(
+            "--into",
+            metavar="RESULTS",
+            help="The results tree.",
+            show_default="the published results",
+            callback=there,
+        ),
     ] = PUBLISHED,
 ) -> None:
     """Add scores of disentanglement_lib's aggregated JSON to the reported numbers: dated, cited and never ranked."""
@@ -417,9 +585,7 @@ def import_dlib(
 @app.command()
 def review(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A submission, or a folder of submissions.")],
-    beside: Annotated[
-        Path, typer.Option(metavar="RESULTS", help="The board to compare with.", show_default="the published results")
-    ] = PUBLISHED,
+    beside: Beside = PUBLISHED,
     to: Annotated[Path | None, typer.Option(help="Write the report to this file, too.")] = None,
 ) -> None:
     """Check and score submissions; print the report that pull requests get. Exit status 1 if any is invalid."""

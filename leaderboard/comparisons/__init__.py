@@ -1,1 +1,5 @@
 """Comparisons of two representations of the same samples, and of whole sets of them."""
+
+from benchmark_data.errors import needs
+
+needs("leaderboard.comparisons", "metrics", "scipy", "sklearn", "pandas", "joblib")

@@ -26,7 +26,7 @@ from benchmark_data.errors import MissingExtra
 try:
     import numba
 except ImportError as error:
-    raise MissingExtra("gradient boosting", "numba", "board") from error
+    raise MissingExtra("gradient boosting", "numba", "metrics") from error
 
 ROUNDS = 100
 RATE = 0.1

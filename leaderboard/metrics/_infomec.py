@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmark_data.errors import needs
 from leaderboard.arrays import Codes, class_ids
 from leaderboard.information import entropy, mutual_information
 
@@ -53,6 +54,7 @@ def _normalised_information(
         values = np.stack([np.unique(column, return_inverse=True)[1] for column in z.T])
         information = np.stack([mutual_information(values, column) for column in ids.T])
     else:
+        needs("InfoMEC", "metrics", "sklearn")
         from sklearn.feature_selection import mutual_info_classif
 
         z = _standardised(z)
@@ -87,6 +89,7 @@ def _explicitness(z: NDArray[np.float64], ids: NDArray[np.int64], discrete: bool
     The machine has no penalty and its classes are balanced, so that without codes it gives all classes the same
     probability, and its cross entropy is the logarithm of their number.
     """
+    needs("InfoMEC", "metrics", "sklearn")
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import log_loss

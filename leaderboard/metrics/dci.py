@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, needs
 from leaderboard.arrays import Codes, ConstantFactors, check_train_test
 from leaderboard.properties import Column, Properties
 
@@ -254,6 +254,7 @@ def _reference(
     factors_test: NDArray[np.int64],
     seed: int,
 ) -> Importances:
+    needs("DCI by scikit-learn", "metrics", "sklearn")
     from sklearn.ensemble import GradientBoostingClassifier
 
     columns, train, test = [], [], []

@@ -25,7 +25,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, needs
 from leaderboard.arrays import ConstantFactors, check_train_test
 from leaderboard.properties import Properties
 
@@ -194,6 +194,7 @@ def _losses(
     seed: int,
 ) -> NDArray[np.float64]:
     """Fit one forest and return its loss on the held-out part where it is cut off at each depth: float64 (D,)."""
+    needs("DCI-ES", "metrics", "sklearn")
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     make = RandomForestClassifier if target == "classes" else RandomForestRegressor

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, needs
 from leaderboard.arrays import Codes, ConstantFactors, check_train_test
 from leaderboard.properties import Properties
 
@@ -177,6 +177,7 @@ def _logistic(codes: Codes, ids: NDArray[np.int64], codes_test: Codes) -> tuple[
     Written out, since ``LogisticRegressionCV`` changes its defaults between versions and refuses samples in which a
     class is missing from a fold.
     """
+    needs("downstream accuracy", "metrics", "sklearn")
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 

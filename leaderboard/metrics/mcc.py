@@ -18,6 +18,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from benchmark_data.errors import needs
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.properties import Properties
 
@@ -70,6 +71,7 @@ def parts(
     Raises:
         InvalidInput: as ``score``.
     """
+    needs("MCC", "metrics", "scipy")
     from scipy.stats import rankdata
 
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
@@ -107,6 +109,7 @@ def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.
 
 def _assigned(matrix: NDArray[np.float64]) -> float:
     """Return the mean over factors of the best assignment of latents to them."""
+    needs("MCC", "metrics", "scipy")
     from scipy.optimize import linear_sum_assignment
 
     return float(matrix[linear_sum_assignment(matrix, maximize=True)].sum() / matrix.shape[1])

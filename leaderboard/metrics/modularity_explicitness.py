@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from benchmark_data.errors import needs
 from leaderboard.arrays import ConstantFactors, check_codes_factors, check_train_test, class_ids
 from leaderboard.information import discretise, mutual_information
 from leaderboard.properties import Properties
@@ -115,6 +116,7 @@ def _explicitness(
     seed: int,
 ) -> tuple[float, float]:
     """Return the mean area under the curve on either part."""
+    needs("explicitness", "metrics", "sklearn")
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
 
@@ -132,6 +134,7 @@ def _explicitness(
 
 def _areas(probabilities: NDArray[np.float64], classes: NDArray[np.int64], truth: NDArray[np.int64]) -> list[float]:
     """Average the area under the curve over the classes that occur, as a list of one; empty if fewer than two occur."""
+    needs("explicitness", "metrics", "scipy")
     from scipy.stats import rankdata
 
     positive = truth[:, None] == classes

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, needs
 from leaderboard.arrays import ConstantFactors, check_train_test
 from leaderboard.properties import Column, Properties
 
@@ -167,6 +167,7 @@ def _boosting(
     z: NDArray[np.float64], v: NDArray[np.int64], z_test: NDArray[np.float64], seed: int
 ) -> NDArray[np.float64]:
     """Fit boosted trees for each factor and predict the held-out part: float64 (m, F)."""
+    needs("R²", "metrics", "sklearn")
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     models = (HistGradientBoostingRegressor(early_stopping=False, random_state=seed).fit(z, column) for column in v.T)

@@ -24,7 +24,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,16 +37,17 @@ from benchmark_data.factors import Indices
 from benchmark_data.files import read_json
 from leaderboard import protocol
 from leaderboard.arrays import check_codes, check_factors
-from leaderboard.reading import units
+from leaderboard.reading import graphs, units
+
+__all__ = ["LabelledCodes", "Posterior", "activations", "arrays", "bare_codes", "codes", "encode", "posterior"]
 
 Array: TypeAlias = NDArray[Any]
 FilePath: TypeAlias = str | os.PathLike[str]
-Layout: TypeAlias = Literal["NHWC", "NCHW"]
 
 _NOT_LAYERS = ("layers", "indices", "factors", "codes")
 
 
-class Codes(NamedTuple):
+class LabelledCodes(NamedTuple):
     """Codes with what is known of their samples.
 
     Attributes:
@@ -186,13 +187,13 @@ def posterior(path: FilePath) -> Posterior:
     return Posterior(found["mean"], variance, found.get("sampled"), found.get("input"))
 
 
-def codes(path: FilePath, *, dataset: str | None = None, array: str | None = None, **encoding: Any) -> Codes:
+def codes(path: FilePath, *, dataset: str | None = None, array: str | None = None, **encoding: Any) -> LabelledCodes:
     """Read codes, and look up the factors of their samples.
 
     Args:
         path: a run folder, a file as for ``arrays``, or an ONNX encoder.
         dataset: full name of the dataset that the codes were made from, such as ``"sprites2d"``. A run folder knows its
-            own. Without one, factors are those in the file, if any.
+            own. Without one, and for a run on the user's own images, factors are those in the file, if any.
         array: the name of the array of codes. By default ``codes``, else ``mean``, else the only array that could be.
         **encoding: for ``encode``, where the file is an ONNX encoder.
 
@@ -214,7 +215,7 @@ def codes(path: FilePath, *, dataset: str | None = None, array: str | None = Non
         task = protocol.task(dataset)
         found = encode(path, task.load(), task.indices, output=array, **encoding)
         return _labelled(found, task.indices, dataset)
-    if path.is_dir():
+    if path.is_dir() and not (path / "images.json").exists():  # of the user's own images, which only the file labels
         trained_on = dataset_of(path)
         if dataset is not None and benchmark_data.load(dataset).id != trained_on:
             raise InvalidInput(
@@ -231,14 +232,14 @@ def codes(path: FilePath, *, dataset: str | None = None, array: str | None = Non
     if dataset is not None:
         return _labelled(checked, found_arrays.get("indices"), dataset)
     if "factors" not in found_arrays:
-        return Codes(checked, None, None, ())
+        return LabelledCodes(checked, None, None, ())
     factors = check_factors(found_arrays["factors"], f"{path}: factors")
     if len(factors) != len(checked):
         raise InvalidInput(
             f"{path}: factors", expected=f"{len(checked)} rows, as in {name}", received=str(len(factors))
         )
     names = found_arrays.get("factor_names", np.array([f"factor_{i}" for i in range(factors.shape[1])]))
-    return Codes(checked, None, factors, tuple(str(name) for name in names))
+    return LabelledCodes(checked, None, factors, tuple(str(name) for name in names))
 
 
 def bare_codes(path: FilePath, *, array: str | None = None) -> tuple[Array, Indices | None]:
@@ -271,7 +272,7 @@ def encode(
     rows: Sequence[int] | Indices,
     *,
     output: str | None = None,
-    layout: Layout | None = None,
+    layout: graphs.Layout | None = None,
     mean: Sequence[float] = (0.0,),
     std: Sequence[float] = (1.0,),
     batch: int = 256,
@@ -321,7 +322,7 @@ def encode(
     if dtype is None and source.type != "tensor(uint8)":
         raise InvalidInput(f"input of {path}", expected="floats or uint8", received=source.type)
     chosen = _output(path, [o.name for o in session.get_outputs()], output)
-    placed = _layout(path, source.shape, dataset, layout)
+    placed = graphs.layout(path, source.shape, dataset, layout)
     step = source.shape[0] if isinstance(source.shape[0], int) else batch
     scale = (np.asarray(mean, np.float64), np.asarray(std, np.float64))
     if any(part.shape not in ((1,), (dataset.image_shape[2],)) for part in scale) or not (scale[1] > 0).all():
@@ -409,7 +410,7 @@ def _inside(path: FilePath, name: str, command: str) -> Path:
     return path / name
 
 
-def _labelled(codes: Array, indices: Array | None, dataset: str) -> Codes:
+def _labelled(codes: Array, indices: Array | None, dataset: str) -> LabelledCodes:
     task = protocol.task(dataset)
     if indices is None:
         if len(codes) != len(task.indices):
@@ -425,7 +426,7 @@ def _labelled(codes: Array, indices: Array | None, dataset: str) -> Codes:
     if len(rows) != len(codes):
         raise InvalidInput("indices", expected=f"{len(codes)} rows, as in codes", received=str(len(rows)))
     columns = [loaded.space.column(name) for name in task.scored]
-    return Codes(check_codes(codes), rows, loaded.labels(rows)[:, columns], task.scored)
+    return LabelledCodes(check_codes(codes), rows, loaded.labels(rows)[:, columns], task.scored)
 
 
 def _codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str:
@@ -594,39 +595,6 @@ def _output(path: Path, names: list[str], wanted: str | None) -> str:
             remedy="Name the output.",
         )
     return names[0]
-
-
-def _layout(path: Path, shape: Sequence[int | str | None], dataset: Dataset, wanted: Layout | None) -> Layout:
-    height, width, channels = dataset.image_shape
-    layouts: dict[Layout, tuple[int, int, int]] = {
-        "NHWC": (height, width, channels),
-        "NCHW": (channels, height, width),
-    }
-    if wanted is not None and wanted not in layouts:
-        raise InvalidInput("layout", expected="'NHWC' or 'NCHW'", received=repr(wanted))
-    fitting = [
-        name
-        for name, axes in layouts.items()
-        if len(shape) == 4
-        and all(not isinstance(axis, int) or axis == size for axis, size in zip(shape[1:], axes, strict=True))
-    ]
-    if wanted is not None and wanted in fitting:
-        return wanted
-    if wanted is not None or not fitting:
-        raise InvalidInput(
-            f"input of {path}",
-            expected=" or ".join(f"{name} (n, {', '.join(map(str, layouts[name]))})" for name in layouts),
-            received=f"shape {tuple(shape)}" + (f" as {wanted}" if wanted else ""),
-            remedy=f"The images of {dataset.id} are {height} x {width} with {channels} channels.",
-        )
-    if len(fitting) > 1:
-        raise InvalidInput(
-            f"layout of {path}",
-            expected="an input shape that tells where channels stand",
-            received=f"shape {tuple(shape)}",
-            remedy="Say layout NHWC or NCHW.",
-        )
-    return fitting[0]
 
 
 def _present(path: Path, wanted: Sequence[str] | None, there: Sequence[str]) -> list[str]:

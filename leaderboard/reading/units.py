@@ -21,16 +21,31 @@ from numpy.typing import NDArray
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import check_codes
 
+__all__ = ["VERSION", "reduced"]
+
 VERSION = "first_component@v1"
 
 
-def reduced(codes: NDArray[Any], what: str = "codes") -> NDArray[Any]:
+def rule(codes: NDArray[Any]) -> str:
+    """Return the version of the rule that decides what ``reduced`` gives; empty where it passes codes on.
+
+    Args:
+        codes: as for ``reduced``.
+
+    Returns:
+        ``VERSION`` for codes of three axes with several numbers in a unit.
+    """
+    return VERSION if np.ndim(codes) == 3 and np.shape(codes)[2] > 1 else ""
+
+
+def reduced(codes: NDArray[Any], what: str = "codes", *, fit: NDArray[Any] | None = None) -> NDArray[Any]:
     """Reduce units of several numbers to one number each.
 
     Args:
         codes: real numbers, shape (n, L, d): samples, units, numbers of a unit. Anything that has not three axes is
             passed on as it is, for ``leaderboard.arrays.check_codes`` to judge.
         what: what the array is called in an error message.
+        fit: other codes of the same units, whose train rows the rule is fitted on instead; all of them if None.
 
     Returns:
         Shape (n, L): for d = 1 the same numbers of the same dtype; else float32 for codes in float32 or float16 and
@@ -59,13 +74,16 @@ def reduced(codes: NDArray[Any], what: str = "codes") -> NDArray[Any]:
     if size == 1:
         return codes[:, :, 0]
     checked = check_codes(codes.reshape(n, units * size), what).reshape(n, units, size)
-    return np.stack([_first_component(checked[:, unit]) for unit in range(units)], axis=1).astype(checked.dtype)
+    fitted = checked if fit is None else fit
+    train = fitted[: len(fitted) * 2 // 3].astype(np.float64)
+    return np.stack([_first_component(checked[:, unit], train[:, unit]) for unit in range(units)], axis=1).astype(
+        checked.dtype
+    )
 
 
-def _first_component(unit: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Project a unit, (n, d), on the first principal component of its train rows: float64 (n,)."""
+def _first_component(unit: NDArray[np.floating], train: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Project a unit, (n, d), on the first principal component of its train rows, (m, d): float64 (n,)."""
     unit = unit.astype(np.float64)
-    train = unit[: len(unit) * 2 // 3]
     if (train == train[0]).all():
         return np.zeros(len(unit))
     unit = unit - train.mean(axis=0)

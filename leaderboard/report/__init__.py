@@ -1,1 +1,5 @@
-"""From result files to tables, pages and what is published."""
+"""From result files to tables, pages and what is published. Internal: ``offaxis-board`` is for users."""
+
+from benchmark_data.errors import needs
+
+needs("leaderboard.report", "metrics", "scipy", "sklearn", "pandas", "joblib")

@@ -63,12 +63,12 @@ def unattributed(root: str | os.PathLike[str]) -> list[OffaxisError]:
     for result in results.read_all(root):
         if all(run.supervision == "reference" for run in result.runs):
             continue
-        wanted = ("paper", "code", "licence", "bibtex")
+        wanted = ("paper", "code", "license", "bibtex")
         if missing := [name for name in wanted if not getattr(result.about, name).strip()]:
             found.append(
                 InvalidInput(
                     f"{results.path(root, result.task, result.method)}: about",
-                    expected="paper, code, licence and bibtex of a published method",
+                    expected="paper, code, license and bibtex of a published method",
                     received=f"no {', '.join(missing)}",
                     remedy="Write them into run.json under about, or into the method's file, and evaluate again.",
                 )

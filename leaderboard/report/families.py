@@ -19,7 +19,7 @@ def dataset(name: str) -> Dataset | None:
         return None
 
 
-def numbered(boards: Sequence[Table]) -> list[tuple[str, str, str, list[tuple[float, Table]]]]:
+def numeric_sweeps(boards: Sequence[Table]) -> list[tuple[str, str, str, list[tuple[float, Table]]]]:
     """Find configurations of a dataset that differ in one number only.
 
     Args:
@@ -54,7 +54,7 @@ def numbered(boards: Sequence[Table]) -> list[tuple[str, str, str, list[tuple[fl
     ]
 
 
-def derived(boards: Sequence[Table]) -> list[tuple[Table, list[Table]]]:
+def base_and_variants(boards: Sequence[Table]) -> list[tuple[Table, list[Table]]]:
     """Find datasets with tables of their own and of what was made of them.
 
     Args:

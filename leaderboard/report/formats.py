@@ -284,6 +284,7 @@ FIELDS = [
     "supervision",
     "selection",
     "status",
+    "trust",
     "dataset_version",
     "date",
 ]
@@ -323,6 +324,7 @@ def records(boards: Iterable[Table]) -> Iterator[dict[str, object]]:
                     "supervision": run.supervision,
                     "selection": run.selection,
                     "status": run.status,
+                    "trust": row.trust,
                     "dataset_version": run.dataset_version,
                     "date": max(r.date for r in row.runs).isoformat(),
                 }
@@ -362,6 +364,42 @@ def comma_separated(boards: Iterable[Table]) -> str:
     for record in records(boards):
         writer.writerow({name: written(name, value) for name, value in record.items()})
     return stream.getvalue()
+
+
+def plain(found: Iterable[Result]) -> list[dict[str, object]]:
+    """Put tables into dictionaries and lists, for JSON.
+
+    Args:
+        found: results.
+
+    Returns:
+        One for each task and tier: ``task``, ``tier`` and ``rows`` in the order of the tables. A row has ``method``,
+        ``title``, ``category``, ``rank``, the ranks that its seeds leave open (``rank_low``, ``rank_high``) and its
+        ``band`` (None where it is not ranked), ``note`` (why it is not ranked), ``seeds`` and ``scores``: score ->
+        ``mean``, ``iqm``, ``low`` and ``high``, None where there are too few seeds for an interval.
+    """
+    return [
+        {
+            "task": board.task,
+            "tier": board.tier,
+            "rows": [
+                {
+                    "method": row.result.method,
+                    "title": row.result.title,
+                    "category": row.category,
+                    "rank": row.rank,
+                    "rank_low": row.place.low if row.place else None,
+                    "rank_high": row.place.high if row.place else None,
+                    "band": row.place.band if row.place else None,
+                    "note": row.note,
+                    "seeds": row.seeds,
+                    "scores": {key: _statistics(cell) for key, cell in row.cells.items()},
+                }
+                for row in board.rows
+            ],
+        }
+        for board in tables(found)
+    ]
 
 
 def _statistics(cell: Summary) -> dict[str, float | None]:

@@ -194,10 +194,10 @@ def _entry(board: Table, row: Row, owner: str, source: str) -> dict[str, Any]:
 def _card(rows: Sequence[tuple[Table, Row]], owner: str) -> str:
     """Write a model card: metadata for the Hub, and a table for people."""
     result = rows[0][1].result
-    licence = result.about.licence.lower()
+    license = result.about.license.lower()
     names = sorted({board.dataset.partition("/")[0] for board, _ in rows})
     head = {
-        **({"license": licence} if licence in card.HUB_LICENCES else {}),
+        **({"license": license} if license in card.HUB_LICENSES else {}),
         "tags": ["disentanglement", "representation-learning", "offaxis"],
         "datasets": [f"{owner}/{name}" for name in names],
         "model-index": [{"name": result.method, "results": [_indexed(board, row, owner) for board, row in rows]}],

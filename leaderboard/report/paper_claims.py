@@ -130,13 +130,13 @@ def counted(found: Sequence[Direction]) -> dict[str, int]:
 
 def _expected(boards: Sequence[Table]) -> Iterator[tuple[str, Table, Table]]:
     """Return (source, table with the higher scores, table with the lower scores)."""
-    for name, parameter, _, steps in families.numbered(boards):
+    for name, parameter, _, steps in families.numeric_sweeps(boards):
         if (name, parameter) == ("xysquares", "spacing"):
-            ladder = [board for _, board in steps]
-            yield from ((SPACING, near, far) for near, far in itertools.pairwise(ladder))
-            if len(ladder) > 2:
-                yield SPACING, ladder[0], ladder[-1]
-    for original, changed in families.derived(boards):
+            boards_in_order = [board for _, board in steps]
+            yield from ((SPACING, near, far) for near, far in itertools.pairwise(boards_in_order))
+            if len(boards_in_order) > 2:
+                yield SPACING, boards_in_order[0], boards_in_order[-1]
+    for original, changed in families.base_and_variants(boards):
         name = original.dataset.partition("/")[0]
         perturbed = [board for board in changed if board.dataset.startswith(f"{name}_perturbed")]
         noisy = [board for board in changed if board.dataset.startswith(f"{name}_noisy")]

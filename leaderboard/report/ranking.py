@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from leaderboard import protocol
 from leaderboard.properties import Column
 from leaderboard.store import budgets, verdicts
-from leaderboard.store.results import Result, Run, Summary
+from leaderboard.store.results import Result, Run, Summary, Trust
 
 if TYPE_CHECKING:
     pass
@@ -28,6 +28,13 @@ CATEGORIES = {
     "reference": "References",
 }
 """Categories as they are printed, in the order of the groups of a table. Ranks are given within a category."""
+
+
+Ranked: TypeAlias = Literal["all", "trusted", "verified"]
+RANKED: Ranked = "trusted"
+"""Which rows are ranked, by who vouches for their scores. ``verified``: those alone that are verified on fresh rows.
+``trusted``: these, and those that were trained here (``reproduced``), among which are results from before there was
+verification. ``all``: those from codes that somebody handed in, too. The others stand beside them, unranked."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +62,11 @@ class Row:
     def category(self) -> str:
         """What the method may see."""
         return self.runs[0].supervision
+
+    @property
+    def trust(self) -> Trust:
+        """``verified`` where every run is, or else ``recomputed``."""
+        return self.result.trust(self.runs[0].tier)
 
     @property
     def warning(self) -> bool:
@@ -140,11 +152,12 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
     return f"Tier {tier}: {'; '.join(parts)}.{cost}"
 
 
-def tables(found: Iterable[Result]) -> list[Table]:
+def tables(found: Iterable[Result], *, ranked: Ranked = RANKED) -> list[Table]:
     """Make the tables of all tasks and tiers.
 
     Args:
         found: results.
+        ranked: which rows are ranked.
 
     Returns:
         Tables in the order of task and of `protocol.TIERS`.
@@ -154,27 +167,29 @@ def tables(found: Iterable[Result]) -> list[Table]:
         for tier in result.tiers:
             by_table.setdefault((result.task, tier), []).append(result)
     return [
-        table(task, tier, by_table[task, tier])
+        table(task, tier, by_table[task, tier], ranked=ranked)
         for task, tier in sorted(by_table, key=lambda key: (protocol.natural(key[0]), tier_order(key[1])))
     ]
 
 
-def table(task: str, tier: str, found: Iterable[Result]) -> Table:
+def table(task: str, tier: str, found: Iterable[Result], *, ranked: Ranked = RANKED) -> Table:
     """Make the table of one task in one tier. Order, ranks and ties are decided here.
 
     Within a category, ranked rows come first, then the others; both by the mean of the first column, highest first, and
     by name where that is equal to ``DIGITS`` decimals. Such rows share a rank, and the next rank counts them: 1, 2, 2,
-    4. A row is ranked when it is no reference, has the protocol's number of seeds, no mark, and is not in quarantine.
+    4. A row is ranked when it is no reference, has the protocol's number of seeds, no mark, is not in quarantine, and
+    is trusted as far as ``ranked`` asks.
 
     Args:
         task: the task's name.
         tier: the tier's name.
         found: the results of that task that have runs in that tier.
+        ranked: which rows are ranked.
 
     Returns:
         The table.
     """
-    rows = [_row(result, tier) for result in found]
+    rows = [_row(result, tier, ranked) for result in found]
     columns = tuple(c for key, c in protocol.COLUMNS.items() if any(key in row.cells for row in rows))
 
     def order(row: Row) -> tuple[bool, float, str]:
@@ -184,9 +199,9 @@ def table(task: str, tier: str, found: Iterable[Result]) -> Table:
     groups = {}
     for category in CATEGORIES:
         ordered = sorted((row for row in rows if row.category == category), key=order)
-        ranked = [row for row in ordered if not row.note]
-        means = [order(row)[1] for row in ranked]
-        left = verdicts.places({row.result.method: [row.values(columns[0].key)] for row in ranked}) if ranked else {}
+        listed = [row for row in ordered if not row.note]
+        means = [order(row)[1] for row in listed]
+        left = verdicts.places({row.result.method: [row.values(columns[0].key)] for row in listed}) if listed else {}
         if ordered:
             groups[category] = tuple(
                 row
@@ -197,7 +212,7 @@ def table(task: str, tier: str, found: Iterable[Result]) -> Table:
     return Table(task, tier, columns, groups)
 
 
-def _row(result: Result, tier: str) -> Row:
+def _row(result: Result, tier: str, ranked: Ranked) -> Row:
     runs = result.of(tier)
     if result.quarantine:
         note = f"in quarantine: {result.quarantine}"
@@ -205,6 +220,8 @@ def _row(result: Result, tier: str) -> Row:
         note = "a reference"
     elif marks := sorted({mark for run in runs for mark in run.marks}):
         note = f"marked: {', '.join(marks)}"
+    elif not _trusted(result, tier, ranked):
+        note = "recomputed from codes, not verified"
     elif len(runs) < protocol.SEEDS:
         note = f"{len(runs)} of {protocol.SEEDS} seeds"
     else:
@@ -213,6 +230,12 @@ def _row(result: Result, tier: str) -> Row:
         key: _shown(summary, [run.scores[key] for run in runs], key) for key, summary in result.summary[tier].items()
     }
     return Row(result, runs, None, note, cells)
+
+
+def _trusted(result: Result, tier: str, ranked: Ranked) -> bool:
+    """Say whether a result is trusted as far as a rank asks."""
+    ours = ranked == "trusted" and all(run.status == "reproduced" for run in result.of(tier))
+    return ranked == "all" or ours or result.trust(tier) == "verified"
 
 
 def _shown(stored: Summary, scores: Sequence[float], key: str) -> Summary:

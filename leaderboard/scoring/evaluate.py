@@ -9,23 +9,22 @@ from __future__ import annotations
 import datetime
 import functools
 import hashlib
-import importlib.metadata
-import inspect
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import discovery
 from benchmark_data.archives import npz
-from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from leaderboard import protocol
 from leaderboard.arrays import check_codes
 from leaderboard.reading import units
+from leaderboard.scoring import leaks, measure, verification
+from leaderboard.scoring.measure import Float32Codes
 from leaderboard.store import results
 from leaderboard.store.results import (
     About,
@@ -40,13 +39,13 @@ from leaderboard.store.results import (
     pydantic,
 )
 
+__all__ = ["RunFile", "evaluate", "read_codes", "read_run"]
+
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Is told what is being done now, how many steps are done and how many there are."""
 
 LATENTS = 1024
 """The most latents that are scored."""
-
-Codes = NDArray[np.float32]
 
 
 class RunFile(results.Model):
@@ -90,6 +89,8 @@ def evaluate(
     *,
     tier: str = "smoke",
     status: results.Status = "recomputed",
+    fresh: str = "",
+    tell: Callable[[str], None] = lambda sentence: None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[Result]:
     """Score run folders.
@@ -100,6 +101,9 @@ def evaluate(
         folders: run folders. Several seeds of a method on a task become one result.
         tier: of the protocol.
         status: ``"recomputed"`` from codes that someone handed in, or ``"reproduced"`` by training here.
+        fresh: text to draw fresh rows by, on which runs that have an encoder (``encoder.onnx``) are verified; none are
+            if it is empty. It must be made when the encoders could not be changed any more.
+        tell: is told why a run that has an encoder was not verified.
         progress: is told what is going on.
 
     Yields:
@@ -117,9 +121,14 @@ def evaluate(
     for folder in folders:
         run, _ = read_run(folder)
         candidates.append(
-            Candidate(str(folder), run, functools.partial(read_codes, codes_file(folder), protocol.task(run.dataset)))
+            Candidate(
+                str(folder),
+                run,
+                functools.partial(read_all, codes_file(folder), protocol.task(run.dataset)),
+                encoder_file(folder),
+            )
         )
-    yield from score_all(candidates, tier=tier, status=status, progress=progress)
+    yield from score_all(candidates, tier=tier, status=status, fresh=fresh, tell=tell, progress=progress)
 
 
 def by_result(folders: Iterable[str | os.PathLike[str]]) -> dict[tuple[str, str], list[Path]]:
@@ -184,6 +193,20 @@ def read_record(folder: Path) -> RunFile:
     return results.validated(RunFile, results.content(file), str(file))
 
 
+class Read(NamedTuple):
+    """Codes as they are read.
+
+    Attributes:
+        codes: what is scored, float32 (n, L).
+        given: what the file holds, (n, L) or (n, L, d).
+        units: version of the rule that made the one of the other; empty where they are the same.
+    """
+
+    codes: Float32Codes
+    given: NDArray[Any]
+    units: str
+
+
 class Candidate(NamedTuple):
     """One run to score.
 
@@ -191,11 +214,13 @@ class Candidate(NamedTuple):
         where: its place, for messages.
         run: what is said of it, already checked.
         read: gives its codes, already checked. They are read when they are scored, one run at a time.
+        encoder: the encoder in ONNX that made the codes, where there is one.
     """
 
     where: str
     run: RunFile
-    read: Callable[[], Codes]
+    read: Callable[[], Read]
+    encoder: Path | None = None
 
 
 def score_all(
@@ -203,6 +228,8 @@ def score_all(
     *,
     tier: str,
     status: results.Status = "recomputed",
+    fresh: str = "",
+    tell: Callable[[str], None] = lambda sentence: None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[Result]:
     """Score runs.
@@ -211,6 +238,8 @@ def score_all(
         candidates: the runs.
         tier: of the protocol.
         status: as in ``evaluate``.
+        fresh: as in ``evaluate``.
+        tell: as in ``evaluate``.
         progress: as in ``evaluate``.
 
     Yields:
@@ -226,7 +255,7 @@ def score_all(
     seen: dict[tuple[str, str, int], str] = {}
     grouped: dict[tuple[str, str], list[Candidate]] = {}
     for candidate in candidates:
-        where, run, _ = candidate
+        where, run = candidate.where, candidate.run
         other = seen.setdefault((run.dataset, run.method, run.seed), where)
         if other != where:
             raise InvalidInput(
@@ -239,52 +268,51 @@ def score_all(
     steps, done = len(candidates) * len(chosen.measurements), 0
     for (task_id, method), group in sorted(grouped.items()):
         task, scored = protocol.task(group[0].run.dataset), []
-        for _, run, read in group:
+        for candidate in group:
+            run = candidate.run
 
-            def tell(metric: str, run: RunFile = run) -> None:
+            def told(metric: str, run: RunFile = run) -> None:
                 nonlocal done
                 progress(f"{metric} of {run.method} on {run.dataset}, seed {run.seed}", done, steps)
                 done += 1
 
-            codes = read()
-            marks = leaks(codes, task) if status == "recomputed" and run.supervision != "reference" else ()
-            scores = score(codes, task, chosen, before=tell)
-            scored.append(_run(run, codes, task, chosen, status, scores, marks))
+            read = candidate.read()
+            marks = (
+                leaks.leaks(read.codes, task.labels(), functools.partial(leaks.appearance, task))
+                if status == "recomputed" and run.supervision != "reference"
+                else ()
+            )
+            made = _run(run, read, task, chosen, status, measure.score(read.codes, task, chosen, before=told), marks)
+            if fresh and candidate.encoder:
+                progress(f"fresh rows of {run.method} on {run.dataset}, seed {run.seed}", done, steps)
+                made = _verified(made, candidate.encoder, read, task, chosen, fresh, tell)
+            scored.append(made)
         yield results.result(task_id, method, scored, about=group[-1].run.about)
     progress("done", steps, steps)
 
 
-def leaks(codes: Codes, task: protocol.Task) -> tuple[str, ...]:
-    """Look for a latent that is a factor's label under another name, which no encoder of pixels comes by.
-
-    A latent is suspected when every class of a factor with three or more values has a value of its own in it, and that
-    value is the same on all images of the class up to a thousandth of the latent's spread.
-
-    Args:
-        codes: float32, shape (rows of the task, L), in the task's order.
-        task: the task.
-
-    Returns:
-        ``("codes_equal_labels",)`` or nothing. A marked result is shown and not ranked until someone has reproduced it.
-    """
-    labels = task.labels()
-    wide = codes.astype(np.float64)
-    spread = wide.std(axis=0)
-    for column in range(labels.shape[1]):
-        classes, counts = np.unique(labels[:, column], return_counts=True)
-        if len(classes) < 3 or counts.max() < 2:
-            continue
-        order = np.argsort(labels[:, column], kind="stable")
-        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        low = np.minimum.reduceat(wide[order], starts, axis=0)
-        high = np.maximum.reduceat(wide[order], starts, axis=0)
-        apart = np.diff(np.sort(low, axis=0), axis=0).min(axis=0)
-        if ((spread > 0) & ((high - low).max(axis=0) <= 1e-3 * spread) & (apart > 1e-3 * spread)).any():
-            return ("codes_equal_labels",)
-    return ()
+def _verified(
+    run: Run,
+    encoder: Path,
+    read: Read,
+    task: protocol.Task,
+    tier: protocol.Tier,
+    fresh: str,
+    tell: Callable[[str], None],
+) -> Run:
+    """Verify a run that is scored: add how it was, or say why it was not."""
+    try:
+        found = verification.verify(encoder, read.given, task, tier, seed=fresh)
+    except verification.Disagreement as error:
+        tell(f"not verified: {error}")
+        return run.model_copy(update={"marks": (*run.marks, "encoder_disagrees")})
+    except OffaxisError as error:
+        tell(f"not verified: {error}")
+        return run
+    return run.model_copy(update={"verification": found, "marks": ()})
 
 
-def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Codes]:
+def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Float32Codes]:
     """Read a run folder and check it against its task.
 
     Args:
@@ -322,7 +350,13 @@ def codes_file(folder: str | os.PathLike[str]) -> Path:
     return file
 
 
-def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Codes:
+def encoder_file(folder: str | os.PathLike[str]) -> Path | None:
+    """Return the encoder in ONNX of a run folder, where there is one."""
+    file = Path(folder) / "encoder.onnx"
+    return file if os.path.lexists(file) else None
+
+
+def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Float32Codes:
     """Read codes and check that they are those of a task's rows.
 
     Args:
@@ -335,6 +369,23 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Codes:
     Raises:
         DamagedFile: not an npz file, or an array is missing, too large, or of another type or shape.
         InvalidInput: other rows than the task's, no latents or too many, or a value that is not finite.
+    """
+    return read_all(file, task).codes
+
+
+def read_all(file: str | os.PathLike[str], task: protocol.Task) -> Read:
+    """Read codes as ``read_codes`` does, with what they were made of.
+
+    Args:
+        file: as for ``read_codes``.
+        task: the task.
+
+    Returns:
+        The codes, what the file holds, and the version of the rule between them.
+
+    Raises:
+        DamagedFile: as ``read_codes``.
+        InvalidInput: as ``read_codes``.
     """
     n = len(task.indices)
     wanted = {"indices": npz.Array("iu", (n,)), "codes": npz.Array("f", (n, None), other=(n, None, None))}
@@ -353,12 +404,11 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Codes:
         )
     if not 1 <= codes.shape[1] <= LATENTS:
         raise InvalidInput(f"{file}: codes", expected=f"1 to {LATENTS} latents", received=str(codes.shape[1]))
-    codes = units.reduced(codes, f"{file}: codes")
-    checked: Codes = check_codes(codes, f"{file}: codes").astype(np.float32)
-    return checked
+    checked = check_codes(units.reduced(codes, f"{file}: codes"), f"{file}: codes").astype(np.float32)
+    return Read(checked, codes, units.rule(codes))
 
 
-def codes_digest(codes: Codes) -> str:
+def codes_digest(codes: Float32Codes) -> str:
     """Hash codes.
 
     Args:
@@ -411,73 +461,13 @@ def dataset_digest(name: str) -> tuple[str, Digests]:
     return dataset.version, Digests(**dataset.digest()._asdict())
 
 
-class Scored(NamedTuple):
-    """What the metrics of a tier gave.
-
-    Args:
-        scores: score -> value.
-        parts: metric -> part -> what the scores are made of, for metrics that say so, with six decimals.
-    """
-
-    scores: dict[str, float]
-    parts: dict[str, dict[str, Any]]
-
-
-def score(
-    codes: Codes, task: protocol.Task, tier: protocol.Tier, *, before: Callable[[str], None] = lambda metric: None
-) -> Scored:
-    """Score the codes of one run.
-
-    Args:
-        codes: float32, shape (rows of the task, L), in the task's order.
-        task: the task.
-        tier: decides the metrics, their arguments and how many rows they get.
-        before: is told the name of each metric before it is computed.
-
-    Returns:
-        The scores and what they are made of.
-
-    Raises:
-        InvalidInput: a metric cannot work on these codes.
-    """
-    factors = task.labels()
-    n = len(task.train)
-    scores: dict[str, float] = {}
-    parts: dict[str, dict[str, Any]] = {}
-    for measurement in tier.measurements:
-        before(measurement.metric)
-        metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
-        compute = metric.parts if hasattr(metric, "parts") else metric.score
-        train, held_out = slice(0, min(measurement.train, n)), slice(n, n + measurement.test)
-        tested = measurement.test > 0
-        if not measurement.train:  # of the held-out rows alone
-            tested = "codes_test" in inspect.signature(metric.score).parameters
-            end = min(n + measurement.test, len(codes))
-            learnt = n + 2 * (end - n) // 3 if tested else end
-            train, held_out = slice(n, learnt), slice(learnt, end)
-        extra = {"codes_test": codes[held_out], "factors_test": factors[held_out]} if tested else {}
-        found: Mapping[str, Any] = compute(codes[train], factors[train], **extra, **measurement.arguments)
-        if hasattr(metric, "parts"):
-            parts[measurement.metric] = {name: _rounded(part) for name, part in found.items()}
-            found = metric.combine(found)
-        scores |= {protocol.key(measurement.metric, name): value for name, value in found.items()}
-    return Scored(scores, parts)
-
-
-def _rounded(part: NDArray[np.float64]) -> Any:
-    """Round numbers to six decimals, as nested tuples."""
-    if part.ndim > 1:
-        return tuple(_rounded(row) for row in part)
-    return tuple(part.round(6).tolist())
-
-
 def _run(
     run: RunFile,
-    codes: Codes,
+    read: Read,
     task: protocol.Task,
     tier: protocol.Tier,
     status: results.Status,
-    scored: Scored,
+    scored: measure.Scored,
     marks: tuple[str, ...],
 ) -> Run:
     return Run(
@@ -492,15 +482,16 @@ def _run(
         dataset_version=run.dataset_version,
         dataset_digest=run.dataset_digest,
         rows_digest=task.digest,
-        codes_digest=codes_digest(codes),
-        latents=codes.shape[1],
+        codes_digest=codes_digest(read.codes),
+        latents=read.codes.shape[1],
+        units=read.units,
         samples={m.metric: sample(m, task) for m in tier.measurements},
         supervision=run.supervision,
         selection=run.selection,
         hyperparameters=run.hyperparameters,
         budget=run.budget,
         trained_with=run.versions,
-        scored_with=versions(),
+        scored_with=measure.versions(),
     )
 
 
@@ -519,21 +510,3 @@ def sample(measurement: protocol.Measurement, task: protocol.Task) -> results.Sa
         test=min(measurement.test, len(task.test)),
         arguments=dict(measurement.arguments),
     )
-
-
-def versions(packages: Sequence[str] = ("offaxis", "numpy", "scipy", "scikit-learn", "numba")) -> dict[str, str]:
-    """Return the versions of the packages that decide scores.
-
-    Args:
-        packages: names of distributions.
-
-    Returns:
-        Name -> version, for those that are installed.
-    """
-    found = {}
-    for package in packages:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found

@@ -17,6 +17,8 @@ from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import Estimator
 from leaderboard.metrics import mig
 
+__all__ = ["curve", "intervals", "mig_variants", "warn_if_small"]
+
 LEAST = 20
 """The smallest sample that a curve shows."""
 

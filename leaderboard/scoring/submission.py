@@ -5,6 +5,7 @@ A submission is a folder::
     submission.json               who, what, how (`Submission`)
     <dataset>/<config>/rows.npy   the rows to encode, written by ``offaxis-board submit init``; int64, in their order
     <dataset>/<config>/seed_0.npz ``indices`` int64 (n,), equal to the rows, and ``codes`` float (n, L), one row each
+    <dataset>/<config>/seed_0.onnx the encoder that made them, if it is to be verified (`leaderboard.reading.graphs`)
 
 Whatever is wrong is listed at once. Nothing is unpickled, no link is followed, and nothing is read before its size is
 known.
@@ -16,7 +17,7 @@ import functools
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -25,6 +26,7 @@ import numpy as np
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from benchmark_data.files import write_json, written_atomically
 from leaderboard import protocol
+from leaderboard.reading import encoders, graphs
 from leaderboard.scoring import evaluate
 from leaderboard.scoring.evaluate import Candidate, RunFile
 from leaderboard.store import results
@@ -43,11 +45,16 @@ from leaderboard.store.results import (
     pydantic,
 )
 
+__all__ = ["Checked", "Submission", "check", "init", "json_schema", "score"]
+
 ENTRIES = 2_000
 """The most files and folders that a submission may hold: some 35 tasks with 50 seeds."""
 
 TOTAL = 2 * 2**30
 """Bytes of all codes of a submission together, as float32: 3,000 runs of 10 latents are 1.8 GB."""
+
+ENCODERS = 2**30
+"""Bytes of all encoders of a submission together."""
 
 FILE = "submission.json"
 LARGEST = 2**20
@@ -93,7 +100,7 @@ class Submission(Model):
     Attributes:
         schema_version: of this layout; written as ``schema``.
         protocol: version of the protocol that the rows are from.
-        tier: ``smoke`` or ``study``.
+        tier: a tier of the protocol.
         method: lower-case name; it becomes the name of files and pages.
         version: of the method, as its authors count.
         about: title, authors and licence must be filled in; paper, code and BibTeX should be.
@@ -106,7 +113,7 @@ class Submission(Model):
 
     schema_version: Literal[1] = Field(default=results.SCHEMA, alias="schema")
     protocol: Literal["v1"]
-    tier: Literal["smoke", "study"]
+    tier: Literal["desk", "held_out", "smoke", "study"]
     method: Name
     version: Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[\w.+-]*$")]
     about: About
@@ -146,7 +153,7 @@ def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, t
         folder: a path that is free.
         method: the method's name, lower case.
         tasks: tasks or datasets.
-        tier: ``smoke`` or ``study``.
+        tier: a tier of the protocol.
         seeds: how many, from 0 on.
 
     Returns:
@@ -236,7 +243,7 @@ def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -
     if any(path.is_symlink() for path in entries):
         return Checked(problems, [], submission)
     candidates = []
-    size = 0
+    size = weight = 0
     seen: dict[str, str] = {}
     for name, entry in tasks.items():
         where = f"{file}: tasks.{name}"
@@ -253,9 +260,12 @@ def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -
             )
         for seed in entry.seeds:
             npz = folder / name / f"seed_{seed.seed}.npz"
-            read = functools.partial(evaluate.read_codes, npz, task)
+            if encoder := encoder_file(npz):
+                weight += encoder.lstat().st_size
+                problems += _graph(encoder)
+            read = functools.partial(evaluate.read_all, npz, task)
             try:
-                codes = read()
+                codes = read().codes
             except OffaxisError as error:
                 problems.append(error)
                 continue
@@ -277,14 +287,70 @@ def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -
                     )
                 )
             if submission is not None:
-                candidates.append(Candidate(str(npz), _run_file(submission, name, entry, seed), read))
+                run = _run_file(submission, name, entry, seed)
+                candidates.append(Candidate(str(npz), run, read, encoder_file(npz)))
+    if weight > ENCODERS:
+        problems.append(
+            InvalidInput(
+                str(folder), expected=f"at most {ENCODERS >> 20} MiB of encoders", received=f"{weight:,} bytes"
+            )
+        )
     return Checked(problems, candidates, submission)
+
+
+def encoder_file(codes: Path) -> Path | None:
+    """Return the encoder beside a file of codes, ``seed_<k>.onnx``, where there is one."""
+    file = codes.with_suffix(".onnx")
+    return file if os.path.lexists(file) else None
+
+
+def encode(
+    folder: str | os.PathLike[str], *, progress: evaluate.Progress = lambda what, done, total: None
+) -> list[Path]:
+    """Write the codes that a submission's encoders give, where it has an encoder and no codes.
+
+    Args:
+        folder: the submission.
+        progress: is told what is going on, in images.
+
+    Returns:
+        The files that were written, ``seed_<k>.npz``.
+
+    Raises:
+        DamagedFile: no submission, or an encoder that is no model in ONNX.
+        InvalidInput: ``submission.json`` breaks the schema, or what `leaderboard.reading.encoders.Encoder` refuses.
+        MissingExtra: onnx or onnxruntime is not installed.
+    """
+    folder = Path(folder)
+    only = results.validated(_OnlyTasks, results.content(folder / FILE, LARGEST), str(folder / FILE))
+    wanted = [
+        (protocol.task(name), codes)
+        for name, entry in only.tasks.items()
+        for seed in entry.seeds
+        for codes in [folder / name / f"seed_{seed.seed}.npz"]
+        if encoder_file(codes) and not codes.exists()
+    ]
+    total, done = sum(len(task.indices) for task, _ in wanted), 0
+    for task, codes in wanted:
+
+        def told(count: int, what: str = codes.name) -> None:
+            nonlocal done
+            done += count
+            progress(what, done, total)
+
+        with encoders.Encoder(codes.with_suffix(".onnx")) as encoder:
+            found = encoder.encode(task.load(), task.indices, progress=told)
+        with written_atomically(codes) as temporary, temporary.open("wb") as stream:
+            np.savez(stream, indices=task.indices, codes=found)
+    return [codes for _, codes in wanted]
 
 
 def score(
     folder: str | os.PathLike[str],
     *,
     published: Sequence[Result] = (),
+    fresh: str = "",
+    tell: Callable[[str], None] = lambda sentence: None,
     progress: evaluate.Progress = lambda what, done, total: None,
 ) -> list[Result]:
     """Recompute all scores of a submission.
@@ -292,6 +358,8 @@ def score(
     Args:
         folder: the submission.
         published: as in ``check``.
+        fresh: text to draw fresh rows by, on which runs that have an encoder are verified; none are if it is empty.
+        tell: is told why a run that has an encoder was not verified.
         progress: is told what is going on.
 
     Returns:
@@ -303,7 +371,8 @@ def score(
     found = check(folder, published=published)
     if found.problems or found.submission is None:
         raise found.problems[0]
-    return list(evaluate.score_all(found.candidates, tier=found.submission.tier, progress=progress))
+    tier = found.submission.tier
+    return list(evaluate.score_all(found.candidates, tier=tier, fresh=fresh, tell=tell, progress=progress))
 
 
 def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]:
@@ -385,7 +454,8 @@ def _strays(folder: Path, tasks: dict[str, Entry], entries: Sequence[Path]) -> I
     for name, entry in tasks.items():
         place = folder / name
         folders |= {place, place.parent}
-        expected |= {place / "rows.npy", *(place / f"seed_{seed.seed}.npz" for seed in entry.seeds)}
+        expected |= {place / f"seed_{seed.seed}{kind}" for seed in entry.seeds for kind in (".npz", ".onnx")}
+        expected.add(place / "rows.npy")
     for path in entries:
         mode = path.lstat().st_mode
         if (stat.S_ISDIR(mode) and path in folders) or (stat.S_ISREG(mode) and path in expected):
@@ -393,15 +463,23 @@ def _strays(folder: Path, tasks: dict[str, Entry], entries: Sequence[Path]) -> I
         kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "a file"
         yield InvalidInput(
             ascii(str(path)),
-            expected="submission.json, and rows.npy and seed_<k>.npz in a folder for each task",
+            expected="submission.json, and rows.npy, seed_<k>.npz and seed_<k>.onnx in a folder for each task",
             received=kind if kind == "a link" else f"{kind} that submission.json does not name",
             remedy="Remove it.",
         )
 
 
+def _graph(encoder: Path) -> Iterator[OffaxisError]:
+    """Judge an encoder without running it."""
+    try:
+        graphs.inspect(encoders.content(encoder), str(encoder))
+    except OffaxisError as error:
+        yield error
+
+
 def _incomplete(file: Path, submission: Submission) -> Iterator[OffaxisError]:
     """Find what the template leaves to be filled in."""
-    for field in ("title", "authors", "licence"):
+    for field in ("title", "authors", "license"):
         if not getattr(submission.about, field).strip():
             yield InvalidInput(f"{file}: about.{field}", expected="some text", received="nothing")
     for name, entry in submission.tasks.items():

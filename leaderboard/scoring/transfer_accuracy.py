@@ -28,6 +28,8 @@ from leaderboard.analyses.traversals import check_images
 from leaderboard.arrays import ConstantFactors, check_codes
 from leaderboard.metrics import downstream
 
+__all__ = ["averages", "draw", "draw_shared", "measure"]
+
 CLASSIFIERS: tuple[downstream.Classifier, ...] = ("gbt", "logistic")
 """Gradient-boosted trees and logistic regression, see `leaderboard.metrics.downstream`."""
 

@@ -1,4 +1,4 @@
-"""Accuracies for the transfer matrix, from codes of a target; `leaderboard.store.transfers` keeps them."""
+"""Accuracies for the transfer matrix, from codes of a target; `leaderboard.store.transfers` keeps them. Internal."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.metrics.downstream import Classifier
 from leaderboard.scoring import evaluate, transfer_accuracy
+from leaderboard.scoring.measure import versions
 from leaderboard.store import results, transfers
 from leaderboard.store.results import Budget, pydantic
 from leaderboard.store.transfers import Accuracy, Seed, Transfer
@@ -141,7 +142,7 @@ def _seed(one: Encoded, rows: Iterable[Mapping[Any, Any]]) -> Seed:
         budget=one.budget,
         codes_digest=evaluate.codes_digest(one.codes),
         date=datetime.datetime.now(datetime.UTC).date(),
-        scored_with=evaluate.versions(),
+        scored_with=versions(),
         accuracies=tuple(
             Accuracy(
                 classifier=row["classifier"], label=row["label"], train=float(row["train"]), test=float(row["test"])

@@ -95,6 +95,7 @@ def read(
             "spread": statistics.pstdev(values) if len(values) > 1 else None,
             "seeds": len(values),
             "place": file.name,
+            "evaluator": "disentanglement_lib",
         }
         for (dataset, method, setting, score), values in sorted(groups.items())
     ]
@@ -107,7 +108,8 @@ def read(
         "link": link,
         "read": (today or datetime.datetime.now(datetime.UTC).date()).isoformat(),
         "notes": "Imported from disentanglement_lib's aggregated evaluations: means over seeds with their standard "
-        "deviation. Its datasets, samples and versions of packages differ from those of this board.",
+        "deviation.",
+        "differs": "disentanglement_lib's datasets, samples and versions of packages are not those of this board.",
         "bibtex": "",
         "rows": rows,
     }

@@ -31,6 +31,8 @@ class Row(Model):
         spread: what follows the paper's ±; None where there is none.
         seeds: how many, where the paper says so.
         place: where in the paper.
+        evaluator: whose code measured it, or from where the paper quotes it; empty where nobody looked.
+        digits: after the point, as printed.
     """
 
     dataset: Name
@@ -41,11 +43,14 @@ class Row(Model):
     spread: float | None
     seeds: Annotated[int, Field(gt=0)] | None
     place: Line
+    evaluator: Line = ""
+    digits: int = Field(default=2, ge=0, le=6)
 
     @property
     def printed(self) -> str:
         """The number as the paper prints it: ``0.23 ± 0.08``."""
-        return f"{self.mean:.2f}" + (f" ± {self.spread:.2f}" if self.spread is not None else "")
+        spread = "" if self.spread is None else f" ± {self.spread:.{self.digits}f}"
+        return f"{self.mean:.{self.digits}f}{spread}"
 
 
 class Paper(Model):
@@ -59,7 +64,8 @@ class Paper(Model):
         year: of publication.
         link: to the paper.
         read: when the numbers were taken from it.
-        notes: what must be known to read them.
+        notes: what must be known to read them, and which copy of the paper they were read in.
+        differs: what differs from the protocol here; empty where nobody looked.
         bibtex: how to cite it.
         rows: the numbers.
     """
@@ -72,6 +78,7 @@ class Paper(Model):
     link: Link
     read: datetime.date
     notes: Text
+    differs: Text = ""
     bibtex: Bibtex
     rows: tuple[Row, ...] = Field(min_length=1)
 

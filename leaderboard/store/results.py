@@ -46,6 +46,10 @@ LARGEST = 16 * 2**20
 Status: TypeAlias = Literal["recomputed", "reproduced"]
 """``recomputed``: scored here from codes that were handed in. ``reproduced``: trained here, too."""
 
+Trust: TypeAlias = Literal["claimed", "recomputed", "verified"]
+"""Who computed the scores from what: ``claimed``, someone else, as papers do (`leaderboard.store.reported`);
+``recomputed``, we from codes; ``verified``, and we encoded images ourselves that nobody could choose beforehand."""
+
 Supervision: TypeAlias = Literal["unsupervised", "weakly_supervised", "supervised", "reference"]
 """What a method may see."""
 
@@ -137,7 +141,7 @@ class About(Model):
         authors: who proposed it.
         paper: link.
         code: link.
-        licence: of the code, SPDX.
+        license: of the code, SPDX. Files written before 2026-11-22 call it ``licence``; they stay readable.
         bibtex: how to cite it.
     """
 
@@ -146,7 +150,7 @@ class About(Model):
     authors: Line = ""
     paper: Link = ""
     code: Link = ""
-    licence: Line = ""
+    license: Line = Field(default="", validation_alias=pydantic.AliasChoices("license", "licence"))
     bibtex: Bibtex = ""
 
 
@@ -159,6 +163,55 @@ class Sample(Model):
     train: int = Field(ge=0)
     test: int = Field(ge=0)
     arguments: Settings
+
+
+class Compared(Model):
+    """One score of codes that were handed in, beside that of codes of fresh images.
+
+    Attributes:
+        codes: mean over the blocks of the task's rows.
+        fresh: mean over as many blocks of fresh rows.
+        margin: how far apart the two may be by chance.
+    """
+
+    codes: float
+    fresh: float
+    margin: float = Field(ge=0)
+
+
+class Verification(Model):
+    """How an encoder was found to give the scores that its codes have (`leaderboard.scoring.verification`).
+
+    Attributes:
+        version: of the rule.
+        seed: text that the fresh rows were drawn by, made when the encoder could not be changed any more.
+        encoder_digest: SHA-256 of the encoder's file.
+        rows: how many fresh rows there were.
+        rows_digest: SHA-256 of them as little-endian int64.
+        deviation: how far the codes that were handed in are from the encoder's, in parts of their spread.
+        scores: score -> what was compared.
+        date: of the comparison, UTC.
+        verified_with: package -> version.
+    """
+
+    version: Line
+    seed: Line
+    encoder_digest: Sha256
+    rows: int = Field(gt=0)
+    rows_digest: Sha256
+    deviation: float = Field(ge=0)
+    scores: dict[Line, Compared] = Field(min_length=1)
+    date: datetime.date
+    verified_with: Versions
+
+    @pydantic.model_validator(mode="after")
+    def _agree(self) -> Verification:
+        for key, compared in self.scores.items():
+            if not abs(compared.codes - compared.fresh) <= compared.margin:
+                raise _wrong(
+                    f"scores.{key}", f"{compared.codes:.4f} within {compared.margin:.4f}", f"{compared.fresh:.4f}"
+                )
+        return self
 
 
 class Run(Model):
@@ -177,6 +230,9 @@ class Run(Model):
         rows_digest: of the task's row list.
         codes_digest: SHA-256 of the codes as little-endian float32.
         latents: columns of the codes.
+        units: version of the rule that made one latent of each unit of several numbers (`leaderboard.reading.units`);
+            empty for codes that are latents already.
+        verification: how the scores were verified; None where they were recomputed from codes alone.
         parts: metric -> part -> numbers that its scores are made of, such as the gap of each factor; for metrics that
             say what those are (``parts`` and ``combine`` in their files).
         samples: metric -> how it was called.
@@ -208,6 +264,19 @@ class Run(Model):
     budget: Budget
     trained_with: Versions
     scored_with: Versions
+    units: Line = ""
+    verification: Verification | None = None
+
+    @property
+    def trust(self) -> Trust:
+        """``verified``, or else ``recomputed``."""
+        return "verified" if self.verification else "recomputed"
+
+    @pydantic.model_serializer(mode="wrap")
+    def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what was not there before and says nothing, so that files that were written keep their bytes."""
+        written: dict[str, Any] = write(self)
+        return {k: v for k, v in written.items() if v or k not in ("units", "verification")}
 
     @pydantic.model_validator(mode="after")
     def _identities(self) -> Run:
@@ -255,6 +324,7 @@ _SHARED = (
     "rows_digest",
     "samples",
     "status",
+    "units",
 )
 """What all seeds of a method in one tier must have in common."""
 
@@ -324,6 +394,10 @@ class Result(Model):
     def of(self, tier: str) -> tuple[Run, ...]:
         """Return the runs of a tier, by seed."""
         return tuple(run for run in self.runs if run.tier == tier)
+
+    def trust(self, tier: str) -> Trust:
+        """Return ``verified`` where every run of a tier is, or else ``recomputed``."""
+        return "verified" if all(run.trust == "verified" for run in self.of(tier)) else "recomputed"
 
 
 def summarise(runs: Iterable[Run]) -> dict[str, dict[str, Summary]]:
@@ -538,7 +612,7 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
     """Put the runs of two results of the same method and task together.
 
     A run that is there already, from the same codes and with the same scores, stays as it is, so that evaluating twice
-    changes nothing.
+    changes nothing; but for its verification, which it takes over where it had none.
 
     Args:
         old: what is there.
@@ -575,6 +649,8 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
                     received=f"{after:.4f}",
                     remedy="The evaluation has changed. That takes a new protocol version, or --replace for a mistake.",
                 )
+            if run.verification and not there.verification:
+                kept[run.tier, run.seed] = there.model_copy(update={"verification": run.verification, "marks": ()})
     about = old.about.model_copy(update={k: v for k, v in new.about.model_dump().items() if v})
     return result(old.task, old.method, kept.values(), about=about, quarantine=old.quarantine)
 

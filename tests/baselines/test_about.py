@@ -29,6 +29,8 @@ def test_every_objective_can_be_read_of_and_cited(method):
     assert year
     assert year[1] in key[1]
     assert found.bibtex.count("{") == found.bibtex.count("}")
+    where = {"article": "journal", "inproceedings": "booktitle"}[found.bibtex[1:].partition("{")[0]]
+    assert re.search(rf"^  {where} = \{{", found.bibtex, re.MULTILINE), "BibTeX prints such an entry without a place"
 
 
 def test_authors_and_year():

@@ -55,7 +55,7 @@ def test_from_nothing_to_a_board(tmp_path, monkeypatch):
 
 def test_a_run_that_failed_is_named(tmp_path, monkeypatch):
     def failed(configs, into, **_):
-        return [SimpleNamespace(state="failed", run=sweep.place(config), error="no memory") for config in configs]
+        return [SimpleNamespace(state="failed", run=sweep.run_path(config), error="no memory") for config in configs]
 
     monkeypatch.setattr(sweep, "run", failed)
     with pytest.raises(InvalidInput, match=r"spacing_1/beta_tc_vae/seed_0_\w+: expected a finished run, .* no memory"):

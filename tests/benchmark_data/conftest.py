@@ -16,8 +16,8 @@ import pytest
 from PIL import Image
 
 from benchmark_data import draws
-from benchmark_data.archives.archive import Kept
-from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.archive import Precomputed
+from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, FactorSpace, FactorTable
 from benchmark_data.sources import Rendered, Selected
@@ -60,12 +60,12 @@ def png(pixels):
 def shrink():
     """Return a dataset's declaration for a smaller archive: fewer values and rows, no published hashes or figures."""
 
-    def make(dataset, sizes=None, splits=None, oracle=None, selected=(), archive=None):
+    def make(dataset, sizes=None, splits=None, statistics=None, selected=(), archive=None):
         source, splits = dataset.source, splits or {}
         selected = [selected] if isinstance(selected, range) else list(selected)
-        if isinstance(source, Kept):
+        if isinstance(source, Precomputed):
             base = make(source.base, sizes, selected=selected, archive=archive)
-            source = dataclasses.replace(source, base=base, oracle=oracle or Oracle())
+            source = dataclasses.replace(source, base=base, statistics=statistics or PublishedStatistics())
             return dataclasses.replace(dataset, source=source, space=source.space, splits=splits)
         if isinstance(source, Selected):
             base = make(source.base, sizes, selected=selected[1:], archive=archive)
@@ -80,11 +80,13 @@ def shrink():
             if source.grid:
                 changes["rows"] = int(np.prod(sizes))
         unknown = {"size": None, "sha256": "", "md5": "", "urls": ()}
-        changes["forms"] = tuple(
-            dataclasses.replace(form, files=tuple(dataclasses.replace(d, **unknown) for d in form.files))
-            for form in source.forms
+        changes["distributions"] = tuple(
+            dataclasses.replace(
+                distribution, files=tuple(dataclasses.replace(d, **unknown) for d in distribution.files)
+            )
+            for distribution in source.distributions
         )
-        source = dataclasses.replace(source, oracle=oracle or Oracle(), **changes)
+        source = dataclasses.replace(source, statistics=statistics or PublishedStatistics(), **changes)
         return dataclasses.replace(
             dataset, source=source, space=source.space, image_shape=source.image_shape, splits=splits
         )
@@ -192,7 +194,7 @@ def tiny_grid():
         image_shape=(5, 7, 1),
         description="Noise that depends on the labels.",
         citation="@misc{tiny, title={Tiny}}",
-        licence="MIT",
+        license="MIT",
         homepage="https://example.org/tiny",
     )
 
@@ -234,7 +236,7 @@ def tiny_family():
                 image_shape=(6, 4, 3),
                 description=f"Noise plus {plus}.",
                 citation="@misc{tiny, title={Tiny}}",
-                licence="Apache-2.0",
+                license="Apache-2.0",
                 homepage="https://example.org/tiny",
                 defects=("Row 3 is blurred.",),
                 splits={"train": range(8), "test": range(8, 11)},

@@ -35,7 +35,7 @@ def toy(rows=10, **changes):
         "image_shape": (2, 2, 1),
         "description": "A toy.",
         "citation": "@misc{toy, year = {2000}}",
-        "licence": "MIT",
+        "license": "MIT",
         "homepage": "https://example.org",
     }
     return Dataset(**fields | changes)

@@ -18,7 +18,7 @@ import benchmark_data
 from benchmark_data import DamagedFile, Factor, FactorSpace, Rendered, draws, reading
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
-from benchmark_data.publish import card
+from benchmark_data.publish import card, records
 
 datasets = pytest.importorskip("datasets")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -209,7 +209,7 @@ def test_the_evaluation_file_is_written_when_asked_for(published, tiny_family, t
 
 
 def test_a_licence_unknown_to_the_hub_keeps_its_name(tiny_grid, tmp_path):
-    hf.publish(dataclasses.replace(tiny_grid, licence="Research only"), tmp_path)
+    hf.publish(dataclasses.replace(tiny_grid, license="Research only"), tmp_path)
     head = yaml.safe_load((tmp_path / "README.md").read_text().split("---\n")[1])
     assert (head["license"], head["license_name"]) == ("other", "Research only")
     assert head["license_link"] == tiny_grid.homepage
@@ -248,7 +248,7 @@ def tiny_cubes():
         image_shape=(2, 2, 1),
         description="Class ids as pixels.",
         citation="",
-        licence="MIT",
+        license="MIT",
         homepage="https://example.org/cubes",
     )
 
@@ -274,7 +274,7 @@ def test_the_first_thousand_shuffled_rows_show_every_value(tmp_path):
 def test_the_values_in_a_buffer_that_the_guide_tells_of(name, in_order):
     """The table of docs/datasets.md. In order, rows are counted in the factors' sizes, the last factor fastest."""
     dataset = benchmark_data.load(name)
-    shuffled = hf.Shuffled(dataset.splits["train"], 0, 1000).rows()
+    shuffled = records.Shuffled(dataset.splits["train"], 0, 1000).rows()
     seen = [[len(set(column)) for column in dataset.labels(rows).T.tolist()] for rows in (range(1000), shuffled)]
     assert seen == [in_order, list(dataset.space.sizes)]
 
@@ -331,7 +331,7 @@ def test_progress_counts_every_row_written_and_hashed(tiny_family, tmp_path):
 
 
 def test_a_licence_that_forbids_copies_blocks(tiny_grid, tmp_path):
-    closed = dataclasses.replace(tiny_grid, redistributable=False, licence="non-commercial research")
+    closed = dataclasses.replace(tiny_grid, redistributable=False, license="non-commercial research")
     with pytest.raises(InvalidInput, match="licence that allows to pass on copies, received non-commercial research"):
         hf.publish(closed, tmp_path / "never")
     assert not (tmp_path / "never").exists()

@@ -107,7 +107,7 @@ def test_a_folder_of_colours(folder):
 def test_folders_that_will_not_do(folder):
     labels = folder / "labels.csv"
     (folder / "more.csv").write_text("a", "utf-8")
-    with pytest.raises(InvalidInput, match=r"one CSV file of labels, received labels\.csv, more\.csv"):
+    with pytest.raises(InvalidInput, match=r"at most one CSV file of labels, received labels\.csv, more\.csv"):
         from_folder(folder)
     (folder / "more.csv").unlink()
     for text, problem in {
@@ -120,22 +120,36 @@ def test_folders_that_will_not_do(folder):
         with pytest.raises(InvalidInput, match=problem):
             from_folder(folder)
     labels.write_text("file_name,x\n7.png,1\n", "utf-8")
-    with pytest.raises(DamagedFile, match=r"7\.png: expected a picture, received No such file"):
+    with pytest.raises(DamagedFile, match=r"7\.png: expected a PNG or JPEG picture, received No such file"):
         from_folder(folder)
     labels.write_text("file_name,x\nlabels.csv,1\n", "utf-8")
-    with pytest.raises(DamagedFile, match=r"labels\.csv: expected a picture, received cannot identify"):
+    with pytest.raises(DamagedFile, match=r"labels\.csv: expected a PNG or JPEG picture, received cannot identify"):
         from_folder(folder)
     with pytest.raises(InvalidInput, match="no published dataset's name"):
         from_folder(folder, "sprites2d")
-    labels.unlink()
-    with pytest.raises(InvalidInput, match="received no CSV file"):
-        from_folder(folder)
 
 
 def test_pictures_of_a_folder_have_one_size(folder):
     PIL.Image.new("L", (5, 4)).save(folder / "2.png")
+    with pytest.raises(InvalidInput, match=r"2\.png: expected 6 x 4 pixels, as 3\.png has, received 5 x 4. Resize"):
+        from_folder(folder)
+
+
+def test_a_folder_without_labels_is_read_in_the_order_of_names(folder):
+    (folder / "labels.csv").unlink()
     data = from_folder(folder)
-    with pytest.raises(InvalidInput, match=r"2\.png: expected 6 x 4 pixels, as the first image has, received 5 x 4"):
+    assert (data.id, data.space.names) == ("my_pictures", ())
+    assert data.images(range(4))[:, 0, 0, 0].tolist() == [0, 10, 20, 30]
+
+
+def test_many_pictures_are_read_when_they_are_asked_for(folder, monkeypatch):
+    held = from_folder(folder)
+    monkeypatch.setattr("benchmark_data.in_memory.HELD", 4 * 6 * 4 - 1)
+    data = from_folder(folder)
+    assert (type(held.source).__name__, type(data.source).__name__) == ("InMemory", "PictureFiles")
+    assert data.digest() == held.digest()
+    (folder / "2.png").write_bytes((folder / "2.png").read_bytes()[:45])
+    with pytest.raises(DamagedFile, match=r"2\.png: expected a PNG or JPEG picture, received .*Remove it or save it"):
         data.images([3])
 
 
@@ -181,8 +195,8 @@ def test_grey_pictures_have_one_channel(tmp_path):
 
 def test_folders_that_cannot_be_used(photos):
     PIL.Image.fromarray(PIXELS[0, :4]).save(photos / "z.png")
-    with pytest.raises(InvalidInput, match=r"one size, 12 x 8 pixels as in a/c.PNG, received 12 x 4 pixels in z.png"):
+    with pytest.raises(InvalidInput, match=r"z.png: expected 12 x 8 pixels, as c.PNG has, received 12 x 4. Resize"):
         from_images("a", photos)
     (photos / "b.png").write_bytes(b"no picture")
-    with pytest.raises(DamagedFile, match=r"b.png: expected a PNG or JPEG image"):
+    with pytest.raises(DamagedFile, match=r"b.png: expected a PNG or JPEG picture"):
         from_images("a", photos)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import Rendered, reading
+from benchmark_data import Rendered, draws, reading
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
 
 tfds = pytest.importorskip("tensorflow_datasets")
@@ -211,6 +211,22 @@ def test_build_says_where_the_files_are(builders, tmp_path, tiny_family):
         provider.build(dataset, tmp_path, file_format="tfrecord")
     with pytest.raises(UnknownName, match=r"file format: .* Did you mean 'tfrecord'"):
         provider.build(dataset, tmp_path, file_format="tfrecords")
+
+
+def test_a_shuffled_config_holds_the_rows_in_the_published_order(builders, tmp_path, tiny_grid, tiny_family):
+    """Rows of each split in the order of ``draws.permutation(0, n)``, beside the config whose rows stand in order."""
+    family = tiny_family.configs["plus_1"]
+    assert provider.build(family, tmp_path, shuffled=True) == tmp_path / "offaxis_tiny_family/plus_1_shuffled/2.0.1"
+    assert provider.build(tiny_grid, tmp_path, shuffled=True) == tmp_path / "offaxis_tiny_grid/shuffled/1.2.3"
+    loaded = tfds.load("offaxis_tiny_family/plus_1_shuffled", split="test", data_dir=tmp_path)
+    check(tfds.as_numpy(loaded), family, 8 + draws.permutation(0, 3))
+    check(
+        tfds.data_source("offaxis_tiny_grid/shuffled", split="train", data_dir=tmp_path),
+        tiny_grid,
+        draws.permutation(0, 12),
+    )
+    assert provider.build(tiny_grid, tmp_path) == tmp_path / "offaxis_tiny_grid/1.2.3"
+    check(tfds.data_source("offaxis_tiny_grid", split="train", data_dir=tmp_path), tiny_grid, range(12))
 
 
 def test_tfds_command_line(tmp_path):

@@ -69,7 +69,7 @@ def test_parameters_find_the_config(dataset):
 @every
 def test_metadata_is_filled(dataset):
     assert re.fullmatch(r"\d+\.\d+\.\d+", dataset.version)
-    assert dataset.licence.strip()
+    assert dataset.license.strip()
     assert dataset.homepage.startswith("http")
     assert len(dataset.description) > 60
     assert dataset.description.endswith((".", "!", ")"))
@@ -326,7 +326,7 @@ def test_golden_digests(request):
     found = {
         name: {"version": dataset.version, **dataset.digest()._asdict()}
         for name, dataset in READY.items()
-        if dataset.name in ("sprites2d", "sprites2d_perturbed", "xyobject", "xysquares")
+        if dataset.name in ("sprites2d", "sprites2d_perturbed", "sprites2d_spaced", "xyobject", "xysquares")
     }
     if request.config.getoption("--update-golden"):
         GOLDEN.write_text(json.dumps(found, indent=2) + "\n")
@@ -348,7 +348,7 @@ def test_a_broken_dataset_would_fail():
         space=space,
         source=Careless(),
         image_shape=(16, 16, 1),
-        **{field: getattr(known, field) for field in ("description", "citation", "licence", "homepage")},
+        **{field: getattr(known, field) for field in ("description", "citation", "license", "homepage")},
     )
     with pytest.raises(AssertionError):
         test_the_same_rows_give_the_same_images_in_any_order(careless)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,6 @@ import baselines.cli
 import baselines.reproduction.cli
 import benchmark_data.commands.data
 import leaderboard.commands.board
-from benchmark_data.errors import UnknownName
 
 ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
@@ -27,9 +28,6 @@ COMMANDS = {
     "offaxis-study": baselines.reproduction.cli.app,
 }
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-every_tutorial = pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
-STEPS = 8
-"""Of every training in a tutorial, in place of what the page says."""
 
 
 def code(page, language):
@@ -74,10 +72,12 @@ def pages():
     return module
 
 
-@pytest.mark.parametrize("page", ["datasets.md", "metrics.md"])
+SCRIPT = pages()
+
+
+@pytest.mark.parametrize("page", SCRIPT.PAGES)
 def test_what_a_page_lists_is_what_there_is(page):
-    script = pages()
-    assert set(script.PAGES) == {"datasets.md", "metrics.md"}
+    script = SCRIPT
     differ = set(script.made(page).splitlines()) ^ set((ROOT / "docs" / page).read_text("utf-8").splitlines())
     assert not differ, f"docs/{page} is not what the files say. Run: {script.COMMAND}\n" + "\n".join(sorted(differ))
     assert f"\n{script.COMMAND.removeprefix('make ')}: setup\n" in (ROOT / "Makefile").read_text("utf-8")
@@ -111,48 +111,32 @@ def test_the_readme_runs():
     exec(metrics, names | halves | {"codes_test": factors[100:], "factors_test": factors[100:]})
 
 
-def blocks(page):
-    """What a tutorial tells the reader to run, in order, as (language, code), with few training steps."""
-    found = re.findall(r"```(python|sh)\n(.*?)```", page.read_text("utf-8"), re.S)
-    return [
-        (language, re.sub(r"(?i)\b(steps(?: = |=| ))\d[\d_]*", rf"\g<1>{STEPS}", block)) for language, block in found
-    ]
-
-
-def run_command(line):
-    """Run a command in this process; one that fails raises."""
-    program, *words = shlex.split(line)
-    status = typer.main.get_command(COMMANDS[program]).main(words, program, standalone_mode=False)
-    assert not status, f"{line}: exit status {status}"
-
-
-@every_tutorial
-def test_a_tutorial_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    for language, block in blocks(page):
-        if language == "python":
-            exec(compile(block, page.name, "exec"), names)
-        else:
-            for line in block.replace("\\\n", " ").splitlines():
-                run_command(line)
-    assert all(run.config.steps == STEPS for run in names["runs"].values())
-    shown = re.findall(rf"\]\(images/{page.stem}/([^)]+)\)", page.read_text("utf-8"))
-    assert 2 <= len(shown) <= 4
-    for picture in shown:
-        assert Path(picture).is_file(), f"no block makes {picture}"
-        assert (page.parent / "images" / page.stem / picture).stat().st_size < 150_000
-
-
 def test_every_picture_of_the_tutorials_is_shown():
     kept = {path.relative_to(TUTORIALS[0].parent).as_posix() for path in (ROOT / "docs" / "tutorials").rglob("*.png")}
     text = "".join(page.read_text("utf-8") for page in TUTORIALS)
     assert kept == set(re.findall(r"\]\((images/[^)]+)\)", text))
 
 
-def test_a_command_of_a_tutorial_that_fails_fails_the_test(tmp_path):
-    with pytest.raises(UnknownName, match="nowhere"):
-        run_command("offaxis-data info nowhere")
-    (tmp_path / "run.json").write_text("{}", "utf-8")
-    with pytest.raises(AssertionError, match="exit status 1"):
-        run_command(f"offaxis-board validate {tmp_path}")
+def test_the_pages_with_made_parts_are_known():
+    """A page that has the marks of a made part is filled in; the README and one tutorial are, by the demo's test."""
+    marked = {page for page in PAGES if "<!-- table: " in page.read_text("utf-8")}
+    demo = {ROOT / "README.md", ROOT / "docs" / "tutorials" / "see_a_vae_fail.md"}
+    assert marked - demo == {ROOT / "docs" / page for page in SCRIPT.PAGES}
+
+
+def test_the_questions_are_answered_by_code_that_runs():
+    """By hand: position 31 of 32 is in the last of 16 groups; orientations 0, 1, 2 of 40 are group 0, and 3 is 1."""
+    names: dict = {}
+    for example in code(ROOT / "docs" / "questions.md", "python"):
+        exec(example.replace('assert "tensorflow" not in sys.modules', ""), names)
+    assert names["images"].shape == (3, 64, 64, 1)
+    assert names["batch"].shape == (256, 64, 64, 3)
+    assert names["bins"].tolist() == [[0, 0], [0, 10], [15, 15]]
+    assert (np.arange(4) * 16 // 40).tolist() == [0, 0, 0, 1]
+    assert 0 < names["angular_distance"] < 0.3
+
+
+def test_numpy_is_enough_to_load_a_dataset():
+    """The first answer of the questions, in a process of its own."""
+    example = code(ROOT / "docs" / "questions.md", "python")[0]
+    subprocess.run([sys.executable, "-c", example], check=True, cwd=ROOT)

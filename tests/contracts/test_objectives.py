@@ -74,7 +74,7 @@ def test_negative_hyperparameters_are_refused(name: str) -> None:
 
 def test_a_batch_depends_on_the_seed_and_the_step_alone(name: str) -> None:
     one, again, other = batch(name), batch(name), batch(name, step=2)
-    views = objectives.find(name).views
+    views = objectives.find(name).n_views
     assert one["images"].shape == (6 * views, 64, 64, 3)
     assert one["images"].dtype == np.uint8
     for key in one:
@@ -120,8 +120,8 @@ def regularisers(name: str, step: int) -> dict[str, float]:
             codes=codes,
             kl=np.sum(np.asarray(objectives.kl_to_prior(gaussian)), axis=1),
             step=np.float32(step),
-            draws={key: value for key, value in drawn.items() if key not in ("images", "noise", "step")},
-            call=lambda network, inputs, *, frozen=False: model.networks[network].model(inputs),
+            sampled={key: value for key, value in drawn.items() if key not in ("images", "noise", "step")},
+            call=lambda network, inputs, *, stop_gradient=False: model.networks[network].model(inputs),
         )
         found[posterior] = sum(float(term.weight) * float(term.value) for term in model.objective.terms(seen).values())
     return found

@@ -37,7 +37,7 @@ def test_the_built_board_is_up_to_date():
 
 def test_no_two_lines_of_a_plot_look_alike():
     boards = ranking.tables(results.read_all(board.PUBLISHED))
-    drawn = [*plots.ladders(boards), *plots.pairs(boards)]
+    drawn = [*plots.scores_vs_parameter(boards), *plots.pairs(boards)]
     assert max(len(plot.legend) for plot in drawn) > plots.COLOURS
     for plot in drawn:
         looks = {(line.colour, line.shape, line.hollow) for line in plot.legend}

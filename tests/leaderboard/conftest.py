@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import datetime
 import json
-import os
-import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,9 +36,15 @@ def toy(config: str = "small", sizes: tuple[int, ...] = (4, 3, 5)) -> Dataset:
         image_shape=(8, 8, 3),
         description="One bright pixel for each factor.",
         citation="@misc{toy}",
-        licence="MIT",
+        license="MIT",
         homepage="https://example.org",
     )
+
+
+@pytest.fixture
+def make_toy():
+    """Make a toy dataset of other sizes."""
+    return toy
 
 
 @pytest.fixture
@@ -122,7 +123,7 @@ def made_result():
     def make(task, method, *migs, about=None, quarantine="", **fields):
         given = {
             "tier": "smoke",
-            "status": "recomputed",
+            "status": "reproduced",
             "date": datetime.date(2026, 1, 2),
             "dataset_version": "1.0.0",
             "dataset_digest": results.Digests(pixels="0" * 64, factors="0" * 64),
@@ -143,132 +144,3 @@ def made_result():
         return results.result(f"{task}@v1", method, runs, about=about, quarantine=quarantine)
 
     return make
-
-
-class Browser:
-    """Headless Chromium, driven over a pipe by its own debugging protocol, so that no driver needs installing."""
-
-    def __init__(self, program: str, profile: Path) -> None:
-        here_in, there_out = os.pipe()
-        there_in, here_out = os.pipe()
-
-        def as_3_and_4() -> None:
-            os.dup2(there_in, 3)
-            os.dup2(there_out, 4)
-
-        for descriptor in (there_in, there_out):
-            os.set_inheritable(descriptor, True)
-        self.process = subprocess.Popen(
-            [
-                program,
-                "--headless=new",
-                "--remote-debugging-pipe",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-dev-shm-usage",
-                f"--user-data-dir={profile}",
-                "about:blank",
-            ],
-            preexec_fn=as_3_and_4,
-            close_fds=False,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(there_in)
-        os.close(there_out)
-        self.reading, self.writing = os.fdopen(here_in, "rb"), os.fdopen(here_out, "wb")
-        self.events: list[dict] = []
-        self.count = 0
-        self.session = None
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Network", "Log"):
-            self.call(f"{domain}.enable")
-
-    def call(self, method: str, **arguments):
-        self.count += 1
-        message = {"id": self.count, "method": method, "params": arguments}
-        if self.session:
-            message["sessionId"] = self.session
-        self.writing.write(json.dumps(message).encode() + b"\0")
-        self.writing.flush()
-        while True:
-            answer = self.next()
-            if answer.get("id") == self.count:
-                assert "error" not in answer, answer["error"]
-                return answer["result"]
-
-    def next(self) -> dict:
-        content = bytearray()
-        while (letter := self.reading.read(1)) != b"\0":
-            assert letter, "Chromium has gone"
-            content += letter
-        message = json.loads(content)
-        if "method" in message:
-            self.events.append(message)
-        return message
-
-    def open(self, page: Path, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
-        self.events.clear()
-        self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
-        )
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", features=[scheme])
-        self.call("Page.navigate", url=page.absolute().as_uri())
-        self._loaded()
-
-    def follow(self, script: str) -> None:
-        """Evaluate what leads to another page, and wait for that page."""
-        self.events.clear()
-        self.run(script)
-        self._loaded()
-
-    def _loaded(self) -> None:
-        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
-            self.next()
-
-    def run(self, script: str):
-        """Evaluate an expression in the page and give its value."""
-        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
-        return answer["result"].get("value")
-
-    def picture(self, path: Path) -> None:
-        data = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
-        path.write_bytes(base64.b64decode(data))
-
-    @property
-    def complaints(self) -> list[str]:
-        """Console errors, exceptions and log entries since the page was opened."""
-        self.run("1")
-        kinds = ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled")
-        return [json.dumps(event["params"]) for event in self.events if event["method"] in kinds]
-
-    @property
-    def requests(self) -> list[str]:
-        """What was asked for since the page was opened, data URIs left out."""
-        self.run("1")
-        asked = [e["params"]["request"]["url"] for e in self.events if e["method"] == "Network.requestWillBeSent"]
-        return [url for url in asked if not url.startswith("data:")]
-
-    def close(self) -> None:
-        self.process.terminate()
-        self.process.wait(20)
-        self.reading.close()
-        self.writing.close()
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    """Headless Chromium; skipped where there is none, except in continuous integration."""
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
-    if program is None:
-        if os.environ.get("CI", "").lower() in ("1", "true"):
-            pytest.fail("no Chromium: install it, since CI must test the pages in a browser")
-        pytest.skip("no Chromium found; install the package chromium to test the pages in a browser")
-    made = Browser(program, tmp_path_factory.mktemp("profile"))
-    yield made
-    made.close()

@@ -29,7 +29,7 @@ def test_the_pytorch_example_makes_a_valid_submission(toys, only_mig, tmp_path):
 
         names["encode"](model, file.parent, "toy/small", seed)
     content = json.loads(file.read_text("utf-8"))
-    content["about"] |= {"title": "My VAE", "authors": "A. Author", "licence": "MIT"}
+    content["about"] |= {"title": "My VAE", "authors": "A. Author", "license": "MIT"}
     content["supervision"] = "unsupervised"
     for seed in content["tasks"]["toy/small"]["seeds"]:
         seed["budget"]["steps"] = 1

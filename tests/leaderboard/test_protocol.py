@@ -30,7 +30,7 @@ def toy(*sizes: int) -> Dataset:
         image_shape=(4, 4, 1),
         description="Black.",
         citation="none",
-        licence="MIT",
+        license="MIT",
         homepage="none",
     )
 

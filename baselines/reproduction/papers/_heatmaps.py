@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from baselines.config import RunConfig
 from baselines.reproduction.papers import _smoke
 from baselines.reproduction.runner import ILLUSTRATION, NOT_JUDGED, Found, Plan, Runs, Transfer, Verdict, judged
+from baselines.sweeps import desk_similarity
 from leaderboard import figures, protocol
 from leaderboard.comparisons import heatmap
 from leaderboard.store import verdicts
@@ -57,15 +59,34 @@ SAMPLES = 2_000
 
 
 def plans(panels: Sequence[Panel]) -> dict[str, Plan]:
-    """Return the plans of both tiers, as arguments of `baselines.reproduction.runner.Entry`."""
-    small = [
-        panel._replace(title=_named(panel.title), model=_named(panel.model), x=_small(panel.x), y=_small(panel.y))
-        for panel in panels
-    ]
-    return {
+    """Return the plans of all tiers, as arguments of `baselines.reproduction.runner.Entry`.
+
+    The desk tier has none where a transfer takes part: its sweep has no transfers.
+    """
+    small, desk = (
+        [
+            panel._replace(title=_named(panel.title), model=_named(panel.model), x=smaller(panel.x), y=smaller(panel.y))
+            for panel in panels
+        ]
+        for smaller in (_small, _desk)
+    )
+    made = {
         "smoke": _plan(small, samples=SAMPLES, seconds=40.0 * len(panels)),
         "study": _plan(panels, samples=5_000, seconds=3_600.0 * len(panels)),
     }
+    if not any(isinstance(run, Transfer) for panel in panels for side in (panel.x, panel.y) for run in side.runs):
+        plan = _plan(desk, samples=SAMPLES, seconds=60.0 * len(panels))
+        made["desk"] = dataclasses.replace(plan, training=desk_training(plan.runs))
+    return made
+
+
+def desk_training(runs: Sequence[RunConfig]) -> dict[str, float]:
+    """Return the seconds of a step of ``desk_similarity`` on two cores by dataset, its slowest model's."""
+    seconds = {"conv": 0.075, "fc": 0.06}
+    found: dict[str, float] = {}
+    for run in runs:
+        found[run.dataset] = max(found.get(run.dataset, 0.0), seconds[run.architecture])
+    return found
 
 
 def _named(title: str) -> str:
@@ -79,6 +100,14 @@ def _small(side: Side) -> Side:
     seeds = side.runs[: _smoke.SEEDS]
     return side._replace(
         runs=tuple(_smoke.transfer(each) if isinstance(each, Transfer) else _smoke.run(each) for each in seeds)
+    )
+
+
+def _desk(side: Side) -> Side:
+    return side._replace(
+        runs=tuple(
+            desk_similarity.of(each, _smoke.stand_in(each.dataset)) for each in side.runs if isinstance(each, RunConfig)
+        )
     )
 
 
@@ -257,13 +286,32 @@ def metrics_agree(table: pd.DataFrame) -> Verdict:
     return Verdict(ILLUSTRATION, numbers)
 
 
+BETWEEN = ("mean", "variance", "sampled")
+"""The layers between encoder and decoder."""
+
+
+def between_dataset(table: pd.DataFrame) -> Verdict:
+    """Judge that mean, variance and sampled layers are less alike in the second panel than in each of the others.
+
+    The panels are of other datasets, so that their runs are not paired.
+    """
+    between = {name: diagonal(table, name) for name in BETWEEN}
+    parts = [
+        verdicts.compare([means.iloc[other]], [means.iloc[1]])
+        for means in between.values()
+        for other in range(len(means))
+        if other != 1
+    ]
+    return judged(parts, _numbers(**between))
+
+
 def between_vary(table: pd.DataFrame) -> Verdict:
     """Judge that mean, variance and sampled layers are less alike across objectives than encoder layers are.
 
     The layers of a panel are those of the same pairs of runs.
     """
     encoder = diagonal(table, "encoder")
-    between = {name: diagonal(table, name) for name in ("mean", "variance", "sampled")}
+    between = {name: diagonal(table, name) for name in BETWEEN}
     parts = [
         verdicts.compare([encoder.loc[panel]], [means.loc[panel]], paired=True)
         for means in between.values()

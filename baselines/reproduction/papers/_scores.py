@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import dataclasses
+import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,45 +15,71 @@ from baselines.config import RunConfig
 from baselines.reproduction.runner import Runs
 from benchmark_data import files
 from leaderboard import figures, protocol
-from leaderboard.scoring import evaluate
+from leaderboard.arrays import Codes
+from leaderboard.scoring import evaluate, measure
 from leaderboard.store import verdicts
 
+METRICS = ("mig", "dci")
+"""What papers report of runs."""
 
-def scores(runs: Runs, config: RunConfig, tier: str) -> dict[str, float]:
+
+def scores(runs: Runs, config: RunConfig, tier: str, metrics: Sequence[str] = METRICS) -> dict[str, float]:
     """Score a run with a tier's metrics, or read what was scored before.
 
     Args:
         runs: where the run is.
         config: its config; it has codes.
-        tier: ``smoke`` or ``study``.
+        tier: the tier of the study, whose arguments the metrics take.
+        metrics: which of the tier's metrics.
 
     Returns:
-        Score -> value, as `leaderboard.scoring.evaluate.score` names them.
+        Score -> value, as `leaderboard.scoring.measure.score` names them.
     """
     task = protocol.task(config.dataset)
-    path = runs.root / "scores" / f"{config.digest}_{task.version}_{tier}.json"
-    if not path.exists():
+    missing, held = _held(runs.root / "scores" / f"{config.digest}_{task.version}_{tier}", metrics)
+    if missing:
         codes = evaluate.read_codes(runs.open(config).folder / "codes.npz", task)
-        files.write_json(path, evaluate.score(codes, task, protocol.tier(tier)).scores)
-    held: Any = files.read_json(path)
-    return {name: float(value) for name, value in held.items()}
+        held |= _score(missing, codes, task, tier)
+    return held
 
 
-def of_pca(runs: Runs, dataset: str, tier: str) -> dict[str, float]:
+def of_pca(runs: Runs, dataset: str, tier: str, metrics: Sequence[str] = METRICS) -> dict[str, float]:
     """Score PCA on a dataset, or read what was scored before: what comes for free, which a model must exceed.
 
     Returns:
         Score -> value.
     """
     task = protocol.task(dataset)
-    folder = runs.root / "floors" / dataset.replace("/", "-")
-    path = folder / f"{task.version}_{tier}.json"
-    if not path.exists():
-        references.write("pca", task.load(), folder / "pca")
-        codes = evaluate.read_codes(folder / "pca" / "codes.npz", task)
-        files.write_json(path, evaluate.score(codes, task, protocol.tier(tier)).scores)
-    held: Any = files.read_json(path)
-    return {name: float(value) for name, value in held.items()}
+    missing, held = _held(runs.root / "floors" / dataset.replace("/", "-") / f"{task.version}_{tier}", metrics)
+    if missing:
+        with tempfile.TemporaryDirectory() as folder:  # codes beside the runs' would be taken for a run's
+            references.write("pca", task.load(), Path(folder) / "pca")
+            codes = evaluate.read_codes(Path(folder) / "pca" / "codes.npz", task)
+        held |= _score(missing, codes, task, tier)
+    return held
+
+
+def _held(path: Path, metrics: Sequence[str]) -> tuple[dict[str, Path], dict[str, float]]:
+    """Read the metrics that were scored before, and name the files of the others."""
+    paths = {metric: path.with_name(f"{path.name}_{metric}.json") for metric in metrics}
+    held: dict[str, float] = {}
+    for each in paths.values():
+        if each.exists():
+            found: Any = files.read_json(each)
+            held |= {name: float(value) for name, value in found.items()}
+    return {metric: each for metric, each in paths.items() if not each.exists()}, held
+
+
+def _score(missing: dict[str, Path], codes: Codes, task: protocol.Task, tier: str) -> dict[str, float]:
+    """Score with one metric after the other, and keep each one's scores in its file."""
+    whole = protocol.tier(tier)
+    held: dict[str, float] = {}
+    for measurement in whole.measurements:
+        if measurement.metric in missing:
+            found = measure.score(codes, task, dataclasses.replace(whole, measurements=(measurement,))).scores
+            files.write_json(missing[measurement.metric], found)
+            held |= found
+    return held
 
 
 def floor(part: pd.DataFrame, score: str) -> float:
@@ -67,33 +95,45 @@ def floor(part: pd.DataFrame, score: str) -> float:
     return max(float(part[f"pca_{score}"].max()), verdicts.FLOOR if score == "mig" else 0.0)
 
 
-def table(runs: Runs, configs: Iterable[RunConfig], tier: str) -> pd.DataFrame:
+def table(runs: Runs, configs: Iterable[RunConfig], tier: str, metrics: Sequence[str] = METRICS) -> pd.DataFrame:
     """Score runs.
 
+    Args:
+        runs: where they are.
+        configs: the runs.
+        tier: the tier of the study.
+        metrics: ``mig``, ``dci`` or both.
+
     Returns:
-        A row per run: ``dataset``, ``objective``, ``reconstruction``, ``seed``, ``digest``, ``mig``,
-        ``dci_disentanglement``, and what PCA has of both on the dataset, ``pca_mig`` and ``pca_dci_disentanglement``.
+        A row per run: ``dataset``, ``objective``, ``reconstruction``, ``seed``, ``digest``, and of each metric the
+        score and that of PCA on the dataset: ``mig`` and ``pca_mig``, ``dci_disentanglement`` and
+        ``pca_dci_disentanglement``.
     """
     rows = []
     free: dict[str, dict[str, float]] = {}
     for config in configs:
         if config.dataset not in free:
-            free[config.dataset] = of_pca(runs, config.dataset, tier)
-        found = scores(runs, config, tier)
-        rows.append(
-            {
-                "dataset": config.dataset,
-                "objective": config.objective,
-                "reconstruction": config.reconstruction,
-                "seed": config.seed,
-                "digest": config.digest[:16],
-                "mig": found["mig"],
-                "dci_disentanglement": found["dci.disentanglement"],
-                "pca_mig": free[config.dataset]["mig"],
-                "pca_dci_disentanglement": free[config.dataset]["dci.disentanglement"],
-            }
-        )
+            free[config.dataset] = of_pca(runs, config.dataset, tier, metrics)
+        found = scores(runs, config, tier, metrics)
+        row: dict[str, Any] = {
+            "dataset": config.dataset,
+            "objective": config.objective,
+            "reconstruction": config.reconstruction,
+            "seed": config.seed,
+            "digest": config.digest[:16],
+        }
+        for key in (KEYS[metric] for metric in metrics):
+            row |= {_column(key): found[key], f"pca_{_column(key)}": free[config.dataset][key]}
+        rows.append(row)
     return pd.DataFrame(rows)
+
+
+KEYS = {"mig": "mig", "dci": "dci.disentanglement"}
+"""Metric -> the score of it that papers report."""
+
+
+def _column(key: str) -> str:
+    return key.replace(".", "_")
 
 
 def draw_curves(frame: pd.DataFrame, path: Path, *, x: str, group: str) -> None:

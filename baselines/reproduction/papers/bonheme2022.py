@@ -1,8 +1,12 @@
 """Bonheme and Grzes, "How do Variational Autoencoders Learn?" (2022): which layers learn first, and what changes them.
 
 Figure 1 needs no training. The study tier takes the runs of the sweeps bonheme2022 and bonheme2022_fc, and models with
-20 latents and classifiers like them. At smoke tier all models are fully connected, two seeds each, and figures 12 to 14
-have the runs of figures 3, 4 and 7 again. "Early" is the first snapshot that a model keeps, as in appendix I.
+20 latents and classifiers like them; the desk tier those of the sweep desk_similarity, with the same architectures. At
+smoke tier all models are fully connected, two seeds each, and figures 12 to 14 have the runs of figures 3, 4 and 7
+again. "Early" is the first snapshot that a model keeps, as in appendix I.
+
+Where CKA and Procrustes disagree the paper interprets the smaller of the two (section 2.3): figures 3, 4 and 7 have an
+entry each for that. What the paper says of mean, variance and samples has entries of its own, too.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from baselines.config import RunConfig
 from baselines.reproduction.papers import _heatmaps, _smoke
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.reproduction.runner import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged
+from baselines.sweeps import desk_similarity
 from baselines.sweeps.bonheme2022 import SNAPSHOTS
 from leaderboard import figures
 from leaderboard.analyses import layers_against_input, sample_size
@@ -133,6 +138,7 @@ FIRST_LAST = [
     *over_time("smallnorb, AnnealedVAE", NORB, "annealed_vae", 5, (EARLY,)),
 ]
 REGULARISED = [strengths("beta_vae", 1, 8), strengths("dip_vae_ii", 1, 20)]
+REGULARISED_FC = [strengths("beta_vae", 1, high, architecture="fc") for high in (8, 16)]
 ACROSS = objectives("dip_vae_ii")
 LATER = (EARLY, 0.27, 0.51, 0.76)
 
@@ -350,10 +356,19 @@ def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> di
     """Return plans that look at all snapshots of β-VAEs."""
     full = [(value, models(dataset, "beta_vae", value)) for value in values]
     small = [(value, tuple(_smoke.run(run) for run in found[: _smoke.SEEDS])) for value, found in full]
+    desk = [
+        (value, tuple(desk_similarity.of(run, _smoke.stand_in(run.dataset)) for run in found)) for value, found in full
+    ]
     made = {}
-    for tier, chosen, count, seconds in (("smoke", small, _heatmaps.SAMPLES, 20.0), ("study", full, 5_000, 600.0)):
+    for tier, chosen, count, seconds in (
+        ("smoke", small, _heatmaps.SAMPLES, 20.0),
+        ("desk", desk, _heatmaps.SAMPLES, 40.0),
+        ("study", full, 5_000, 600.0),
+    ):
         every = tuple(run for _, found in chosen for run in found)
-        training = _smoke.training(every[0].dataset) if tier == "smoke" else {}
+        training = {} if tier == "study" else _heatmaps.desk_training(every)
+        if tier == "smoke":
+            training = _smoke.training(every[0].dataset)
         own = {"strengths": tuple(chosen), "samples": count} | settings
         made[tier] = Plan(runs=every, settings=own, seconds=seconds * len(every), training=training)
     return made
@@ -388,8 +403,10 @@ BESIDE = (
     (f"{PAPER}/fig3", f"{PAPER}/fig18"),
     (f"{PAPER}/fig3", f"{PAPER}/fig12", f"{PAPER}/fig19"),
     (f"{PAPER}/fig3", f"{PAPER}/fig3_smaller"),
+    (f"{PAPER}/fig4", f"{PAPER}/fig4_smaller"),
     (f"{PAPER}/fig6", f"{PAPER}/fig11"),
     (f"{PAPER}/fig7", f"{PAPER}/fig7_smaller"),
+    (f"{PAPER}/fig7_between", f"{PAPER}/fig7_datasets"),
 )
 """Entries that judge the same runs in the same way, in part or by another measure; at smoke tier figure 12, too."""
 GENERIC = f"Encoder layers are similar across objectives (CKA at least {_heatmaps.ALIKE} on average)."
@@ -434,6 +451,22 @@ ENTRIES = (
         "Regularisation changes decoder layers more than encoder layers.",
         REGULARISED,
         _heatmaps.encoder_above_decoder,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig4_smaller",
+        "Figure 4 by the smaller of CKA and Procrustes",
+        "the smaller of the two is interpreted",
+        "Regularisation changes decoder layers more than encoder layers, by the smaller of CKA and Procrustes, too.",
+        smaller(REGULARISED),
+        _heatmaps.encoder_above_decoder,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig4_between",
+        "Figure 4: the layers of mean, variance and samples",
+        "lower than the encoder's",
+        "Regularisation changes the layers of mean, variance and samples more than encoder layers.",
+        REGULARISED,
+        _heatmaps.between_vary,
     ),
     Entry(
         id=f"{PAPER}/fig5",
@@ -480,6 +513,15 @@ ENTRIES = (
         _heatmaps.between_vary,
     ),
     heatmap_entry(
+        f"{PAPER}/fig7_datasets",
+        "Figure 7: the layers of mean, variance and samples, dataset by dataset",
+        "high on Cars3D and SmallNORB, low on dSprites",
+        "Layers of mean, variance and samples are less similar across objectives on dSprites than on Cars3D and on "
+        "SmallNORB.",
+        ACROSS,
+        _heatmaps.between_dataset,
+    ),
+    heatmap_entry(
         f"{PAPER}/fig9",
         "Figure 3 (a) with CKA and Procrustes",
         "same trend",
@@ -518,7 +560,7 @@ ENTRIES = (
         "Fully connected: CKA of layers, β = 1 with 8 and 16",
         "at least 0.8 in the encoder",
         f"Regularisation leaves encoder layers similar (CKA at least {_heatmaps.ALIKE} on average).",
-        [strengths("beta_vae", 1, high, architecture="fc") for high in (8, 16)],
+        REGULARISED_FC,
         _heatmaps.encoders_alike,
     ),
     heatmap_entry(
@@ -574,3 +616,8 @@ ENTRIES = (
         judge=judge_losses,
     ),
 )
+
+
+def entry(what: str) -> Entry:
+    """Return the paper's entry of a figure, such as ``"fig9"``."""
+    return next(each for each in ENTRIES if each.id == f"{PAPER}/{what}")

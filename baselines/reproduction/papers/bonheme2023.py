@@ -1,8 +1,10 @@
 """Bonheme and Grzes, "How good are variational autoencoders at transfer learning?" (2023): will an encoder transfer?
 
 Figures 1 to 4 check CKA against known facts, on the models of the authors' first paper (`bonheme2022`), whose runs they
-share. The others transfer plain VAEs (β = 1) within two pairs: dSprites and Symsol_reduced, Cars3D and CelebA. Figure 5
-has the setting of the authors' code in its second panel: heads and innermost layer of the decoder start anew.
+share; figures 10 to 20, in the appendix, show those of the first paper's appendix again (`FIRST_PAPER`), but for figure
+14, which is read in another way. The others transfer plain VAEs (β = 1) within two pairs: dSprites and Symsol_reduced,
+Cars3D and CelebA. Figure 5 has the setting of the authors' code in its second panel: heads and innermost layer of the
+decoder start anew. What retrains layers has no desk tier.
 
 The paper does not say which classifier its tables have; the claims here are judged by gradient-boosted trees, which the
 authors' code has by default, and logistic regression stands beside them. They learn from the first rows of the
@@ -34,6 +36,7 @@ from baselines.reproduction.papers import _heatmaps, _images, _scores, _smoke, b
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.reproduction.papers.bonheme2022 import CARS, SAME, SPRITES, heatmap_entry, models
 from baselines.reproduction.runner import Entry, Found, Plan, Runs, Transfer, Verdict, judged
+from baselines.sweeps import desk_similarity
 from benchmark_data import files
 from leaderboard import protocol
 from leaderboard.scoring import transfer_accuracy
@@ -54,6 +57,8 @@ OWN, OTHER = "trained on the target", "trained on the source"
 def vaes(dataset: str, tier: str = "study") -> tuple[RunConfig, ...]:
     """Return the plain VAEs of a published dataset, or of what stands in for it."""
     runs = models(dataset, "beta_vae", 1)
+    if tier == "desk":
+        return tuple(desk_similarity.of(run, _smoke.stand_in(dataset)) for run in runs)
     return runs if tier == "study" else tuple(_smoke.run(run) for run in runs[: _smoke.SEEDS])
 
 
@@ -62,6 +67,8 @@ def _datasets(tier: str, *names: str) -> list[str]:
 
 
 def _training(tier: str, *runs: RunConfig) -> dict[str, float]:
+    if tier == "desk":
+        return _heatmaps.desk_training(runs)
     return {} if tier == "study" else _smoke.training(*(run.dataset for run in runs))
 
 
@@ -326,7 +333,7 @@ def judge_positions(table: pd.DataFrame) -> Verdict:
 
 def _shared(source: str, target: str, *properties: str) -> dict[str, Plan]:
     made = {}
-    for tier, images, seconds in (("smoke", 500, 10.0), ("study", 5_000, 600.0)):
+    for tier, images, seconds in (("smoke", 500, 10.0), ("desk", 2_000, 60.0), ("study", 5_000, 600.0)):
         runs = vaes(source, tier)
         (dataset,) = _datasets(tier, target)
         settings = {"target": dataset, "runs": runs, "images": images, "shown": 16, "properties": properties}
@@ -367,7 +374,11 @@ def _tables(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -> dict[s
         labels: those that the study tier shows; all if none is named.
     """
     made = {}
-    for tier, train, test, seconds in (("smoke", 1_000, 1_000, 10.0), ("study", 10_000, 5_000, 1_200.0)):
+    for tier, train, test, seconds in (
+        ("smoke", 1_000, 1_000, 10.0),
+        ("desk", 10_000, 5_000, 300.0),
+        ("study", 10_000, 5_000, 1_200.0),
+    ):
         targets = {
             _datasets(tier, target)[0]: (*vaes(target, tier), *vaes(source, tier)) for target, source in pairs.items()
         }
@@ -408,6 +419,9 @@ DOMAINS = [
     bonheme2022.ACROSS[1]._replace(title="dsprites alone, β-VAE and DIP-VAE II"),
     Panel("symsol_reduced and dsprites, on dsprites", Side(vaes(SOLIDS)), Side(vaes(SPRITES))),
 ]
+
+FIRST_PAPER = {10: 9, 11: 10, 12: 11, 13: 12, 15: 14, 16: 16, 17: 17, 18: 18, 19: 19, 20: 20}
+"""Figures of the appendix -> those of the authors' first paper that they show again."""
 
 _MORE = (
     "The more layers of the decoder are retrained, the lower the loss; retraining the heads changes it less than "
@@ -491,6 +505,19 @@ ENTRIES = (
         compute=retrained,
         draw=_images.draw,
         judge=judge_retrained,
+    ),
+    *(
+        dataclasses.replace(bonheme2022.entry(f"fig{before}"), id=f"{PAPER}/fig{number}")
+        for number, before in FIRST_PAPER.items()
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig14",
+        "Fully connected: CKA of layers, weak and strong regularisation",
+        "variance and sampled representations keep little similarity with the encoder's",
+        "Of fully connected models too: the sampled representation of a strongly regularised one is less like the "
+        "encoder of a weakly regularised one than the other way round.",
+        bonheme2022.REGULARISED_FC,
+        bonheme2022.judge_collapse,
     ),
     Entry(
         id=f"{PAPER}/table1",

@@ -1,9 +1,14 @@
 """Michlo, Klein and James, "Overlooked Implications of the Reconstruction Loss for VAE Disentanglement" (2023).
 
-Figures 2, 3, 5 and 8 need no training. At smoke tier the β-VAE and Ada-GVAE are the board's, with β = 2 and binary
-cross entropy: 16 runs at spacings 1, 2, 4 and 8, of which figure 7 takes one, and 8 on two other datasets for figures 4
-and 6. Figure 11 has 8 runs with squared error, of which figure 10 takes the β-VAEs.
+Figures 2, 3, 5 and 8 need no training. At smoke tier the β-VAE and Ada-GVAE are the board's of that tier, with β = 2
+and binary cross entropy: 16 runs at spacings 1, 2, 4 and 8, of which figure 7 takes one, and 8 on two other datasets
+for figures 4 and 6. Figure 11 has 8 runs with squared error, of which figure 10 takes the β-VAEs. At desk tier figures
+4, 6, 7 and 9 take the board's runs, with five seeds; figures 10 and 11 have 20 of their own.
 At study tier the runs are those of the sweeps michlo2023_benchmark, michlo2023_overlap and michlo2023_box_blur.
+
+The importance of factors is in the extended paper (arXiv 2202.13341v2), which says how to compute it; whether models
+learn factors in that order is asked here, by `fig3_importance`, of small β-VAEs with snapshots on rendered data: on
+sprites2d, and at study tier on room3d, too.
 """
 
 from __future__ import annotations
@@ -23,14 +28,14 @@ from numpy.typing import NDArray
 import benchmark_data
 from baselines.config import RunConfig
 from baselines.nets import reconstruction
-from baselines.reproduction.papers import _heatmaps, _images, _scores, _smoke
+from baselines.reproduction.papers import _desk, _heatmaps, _images, _scores, _smoke
 from baselines.reproduction.runner import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged
 from baselines.run import Run
 from baselines.sweeps import _michlo2023
 from baselines.training import sweep
 from benchmark_data import draws
-from benchmark_data.inspect import distances
-from leaderboard import figures
+from benchmark_data.inspect import audit, distances
+from leaderboard import figures, information, protocol
 from leaderboard.analyses import perceived, traversals
 from leaderboard.store import verdicts
 
@@ -363,6 +368,114 @@ def judge_latents(table: pd.DataFrame) -> Verdict:
     return Verdict(ILLUSTRATION, numbers | {"latents that change the picture": float((table["change"] > 1e-3).sum())})
 
 
+def learned(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+    """Measure the importance of factors, and what share of each models know at each snapshot.
+
+    Returns:
+        A row per run, snapshot and factor: ``dataset``, ``seed``, ``step``, ``factor``, its ``importance`` (the mean
+        perceived distance of images that differ in it alone) and ``rank`` by it, from 1, tied factors alike; and
+        ``share``, how much of its entropy the latent knows that knows most (20 bins, as in MIG).
+    """
+    rows: list[tuple[Any, ...]] = []
+    found = {
+        name: audit.audit(benchmark_data.load(name), traversals=settings["traversals"])
+        for name in dict.fromkeys(config.dataset for config in settings["runs"])
+    }
+    for config in settings["runs"]:
+        task = protocol.task(config.dataset)
+        chosen = task.test[: settings["samples"]]
+        labels = task.load().labels(chosen)
+        names = list(task.load().space.names)
+        ranks = _ranks(found[config.dataset].order())
+        importance = {one.factor.name: one.importance.value for one in found[config.dataset].factors}
+        for step in runs.open(config).steps:
+            mean = runs.open(config, step=step).encode(task.load().images(chosen)).mean
+            known = information.pairwise(mean, labels[:, [names.index(name) for name in ranks]])
+            shares = (known.information / known.factors).max(axis=0)
+            rows += [
+                (config.dataset, config.seed, step, name, importance[name], rank, float(share))
+                for (name, rank), share in zip(ranks.items(), shares, strict=True)
+            ]
+    return Found(pd.DataFrame(rows, columns=["dataset", "seed", "step", "factor", "importance", "rank", "share"]))
+
+
+def _ranks(groups: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Return the rank of each factor, from 1, those of a group the same one."""
+    ranks: dict[str, float] = {}
+    for group in groups:
+        ranks |= dict.fromkeys(group, len(ranks) + (len(group) + 1) / 2)
+    return ranks
+
+
+def draw_learned(found: Found, path: Path) -> None:
+    """Draw what is known of each factor over training, a panel per dataset, the most important factors first."""
+    figures.check_columns(found.table, ["dataset", "seed", "step", "factor", "importance", "share"])
+    panels = list(found.table.groupby("dataset", sort=False))
+    figure, axes = figures.panels(1, len(panels), width=4.0)
+    for panel, (dataset, table) in zip(axes[0], panels, strict=True):
+        ordered = table.sort_values("importance", ascending=False, kind="stable")
+        for style, (name, part) in enumerate(ordered.groupby("factor", sort=False)):
+            label = f"{name}, {part['importance'].iloc[0]:.4f}"
+            figures.curve(panel, part, "step", "share", style=style, label=label)
+        panel.set_xscale("symlog", linthresh=50)
+        panel.set(title=f"{dataset}: factors and their importance", xlabel="training step", ylabel="share known")
+        panel.set_ylim(0, 1)
+        panel.legend(frameon=False, fontsize=7)
+    figures.save(figure, path)
+
+
+def _order(values: pd.DataFrame) -> NDArray[np.float64]:
+    """Return, per seed, Spearman's correlation of importance and what is known; 0 where all is known alike.
+
+    Args:
+        values: ``rank`` in the index with ``factor``, a column per seed.
+    """
+    ranks = -values.index.get_level_values("rank").to_numpy(np.float64)
+    return np.array(
+        [
+            0.0 if np.ptp(values[seed]) <= 1e-9 else float(scipy.stats.spearmanr(ranks, values[seed]).statistic)
+            for seed in values
+        ]
+    )
+
+
+def judge_learned(table: pd.DataFrame) -> Verdict:
+    """Judge that the more important a factor is, the more of it is learned, averaged over the snapshots of training.
+
+    What is learned is the gain over the untrained encoder, which is the control: its codes tell factors apart, too, by
+    how far they move pixels.
+    """
+    numbers: dict[str, float] = {}
+    parts = []
+    for dataset, here in table.groupby("dataset", sort=False):
+        shares = here.pivot(index=["step", "factor", "rank"], columns="seed", values="share")
+        before = shares.loc[0]
+        after = shares.drop(index=0, level="step").groupby(level=["factor", "rank"]).mean()
+        gained = after - before.loc[after.index]
+        order = _order(gained)
+        parts.append(_heatmaps.against(order, AGREES))
+        numbers[f"{dataset}, rank correlation of importance and gain"] = float(order.mean())
+        numbers[f"{dataset}, control: the same before training"] = float(_order(before).mean())
+        for (factor, _), gain in gained.sort_index(level="rank").iterrows():
+            numbers[f"{dataset}, mean gain of {factor}"] = float(gain.mean())
+    return judged(parts, numbers, "control: what the untrained encoder knows is taken off")
+
+
+def _importance(tier: str) -> Plan:
+    """Return the plan of the order in which factors are learned: small β-VAEs on rendered data, at every tier."""
+    seeds = 2 if tier == "smoke" else _desk.SEEDS
+    runs = tuple(
+        _desk.run(dataset, "beta_vae", hyperparameters={"beta": 4}, seed=seed, snapshots=LEARNED_AT)
+        for dataset in (_RENDERED if tier == "study" else _RENDERED[:1])
+        for seed in range(seeds)
+    )
+    settings = {"runs": runs, "traversals": 200, "samples": 5_000}
+    return Plan(runs=runs, settings=settings, seconds=40, training=_desk.training(runs))
+
+
+LEARNED_AT = (50, 100, 200, 400, 800, 1_500)
+"""Snapshots beside the first and the last."""
+
 BENCHMARK = sweep.find("michlo2023_benchmark")
 BENCHMARK_SMALL = _smoke.board(["sprites2d", "room3d", "xysquares/spacing_8"], ("beta_vae", "ada_gvae"))
 CARS = next(
@@ -387,6 +500,33 @@ BLUR_SMALL = tuple(
     dataclasses.replace(_smoke.run(run, learning_rate=1e-3), latents=9) for run in BLUR if run.seed < _smoke.SEEDS
 )
 TRAINING = _smoke.training(*(run.dataset for run in (*BENCHMARK_SMALL, *OVERLAP_SMALL)))
+
+
+_BOTH = ("beta_vae", "ada_gvae")
+_LADDER = tuple(f"xysquares/spacing_{n}" for n in (8, 4, 2, 1))
+_DESK_LADDER, _DESK_ENDS, _DESK_BENCHMARK = (
+    _desk.board(datasets, _BOTH)
+    for datasets in (_LADDER, (_LADDER[0], _LADDER[-1]), ("sprites2d", "room3d", "xysquares/spacing_8"))
+)
+_DESK_LEVELS = _desk.board(("room3d",), ("beta_vae",))
+_DESK_FAILS = _desk.board(("xysquares/spacing_8",), ("beta_vae",))[0]
+_DESK_BLUR = tuple(
+    _desk.run(
+        "xysquares/spacing_8",
+        run.objective,
+        hyperparameters=run.hyperparameters,
+        reconstruction=run.reconstruction,
+        latents=9,
+        seed=run.seed,
+    )
+    for run in BLUR
+)
+
+
+def _scored(runs: tuple[RunConfig, ...], seconds: float = 5.0) -> Plan:
+    """Return the plan of runs that are scored, at desk tier."""
+    training = _desk.training(runs)
+    return Plan(runs=runs, settings={"runs": runs}, codes=True, seconds=seconds * len(runs), training=training)
 
 
 def _factors(*names: str) -> dict[str, tuple[str, ...]]:
@@ -421,6 +561,15 @@ def _blurred(runs: Iterable[RunConfig], **options: Any) -> Plan:
     return _levels(chosen, {"all": benchmark_data.load(chosen[0].dataset).space.names}, **options)
 
 
+def _ends(runs: Iterable[RunConfig], **options: Any) -> Plan:
+    """Return the plan of the runs at spacings 1 and 8."""
+    chosen = tuple(run for run in runs if run.dataset in (_LADDER[0], _LADDER[-1]))
+    return Plan(runs=chosen, settings={"runs": chosen}, codes=True, **options)
+
+
+BESIDE = ((f"{PAPER}/fig9", f"{PAPER}/fig9_ends"),)
+"""Entries that judge the same runs in the same way, in part."""
+
 _SPACED = dict.fromkeys(SPACINGS, ("x_R",))
 _PUBLISHED = ("cars3d/64_bilinear", "shapes3d", "smallnorb/left_64_bilinear", "dsprites")
 _RENDERED = ("sprites2d", "room3d")
@@ -451,12 +600,26 @@ ENTRIES = (
         judge=judge_natural,
     ),
     Entry(
+        id=f"{PAPER}/fig3_importance",
+        title="Importance of factors by perceived distance, and the order in which β-VAEs learn them",
+        paper="a factor is more important if a VAE prefers to learn it before another",
+        claim="The more a factor moves pixels, the earlier it is learned: what a β-VAE knows of it over training, "
+        f"above what its untrained encoder knows, follows the importance (rank correlation above {AGREES}).",
+        smoke=_importance("smoke"),
+        desk=_importance("desk"),
+        study=_importance("study"),
+        compute=learned,
+        draw=draw_learned,
+        judge=judge_learned,
+    ),
+    Entry(
         id=f"{PAPER}/fig4",
         title="Distances at every level of a β-VAE on Cars3D",
         paper="all levels have the distances of the input",
         claim="The distances of latents and of reconstructions follow those of the input images along every factor "
         f"(rank correlation above {AGREES}).",
         smoke=_levels([CARS_SMALL], _each(CARS_SMALL.dataset), traversals=20, seconds=20, training=TRAINING),
+        desk=_levels(_DESK_LEVELS, _each("room3d"), traversals=20, seconds=60, training=_desk.training(_DESK_LEVELS)),
         study=_levels([CARS], _each(CARS.dataset), traversals=20, seconds=300),
         compute=levels,
         draw=draw_levels,
@@ -480,6 +643,7 @@ ENTRIES = (
         claim="MIG and DCI over all settings are lower on XYSquares than on every other dataset, for β-VAE and "
         "Ada-GVAE.",
         smoke=Plan(runs=BENCHMARK_SMALL, settings={"runs": BENCHMARK_SMALL}, codes=True, seconds=50, training=TRAINING),
+        desk=_scored(_DESK_BENCHMARK),
         study=Plan(runs=BENCHMARK, settings={"runs": BENCHMARK}, codes=True, seconds=6_000),
         compute=scored,
         draw=draw_densities,
@@ -496,6 +660,13 @@ ENTRIES = (
             codes=True,
             seconds=5,
             training=TRAINING,
+        ),
+        desk=Plan(
+            runs=(_DESK_FAILS,),
+            settings={"run": _DESK_FAILS, "row": 0, "latents": 6, "columns": 8},
+            codes=True,
+            seconds=5,
+            training=_desk.training([_DESK_FAILS]),
         ),
         study=Plan(
             runs=OVERLAP[:1],
@@ -524,7 +695,20 @@ ENTRIES = (
         paper="MIG and DCI rise as the spacing falls",
         claim="MIG and DCI rise as the spacing falls, for β-VAE and Ada-GVAE.",
         smoke=Plan(runs=OVERLAP_SMALL, settings={"runs": OVERLAP_SMALL}, codes=True, seconds=100, training=TRAINING),
+        desk=_scored(_DESK_LADDER),
         study=Plan(runs=OVERLAP, settings={"runs": OVERLAP}, codes=True, seconds=6_000),
+        compute=scored_by_spacing,
+        draw=draw_spacing,
+        judge=judge_scores_by_spacing,
+    ),
+    Entry(
+        id=f"{PAPER}/fig9_ends",
+        title="The two ends of figure 9",
+        paper="MIG and DCI rise as the spacing falls",
+        claim="MIG and DCI are higher at spacing 1 than at spacing 8, for β-VAE and Ada-GVAE.",
+        smoke=_ends(OVERLAP_SMALL, seconds=50, training=TRAINING),
+        desk=_ends(_DESK_ENDS, seconds=100, training=_desk.training(_DESK_ENDS)),
+        study=_ends(OVERLAP, seconds=2_000),
         compute=scored_by_spacing,
         draw=draw_spacing,
         judge=judge_scores_by_spacing,
@@ -536,6 +720,7 @@ ENTRIES = (
         claim="At every level of a β-VAE on XYSquares, distances follow those of the factors better with the blur than "
         "without.",
         smoke=_blurred(BLUR_SMALL, traversals=10, seconds=30, training=TRAINING),
+        desk=_blurred(_DESK_BLUR, traversals=10, seconds=60, training=_desk.training(_DESK_BLUR)),
         study=_blurred(BLUR, traversals=50, seconds=300),
         compute=levels,
         draw=draw_levels,
@@ -547,6 +732,7 @@ ENTRIES = (
         paper="the blur gives far higher MIG and DCI",
         claim="An error of blurred images restores MIG and DCI on XYSquares at spacing 8.",
         smoke=Plan(runs=BLUR_SMALL, settings={"runs": BLUR_SMALL}, codes=True, seconds=60, training=TRAINING),
+        desk=_scored(_DESK_BLUR),
         study=Plan(runs=BLUR, settings={"runs": BLUR}, codes=True, seconds=1_000),
         compute=scored,
         draw=draw_losses,

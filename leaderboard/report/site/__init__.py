@@ -1,1 +1,1 @@
-"""The board's pages."""
+"""The board's pages. Internal."""

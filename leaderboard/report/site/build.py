@@ -55,7 +55,7 @@ def files(root: str | os.PathLike[str], *, address: str = "", space: bool = Fals
         "tables/methods.bib": formats.bibtex(found),
         "tables/reported.csv": reported.comma_separated(papers),
         "tables/transfer.csv": transfer_page.comma_separated(transferred),
-        "tables/directions.csv": paper_claims.comma_separated(paper_claims.find(current)),
+        "tables/paper_claims.csv": paper_claims.comma_separated(paper_claims.find(current)),
     }
     for board in boards:
         name = f"tables/{ranking.slug(board.task)}.{board.tier}"

@@ -265,6 +265,7 @@ def _environment() -> jinja2.Environment:
         across=pairwise.ACROSS,
         command=_command,
         statuses=_statuses,
+        vouched=_vouched,
         tiers_of=lambda result: sorted(result.tiers, key=ranking.tier_order),
         SCALE=[pictures.colour(k / 10) for k in range(11)],
     )
@@ -274,7 +275,12 @@ def _environment() -> jinja2.Environment:
 def _statuses(shown: Table | TierPage) -> list[str]:
     """Return who vouches for the scores of a table, in order."""
     tables = shown.tables if isinstance(shown, TierPage) else (shown,)
-    return sorted({run.status for table in tables for row in table.rows for run in row.runs})
+    return sorted({who for table in tables for row in table.rows for who in _vouched(row)})
+
+
+def _vouched(row: Row) -> list[str]:
+    """Return who vouches for the scores of a row: how they came about, and whether they are verified."""
+    return sorted({run.status for run in row.runs}) + (["verified"] if row.trust == "verified" else [])
 
 
 def _command(result: Result, tier: str) -> str:
@@ -476,7 +482,7 @@ def _tier(tier: str, boards: Sequence[Table], first: bool) -> TierPage:
         caption=ranking.caption(tier, [row for board in boards for row in board.rows]),
         overall=standings,
         pairs=_pairs(boards),
-        plots=(*plots.ladders(boards), *plots.pairs(boards)),
+        plots=(*plots.scores_vs_parameter(boards), *plots.pairs(boards)),
         scatters=tuple(plots.scatters(boards)),
         directions=tuple(paper_claims.find(boards)),
     )
@@ -497,7 +503,7 @@ def _groups(boards: Sequence[Table], standings: overall.Overall | None) -> dict[
                 MatrixRow(
                     method,
                     some[0].result.title,
-                    tuple(sorted({run.status for row in some for run in row.runs})),
+                    tuple(sorted({who for row in some for who in _vouched(row)})),
                     scores,
                     {key: sum(of[key] for of in scores) / len(scores) for key in whole},
                     placed.get(method),

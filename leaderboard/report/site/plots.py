@@ -104,7 +104,7 @@ class Plot:
         return self.width - 4
 
 
-def ladders(boards: Sequence[Table]) -> list[Plot]:
+def scores_vs_parameter(boards: Sequence[Table]) -> list[Plot]:
     """Draw scores against the one number in which configurations of a dataset differ, such as the spacing.
 
     Args:
@@ -114,7 +114,10 @@ def ladders(boards: Sequence[Table]) -> list[Plot]:
         A plot for each tier and each number with two values or more. The dataset that was changed stands at
         ``epsilon`` 0, where there are two changed ones.
     """
-    return [_against_number(name, parameter, tier, steps) for name, parameter, tier, steps in families.numbered(boards)]
+    return [
+        _against_number(name, parameter, tier, steps)
+        for name, parameter, tier, steps in families.numeric_sweeps(boards)
+    ]
 
 
 def _against_number(name: str, parameter: str, tier: str, steps: Sequence[tuple[float, Table]]) -> Plot:
@@ -138,7 +141,7 @@ def pairs(boards: Sequence[Table]) -> list[Plot]:
         method are joined.
     """
     plots = []
-    for original, changed in families.derived(boards):
+    for original, changed in families.base_and_variants(boards):
         places = [original, *changed]
         plot = Plot(
             f"{original.dataset}: the original against what was made of it",

@@ -76,6 +76,18 @@ def test_fc_is_table_4():
     assert list(kernels(decoder).values()) == [(10, 256), (256, 1200), (1200, 1200), (1200, 12288)]
 
 
+def test_linear_is_linear():
+    """Twice the image gives twice the codes, and the sum of two codes the sum of their images: biases start at zero."""
+    encoder, decoder = build("linear", (1, 2, 1), 2)
+    assert list(kernels(encoder).values()) == [(2, 2), (2, 2)]
+    assert list(kernels(decoder).values()) == [(2, 2)]
+    images = np.random.default_rng(0).random((3, 1, 2, 1)).astype(np.float32)
+    once, twice = (np.asarray(encoder(factor * images)[0]) for factor in (1, 2))
+    np.testing.assert_allclose(twice, 2 * once, rtol=1e-5)
+    first, second, both = (np.asarray(decoder(codes)) for codes in (once[:1], once[1:2], once[:1] + once[1:2]))
+    np.testing.assert_allclose(both, first + second, rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", architectures.ARCHITECTURES)
 @pytest.mark.parametrize("shape", [(64, 64, 1), (32, 48, 3)])
 def test_shapes_in_and_out(name, shape):

@@ -18,17 +18,17 @@ def test_terms_against_numpy(make_batch, posterior):
     rng = np.random.default_rng(1)
     mean, log_variance, codes = posterior
     weights = rng.normal(size=(5, 2))
-    frozen = []
+    stopped = []
 
-    def call(network, inputs, *, frozen_calls=frozen, frozen=False):
+    def call(network, inputs, *, stopped=stopped, stop_gradient=False):
         assert network == "discriminator"
-        frozen_calls.append(frozen)
+        stopped.append(stop_gradient)
         return np.asarray(inputs) @ weights.astype(np.float32)
 
-    permutation = OBJECTIVE().draws(np.arange(12), SPACE, 5, rng)["permutation"]
+    permutation = OBJECTIVE().sample_noise(np.arange(12), SPACE, 5, rng)["permutation"]
     assert (np.sort(permutation, axis=0) == np.arange(12)[:, None]).all()
     assert len({tuple(column) for column in permutation.T}) == 5
-    batch = make_batch(mean, log_variance, codes, draws={"permutation": permutation}, call=call)
+    batch = make_batch(mean, log_variance, codes, sampled={"permutation": permutation}, call=call)
     terms = OBJECTIVE(gamma=3.0).terms(batch)
 
     def softmax(z):
@@ -42,18 +42,18 @@ def test_terms_against_numpy(make_batch, posterior):
     assert float(terms["total_correlation"].value) == pytest.approx((logits[:, 0] - logits[:, 1]).mean(), rel=1e-5)
     assert float(terms["discriminator"].value) == pytest.approx(loss, rel=1e-5)
     assert [term.weight for term in terms.values()] == [1.0, 3.0, 1.0]
-    assert sorted(frozen) == [False, False, True]
+    assert sorted(stopped) == [False, False, True]
 
 
 def test_two_images_by_hand(make_batch):
     # Logits (z1 z2, 0) tell codes (2, 2), (-2, -2) from the shuffled (2, -2), (-2, 2): 4 and -4.
     # TC = mean(4 - 0) = 4; each half of the discriminator's loss is -log sigmoid(4) = log(1 + e^-4).
-    def call(network, inputs, *, frozen=False):
+    def call(network, inputs, *, stop_gradient=False):
         z = np.asarray(inputs)
         return np.stack([z[:, 0] * z[:, 1], 0 * z[:, 0]], axis=1).astype(np.float32)
 
     codes, swap = [[2.0, 2.0], [-2.0, -2.0]], {"permutation": np.array([[0, 1], [1, 0]])}
-    terms = OBJECTIVE().terms(make_batch(codes, np.zeros((2, 2)), draws=swap, call=call))
+    terms = OBJECTIVE().terms(make_batch(codes, np.zeros((2, 2)), sampled=swap, call=call))
     assert float(terms["kl"].value) == 4.0
     assert float(terms["total_correlation"].value) == 4.0
     assert float(terms["discriminator"].value) == pytest.approx(np.log(1 + np.exp(-4)), rel=1e-5)

@@ -57,7 +57,7 @@ def asked(tmp_path):
     tasks = ("xysquares/spacing_1", "xysquares/spacing_8")
     file = submission.init(tmp_path / "submission", "my_vae", tasks, tier="smoke", seeds=2)
     content = json.loads(file.read_text("utf-8"))
-    content["about"] |= {"title": "My VAE", "authors": "A. Author", "licence": "MIT"}
+    content["about"] |= {"title": "My VAE", "authors": "A. Author", "license": "MIT"}
     file.write_text(json.dumps(content), "utf-8")
     return file.parent
 

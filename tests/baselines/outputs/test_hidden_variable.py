@@ -16,7 +16,7 @@ from baselines.run import Run
 from benchmark_data import FactorSpace, InvalidInput, UnknownName
 from benchmark_data.datasets import xysquares
 from benchmark_data.variants import perturbation
-from benchmark_data.variants.perturbation import Hidden
+from benchmark_data.variants.perturbation import HiddenVariable
 from leaderboard.metrics import mig
 
 TINY = {"architecture": "fc", "architecture_parameters": {"width": 8}, "steps": 3, "batch_size": 4}
@@ -70,7 +70,7 @@ def test_the_least_noise_of_the_lowest_mig_becomes_the_hidden_variable(small, kn
     posterior = runs[found.seed].encode(images)
     assert found.latent == np.exp(posterior.log_variance).mean(axis=0).argmin()
 
-    hidden = Hidden(small, "conv_vae")
+    hidden = HiddenVariable(small, "conv_vae")
     s = posterior.mean[:, found.latent]
     written = hidden.values(images, np.arange(64))
     assert np.allclose(written, (s - s.mean()) / s.std(), atol=1e-3)
@@ -109,7 +109,7 @@ def test_the_lowest_mig_of_models_that_learned_nothing_is_not_chosen(small, know
     config = RunConfig.from_json(hidden_variable.settings(small) | TINY)
     with pytest.raises(InvalidInput, match=r"β-VAEs on small: expected a mean MIG of at least 1, .* received 0\.\d"):
         hidden_variable.derive(config, tmp_path / "runs", restarts=2, least_mean_mig=1.0)
-    assert not Hidden(small, "conv_vae").ready
+    assert not HiddenVariable(small, "conv_vae").ready
 
 
 def test_the_command(known, tmp_path, monkeypatch):

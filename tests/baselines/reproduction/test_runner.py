@@ -119,7 +119,7 @@ def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
     entry = heatmaps_of([dataclasses.replace(config, steps=300, snapshots=[20]) for config in configs])
     whole, half = tmp_path / "whole", tmp_path / "half"
     study.run(entry, "smoke", whole, whole / "runs", jobs=1)
-    first = half / "runs" / sweep.place(entry.smoke.runs[0]) / "snapshots" / "step_00000020" / "state.json"
+    first = half / "runs" / sweep.run_path(entry.smoke.runs[0]) / "snapshots" / "step_00000020" / "state.json"
     child = multiprocessing.get_context("spawn").Process(
         target=study.run, args=(entry, "smoke", half, half / "runs"), kwargs={"jobs": 1}
     )
@@ -165,7 +165,10 @@ def test_another_figure_takes_the_same_runs(made, configs):
     assert table["spacing"].tolist() == [1, 8]
     assert table[["mig", "dci_disentanglement"]].stack().between(0, 1).all()
     scores = list((folder / "runs" / "scores").iterdir())
-    assert len(scores) == 2
+    assert len(scores) == 2 * 2, "MIG and DCI of either run"
+    floors = [path for path in (folder / "runs" / "floors").rglob("*") if path.is_file()]
+    assert len(floors) == 2 * 2
+    assert all(path.suffix == ".json" for path in floors), "what looks for runs' codes must not find PCA's"
 
 
 def test_an_encoder_is_asked_about_another_dataset(made, configs):
@@ -256,12 +259,34 @@ def test_a_dataset_that_is_not_there_is_named_before_anything_is_trained(tmp_pat
         study.run(entry, "smoke", tmp_path, tmp_path / "runs")
 
 
-def test_tiers_do_not_share_a_folder(tmp_path):
+def test_results_of_a_later_tier_replace_those_of_an_earlier_one(tmp_path):
     study.run(constant(), "smoke", tmp_path, tmp_path)
-    with pytest.raises(InvalidInput, match=r"expected results of tier study, received smoke\. Choose another folder"):
-        study.run(constant(), "study", tmp_path, tmp_path)
-    with pytest.raises(UnknownName, match=r"tier: expected one of smoke, study, received 'smok'"):
+    assert study.run(constant(), "study", tmp_path, tmp_path)["tier"] == "study"
+    with pytest.raises(InvalidInput, match=r"no results of a later tier than smoke, received study\. Choose another"):
+        study.run(constant(), "smoke", tmp_path, tmp_path)
+    with pytest.raises(UnknownName, match=r"tier: expected one of smoke, desk, study, received 'smok'"):
         study.run(constant(), "smok", tmp_path, tmp_path)
+
+
+def test_not_every_entry_has_a_desk_tier(tmp_path):
+    assert constant().tiers == ("smoke", "study")
+    assert constant(desk=Plan()).tiers == study.TIERS
+    with pytest.raises(InvalidInput, match=r"tier of 2205\.08399/fig1: expected one of smoke, study, received desk"):
+        study.run(constant(), "desk", tmp_path, tmp_path)
+
+
+def test_runs_that_are_done_are_read_while_a_sweep_is_at_work(made, heatmaps, monkeypatch):
+    """The desk tier takes the board's runs, in whose folder another process may hold the lock."""
+    folder, record = made
+
+    def never(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr(sweep, "run", never)
+    desk = dataclasses.replace(heatmaps, desk=heatmaps.smoke)
+    again = study.run(desk, "desk", folder / "desk", folder / "runs")
+    assert again["numbers"] == record["numbers"]
+    assert again["command"] == f"offaxis-study run {FIRST} --tier desk"
 
 
 def test_inputs_decide(tmp_path):
@@ -331,6 +356,20 @@ def test_a_computation_has_one_row(tmp_path):
     assert "2304.10767/fig4 is 2205.08399/fig7" in page
 
 
+def test_an_entry_that_was_not_run_joins_the_same_computation_at_any_tier(tmp_path):
+    """Table 1 with a latent of a VAE is table 1 at smoke and at study tier, and another computation at the desk."""
+    ids = ("2102.06822/table1", "2102.06822/table1_latent")
+    names = {tier: [study.computation(study.entries()[id_], tier) for id_ in ids] for tier in study.TIERS}
+    assert names["smoke"][0] == names["smoke"][1]
+    assert names["study"][0] == names["study"][1]
+    assert names["desk"][0] != names["desk"][1]
+    for tier, rows in (("smoke", 1), ("desk", 2)):
+        entry = constant(id=ids[0], desk=Plan(settings={"a": 3}))
+        study.run(entry, tier, tmp_path / tier, tmp_path)
+        firsts = [row.split("|")[1].split(";")[0] for row in rows_of(study.report(tmp_path / tier))]
+        assert sum("2102.06822/table1" in first for first in firsts) == rows
+
+
 def test_a_record_without_seeds_is_not_judged(tmp_path):
     record = study.run(constant(), "smoke", tmp_path, tmp_path)
     path = tmp_path / constant().id / "verdict.json"
@@ -360,6 +399,16 @@ def test_the_commands(tmp_path, monkeypatch):
     assert re.search(r"2202\.13341/fig8 .* done\s*\n", listed)
     assert re.search(r"2202\.13341/fig9 .* 16 of 16 runs missing", listed)
     assert re.search(r"tier smoke: \d+ runs, [\d.]+ hours on 2 cores", listed)
+    assert re.search(r"All \d+, tier desk: \d+ runs, [\d.]+ hours on 2 cores", listed)
+    at_desk = runner.invoke(cli.app, ["list", "--tier", "desk", "--into", "r"]).output
+    assert "2202.13341/fig9_ends" in at_desk
+    assert "2202.13341/fig8" not in at_desk
+    left = runner.invoke(cli.app, ["run", "2202.13341", "--tier", "desk", "--ready", "--into", "d"])
+    assert left.exit_code == 0, left.output
+    assert "2202.13341/fig9: left out, 40 of 40 runs missing" in left.output
+    assert "2202.13341/fig8" not in left.output
+    refused = runner.invoke(cli.app, ["run", "2202.13341/fig8", "--tier", "desk", "--into", "d"])
+    assert "tier of 2202.13341/fig8: expected one of smoke, study, received desk" in str(refused.exception)
     assert runner.invoke(cli.app, ["report", "r"]).output == "r.md\n"
     assert (tmp_path / "r.md").read_text("utf-8") == study.report(tmp_path / "r")
 

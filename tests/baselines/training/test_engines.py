@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -23,9 +24,11 @@ def batch(config, step):
     return draw_batch(config, config.build_objective(), data, np.arange(512), step)
 
 
-def test_adam_is_keras_adam():
-    adam = Adam(1e-2, 0.8, 0.95, 1e-4)
-    reference = keras.optimizers.Adam(1e-2, beta_1=0.8, beta_2=0.95, epsilon=1e-4)
+@pytest.mark.parametrize("decay", [0.0, 0.3])
+def test_adam_is_keras_adam_and_with_decay_its_adamw(decay):
+    adam = Adam(1e-2, 0.8, 0.95, 1e-4, decay)
+    kind = functools.partial(keras.optimizers.AdamW, weight_decay=decay) if decay else keras.optimizers.Adam
+    reference = kind(1e-2, beta_1=0.8, beta_2=0.95, epsilon=1e-4)
     variable = keras.Variable(np.array([1.0, -2.0, 0.5], np.float32))
     weight, first, second = np.array([1.0, -2.0, 0.5], np.float32), *np.zeros((2, 3), np.float32)
     reference.build([variable])

@@ -6,12 +6,15 @@ import json
 import shutil
 
 import numpy as np
+import PIL.Image
 import pytest
+from typer.testing import CliRunner
 
-from baselines import RunConfig, train
+from baselines import RunConfig, cli, train
 from baselines.outputs import pictures
 from baselines.run import Run, Snapshots, default_folder
-from benchmark_data import DamagedFile, InvalidInput, UnknownName, from_images
+from benchmark_data import DamagedFile, InvalidInput, UnknownName, from_folder, from_images
+from leaderboard.reading import representations
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (40, 16, 16, 1), np.uint8)
 MINE = from_images("mine", PIXELS, {"kind": np.arange(40) % 4})
@@ -88,11 +91,13 @@ def test_pairs_need_a_grid(tmp_path):
         train(config("ada_gvae"), tmp_path / "run", dataset=MINE)
 
 
-def test_pictures_need_the_images_and_codes_a_task(run, tmp_path):
+def test_pictures_need_the_images_and_codes_hold_labels(run, tmp_path):
     folder = shutil.copytree(run.folder, tmp_path / "run")
     assert pictures.draw_all(Run.open(folder, dataset=MINE))
-    with pytest.raises(InvalidInput, match=r"codes for the leaderboard: expected .*, received 'mine'. Encode other"):
-        Run.open(folder, dataset=MINE).encode_task()
+    with np.load(Run.open(folder, dataset=MINE).encode_task()) as codes:
+        np.testing.assert_array_equal(codes["factors"], MINE.labels(np.arange(40)))
+        assert codes["factor_names"].tolist() == ["kind"]
+        np.testing.assert_array_equal(codes["codes"], run.encode_rows(np.arange(40)))
     with pytest.raises(InvalidInput, match="expected the images called 'mine', received none"):
         pictures.draw_all(Run.open(folder))
 
@@ -104,3 +109,68 @@ def test_a_record_without_a_shape_is_named(run, tmp_path, shape):
     (folder / "run.json").write_text(json.dumps(record | {"image_shape": shape}))
     with pytest.raises(DamagedFile, match=r"run.json: expected a run's record with image_shape, received"):
         Run.open(folder).encode(PIXELS[:1])
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """Forty grey PNG files of 16 x 16 pixels and what is known of them."""
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for number, image in enumerate(PIXELS):
+        PIL.Image.fromarray(image[..., 0]).save(folder / f"{number:02}.png")
+    lines = "".join(f"{number:02}.png,{number % 4}\n" for number in range(40))
+    (folder / "labels.csv").write_text(f"file_name,kind\n{lines}", "utf-8")
+    return folder
+
+
+def typed(*words):
+    result = CliRunner().invoke(cli.app, [str(word) for word in words])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.output
+
+
+SMALL = ("--set", "architecture=fc", "--set", "width=8", "--set", "latents=2", "--set", "batch_size=4")
+
+
+def test_a_folder_of_pictures_from_the_command_line(photos, tmp_path):
+    """Trained, stopped, gone on with, encoded, scored and drawn: the run remembers where its pictures are."""
+    folder = tmp_path / "run"
+    asked = ("run", "--images", photos, "--objective", "beta_vae", *SMALL, "--into", folder)
+    assert "images 36, 4 a step" in typed(*asked, "--steps", 4, "--dry-run")
+    assert not folder.exists()
+    assert "images: 40 of photos, 36 trained on, the rest held out (train_share)" in typed(*asked, "--steps", 4)
+    assert json.loads((folder / "images.json").read_text()) == {"folder": str(photos)}
+    typed("resume", folder, "--steps", 6)
+    opened = Run.open(folder)
+    assert (opened.step, opened.config.dataset, opened.dataset.digest()) == (6, "photos", from_folder(photos).digest())
+    np.testing.assert_array_equal(opened.encode_rows([0, 39]), opened.encode(PIXELS[[0, 39]]).mean)
+    assert "traversals.png" in typed("traverse", folder)
+    typed("encode", folder)
+    found = representations.codes(folder)
+    assert (found.codes.shape, found.names) == ((40, 2), ("kind",))
+    np.testing.assert_array_equal(found.factors[:, 0], np.arange(40) % 4)
+    typed("activations", folder, "--images", 5)
+    assert len(representations.activations(folder)["input"]) == 5
+
+
+def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):
+    folder = tmp_path / "run"
+    asked = ("run", "--images", photos, "--dataset", "mine", "--objective", "ae", *SMALL, "--into", folder)
+    typed(*asked, "--steps", 2)
+    assert Run.open(folder).config.dataset == "mine"
+    PIL.Image.new("L", (16, 16)).save(photos / "00.png")
+    with pytest.raises(InvalidInput, match="expected the pixels and factors that the run began with, received others"):
+        typed("resume", folder, "--steps", 4)
+    shutil.rmtree(photos)
+    with pytest.raises(InvalidInput, match=r"images in .*photos: expected a folder of PNG or JPEG files, .* no such"):
+        typed("traverse", folder)
+    (folder / "images.json").write_text("[]")
+    with pytest.raises(DamagedFile, match=r"images\.json: expected the folder of the run's images, received \[\]"):
+        typed("traverse", folder)
+
+
+def test_pictures_without_labels_are_encoded_too(photos, tmp_path):
+    (photos / "labels.csv").unlink()
+    typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--into", tmp_path / "run")
+    assert representations.codes(tmp_path / "run").factors is None

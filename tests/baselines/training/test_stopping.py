@@ -137,7 +137,7 @@ def test_a_sweep_that_is_stopped_keeps_what_its_workers_did(tmp_path, monkeypatc
         batch_size=2,
         snapshots=1_000_000,
     )
-    folder = tmp_path / sweep.place(config)
+    folder = tmp_path / sweep.run_path(config)
 
     def interrupt():
         waits(lambda: lines(folder / "history.jsonl") >= 3)

@@ -52,7 +52,7 @@ def test_a_sweep_is_a_tuple_of_different_runs_of_datasets_that_exist(name):
     configs = sweep.find(name)
     assert isinstance(configs, tuple)
     assert all(isinstance(config, RunConfig) for config in configs)
-    assert len({sweep.place(config) for config in configs}) == len(configs)
+    assert len({sweep.run_path(config) for config in configs}) == len(configs)
     for dataset in {config.dataset for config in configs}:
         assert benchmark_data.load(dataset).id == dataset
     for split, dataset in {(config.split, config.dataset) for config in configs if config.split}:
@@ -125,7 +125,7 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
         return begun[-1]
 
     monkeypatch.setattr(sweep, "_start", recorded)
-    history = tmp_path / sweep.place(runs[1]) / "history.jsonl"
+    history = tmp_path / sweep.run_path(runs[1]) / "history.jsonl"
 
     def kill():
         until = time.monotonic() + 120
@@ -223,9 +223,9 @@ def test_what_is_no_error_of_ours_is_recorded_too(tiny, tmp_path, monkeypatch):
     real = sys.modules["baselines.training.loop"].train_together
     monkeypatch.setattr(sys.modules["baselines.training.loop"], "train_together", broken)
     configs = [tiny(seed=1), tiny(seed=2)]
-    task = [(config.as_json(), sweep.place(config), config.digest) for config in configs]
+    task = [(config.as_json(), sweep.run_path(config), config.digest) for config in configs]
     worker.work(task, str(tmp_path), False, 1)
-    states = [sweep.look(config, tmp_path, encode=False) for config in configs]
+    states = [sweep.run_status(config, tmp_path, encode=False) for config in configs]
     assert [(state.state, state.error) for state in states] == [("failed", "MemoryError: no more"), ("done", "")]
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import benchmark_data
 from benchmark_data.archives import containers
-from benchmark_data.archives.archive import Archive, Form, Kept
+from benchmark_data.archives.archive import Archive, Distribution, Precomputed
 from benchmark_data.archives.containers import hdf5_slabs, npz_slabs, tar_members, zip_members
 from benchmark_data.datasets import celeba, dsprites, mpi3d
 from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, UnknownName
@@ -36,7 +36,7 @@ def served(shrink, server):
     """Declare small MPI3Ds whose file is served, with its real hash, in one form for each given (name, content)."""
 
     def make(*contents, **behaviour):
-        forms = []
+        distributions = []
         for name, content in contents:
             download = dataclasses.replace(
                 mpi3d.COMPLEX,
@@ -45,9 +45,9 @@ def served(shrink, server):
                 size=len(content),
                 sha256=hashlib.sha256(content).hexdigest(),
             )
-            forms.append(Form((download,), mpi3d.read))
+            distributions.append(Distribution((download,), mpi3d.read))
         small = shrink(mpi3d.DATASET.configs["toy"], SIZES)
-        return dataclasses.replace(small, source=dataclasses.replace(small.source, forms=tuple(forms)))
+        return dataclasses.replace(small, source=dataclasses.replace(small.source, distributions=tuple(distributions)))
 
     return make
 
@@ -117,9 +117,11 @@ def test_the_environment_names_the_manual_folder(served, server, tmp_path, monke
 
 def test_a_hash_of_an_earlier_upload_is_recorded_not_refused(shrink, server):
     small = shrink(mpi3d.DATASET.configs["toy"], SIZES)
-    (form,) = mpi3d.DATASET.configs["toy"].source.forms
-    download = dataclasses.replace(form.files[0], urls=(server.add("toy.npz", npz()),))
-    small = dataclasses.replace(small, source=dataclasses.replace(small.source, forms=(Form((download,), mpi3d.read),)))
+    (distribution,) = mpi3d.DATASET.configs["toy"].source.distributions
+    download = dataclasses.replace(distribution.files[0], urls=(server.add("toy.npz", npz()),))
+    small = dataclasses.replace(
+        small, source=dataclasses.replace(small.source, distributions=(Distribution((download,), mpi3d.read),))
+    )
     small.prepare()
     (source,) = small.source.store().meta["sources"]
     assert source["difference"] == f"MD5 {hashlib.md5(npz()).hexdigest()}"
@@ -165,7 +167,7 @@ def archives():
     for name in benchmark_data.names():
         for full_name in benchmark_data.configs(name):
             source = benchmark_data.load(full_name).source
-            if isinstance(source, Archive | Kept):
+            if isinstance(source, Archive | Precomputed):
                 yield full_name, source
 
 
@@ -177,18 +179,18 @@ def test_declarations_agree_with_themselves(name):
     assert source.version == dataset.version
     assert source.image_shape == dataset.image_shape
     assert len(source.space) == len(dataset.space)
-    if source.oracle.means:
-        assert len(source.oracle.means) == dataset.image_shape[2]
-    grid = source.oracle.grid or dataset.space
-    assert set(source.oracle.distances) - {"random pair"} <= set(grid.names)
+    if source.statistics.means:
+        assert len(source.statistics.means) == dataset.image_shape[2]
+    grid = source.statistics.grid or dataset.space
+    assert set(source.statistics.distances) - {"random pair"} <= set(grid.names)
     if isinstance(source, Archive):
         assert len(dataset.space) == source.rows
         if source.splits:
             assert dataset.splits == source.splits
             assert sum(len(rows) for rows in source.splits.values()) == source.rows
-        for form in source.forms:
-            assert len({download.name for download in form.files}) == len(form.files)
-            for download in form.files:
+        for distribution in source.distributions:
+            assert len({download.name for download in distribution.files}) == len(distribution.files)
+            for download in distribution.files:
                 assert download.urls
                 assert download.note
                 assert all(url.startswith(("https://", "http://")) for url in download.urls)
@@ -277,7 +279,7 @@ def test_slabs_are_bounded_and_follow_chunks(tmp_path, monkeypatch, read):
 
 
 def test_dsprites_prefers_the_form_with_the_stronger_hash():
-    first, second = dsprites.ARCHIVE.forms
+    first, second = dsprites.ARCHIVE.distributions
     assert first.files[0].sha256
     assert not second.files[0].sha256
     assert second.files[0].md5

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data.archives.archive import Form
+from benchmark_data.archives.archive import Distribution
 from benchmark_data.commands import data as cli
 from benchmark_data.dataset import Family
 from benchmark_data.datasets import mpi3d
@@ -39,10 +39,10 @@ def npz():
 @pytest.fixture
 def small(shrink, server, npz, monkeypatch):
     """Put a small MPI3D in the place of the real one; its file is served by a server on loopback."""
-    (form,) = mpi3d.DATASET.configs["toy"].source.forms
-    served = dataclasses.replace(form.files[0], urls=(server.add("mpi3d_toy.npz", npz),))
+    (distribution,) = mpi3d.DATASET.configs["toy"].source.distributions
+    served = dataclasses.replace(distribution.files[0], urls=(server.add("mpi3d_toy.npz", npz),))
     dataset = shrink(mpi3d.DATASET.configs["toy"], (2, 2, 2, 1, 1, 2, 2))
-    source = dataclasses.replace(dataset.source, forms=(Form((served,), mpi3d.read),))
+    source = dataclasses.replace(dataset.source, distributions=(Distribution((served,), mpi3d.read),))
     dataset = dataclasses.replace(dataset, source=source)
     monkeypatch.setattr(mpi3d, "DATASET", Family(dataset, default="toy"))
     return dataset

@@ -205,8 +205,8 @@ from pathlib import Path
 import numpy as np
 from benchmark_data.datasets.mpi3d import DATASET, read
 from benchmark_data.factors import Factor
-from benchmark_data.archives.checks import Oracle
-from benchmark_data.archives.archive import Form
+from benchmark_data.archives.checks import PublishedStatistics
+from benchmark_data.archives.archive import Distribution
 
 folder, stage = Path(sys.argv[1]), sys.argv[2]
 
@@ -227,8 +227,11 @@ archive = dataclasses.replace(
     archive,
     factors=tuple(Factor(f.name, f.values[:n]) for f, n in zip(archive.factors, sizes)),
     rows=192,
-    oracle=Oracle(),
-    forms=tuple(Form(tuple(dataclasses.replace(d, md5="", urls=()) for d in f.files), slow) for f in archive.forms),
+    statistics=PublishedStatistics(),
+    distributions=tuple(
+        Distribution(tuple(dataclasses.replace(d, md5="", urls=()) for d in f.files), slow)
+        for f in archive.distributions
+    ),
 )
 archive.prepare(manual_dir=folder / "own")
 """

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.datasets.celeba import ATTRIBUTES, DATASET, LANDMARKS
 from benchmark_data.errors import DamagedFile
 
@@ -181,8 +181,8 @@ def test_photographs_that_are_others_are_refused(small, tmp_path, images, messag
 
 
 def test_the_means_are_taken_of_a_sample(shrink, tmp_path):
-    oracle = Oracle(means=(0.51, 0.26, 0.11), tolerance=0.02, rows=range(0, ROWS, 4), source="by hand")
-    small = shrink(DATASET.configs["native"], splits=SPLITS, archive=ARCHIVE, oracle=oracle)
+    statistics = PublishedStatistics(means=(0.51, 0.26, 0.11), tolerance=0.02, rows=range(0, ROWS, 4), source="by hand")
+    small = shrink(DATASET.configs["native"], splits=SPLITS, archive=ARCHIVE, statistics=statistics)
     write(tmp_path)
     small.prepare(manual_dir=tmp_path)
     sample = small.images([0, 4, 8]) / 255

@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.datasets.dsprites import DATASET, HDF5, NPZ
 from benchmark_data.errors import DamagedFile
 
@@ -109,7 +109,7 @@ def test_a_file_that_is_another_is_refused(shrink, tmp_path, write, change, mess
 
 
 def test_another_share_of_white_is_refused(shrink, tmp_path):
-    small = shrink(DATASET, SIZES, oracle=Oracle(means=DATASET.source.oracle.means))
+    small = shrink(DATASET, SIZES, statistics=PublishedStatistics(means=DATASET.source.statistics.means))
     write_npz(tmp_path, *arrays())
     with pytest.raises(
         DamagedFile, match=r"channel means of 0.0424944 within 0.0001 \(disent 0.8.0; .*\), received 0.498"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from benchmark_data.archives.archive import Form
+from benchmark_data.archives.archive import Distribution
 from benchmark_data.datasets import dsprites
 from benchmark_data.datasets.scream_dsprites import DATASET, PAINTING, Screams, screaming
 from benchmark_data.errors import DamagedFile, Unavailable
@@ -24,8 +24,10 @@ def painting(width, height):
 
 @pytest.fixture
 def scream(sprites):
-    forms = tuple(Form(tuple(dataclasses.replace(d, urls=()) for d in f.files), f.read) for f in PAINTING.forms)
-    source = Screams(sprites, dataclasses.replace(PAINTING, forms=forms))
+    distributions = tuple(
+        Distribution(tuple(dataclasses.replace(d, urls=()) for d in f.files), f.read) for f in PAINTING.distributions
+    )
+    source = Screams(sprites, dataclasses.replace(PAINTING, distributions=distributions))
     return dataclasses.replace(DATASET, source=source, space=sprites.space, splits={})
 
 

@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from benchmark_data.archives.checks import Oracle
+from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.datasets.shapes3d import DATASET, HDF5, NPZ
 from benchmark_data.errors import DamagedFile
 from benchmark_data.inspect.published import RANDOM_PAIR
@@ -70,12 +70,14 @@ def test_an_hdf5_file_that_points_to_another_file_is_refused(shrink, tmp_path):
 def test_pixels_at_other_distances_are_refused(shrink, tmp_path):
     # Independent noise: any two images lie 2 * variance of the uniform distribution on 0 .. 255 apart.
     apart = 2 * (256**2 - 1) / 12 / 255**2
-    small = shrink(DATASET, SIZES, oracle=Oracle(distances={"wall_hue": apart, RANDOM_PAIR: apart}))
+    small = shrink(DATASET, SIZES, statistics=PublishedStatistics(distances={"wall_hue": apart, RANDOM_PAIR: apart}))
     write_hdf5(tmp_path, *arrays())
     small.prepare(manual_dir=tmp_path)
     measured = small.source.store().meta["measured"]["distances"]
     assert measured == {"wall_hue": pytest.approx(apart, rel=0.01), RANDOM_PAIR: pytest.approx(apart, rel=0.01)}
-    other = shrink(DATASET, SIZES, oracle=Oracle(distances={"scale": 0.1}), archive={"version": "2.0.0"})
+    other = shrink(
+        DATASET, SIZES, statistics=PublishedStatistics(distances={"scale": 0.1}), archive={"version": "2.0.0"}
+    )
     message = (
         r"mean squared error of 0.1 between images that differ in scale \(disent 0.8.0; .* table A1\), received 0.16"
     )

@@ -118,7 +118,7 @@ def test_the_declaration():
     }
     assert DATASET.configs["left"].splits == {"train": range(24_300), "test": range(24_300, 48_600)}
     assert DATASET.configs["merged"].space.sizes == (5, 9, 18, 6)
-    assert DATASET.configs["left_64_bilinear"].source.oracle.grid.sizes == (5, 5, 9, 18, 6)
+    assert DATASET.configs["left_64_bilinear"].source.statistics.grid.sizes == (5, 5, 9, 18, 6)
     assert not any(d.redistributable for d in DATASET.configs.values())
 
 

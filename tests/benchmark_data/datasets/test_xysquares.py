@@ -1,4 +1,4 @@
-"""XYSquares against its definition and the oracles that follow from it."""
+"""XYSquares against its definition and what follows from it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def made(*factors, draw):
         image_shape=(1, *shape, 1),
         description="",
         citation="",
-        licence="MIT",
+        license="MIT",
         homepage="",
     )
 

@@ -114,6 +114,7 @@ def test_configs_published_by_an_earlier_version_are_described_too(tiny_family, 
     record = json.loads(path.read_text())
     for key in ("files", "published", "layout", "people", "photographs", "made", "archives", "grid", "extra_types"):
         del record[key]
+    record["licence"] = record.pop("license")
     path.write_text(json.dumps(record))
     hf.publish(tiny_family.configs["plus_2"], tmp_path)
     described = mlcroissant.Dataset(str(tmp_path / card.CROISSANT))

@@ -44,7 +44,7 @@ def tiny(tiny_grid):
         space=FactorSpace(Factor("x", np.arange(5) / 4), Factor("shape", range(5), "categorical")),
         source=Rendered(pixels),
         splits={},
-        licence="Apache-2.0",
+        license="Apache-2.0",
     )
     return pairs.both_ways(grid=tiny_grid, other=other)
 
@@ -160,14 +160,14 @@ def test_a_pair_is_prepared_when_both_sides_are(tiny, missing):
 @every
 def test_a_pair_may_be_published_if_both_sides_may(pair, tmp_path):
     if pair.name == "solids_sprites2d":
-        assert (pair.redistributable, pair.licence) == (True, "MIT")
+        assert (pair.redistributable, pair.license) == (True, "MIT")
     else:
         with pytest.raises(InvalidInput, match=r"expected a licence that allows .* unstated"):
             hf.publish(pair, tmp_path)
 
 
 def test_licences_of_both_sides_are_named(tiny):
-    assert tiny.configs["to_other"].licence == "MIT (grid); Apache-2.0 (other)"
+    assert tiny.configs["to_other"].license == "MIT (grid); Apache-2.0 (other)"
 
 
 def check(records, pair, split):

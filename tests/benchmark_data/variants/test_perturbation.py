@@ -10,7 +10,14 @@ from benchmark_data import DamagedFile, FactorSpace, InvalidInput, Unavailable, 
 from benchmark_data.commands.data import source_kind
 from benchmark_data.datasets import xysquares
 from benchmark_data.variants import perturbation
-from benchmark_data.variants.perturbation import Hidden, mixed, noise, pattern, principal_component, write_hidden
+from benchmark_data.variants.perturbation import (
+    HiddenVariable,
+    blend,
+    noise,
+    pattern,
+    principal_component,
+    write_hidden,
+)
 
 SPRITES = benchmark_data.load("sprites2d")
 FIRST_EDITION = {
@@ -82,19 +89,19 @@ def test_mixing_makes_room_and_keeps_the_bound(epsilon):
     images = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
     room = 255 * epsilon + (1 - 2 * epsilon) * images
     for byte in (0, 100, 255):
-        changed = mixed(images, np.full_like(images, byte), epsilon=epsilon)
+        changed = blend(images, np.full_like(images, byte), epsilon=epsilon)
         # A pattern of 1 at white and of -1 at black just reaches the ends: nothing is cut off.
         assert np.abs(changed - (room + 255 * epsilon * (byte / 127.5 - 1))).max() <= 0.5
         assert np.abs(changed - room).max() <= 255 * epsilon + 0.5
-    assert mixed(images, np.zeros_like(images), epsilon=epsilon)[0, 0, 0, 0] == 0
-    assert mixed(images, np.full_like(images, 255), epsilon=epsilon)[0, -1, -1, 0] == 255
+    assert blend(images, np.zeros_like(images), epsilon=epsilon)[0, 0, 0, 0] == 0
+    assert blend(images, np.full_like(images, 255), epsilon=epsilon)[0, -1, -1, 0] == 255
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, -0.1, float("nan")])
 def test_mixing_refuses_a_strength_without_meaning(epsilon):
     black = np.zeros((1, 8, 8, 1), np.uint8)
     with pytest.raises(InvalidInput, match=r"epsilon: expected a number between 0 and 0\.5, received"):
-        mixed(black, black, epsilon=epsilon)
+        blend(black, black, epsilon=epsilon)
 
 
 def test_noise_is_uniform_and_keyed_on_the_row():
@@ -164,7 +171,7 @@ def test_s_as_a_factor_is_independent_of_the_others_and_moves_the_pattern(base):
     assert all(abs(np.corrcoef(labels[:, -1], column)[0, 1]) < bound for column in labels[:, :-1].T)
     few = np.array([5, 77_777, 400_000])
     shown = pattern(s[labels[few, -1]], 64, 64, rows_per_std=32)
-    assert np.array_equal(dataset.images(few), mixed(original.images(few), shown, epsilon=0.1))
+    assert np.array_equal(dataset.images(few), blend(original.images(few), shown, epsilon=0.1))
 
 
 def test_the_first_edition_keeps_its_pixels():
@@ -251,12 +258,12 @@ def test_a_latent_is_read_by_row(small, nothing_shipped):
     rows = np.array([60, 3])
     assert np.allclose(hidden.values(small.images(rows), rows), table[rows], atol=1 / 4096)
     assert hidden.provenance["seed"] == 3
-    expected = mixed(small.images(rows), pattern(hidden.values(small.images(rows), rows), 64, 64), epsilon=0.1)
+    expected = blend(small.images(rows), pattern(hidden.values(small.images(rows), rows), 64, 64), epsilon=0.1)
     assert np.array_equal(dataset.images(rows), expected)
 
 
 def test_bad_values_are_not_written(small, nothing_shipped):
-    hidden = Hidden(small, "conv_vae")
+    hidden = HiddenVariable(small, "conv_vae")
     for table in (np.zeros(3), np.full(64, np.nan), np.full(64, 8.0)):
         with pytest.raises(
             InvalidInput, match=r"hidden variable of small: expected standardised values of shape \(64,\)"
@@ -268,7 +275,7 @@ def test_bad_values_are_not_written(small, nothing_shipped):
 
 
 def test_a_damaged_or_foreign_file_is_refused(small, nothing_shipped):
-    hidden = Hidden(small, "conv_vae")
+    hidden = HiddenVariable(small, "conv_vae")
     path = write_hidden(hidden, {"table": np.zeros(64)}, provenance={})
     content = dict(np.load(path))
     for name, other in (
@@ -288,7 +295,7 @@ def test_a_damaged_or_foreign_file_is_refused(small, nothing_shipped):
 @pytest.mark.parametrize("path", sorted(perturbation.PACKAGED.glob("*.npz")), ids=lambda path: path.stem)
 def test_shipped_values_belong_to_today_s_pixels(path):
     base, _, kind = path.stem.partition("_")
-    hidden = Hidden(benchmark_data.load(base), kind)
+    hidden = HiddenVariable(benchmark_data.load(base), kind)
     assert hidden.path == path
     assert path.stat().st_size < 2 * 2**20
     assert hidden.provenance["base_digest"] == hidden.base.digest()._asdict()
@@ -315,7 +322,7 @@ def test_the_shipped_latent_moves_the_pattern(base):
     images = hidden.base.images(rows)
     s = hidden.values(images, rows)
     assert len(np.unique(s)) == 3
-    assert np.array_equal(dataset.images(rows), mixed(images, pattern(s, 64, 64, rows_per_std=8), epsilon=0.1))
+    assert np.array_equal(dataset.images(rows), blend(images, pattern(s, 64, 64, rows_per_std=8), epsilon=0.1))
     chosen = hidden.provenance
     assert chosen["migs"][str(chosen["config"]["seed"])] == min(chosen["migs"].values())
     assert chosen["noise"][chosen["latent"]] == min(chosen["noise"])

@@ -71,6 +71,22 @@ def test_noise_of_the_latent_that_encodes_each_factor():
     assert table.information.tolist() == pytest.approx([np.log(4), np.log(3)])
 
 
+def test_a_factor_that_is_not_encoded_has_no_latent_of_its_own():
+    """Latent 1 is a; latent 0 tells two of the three values of b. c is in none, and must not be given a's low noise."""
+    rows = np.array([(a, b, c) for a in range(4) for b in range(3) for c in range(2)])
+    mean = np.stack([np.minimum(rows[:, 1], 1), rows[:, 0]], axis=1).astype(float)
+    variance = np.broadcast_to([0.09, 0.01], mean.shape)
+    table = expansiveness.own_latents(mean, variance, rows, ["a", "b", "c"])
+    assert table.latent.tolist() == [1, 0, -1]
+    assert table.noise.tolist() == pytest.approx([0.1, 0.3, 1.0])
+    # Of b, of entropy ln 3, a latent that joins two of its values knows that of (1/3, 2/3).
+    assert table.share.tolist() == pytest.approx([1.0, (np.log(3) - 2 / 3 * np.log(2)) / np.log(3), 0.0], abs=1e-9)
+    with pytest.raises(InvalidInput, match="factors: expected two values or more of each, received a constant one"):
+        expansiveness.own_latents(mean, variance, rows * [1, 1, 0], ["a", "b", "c"])
+    with pytest.raises(InvalidInput, match="names: expected 3, one for each factor, received 1"):
+        expansiveness.own_latents(mean, variance, rows, ["a"])
+
+
 def figure_4():
     """A hidden variable that flips half of the pixels' signs at every step, under a slow ramp."""
     names = ["x", "s"]

@@ -103,7 +103,7 @@ def test_evaluate_show_build_check(board, run_folder, tmp_path):
         "title": "β-VAE",
         "paper": "https://a.org",
         "code": "https://a.org",
-        "licence": "MIT",
+        "license": "MIT",
         "bibtex": "@misc{a}",
     }
     folders = [run_folder(seed=seed, about=about) for seed in (0, 1)]
@@ -266,7 +266,7 @@ def test_submit_validate_score(board, toys, tmp_path):
     assert "rows.npy" in out
     file = folder / "submission.json"
     content = json.loads(file.read_text("utf-8"))
-    content["about"] |= {"title": "My VAE", "authors": "A. Author", "licence": "MIT"}
+    content["about"] |= {"title": "My VAE", "authors": "A. Author", "license": "MIT"}
     content["supervision"] = "unsupervised"
     seed = content["tasks"]["toy/small"]["seeds"][0]
     seed["budget"]["steps"] = 10

@@ -8,6 +8,7 @@ from benchmark_data import DamagedFile, InvalidInput
 from leaderboard import protocol
 from leaderboard.reading import representations, units
 from leaderboard.scoring import evaluate
+from leaderboard.store import results
 
 
 def vectors(n=60, count=3, size=4, seed=0, dtype=np.float64):
@@ -102,3 +103,21 @@ def test_four_axes_are_refused(run_folder):
         evaluate.read_codes(folder / "codes.npz", protocol.task("toy/small"))
     with pytest.raises(InvalidInput, match="codes: expected a 2-d array"):
         representations.codes(folder)
+
+
+def test_results_say_by_which_rule_units_were_reduced(run_folder, only_mig, tmp_path):
+    vectors = np.random.default_rng(0).standard_normal((60, 3, 2))
+    (with_units,) = evaluate.evaluate([run_folder(codes=vectors)])
+    assert with_units.runs[0].units == units.VERSION
+    assert b'"units": "first_component@v1"' in results.write(tmp_path / "a", [with_units])[0].read_bytes()
+    for plain in (vectors[:, :, 0], vectors[:, :, :1]):
+        (without,) = evaluate.evaluate([run_folder(codes=plain)])
+        assert without.runs[0].units == ""
+        assert b'"units"' not in results.write(tmp_path / "b", [without])[0].read_bytes()
+
+
+def test_a_rule_fitted_elsewhere():
+    """By hand: the train rows of ``fit`` move by (3, 4) alone: the component is (0.6, 0.8) about the mean (1.5, 2)."""
+    fit = np.array([[[0.0, 0.0]], [[3.0, 4.0]], [[9.0, 9.0]]])
+    codes = np.array([[[1.5, 2.0]], [[4.5, 6.0]], [[1.5, 7.0]]])
+    np.testing.assert_allclose(units.reduced(codes, fit=fit)[:, 0], [0, 5, 4], atol=1e-12)

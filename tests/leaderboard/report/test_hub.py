@@ -20,7 +20,7 @@ from leaderboard.store.results import About
 ABOUT = About(
     title="β-VAE | [x](y)",
     description="A *VAE*\n---\ntags: [evil]",
-    licence="MIT",
+    license="MIT",
     bibtex="@misc{x,\n title = {```},\n}",
 )
 

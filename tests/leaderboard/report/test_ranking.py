@@ -17,7 +17,7 @@ from leaderboard import protocol
 from leaderboard.report import formats, overall, ranking
 from leaderboard.report.site import build
 from leaderboard.store import results
-from leaderboard.store.results import About, Budget, Digests, Run, Sample
+from leaderboard.store.results import About, Budget, Compared, Digests, Run, Sample, Verification
 
 HOSTILE = "<script>alert(1)</script>|`*_$%&#{}~^\\\"'"
 
@@ -26,7 +26,7 @@ def run(mig, seed=0, **fields):
     given = {
         "seed": seed,
         "tier": "smoke",
-        "status": "recomputed",
+        "status": "reproduced",
         "scores": {"mig": mig},
         "date": datetime.date(2026, 1, 2),
         "dataset_version": "1.0.0",
@@ -351,3 +351,41 @@ def test_bibtex_is_collected_once():
     ]
     assert formats.bibtex(found) == "@misc{a}\n\n@misc{c}\n"
     assert formats.bibtex([method("d", 0.1)]) == ""
+
+
+def test_who_is_ranked_is_one_switch():
+    """Trained here, verified, and recomputed from codes alone: five seeds each, so that nothing else decides."""
+    verification = Verification(
+        version="x",
+        seed="x",
+        encoder_digest="0" * 64,
+        rows=1,
+        rows_digest="0" * 64,
+        deviation=0.0,
+        scores={"mig": Compared(codes=0.5, fresh=0.5, margin=0.01)},
+        date=datetime.date(2026, 1, 2),
+        verified_with={},
+    )
+    made = {
+        "ours": {"status": "reproduced"},
+        "verified": {"status": "recomputed", "verification": verification},
+        "handed_in": {"status": "recomputed"},
+    }
+    found = [
+        results.result("sprites2d@v1", method, [run(0.5, seed, **fields) for seed in range(5)])
+        for method, fields in made.items()
+    ]
+    assert {row.result.method: row.trust for row in ranking.table("sprites2d@v1", "smoke", found).rows} == {
+        "handed_in": "recomputed",
+        "ours": "recomputed",
+        "verified": "verified",
+    }
+    expected = {"all": {"handed_in", "ours", "verified"}, "trusted": {"ours", "verified"}, "verified": {"verified"}}
+    for ranked, methods in expected.items():
+        (board,) = ranking.tables(found, ranked=ranked)
+        assert {row.result.method for row in board.rows if row.rank} == methods
+        assert {row.note for row in board.rows if not row.rank} <= {"recomputed from codes, not verified"}
+        assert len(board.rows) == 3
+    assert ranking.RANKED == "trusted"
+    partly = [run(0.5, 0, verification=verification), *(run(0.5, seed) for seed in range(1, 5))]
+    assert results.result("sprites2d@v1", "partly", partly).trust("smoke") == "recomputed"

@@ -31,7 +31,7 @@ def submissions(toys, tmp_path):
     codes = labels + np.random.default_rng(0).standard_normal(labels.shape)
     np.savez(file.parent / "toy/small/seed_0.npz", indices=rows, codes=codes.astype(np.float32))
     content = json.loads(file.read_text("utf-8"))
-    content["about"] |= {"title": "<img src=x> @someone [a](b)", "authors": "A", "licence": "MIT"}
+    content["about"] |= {"title": "<img src=x> @someone [a](b)", "authors": "A", "license": "MIT"}
     content["supervision"] = "unsupervised"
     content["tasks"]["toy/small"]["seeds"][0] |= {
         "budget": {"steps": 1, "images": 64, "seconds": 1.0, "device": "1 core"},

@@ -43,7 +43,7 @@ def site(run_folder, tmp_path):
                     "title": HOSTILE,
                     "authors": HOSTILE,
                     "description": HOSTILE,
-                    "licence": HOSTILE,
+                    "license": HOSTILE,
                     "bibtex": f"</pre>{HOSTILE}",
                     "paper": "https://example.org/?a=1&b=2",
                 },

@@ -41,6 +41,24 @@ def test_what_is_written_is_read_back(run_folder, tmp_path):
     assert results.read_all(tmp_path) == scored
 
 
+def test_the_older_spelling_of_a_key_is_read_and_not_written(tree, run_folder):
+    def as_before(content):
+        del content["about"]["license"]
+        content["about"]["licence"] = "Apache-2.0"
+
+    before = results.read(edit(tree, as_before))
+    assert before.about.license == "Apache-2.0"
+    results.write(tree, evaluate.evaluate([run_folder(seed=7)]))
+    about = json.loads(results.path(tree, "toy/small@v1", "beta_vae").read_text("utf-8"))["about"]
+    assert (about["license"], about.get("licence")) == ("Apache-2.0", None)
+
+
+def test_both_spellings_of_a_key_are_refused(tree):
+    file = edit(tree, lambda content: content["about"].update(license="MIT", licence="Apache-2.0"))
+    with pytest.raises(DamagedFile, match=r"about\.licence: expected no such field.*Did you mean 'license'\?"):
+        results.read(file)
+
+
 def test_seeds_are_merged_into_what_is_there(tree, run_folder):
     before = results.read(results.path(tree, "toy/small@v1", "beta_vae"))
     results.write(tree, evaluate.evaluate([run_folder(seed=7)]))

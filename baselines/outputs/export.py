@@ -1,0 +1,172 @@
+"""A run for others: what the board needs to verify it, and anyone to use it without this package.
+
+======================  ===========================================================================================
+``encoder.onnx``        images uint8 (n, H, W, C) to ``codes`` float32 (n, latents), the posterior means
+``weights.safetensors`` all weights by name, ``<network>/<layer>/<weight>``, with the config in the metadata
+``codes.npz``           ``indices`` and ``codes`` of the task's rows, as in the run folder
+``run.json``            what the board knows of the run, as in the run folder
+``config.json``         everything that decides what the run computes
+``scores.json``         tier, and score -> value, as the board computes them from the codes
+``README.md``           a card: what this is, its scores, how to use it and how to check it
+======================  ===========================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from baselines.outputs import onnx_graphs
+from baselines.run import Run
+from benchmark_data import files
+from benchmark_data.errors import InvalidInput, MissingExtra
+from leaderboard.reading import representations
+from leaderboard.scoring import evaluate
+from leaderboard.store.results import Result
+
+ENCODER = "encoder.onnx"
+"""Name of the encoder's file, in a run folder and in an export."""
+
+CLOSE = 1e-4
+"""How far codes of the graph may be from the run's own, in parts of the largest of them: other sums round otherwise."""
+
+
+def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
+    """Write a run's encoder in ONNX.
+
+    It takes images uint8 (n, H, W, C) and gives ``codes`` float32 (n, latents), the posterior means. It is compared
+    with the run on 64 images before it is written.
+
+    Args:
+        run: a finished run.
+        path: the file; ``encoder.onnx`` in the run folder if None.
+
+    Returns:
+        The path.
+
+    Raises:
+        InvalidInput: the run is not finished, a layer is not known to ``baselines.outputs.onnx_graphs``, the graph
+            gives other codes than the run, or the file cannot be written.
+        MissingExtra: onnx or onnxruntime is not installed.
+    """
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingExtra("an ONNX encoder", "onnxruntime", "onnx") from error
+    run.check_finished()
+    path = run.folder / ENCODER if path is None else Path(path)
+    content = onnx_graphs.encoder(run.model.encoder, run.image_shape)
+    images = run.dataset.images(np.linspace(0, len(run.dataset) - 1, 64).astype(np.int64))
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    found, wanted = session.run(["codes"], {"images": images})[0], run.encode(images).mean
+    apart = float(np.abs(found - wanted).max() / max(float(np.abs(wanted).max()), 1e-12))
+    if not apart <= CLOSE:
+        raise InvalidInput(
+            f"encoder of {run.folder}",
+            expected="codes of the graph that are the run's own",
+            received=f"codes that differ by {apart:.2%} of the largest",
+            remedy="The objective encodes in another way than its encoder network: write that into the graph.",
+        )
+    with files.written_atomically(path) as temporary:
+        temporary.write_bytes(content)
+    return path
+
+
+def export(run: Run, to: str | os.PathLike[str], *, tier: str = "smoke") -> Path:
+    """Write a folder with all that others need of a run.
+
+    Args:
+        run: a finished run on a dataset that the leaderboard has a task on. It may have no ``codes.npz`` yet.
+        to: the folder, a path that is free.
+        tier: of the scores on the card.
+
+    Returns:
+        The folder.
+
+    Raises:
+        InvalidInput: as ``write_encoder``; or the folder exists or cannot be written.
+        MissingExtra: onnx, onnxruntime or safetensors is not installed.
+        UnknownName: there is no such tier, or no task on the run's dataset.
+    """
+    to = Path(to)
+    run.check_finished()
+    if not (run.folder / "codes.npz").exists():
+        run.encode_task()
+    with files.written_atomically(to) as temporary:
+        temporary.mkdir()
+        write_encoder(run, temporary / ENCODER)
+        _write_weights(run, temporary / "weights.safetensors")
+        for name in ("codes.npz", "run.json", "config.json"):
+            shutil.copyfile(run.folder / name, temporary / name)
+        (scored,) = evaluate.evaluate([temporary], tier=tier)
+        files.write_json(temporary / "scores.json", {"tier": tier, "scores": scored.runs[0].scores})
+        (temporary / "README.md").write_text(_card(run, scored, temporary, to.name), "utf-8")
+    return to
+
+
+def _write_weights(run: Run, path: Path) -> None:
+    """Write all weights, with the config that says what they are of."""
+    try:
+        import safetensors.numpy
+    except ImportError as error:
+        raise MissingExtra("weights as safetensors", "safetensors", "board") from error
+    facts = {"config": json.dumps(run.config.as_json(), sort_keys=True), "step": str(run.step)}
+    safetensors.numpy.save_file(dict(sorted(run.model.weights().items())), path, metadata=facts)
+
+
+def _card(run: Run, scored: Result, folder: Path, name: str) -> str:
+    """Describe the folder: Markdown that stands by itself."""
+    of, config = scored.runs[0], run.config
+    about: dict[str, Any] = scored.about.model_dump()
+    height, width, channels = run.image_shape
+    chosen = {**config.hyperparameters, "latents": config.latents, "seed": config.seed}
+    settings = ", ".join(f"{key} {value}" for key, value in chosen.items())
+    scores = "\n".join(f"| {key} | {value:.3f} |" for key, value in of.scores.items())
+    listed = "\n".join(
+        f"| `{file.name}` | {file.stat().st_size:,} | `{representations.digest(file)}` |"
+        for file in sorted(folder.iterdir())
+    )
+    return f"""# {scored.title} on {config.dataset}, seed {config.seed}
+
+{about["description"]}
+
+Trained by Offaxis on `{config.dataset}` {of.dataset_version}: architecture
+`{config.architecture}`, {config.steps:,} steps of {config.batch_size} images; {settings}.
+
+## Scores
+
+Task `{scored.task}`, tier `{of.tier}`, computed from `codes.npz`; unrounded in `scores.json`. One seed.
+
+| score | value |
+| --- | ---: |
+{scores}
+
+`offaxis-board verify {shlex.quote(name)} --tier {of.tier}` computes them again, and encodes fresh images with
+`encoder.onnx` to see that the codes are its own.
+
+## Use
+
+`encoder.onnx` takes images uint8 of shape (n, {height}, {width}, {channels}) and gives `codes`, float32 of
+shape (n, {of.latents}):
+
+```python
+import onnxruntime
+
+session = onnxruntime.InferenceSession("{ENCODER}")
+codes = session.run(["codes"], {{"images": images}})[0]
+```
+
+`weights.safetensors` has all weights of all networks, under the names of Keras' layers.
+
+## Files
+
+| file | bytes | SHA-256 |
+| --- | ---: | --- |
+{listed}
+"""

@@ -1,0 +1,210 @@
+"""A run's encoder as a graph of standard ONNX operators, written from its Keras layers.
+
+Keras' own export needs tf2onnx, which wants older packages than TensorFlow does; an encoder has a dozen kinds of
+layers. The graph takes images uint8 (n, H, W, C) and gives ``codes`` float32 (n, latents), the posterior means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from benchmark_data.errors import InvalidInput, MissingExtra
+
+OPSET = 17
+"""Version of the operators: the first with normalisation of layers."""
+
+IR = 8
+"""Version of the file's layout that goes with it."""
+
+
+class _Writer:
+    """A graph that grows by one operator at a time."""
+
+    def __init__(self, onnx: Any) -> None:
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.tensors: list[Any] = []
+        self._count = 0
+
+    def constant(self, values: Any, dtype: Any = np.float32) -> str:
+        """Add a tensor; give its name."""
+        name = f"constant_{len(self.tensors)}"
+        self.tensors.append(self.onnx.numpy_helper.from_array(np.asarray(values, dtype), name))
+        return name
+
+    def __call__(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        """Add an operator; give the name of its output."""
+        name = output or f"value_{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(operator, inputs, [name], **attributes))
+        return name
+
+
+def encoder(model: Any, image_shape: tuple[int, int, int]) -> bytes:
+    """Write an encoder.
+
+    Args:
+        model: a Keras model of images float32 (n, H, W, C) in [0, 1], whose first output is the mean, (n, latents).
+        image_shape: (H, W, C).
+
+    Returns:
+        An ONNX model, as bytes; the same for the same weights.
+
+    Raises:
+        InvalidInput: the model has a layer that is not known here.
+        MissingExtra: onnx is not installed.
+    """
+    try:
+        import onnx
+        import onnx.helper
+        import onnx.numpy_helper
+    except ImportError as error:
+        raise MissingExtra("an ONNX encoder", "onnx", "onnx") from error
+    write = _Writer(onnx)
+    pixels = write("Cast", "images", to=onnx.TensorProto.FLOAT)
+    values = {id(model.inputs[0]): write("Div", pixels, write.constant(255.0))}
+    mean = model.outputs[0]
+    for node in _nodes(model):
+        operation = node.operation
+        kind = type(operation).__name__
+        if kind == "InputLayer":
+            continue
+        if kind not in _OPERATIONS:
+            raise InvalidInput(
+                f"layer {operation.name} of the encoder",
+                expected=f"one of {', '.join(sorted(_OPERATIONS))}",
+                received=kind,
+                remedy="Say in baselines/outputs/onnx_graphs.py how it is written.",
+            )
+        (output,) = node.output_tensors
+        values[id(output)] = _OPERATIONS[kind](write, node, values)
+    codes = write("Identity", values[id(mean)], output="codes")
+    helper, kinds = onnx.helper, onnx.TensorProto
+    graph = helper.make_graph(
+        write.nodes,
+        "encoder",
+        [helper.make_tensor_value_info("images", kinds.UINT8, ["n", *image_shape])],
+        [helper.make_tensor_value_info(codes, kinds.FLOAT, ["n", int(mean.shape[1])])],
+        write.tensors,
+    )
+    made = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR, producer_name="offaxis"
+    )
+    content: bytes = made.SerializeToString(deterministic=True)
+    return content
+
+
+def _nodes(model: Any) -> list[Any]:
+    """List the calls of layers that the mean depends on, inputs first."""
+    needed: list[Any] = []
+    seen: set[int] = set()
+
+    def visit(tensor: Any) -> None:
+        history = tensor._keras_history
+        node = history.operation._inbound_nodes[history.node_index]
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        for given in node.input_tensors:
+            visit(given)
+        needed.append(node)
+
+    visit(model.outputs[0])
+    return needed
+
+
+_Values = Mapping[int, str]
+
+
+def _given(write: _Writer, node: Any, values: _Values) -> list[str]:
+    """Name what an operation is called with: outputs of others, or constants."""
+    return [values[id(x)] if id(x) in values else write.constant(_host(x)) for x in node.arguments.args]
+
+
+def _host(value: Any) -> Any:
+    return np.asarray(value.value if hasattr(value, "value") else value)
+
+
+def _activated(write: _Writer, x: str, layer: Any) -> str:
+    name = layer.activation.__name__
+    if name == "linear":
+        return x
+    if name == "relu":
+        return write("Relu", x)
+    if name == "tanh":
+        return write("Tanh", x)
+    if name == "gelu":
+        half = write("Mul", x, write.constant(0.5))
+        shifted = write("Add", write("Erf", write("Mul", x, write.constant(2**-0.5))), write.constant(1.0))
+        return write("Mul", half, shifted)
+    raise InvalidInput(f"activation of {layer.name}", expected="linear, relu, tanh or gelu", received=name)
+
+
+def _conv(write: _Writer, node: Any, values: _Values) -> str:
+    layer, x = node.operation, values[id(node.input_tensors[0])]
+    x = write("Transpose", x, perm=[0, 3, 1, 2])
+    kernel = write.constant(_host(layer.kernel).transpose(3, 2, 0, 1))
+    x = write("Conv", x, kernel, write.constant(_host(layer.bias)), auto_pad="SAME_UPPER", strides=list(layer.strides))
+    return _activated(write, write("Transpose", x, perm=[0, 2, 3, 1]), layer)
+
+
+def _dense(write: _Writer, node: Any, values: _Values) -> str:
+    layer, x = node.operation, values[id(node.input_tensors[0])]
+    x = write("MatMul", x, write.constant(_host(layer.kernel)))
+    return _activated(write, write("Add", x, write.constant(_host(layer.bias))), layer)
+
+
+def _normal(write: _Writer, node: Any, values: _Values) -> str:
+    layer, x = node.operation, values[id(node.input_tensors[0])]
+    scale, shift = write.constant(_host(layer.gamma)), write.constant(_host(layer.beta))
+    return write("LayerNormalization", x, scale, shift, axis=-1, epsilon=float(layer.epsilon))
+
+
+def _reshape(write: _Writer, node: Any, values: _Values) -> str:
+    x, output = values[id(node.input_tensors[0])], node.output_tensors[0]
+    return write("Reshape", x, write.constant([-1, *map(int, output.shape[1:])], np.int64))
+
+
+def _transpose(write: _Writer, node: Any, values: _Values) -> str:
+    return write("Transpose", values[id(node.input_tensors[0])], perm=list(map(int, node.operation.axes)))
+
+
+def _item(write: _Writer, node: Any, values: _Values) -> str:
+    """Take one index, or all, along the first axes."""
+    x, key = values[id(node.input_tensors[0])], node.arguments.args[1]
+    taken = [(axis, part) for axis, part in enumerate(key) if part != slice(None)]
+    for axis, index in reversed(taken):
+        x = write("Gather", x, write.constant(index, np.int64), axis=axis)
+    return x
+
+
+def _operator(name: str) -> Callable[[_Writer, Any, _Values], str]:
+    return lambda write, node, values: write(name, *_given(write, node, values))
+
+
+def _added(write: _Writer, node: Any, values: _Values) -> str:
+    first, second = (values[id(x)] for x in node.input_tensors)
+    return write("Add", first, second)
+
+
+_OPERATIONS: Mapping[str, Callable[[_Writer, Any, _Values], str]] = {
+    "Conv2D": _conv,
+    "Dense": _dense,
+    "LayerNormalization": _normal,
+    "Flatten": _reshape,
+    "Reshape": _reshape,
+    "Transpose": _transpose,
+    "GetItem": _item,
+    "Softmax": lambda write, node, values: write("Softmax", values[id(node.input_tensors[0])], axis=-1),
+    "Matmul": _operator("MatMul"),
+    "Divide": _operator("Div"),
+    "TrueDivide": _operator("Div"),
+    "Multiply": _operator("Mul"),
+    "Add": lambda write, node, values: (
+        _operator("Add")(write, node, values) if len(node.arguments.args) == 2 else _added(write, node, values)
+    ),
+    "ReLU": lambda write, node, values: write("Relu", values[id(node.input_tensors[0])]),
+    "Identity": lambda write, node, values: values[id(node.input_tensors[0])],
+}

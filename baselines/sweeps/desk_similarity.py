@@ -1,0 +1,105 @@
+"""The desk tier of the layer similarities of Bonheme and Grzes (2022, 2023): their architectures on rendered data.
+
+    offaxis-train sweep desk_similarity --into runs/desk --jobs 2 --threads 1
+    offaxis-study run 2205.08399 --tier desk --runs runs/desk
+
+Claims on the similarity of layers take the papers' own architectures: fully connected decoders stay similar where
+convolutional ones do not (2205.08399, appendix F). So these are ``conv``, and ``fc`` of 1,200 units where the papers
+have it, on the datasets that stand in for theirs; 6,000 steps of 64 images at a learning rate of 5e-4, with snapshots
+at the shares of training that the papers show, and five seeds. A convolutional run takes about 15 minutes of an idle
+core, so that the whole is some thirty hours of two.
+
+Runs come in the order in which figures are whole: those of figure 3 first.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from baselines.config import RunConfig
+
+STEPS = 6_000
+
+SEEDS = 5
+
+SNAPSHOTS = (150, 1_500, 3_000, 4_500)
+"""Shares of 0.025, 0.25, 0.5 and 0.75 of the training, and its end."""
+
+ANNEALED = {"c_max": 5, "gamma": 1_000, "iteration_threshold": 100_000}
+
+CONV: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("room3d", "beta_tc_vae", {"beta": 2}),
+    ("sprites2d", "dip_vae_ii", {"lambda_od": 5, "lambda_d": 5}),
+    ("solids", "annealed_vae", ANNEALED),
+    *(("sprites2d", "beta_vae", {"beta": beta}) for beta in (1, 8)),
+    *(("sprites2d", "dip_vae_ii", {"lambda_od": weight, "lambda_d": weight}) for weight in (1, 20)),
+    *(
+        (dataset, objective, strength)
+        for dataset in ("room3d", "solids")
+        for objective, strength in (("beta_vae", {"beta": 1}), ("dip_vae_ii", {"lambda_od": 1, "lambda_d": 1}))
+    ),
+    *(("sprites2d", "beta_vae", {"beta": beta}) for beta in (2, 4, 6)),
+    ("room3d", "beta_vae", {"beta": 8}),
+    *((dataset, "classifier", {}) for dataset in ("sprites2d", "room3d", "solids")),
+    ("xyobject/plain", "beta_vae", {"beta": 1}),  # faces' stand-in
+)
+"""Dataset, objective and strength of the convolutional models with 10 latents."""
+
+FC: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("solids", "annealed_vae", ANNEALED),
+    *(("sprites2d", "beta_vae", {"beta": beta}) for beta in (1, 8, 16)),
+    *((dataset, "beta_vae", {"beta": 1}) for dataset in ("room3d", "solids")),
+    *((dataset, "dip_vae_ii", {"lambda_od": 1, "lambda_d": 1}) for dataset in ("sprites2d", "room3d", "solids")),
+)
+"""The same of the fully connected ones."""
+
+
+def of(published: RunConfig, dataset: str) -> RunConfig:
+    """Return the desk's form of a run of the papers; objective, strength, architecture, latents and seed stay.
+
+    Args:
+        published: the paper's run.
+        dataset: the dataset that stands in for its own.
+
+    Returns:
+        The config, with an annealing that is as long a part of the training as before.
+    """
+    hyperparameters = dict(published.hyperparameters)
+    if "iteration_threshold" in hyperparameters:
+        share = hyperparameters["iteration_threshold"] / published.steps
+        hyperparameters["iteration_threshold"] = math.ceil(share * STEPS)
+    return dataclasses.replace(
+        published,
+        dataset=dataset,
+        split="",
+        hyperparameters=hyperparameters,
+        steps=STEPS,
+        learning_rate=5e-4,
+        snapshots=SNAPSHOTS,
+    )
+
+
+def runs() -> Iterator[RunConfig]:
+    """Yield the runs, model by model."""
+    models = [
+        *((*each, "conv", 10) for each in CONV),
+        ("sprites2d", "beta_vae", {"beta": 1}, "conv", 20),
+        *((*each, "fc", 10) for each in FC),
+    ]
+    for dataset, objective, hyperparameters, architecture, latents in models:
+        for seed in range(SEEDS):
+            published = RunConfig(
+                dataset=dataset,
+                objective=objective,
+                hyperparameters=hyperparameters,
+                architecture=architecture,
+                latents=latents,
+                seed=seed,
+            )
+            yield of(published, dataset)
+
+
+SWEEP = tuple(runs())

@@ -1,0 +1,112 @@
+"""The ``offaxis`` command: ``offaxis doctor`` says what this installation has and where it keeps things."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+from pathlib import Path
+
+import rich.markup
+import rich.table
+
+from benchmark_data import console
+from benchmark_data.archives import store
+from benchmark_data.console import out
+from benchmark_data.errors import DamagedFile
+from benchmark_data.files import read_json
+
+app = console.command_line(
+    "What is installed here. The work is done by offaxis-data, offaxis-train, offaxis-board and offaxis-study.",
+    top=True,
+)
+
+BACKENDS = {"tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax",), "torch": ("torch",)}
+"""What Keras may compute with -> the packages that have it."""
+
+ELSEWHERE = {"TFDS_DATA_DIR": "~/tensorflow_datasets", "HF_HOME": "~/.cache/huggingface"}
+"""Where other libraries keep their copies: environment variable -> their default."""
+
+
+@app.command()
+def doctor() -> None:
+    """Say which extras, backends, cores, folders and prepared datasets there are. It loads and changes nothing."""
+    table = rich.table.Table(box=None, show_header=False, pad_edge=False)
+    table.add_row("offaxis", f"{_version('offaxis')}, Python {platform.python_version()}, {platform.platform()}")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    table.add_row("cores", str(cores))
+    for extra, missing in missing_of_extras().items():
+        lacks = f"lacks {', '.join(missing)}: pip install 'offaxis[{extra}]'"
+        table.add_row(f"extra {extra}", rich.markup.escape(lacks) if missing else "ready")
+    for backend, packages in BACKENDS.items():
+        found = next((f"{package} {_version(package)}" for package in packages if _version(package)), "not installed")
+        chosen = "; KERAS_BACKEND chooses it" if os.environ.get("KERAS_BACKEND") == backend else ""
+        table.add_row(f"backend {backend}", found + chosen)
+    root = store.root()
+    table.add_row(f"cache ({store.CACHE})", rich.markup.escape(_folder(root)))
+    for variable, default in ELSEWHERE.items():
+        table.add_row(variable, rich.markup.escape(_folder(Path(os.environ.get(variable) or default).expanduser())))
+    prepared = sorted((root / "datasets").rglob("meta.json"))
+    for file in prepared:
+        table.add_row("prepared", rich.markup.escape(_prepared(file)))
+    if not prepared:
+        table.add_row("prepared", "no dataset; rendered ones need it not")
+    out.print(table, highlight=False, soft_wrap=True)
+
+
+def missing_of_extras() -> dict[str, list[str]]:
+    """Return what is not installed of each extra of this package, the extras that it includes among them.
+
+    Of packages that an extra takes from one platform or another, one must be there.
+    """
+    extras: dict[str, list[str]] = {}
+    for requirement in importlib.metadata.requires("offaxis") or []:
+        extra = re.search(r"""extra == ['"]([\w-]+)['"]""", requirement)
+        if extra and extra[1] not in ("all", "test"):
+            extras.setdefault(extra[1], []).append(requirement)
+    return {extra: list(dict.fromkeys(_missing(extra, extras))) for extra in sorted(extras)}
+
+
+def _missing(extra: str, extras: dict[str, list[str]]) -> list[str]:
+    missing: list[str] = []
+    of_platforms: list[str] = []
+    for requirement in extras[extra]:
+        name, included, marker = re.match(r"([\w.-]+)(?:\[([\w,-]+)\])?[^;]*;?(.*)", requirement).groups()  # type: ignore[union-attr]
+        if name == "offaxis":
+            for other in included.split(","):
+                missing += _missing(other, extras)
+        elif "platform_" in marker:
+            of_platforms.append(name)
+        elif not _version(name):
+            missing.append(name)
+    return missing + ([] if any(map(_version, of_platforms)) else of_platforms[:1])
+
+
+def _version(package: str) -> str:
+    """Return a package's version; empty where it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _folder(path: Path) -> str:
+    if not path.is_dir():
+        return f"{path}, which is not there yet"
+    return f"{path}, {shutil.disk_usage(path).free / 2**30:.0f} GiB free on its disk"
+
+
+def _prepared(file: Path) -> str:
+    try:
+        meta = read_json(file)
+        size = sum(each.stat().st_size for each in file.parent.iterdir())
+        return f"{meta['id']} {meta['version']}: {meta['rows']:,} images, {size / 2**20:,.0f} MiB"
+    except (DamagedFile, KeyError, TypeError) as error:
+        return f"{file.parent}: damaged, remove it and prepare it again ({error})"
+
+
+def main() -> None:
+    """Run ``offaxis``."""
+    console.run(app)

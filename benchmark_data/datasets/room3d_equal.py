@@ -1,0 +1,114 @@
+"""Room3D in four hues that are equally far apart in pixels, so that no hue lies between others.
+
+The ten hues of `room3d` are a circle in pixels too: a hue's neighbours are nearest to it, and a VAE that reconstructs
+pixels is handed their order. Flat colours are points in three dimensions, where four at most are equally far apart: the
+corners of a regular tetrahedron. So each of four hues, a quarter of the colour circle apart, gets the shade that makes
+them one: `benchmark_data.variants.adversarial.redrawn` finds it among all colours in fifths. No channel is above four
+fifths, where strong light would saturate it the sooner; what saturates still makes distances differ a little.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data import effects
+from benchmark_data.dataset import Dataset
+from benchmark_data.datasets import room3d
+from benchmark_data.factors import Factor, FactorSpace, Indices
+from benchmark_data.sources import Images, Rendered
+
+HUES = (0.0, 0.25, 0.5, 0.75)
+LABELS = ("red", "olive", "dark_cyan", "violet")
+CHANNELS = np.array([(4, 0, 0), (3, 4, 1), (0, 1, 1), (3, 1, 4)])
+"""Red, green and blue of each hue in fifths: squared distances are 18 for every pair."""
+
+SPACE = FactorSpace(
+    *(Factor(name, HUES, "cyclic", labels=LABELS) for name in room3d.SPACE.names[:3]), *room3d.SPACE.factors[3:]
+)
+
+
+def candidates(brightest: int = 4, nearness: float = 1 / 24) -> tuple[Indices, list[list[int]]]:
+    """List the colours that each hue may be drawn in.
+
+    Args:
+        brightest: the greatest channel, in fifths.
+        nearness: how far a colour's hue may be from the one that it stands for, in turns.
+
+    Returns:
+        Colours in fifths, int64 (n, 3), and for each hue the rows of those near it.
+    """
+    colours = np.array([c for c in itertools.product(range(brightest + 1), repeat=3) if min(c) < max(c)])
+    red, green, blue = colours.T
+    turns = np.arctan2(math.sqrt(3) * (green - blue), 2 * red - green - blue) / (2 * math.pi)
+    apart = [np.abs((turns - hue + 0.5) % 1 - 0.5) for hue in HUES]
+    return colours, [np.flatnonzero(near <= nearness).tolist() for near in apart]
+
+
+def render(labels: Indices) -> Images:
+    """Draw a solid in a room.
+
+    Args:
+        labels: int64, shape (n, 6): floor hue, wall hue, object hue, scale, shape, orientation.
+
+    Returns:
+        uint8, shape (n, 64, 64, 3).
+
+    Example:
+        >>> image = render(np.array([[0, 3, 1, 0, 0, 7]]))[0]
+        >>> [image[row, 32].tolist() for row in (0, 30, 45)]  # sky, violet wall, olive cube
+        [[153, 226, 249], [163, 54, 218], [144, 192, 48]]
+    """
+    return room3d.render(labels, channels=CHANNELS)
+
+
+def right_wall(images: Images) -> NDArray[np.float64]:
+    """Compute how much more red there is on the right half than on the left: float64 (n,), for red walls."""
+    return -room3d.wall_to_the_right(images)
+
+
+_WHERE = {"floor_hue": 0, "wall_hue": 2, "object_hue": 3}  # red, dark cyan and violet
+EFFECTS = {
+    "floor_hue": effects.hue(room3d.floor),
+    "wall_hue": effects.hue(room3d.wall),
+    "object_hue": effects.hue(room3d.solid),
+    "scale": effects.Effect("shows more of a violet solid", room3d.blue, where=_WHERE),
+    "shape": effects.Effect(
+        "fills more of the middle", room3d.height, ("cube", "sphere", "cylinder", "capsule"), {**_WHERE, "scale": 7}
+    ),
+    "orientation": effects.Effect(
+        "brings the right wall nearer", right_wall, where={"floor_hue": 2, "wall_hue": 0, "object_hue": 2}
+    ),
+}
+
+DATASET = Dataset(
+    name="room3d_equal",
+    version="1.0.0",
+    space=SPACE,
+    source=Rendered(render),
+    image_shape=(room3d.IMAGE, room3d.IMAGE, 3),
+    description=(
+        "The rooms of room3d in four hues each for the floor, the walls and the solid, drawn in shades that are "
+        "equally far apart in pixels: no hue lies between others, so that a VAE with a pixel-wise loss has nothing to "
+        "order hues by. Scales, shapes and orientations are those of room3d."
+    ),
+    citation="""@inproceedings{michlo2023overlooked,
+  title = {Overlooked Implications of the Reconstruction Loss for {VAE} Disentanglement},
+  author = {Michlo, Nathan and Klein, Richard and James, Steven},
+  booktitle = {Proceedings of the Thirty-Second International Joint Conference on Artificial Intelligence},
+  year = {2023},
+  eprint = {2202.13341},
+  archivePrefix = {arXiv}
+}
+
+"""
+    + room3d.DATASET.citation,
+    license="MIT",
+    people=False,
+    photographs=False,
+    homepage="https://arxiv.org/abs/2202.13341",
+    effects=EFFECTS,
+)

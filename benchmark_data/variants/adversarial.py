@@ -1,0 +1,314 @@
+"""Datasets that are harder on purpose: values of a factor whose images are as far apart in pixels as one wants.
+
+Where pixel distance follows factor distance, a VAE that reconstructs pixels is handed the order of the values (Michlo,
+Klein and James, "Overlooked Implications of the Reconstruction Loss for VAE Disentanglement", IJCAI 2023, arXiv
+2202.13341). Their XYSquares takes that away by hand: places of squares that do not overlap. Here it is done for any
+grid that is rendered, in three steps:
+
+1. Draw *candidates*: the values that a factor has, or more places, colours or sizes than one needs.
+2. Measure how far apart they are in pixels: `along` for the values of a dataset's factor, or
+   `inspect.distances.mean_squared_errors` of the images that one has drawn.
+3. Let `chosen` take those whose distances are nearest to a wanted function of their spacing: `constant` so that nothing
+   is given away, `linear` so that everything is, or any other. `redrawn` does so where each value has candidates of its
+   own.
+
+`regridded` makes a dataset of the values that were chosen. Where candidates are no values of the dataset, a file draws
+the chosen ones: ``sprites2d_spaced`` is re-placed and ``room3d_equal`` re-coloured so.
+
+What cannot be had shows in `Choice.misfit`. Flat colours, for one, are points in three dimensions: no more than four
+are equally far apart.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data.dataset import Dataset
+from benchmark_data.effects import Effect
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import Factor, FactorSpace, Indices
+from benchmark_data.inspect import distances as perceived
+from benchmark_data.sources import Images, OfBase
+
+Floats: TypeAlias = NDArray[np.float64]
+
+Wanted: TypeAlias = Callable[[Floats], Floats]
+"""Takes spacings of values in places, float64 of any shape, at least 1; gives the distances that are wanted, positive
+and of the same shape. Their unit does not matter."""
+
+MOST = 5_000_000
+"""Choices that are compared."""
+
+BATCH = 100_000
+
+
+class Choice(NamedTuple):
+    """Candidates that were chosen.
+
+    Attributes:
+        places: which candidates, ascending.
+        misfit: how far their distances are from the wanted ones: the root of the squared differences over the squared
+            distances, in [0, 1]; 0 where they are as wanted.
+        scale: their distance where 1 is wanted.
+    """
+
+    places: tuple[int, ...]
+    misfit: float
+    scale: float
+
+
+def constant(spacing: Floats) -> Floats:
+    """Want all values equally far apart."""
+    return np.ones_like(spacing)
+
+
+def linear(spacing: Floats) -> Floats:
+    """Want distances that grow with the spacing, as they do where neighbours overlap and nothing else does."""
+    return spacing
+
+
+def along(dataset: Dataset, factor: str, *, traversals: int = 200, seed: int = 0) -> Floats:
+    """Measure how far apart the values of a factor are in pixels.
+
+    Args:
+        dataset: a dataset with a full grid of factors.
+        factor: the factor's name.
+        traversals: how many settings of the other factors are averaged.
+        seed: of the settings.
+
+    Returns:
+        Mean squared errors of pixels in [0, 1], float64, shape (size, size).
+
+    Raises:
+        UnknownName: there is no such factor.
+        InvalidInput: no traversal, or a dataset without a full grid.
+    """
+    return perceived.matrices(dataset, factor, traversals=traversals, seed=seed).perceived
+
+
+def chosen(distances: ArrayLike, count: int, *, wanted: Wanted = constant, cyclic: bool = False) -> Choice:
+    """Choose candidates whose distances are nearest to a wanted function of their spacing.
+
+    All choices are compared. Of those that fit alike, to six digits, the one whose images are farthest apart is taken,
+    then the first.
+
+    Args:
+        distances: of the candidates in their order, symmetric, not negative, shape (n, n).
+        count: how many to choose, at least 2.
+        wanted: distance by spacing, such as `constant`.
+        cyclic: count spacing round the circle, the last value beside the first.
+
+    Returns:
+        The choice.
+
+    Raises:
+        InvalidInput: no such matrix, too few or too many candidates, or a wanted distance that is not positive.
+
+    Example:
+        >>> places = np.arange(17)  # of something that is four pixels wide
+        >>> overlap = np.minimum(np.abs(places[:, None] - places), 4)
+        >>> chosen(overlap, 4).places, chosen(overlap, 4, wanted=linear).places
+        ((0, 4, 8, 12), (0, 1, 2, 3))
+    """
+    matrix = _checked(distances)
+    if not 2 <= count <= len(matrix):
+        raise InvalidInput(
+            "number of values to choose", expected=f"2 to the {len(matrix)} candidates", received=str(count)
+        )
+    every = itertools.combinations(range(len(matrix)), count)
+    return _best(matrix, every, math.comb(len(matrix), count), count, wanted, cyclic)
+
+
+def redrawn(
+    distances: ArrayLike, ways: Sequence[Sequence[int]], *, wanted: Wanted = constant, cyclic: bool = False
+) -> Choice:
+    """Choose how each value is drawn, where there are several ways to draw it, such as one hue in many shades.
+
+    Args:
+        distances: of the candidates, symmetric, not negative, shape (n, n).
+        ways: the candidates for each value, by their places in the matrix.
+        wanted: distance by spacing, such as `constant`.
+        cyclic: count spacing round the circle, the last value beside the first.
+
+    Returns:
+        The choice among all, as of `chosen`, with one candidate for each value, in the values' order.
+
+    Raises:
+        InvalidInput: no such matrix, fewer than two values, candidates that are not in the matrix, too many choices, or
+            a wanted distance that is not positive.
+
+    Example:
+        >>> greys = np.arange(6)  # values that are drawn in 0 or 1, in 2 or 3, and in 4 or 5
+        >>> redrawn(np.square(greys[:, None] - greys), [(0, 1), (2, 3), (4, 5)], wanted=np.square).places
+        (0, 2, 4)
+    """
+    matrix = _checked(distances)
+    if len(ways) < 2 or not all(way and 0 <= min(way) <= max(way) < len(matrix) for way in ways):
+        raise InvalidInput(
+            "ways to draw values",
+            expected=f"candidates in [0, {len(matrix) - 1}] for each of two or more values",
+            received=str([list(way) for way in ways]),
+        )
+    return _best(matrix, itertools.product(*ways), math.prod(map(len, ways)), len(ways), wanted, cyclic)
+
+
+def _best(
+    matrix: Floats, choices: Iterator[tuple[int, ...]], number: int, count: int, wanted: Wanted, cyclic: bool
+) -> Choice:
+    """Compare all choices."""
+    if number > MOST:
+        raise InvalidInput(
+            "candidates",
+            expected=f"at most {MOST:,} ways to choose {count} of them",
+            received=f"{number:,} of {len(matrix)}",
+            remedy="Give fewer candidates, such as every second one.",
+        )
+    first, second = np.triu_indices(count, 1)
+    spacing = (second - first).astype(np.float64)
+    goal = np.asarray(wanted(np.minimum(spacing, count - spacing) if cyclic else spacing), np.float64)
+    if goal.shape != spacing.shape or not np.isfinite(goal).all() or (goal <= 0).any():
+        raise InvalidInput(
+            "wanted distances", expected="positive numbers, one for each spacing", received=np.array2string(goal)
+        )
+    best = Choice((), math.inf, 0.0)
+    while batch := list(itertools.islice(choices, BATCH)):
+        places = np.array(batch)
+        found = matrix[places[:, first], places[:, second]]
+        squares = np.square(found).sum(axis=1)
+        scale = (found @ goal / (goal @ goal)).round(12)
+        rest = np.maximum(squares - scale**2 * (goal @ goal), 0.0)
+        misfit = np.sqrt(np.divide(rest, squares, out=np.ones_like(rest), where=squares > 0)).round(6)
+        place = int(np.lexsort((-scale, misfit))[0])
+        if (misfit[place], -scale[place]) < (best.misfit, -best.scale):
+            best = Choice(batch[place], float(misfit[place]), float(scale[place]))
+    return best
+
+
+def _checked(distances: ArrayLike) -> Floats:
+    matrix = np.asarray(distances, np.float64)
+    square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
+    if not square or not np.isfinite(matrix).all() or (matrix < 0).any() or not np.allclose(matrix, matrix.T):
+        raise InvalidInput(
+            "distances of candidates",
+            expected="a symmetric matrix of numbers that are not negative",
+            received="another matrix" if square else f"shape {matrix.shape}",
+        )
+    return matrix
+
+
+@dataclasses.dataclass(frozen=True)
+class Regridded(OfBase):
+    """Some values of the factors of a grid.
+
+    Args:
+        base: the grid to take from.
+        ids: for each of its factors the class ids that are kept, ascending.
+    """
+
+    ids: tuple[tuple[int, ...], ...]
+
+    def images(self, indices: Indices, labels: Indices) -> Images:
+        """Take the base's images."""
+        return self.base.images(self._of_base(labels))
+
+    def extra(self, name: str, indices: Indices) -> NDArray[Any]:
+        """Return rows of one of the base's further arrays."""
+        return self.base.extra(name, self._of_base(np.stack(np.unravel_index(indices, self.sizes), axis=1)))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values each factor has left."""
+        return tuple(map(len, self.ids))
+
+    def _of_base(self, labels: Indices) -> Indices:
+        columns = [np.asarray(kept)[labels[:, column]] for column, kept in enumerate(self.ids)]
+        return _grid(self.base).index(np.stack(columns, axis=1))
+
+
+def regridded(base: Dataset, values: Mapping[str, Sequence[int]], *, name: str) -> Dataset:
+    """Make a dataset of some values of a grid's factors.
+
+    Args:
+        base: a dataset with a full grid of factors.
+        values: the class ids that are kept, ascending, by factor; factors that are left out keep all.
+        name: the name of the new dataset.
+
+    Returns:
+        The smaller grid, in the order of the base's factors.
+
+    Raises:
+        UnknownName: there is no such factor.
+        InvalidInput: the base is no grid, or class ids are not ascending or do not exist.
+
+    Example:
+        >>> import benchmark_data
+        >>> sprites = benchmark_data.load("sprites2d")
+        >>> places = chosen(along(sprites, "posX", traversals=20), 3).places
+        >>> places
+        (0, 15, 31)
+        >>> few = regridded(sprites, {"posX": places, "posY": places}, name="far_sprites")
+        >>> few.space.sizes, len(few), few.images([0]).shape
+        ((3, 6, 40, 3, 3), 6480, (1, 64, 64, 1))
+    """
+    grid = _grid(base)
+    for name in values:
+        grid.column(name)
+    kept = [tuple(int(i) for i in values.get(factor.name, range(factor.size))) for factor in grid.factors]
+    for factor, ids in zip(grid.factors, kept, strict=True):
+        if not ids or list(ids) != sorted(set(ids)) or not 0 <= ids[0] <= ids[-1] < factor.size:
+            raise InvalidInput(
+                f"values of {factor.name!r}",
+                expected=f"ascending class ids in [0, {factor.size - 1}]",
+                received=str(list(ids)),
+            )
+    factors = [_kept(factor, ids) for factor, ids in zip(grid.factors, kept, strict=True)]
+    changed = ", ".join(
+        f"{len(ids)} of the {factor.size} values of {factor.name}"
+        for factor, ids in zip(grid.factors, kept, strict=True)
+        if len(ids) < factor.size
+    )
+    return dataclasses.replace(
+        base,
+        name=name,
+        config="",
+        parameters={},
+        space=FactorSpace(*factors),
+        source=Regridded(base, tuple(kept)),
+        splits={},
+        description=f"{base.description} Here with {changed or 'all values'}.",
+        effects={
+            factor.name: _seen(base.effects[factor.name], factor, dict(zip(grid.names, kept, strict=True)))
+            for factor in factors
+            if factor.name in base.effects
+        },
+    )
+
+
+def _grid(dataset: Dataset) -> FactorSpace:
+    if not isinstance(dataset.space, FactorSpace):
+        raise InvalidInput(
+            f"values of {dataset.id}", expected="a dataset that is a full grid of factors", received=repr(dataset.space)
+        )
+    return dataset.space
+
+
+def _kept(factor: Factor, ids: Sequence[int]) -> Factor:
+    return dataclasses.replace(factor, values=[factor.values[i] for i in ids], labels=[factor.labels[i] for i in ids])
+
+
+def _seen(effect: Effect | str, factor: Factor, kept: Mapping[str, Sequence[int]]) -> Effect | str:
+    """Say what a factor does where others have fewer values: at the value that is nearest to the declared one."""
+    if isinstance(effect, str):
+        return effect
+    where = {
+        name: min(range(len(kept[name])), key=lambda i: abs(kept[name][i] - at)) for name, at in effect.where.items()
+    }
+    order = tuple(label for label in effect.order if label in factor.labels)
+    return dataclasses.replace(effect, order=order, where=where)

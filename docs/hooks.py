@@ -1,0 +1,131 @@
+"""Adds the pages that are made from code to the site, while MkDocs builds it (`make docs`): see docs/website.
+
+Links that a page has outside of ``docs``, which work in the repository, are made to work on the site: README is the
+first page, CONTRIBUTING and CHANGELOG are pages, other files are copied. Nothing is written into ``docs``.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from website import api, dataset_pages, latents, links, metric_pages, notebooks, objective_pages
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+
+MOVED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+"""Page of the repository -> where it is on the site."""
+
+MADE = {
+    "datasets/*": dataset_pages.pages,
+    "metrics/*": metric_pages.pages,
+    "objectives/*": objective_pages.pages,
+    "api/*": api.pages,
+}
+"""Entry of the navigation -> what makes its pages: address on the site -> text or bytes."""
+
+LINK = re.compile(r"(\]\(|\b(?:href|src)=\")([^)\s\"#]+)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the pages that are made into the navigation."""
+    _made.clear()
+    config.nav = _filled(config.nav)
+    return config
+
+
+_made: dict[str, dict[str, str | bytes]] = {}
+
+
+def _pages(entry: str) -> dict[str, str | bytes]:
+    """Make the pages of an entry once in a build."""
+    if entry not in _made:
+        _made[entry] = MADE[entry]()
+    return _made[entry]
+
+
+def _filled(nav: Any) -> Any:
+    if isinstance(nav, list):
+        return [_filled(entry) for entry in nav]
+    if isinstance(nav, dict):
+        return {title: _filled(entry) for title, entry in nav.items()}
+    if nav == "api/*":
+        return api.nav(_pages(nav))
+    return [page for page in _pages(nav) if page.endswith(".md")] if nav in MADE else nav
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add pages that are made, notebooks, and what pages of ``docs`` link to outside of it."""
+    for source, target in MOVED.items():
+        files.append(_file(config, target, (ROOT / source).read_text("utf-8")))
+    for made in (*map(_pages, MADE), latents.pages()):
+        for target, content in made.items():
+            files.append(_file(config, target, content))
+    for page in sorted((DOCS / "tutorials").glob("*.md")):
+        files.append(_file(config, f"tutorials/{page.stem}.ipynb", notebooks.text(page)))
+    known = {file.src_uri for file in files}
+    for outside in sorted(set(_outside())):
+        target = f"files/{outside}"
+        if target not in known:
+            files.append(_file(config, target, (ROOT / outside).read_bytes()))
+    return files
+
+
+def _file(config: MkDocsConfig, target: str, content: str | bytes) -> File:
+    return File.generated(config, target, content=content)
+
+
+def _outside() -> Iterator[str]:
+    """Yield the files of the repository outside of ``docs`` that pages link to."""
+    for page in [*(ROOT / name for name in MOVED), *DOCS.glob("*.md"), *DOCS.glob("tutorials/*.md")]:
+        for _, target in LINK.findall(page.read_text("utf-8")):
+            found = _in_repository(page, target)
+            if found and not found.startswith("docs/") and found not in MOVED and (ROOT / found).is_file():
+                yield found
+
+
+def _in_repository(page: Path, target: str) -> str:
+    """Return where a link leads within the repository; empty for an address."""
+    if "://" in target or target.startswith("mailto:"):
+        return ""
+    return posixpath.normpath(posixpath.join(page.parent.relative_to(ROOT).as_posix(), target))
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Make links to files of the repository lead to their places on the site; fill in what is drawn from results."""
+    here = page.file.src_uri
+    source = next((ROOT / name for name, target in MOVED.items() if target == here), DOCS / here)
+    if here in {target for entry in MADE for target in _pages(entry)}:
+        return markdown
+
+    def moved(link: re.Match[str]) -> str:
+        found = _in_repository(source, link[2])
+        if not found or not (ROOT / found).exists():
+            return link[0]
+        if found in MOVED:
+            target = MOVED[found]
+        elif found.startswith("docs/"):
+            target = found.removeprefix("docs/")
+        else:
+            target = f"files/{found}"
+        return link[1] + posixpath.relpath(target, posixpath.dirname(here) or ".")
+
+    markdown = LINK.sub(moved, markdown)
+    if here.startswith("tutorials/"):
+        markdown = notebooks.with_link(markdown, Path(here).stem)
+    return latents.filled(markdown)
+
+
+def on_post_build(*, config: MkDocsConfig) -> None:
+    """Copy the board's tables, which are files to download, and check every link of every page that was built."""
+    for table in sorted((DOCS / "board").rglob("*.md")):
+        shutil.copy(table, Path(config.site_dir) / table.relative_to(DOCS))
+    links.check(Path(config.site_dir))

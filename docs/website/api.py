@@ -1,0 +1,139 @@
+"""The reference of the public names: a page for each file at the top of a package, and one for each of its rooms.
+
+What is public is what a file's ``__all__`` says; a file without one shows every name that it defines and that does not
+begin with an underscore. Datasets, metrics and objectives have pages of their own; what a folder's docstring calls
+internal, and command lines, have none.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from website import markup
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("benchmark_data", "baselines", "leaderboard")
+
+ELSEWHERE = {
+    "benchmark_data.datasets": "datasets.md",
+    "baselines.objectives": "training.md",
+    "leaderboard.metrics": "metrics.md",
+}
+"""Room -> the page that leads to those of its files."""
+
+NO_LIBRARY = ("commands", "cli", "demo", "papers", "sweeps", "published", "site")
+"""Names of files and folders that hold commands, settings or data, and nothing to import."""
+
+
+def pages() -> dict[str, str | bytes]:
+    """Make the pages of all packages.
+
+    Returns:
+        Address on the site -> Markdown.
+    """
+    made: dict[str, str | bytes] = {}
+    for package in PACKAGES:
+        made[f"api/{package}.md"] = face(package)
+        for path in sorted((ROOT / package).iterdir()):
+            name = f"{package}.{path.stem}"
+            if path.name.startswith(("_", ".")) or path.stem in NO_LIBRARY:
+                continue
+            if path.suffix == ".py":
+                made[f"api/{name}.md"] = f"# `{name}`\n\n{shown(name)}\n"
+            elif (path / "__init__.py").exists() and not is_internal(path):
+                made[f"api/{name}.md"] = room(name)
+    return made
+
+
+def nav(made: dict[str, Any]) -> list[dict[str, list[str | dict[str, str]]]]:
+    """Return the navigation: a section for each package, its own page first."""
+    return [
+        {
+            package: [
+                f"api/{package}.md",
+                *({page.removeprefix("api/")[:-3]: page} for page in made if page.startswith(f"api/{package}.")),
+            ]
+        }
+        for package in PACKAGES
+    ]
+
+
+def face(package: str) -> str:
+    """Write what a package's own ``__all__`` names, each with what it is and a link to its description."""
+    module = importlib.import_module(package)
+    parts = [f"# `{package}`", str(module.__doc__).strip().partition("\n\n")[0]]
+    here, rows = [], []
+    for name in getattr(module, "__all__", ()):
+        found = getattr(module, name)
+        at = getattr(found, "__module__", package)
+        target = f"{at}.{getattr(found, '__qualname__', name)}"
+        here += [name] if at == package else []
+        rows.append((f"[`{name}`][{target}]", str(found.__doc__ or "").strip().partition("\n")[0]))
+    if rows:
+        parts.append(markup.table(["name", "what it is"], rows))
+    if here:
+        parts.append(directive(package, here))
+    return "\n\n".join(parts) + "\n"
+
+
+def room(name: str) -> str:
+    """Write the page of a folder: what it is, and what each of its files offers."""
+    folder = ROOT / name.replace(".", "/")
+    parts = [f"# `{name}`", docstring(folder / "__init__.py")]
+    if name in ELSEWHERE:
+        parts.append(f"Each file has [a page of its own](../{ELSEWHERE[name]}).")
+    else:
+        parts += [shown(each) for each in modules(folder, name)]
+    names = public(folder / "__init__.py")
+    if names:
+        parts.append(directive(name, names))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def modules(folder: Path, name: str) -> Iterator[str]:
+    """Yield the importable names of a folder's public files."""
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".py" and not path.name.startswith("_") and path.stem not in NO_LIBRARY:
+            yield f"{name}.{path.stem}"
+
+
+def shown(name: str) -> str:
+    """Write the directive that shows a file's public names."""
+    return directive(name, public(ROOT / f"{name.replace('.', '/')}.py"))
+
+
+def directive(name: str, members: list[str]) -> str:
+    """Write the directive that shows some names of a module."""
+    return f"::: {name}\n    options:\n      members: {members}"
+
+
+def public(path: Path) -> list[str]:
+    """Return the public names that a file defines, in the order in which it defines them; those it imports stay out."""
+    tree = ast.parse(path.read_text("utf-8"))
+    defined: dict[str, ast.stmt] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            defined[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Name):
+                    defined[target.id] = node
+    listed = defined.pop("__all__", None)
+    if isinstance(listed, ast.Assign):
+        names = set(ast.literal_eval(listed.value))
+        return [name for name in defined if name in names]
+    return [name for name in defined if not name.startswith("_")]
+
+
+def docstring(path: Path) -> str:
+    """Return a file's docstring."""
+    return ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+
+
+def is_internal(folder: Path) -> bool:
+    """Say whether a folder's docstring calls it internal."""
+    return "internal" in docstring(folder / "__init__.py").lower()

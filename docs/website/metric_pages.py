@@ -1,0 +1,197 @@
+"""A page for each metric: what its own file says of it, scores of codes that are known, and the knobs of libraries."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmark_data import discovery
+from leaderboard import properties
+from website import markup
+
+OVERVIEW = Path(__file__).parents[1] / "metrics.md"
+
+NAMED = {"r²": "r_squared", "explicitness": "modularity_explicitness", "number of samples": ""}
+"""What the table of knobs calls a metric, where it is not the file's name; empty for all metrics."""
+
+
+def pages() -> dict[str, str | bytes]:
+    """Make the page of each metric.
+
+    Returns:
+        Address on the site -> Markdown.
+    """
+    return {f"metrics/{name}.md": page(name) for name in discovery.names("leaderboard.metrics")}
+
+
+def page(name: str) -> str:
+    """Write a metric's page.
+
+    Args:
+        name: the metric's file name.
+
+    Returns:
+        Markdown.
+    """
+    says = properties.of(name)
+    module = discovery.find("leaderboard.metrics", name, kind="metric")
+    title, _, rest = (module.__doc__ or "").strip().partition("\n\n")
+    facts = [
+        ("it asks", says.asks),
+        ("ideal", says.ideal if isinstance(says.ideal, str) else f"{says.ideal:g}"),
+        ("range", says.interval),
+        ("by chance", says.chance),
+        ("reference", says.source),
+        ("needs held-out rows", "yes" if takes_held_out(module.score) else "no"),
+    ]
+    known = scores_of_known_codes(name)
+    parts = [
+        f"# {name}",
+        title,
+        markup.table(["", ""], facts),
+        *([prose(rest)] if rest else []),
+        "## What moves the score, and what does not",
+        "\n".join(f"- {line}" for line in movements(says)),
+        "## Scores of codes that are known",
+        "Codes of 600 samples of three factors with 3, 4 and 5 values, and 300 more held out where the metric learns "
+        "something. *Rotated*: the first two columns are turned by 45°. These numbers are computed while this page is "
+        "made.",
+        markup.table(
+            ["codes", *next(iter(known.values()))],
+            ((codes, *(f"{value:.3f}" for value in scores.values())) for codes, scores in known.items()),
+        ),
+    ]
+    rows = knobs(name)
+    if rows:
+        parts += [
+            "## Knobs on which libraries differ",
+            "Two numbers of one name are comparable only if these agree.",
+            markup.table(["knob", "here", "elsewhere"], rows),
+        ]
+    parts += [
+        "## Compute it",
+        markup.code(example(name, module.score)),
+        f"For a run folder, arrays of any framework or an ONNX encoder: `offaxis-board metrics FILE --metric {name}`.",
+        f"::: leaderboard.metrics.{name}.score\n    options:\n      heading_level: 3",
+        "[All metrics](../metrics.md), and how far a score can be trusted.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def prose(text: str) -> str:
+    """Return the text of a docstring as Markdown: code in single back quotes, indented formulas as code."""
+    return re.sub(r"``([^`]+)``", r"`\1`", inspect.cleandoc(text))
+
+
+def takes_held_out(score: Any) -> bool:
+    """Say whether a metric learns from one part of the rows and is judged on another."""
+    return "codes_test" in inspect.signature(score).parameters
+
+
+def movements(says: properties.Properties) -> list[str]:
+    """Say in words what a metric's properties state. The contract tests hold the metric to each."""
+    copied = {
+        "same": "leave the score as it is",
+        "zero": "lower the score to 0: there is no gap to the second best",
+        "no higher": "never raise the score",
+        "infinite": "make the score infinite",
+    }
+    lines = ["The order and the sign of latents do not matter."]
+    if says.scale_dependent:
+        lines.append(f"Multiplying all codes by a number changes {listed(says.scale_dependent)}.")
+    else:
+        lines.append("Multiplying all codes by a number does not matter.")
+    if isinstance(says.copied_latent, str):
+        lines.append(f"Copies of every latent {copied[says.copied_latent]}.")
+    else:
+        lines += [f"For `{key}`, copies of every latent {copied[what]}." for key, what in says.copied_latent.items()]
+    if says.beside_idle_latents != 1.0:
+        lines.append(f"Perfect codes beside as many constant latents score {says.beside_idle_latents:g}.")
+    if says.rotation_lowers:
+        lines.append("A rotation of two latents that are the factors lowers the score.")
+    if says.binary_factors_only:
+        lines.append("The ideal is reached with factors of two values only.")
+    if says.numbering_matters:
+        lines.append(f"Other numbers for the same classes change the score: {says.numbering_matters}")
+    if says.factor_order_matters:
+        lines.append(f"The order of the factors' columns changes the score: {says.factor_order_matters}")
+    if says.noise_scores:
+        lines.append(f"Noise may score as high as knowledge on few samples: {says.noise_scores}")
+    if not says.uses_factors:
+        lines.append("The factors are not looked at.")
+    return [line if line.endswith((".", "!", "?")) else f"{line}." for line in lines]
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """Write names side by side, as code."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def known_codes() -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return factors int64 (900, 3), and codes float64 (900, 3) of which one knows what they are."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, [3, 4, 5], size=(900, 3))
+    codes = factors / np.array([2, 3, 4]) - 0.5
+    turned = codes.copy()
+    turned[:, :2] = codes[:, :2] @ np.array([[1, 1], [-1, 1]]) / np.sqrt(2)
+    return factors, {
+        "the factors themselves": codes,
+        "with noise, of a tenth of the range": codes + 0.1 * rng.normal(size=codes.shape),
+        "rotated": turned,
+        "noise alone": rng.normal(size=codes.shape),
+    }
+
+
+def scores_of_known_codes(name: str) -> dict[str, dict[str, float]]:
+    """Compute a metric on codes that are known: what they are -> score -> value."""
+    module = discovery.find("leaderboard.metrics", name, kind="metric")
+    factors, codes = known_codes()
+    found = {}
+    for title, values in codes.items():
+        arguments: dict[str, Any] = dict(properties.of(name).quick)
+        if takes_held_out(module.score):
+            arguments |= {"codes_test": values[600:], "factors_test": factors[600:]}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of few samples: the page says how many
+            found[title] = module.score(values[:600], factors[:600], **arguments)
+    return found
+
+
+def knobs(name: str) -> list[list[str]]:
+    """Return the rows of the table of knobs in docs/metrics.md that speak of a metric."""
+    text = OVERVIEW.read_text("utf-8").partition("## The knobs that libraries differ on")[2].partition("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in text.splitlines() if line[:2] == "| "]
+    return [row for row in rows if row[0] != "knob" and name in meant(row[0])]
+
+
+def meant(knob: str) -> set[str]:
+    """Return the metrics that a knob of the overview speaks of.
+
+    Example:
+        >>> sorted(meant("MCC, R²: factors"))
+        ['mcc', 'r_squared']
+    """
+    found = set()
+    known = discovery.names("leaderboard.metrics")
+    for word in re.split(r", | and ", knob.partition(":")[0].removesuffix(" scores").removesuffix(" score")):
+        named = NAMED.get(word.lower(), word)
+        plain = re.sub(r"\W", "", named.lower().removesuffix(" score"))
+        found |= {each for each in known if not named or each == named or plain == each.replace("_", "")}
+        if plain == "infomec":
+            found.add("infomec_tripod")
+    return found
+
+
+def example(name: str, score: Any) -> str:
+    """Return code that computes a metric."""
+    held_out = ", codes_test=codes_test, factors_test=factors_test" if takes_held_out(score) else ""
+    return f"""
+from leaderboard.metrics import {name}
+
+{name}.score(codes, factors{held_out})  # codes: real numbers (n, L); factors: class ids (n, F)
+"""

@@ -1,0 +1,262 @@
+"""Is a score that of an encoder of pixels? We encode images that nobody could choose beforehand, and score those codes.
+
+Codes can be made of labels, or come from a program that knows the task's rows, which are public. So an encoder in ONNX
+(`leaderboard.reading.encoders`) encodes *fresh rows*: drawn from all rows of the dataset that the task does not have,
+by a text that is made up when the encoder cannot be changed any more, and published with the result. A run is verified
+if three things hold (version ``fresh_rows@v1``):
+
+1. The encoder gives the codes that were handed in. On 512 rows of the task, drawn by the text, the root mean square of
+   the difference is at most 2% of each number's spread.
+2. It encodes each image by itself: the same rows in another order, and so in other batches, get the same codes.
+3. Each score of the fresh rows agrees with that of the task's rows within the sampling error. Six disjoint blocks of
+   either, each a tenth of the task, are scored alike. Block scores of the same distribution differ by chance alone, and
+   the difference of their two means must lie within Student's t interval (10 degrees of freedom, pooled variance) at an
+   error of 0.001 for all scores of the run together (Bonferroni), to which 0.001 is added, since a score without any
+   spread has no interval.
+
+So of a thousand honest runs one is refused; another text may be drawn then, and both are published.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.stats
+from numpy.typing import NDArray
+
+from benchmark_data import draws
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import Indices
+from benchmark_data.variants.splitting import Divided
+from leaderboard import protocol
+from leaderboard.reading import encoders, units
+from leaderboard.scoring import measure
+from leaderboard.store import results
+
+VERSION = "fresh_rows@v1"
+
+BLOCKS = 6
+"""Blocks of rows whose scores are compared."""
+
+SHARE = 10
+"""A block is this part of the task."""
+
+LEAST = 120
+"""Rows that a block must have for its scores to mean anything."""
+
+CHECKED = 512
+"""Rows of the task whose codes are compared one by one."""
+
+DEVIATION = 0.02
+"""How far codes may be from the encoder's, in parts of their spread: other machines round in other ways."""
+
+ERROR = 0.001
+"""How often an honest run is refused."""
+
+
+class Disagreement(InvalidInput):
+    """The encoder does not give what was handed in."""
+
+
+def verify(
+    encoder: str | os.PathLike[str],
+    codes: NDArray[Any],
+    task: protocol.Task,
+    tier: protocol.Tier,
+    *,
+    seed: str,
+    seconds: int = encoders.SECONDS,
+    memory: int = encoders.MEMORY,
+    progress: Callable[[int], None] = lambda done: None,
+) -> results.Verification:
+    """Verify codes by their encoder.
+
+    Args:
+        encoder: its file, ``encoder.onnx``.
+        codes: of the task's rows in their order, as they were handed in: (n, L), or (n, L, d).
+        task: the task.
+        tier: whose metrics are compared.
+        seed: text to draw rows by, of 1 to 200 characters.
+        seconds: processor time that the encoder may take.
+        memory: bytes of address space that it may take.
+        progress: is told how many images are encoded.
+
+    Returns:
+        How it was verified.
+
+    Raises:
+        Disagreement: the encoder gives other codes, other codes in another batch, or other scores on fresh rows.
+        InvalidInput: there are too few fresh rows; or what ``leaderboard.reading.encoders.Encoder`` refuses.
+        DamagedFile: as ``leaderboard.reading.encoders.Encoder``.
+        MissingExtra: as ``leaderboard.reading.encoders.Encoder``.
+    """
+    train, test = fresh_rows(task, seed)
+    dataset = task.load()
+    with encoders.Encoder(encoder, seconds=seconds, memory=memory) as running:
+        deviation = _compared(running, codes, task, seed)
+        rows = np.concatenate([train.ravel(), test.ravel()])
+        found = running.encode(dataset, rows, progress=progress)
+        digest = running.digest
+    if found.shape[1:] != codes.shape[1:]:
+        raise _differs(encoder, f"codes of shape {codes.shape[1:]}, as on the task's rows", f"shape {found.shape[1:]}")
+    theirs, ours = units.reduced(codes), units.reduced(found, fit=codes if units.rule(codes) else None)
+    columns = [dataset.space.column(name) for name in task.scored]
+    labels = dataset.labels(rows)[:, columns]
+    size, held = train.shape[1], test.shape[1]
+    handed_in, fresh = [], []
+    for block in range(BLOCKS):
+        known = _block(block, size, held, len(task.train))
+        new = _block(block, size, held, train.size)
+        handed_in.append(_scores(theirs[known], task.labels()[known], task, tier, size, held))
+        fresh.append(_scores(ours[new], labels[new], task, tier, size, held))
+    compared = compare(handed_in, fresh)
+    for key, one in compared.items():
+        if not abs(one.codes - one.fresh) <= one.margin:
+            raise _differs(
+                encoder,
+                f"{key} of {one.codes:.4f} on fresh rows, as on the task's, within {one.margin:.4f}",
+                f"{one.fresh:.4f}",
+            )
+    return results.Verification(
+        version=VERSION,
+        seed=seed,
+        encoder_digest=digest,
+        rows=len(rows),
+        rows_digest=hashlib.sha256(rows.astype("<i8").tobytes()).hexdigest(),
+        deviation=round(deviation, 6),
+        scores=compared,
+        date=datetime.datetime.now(datetime.UTC).date(),
+        verified_with=measure.versions(("offaxis", "numpy", "onnx", "onnxruntime", "scikit-learn")),
+    )
+
+
+def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
+    """Draw rows that are not the task's.
+
+    Args:
+        task: the task.
+        seed: text to draw by. The rows are the first of a shuffle (`benchmark_data.draws`) whose number is the first
+            eight bytes, big-endian, of SHA-256 of ``offaxis:<task>:fresh:<seed>``.
+
+    Returns:
+        Train rows, int64 (blocks, rows of a block), and test rows likewise; no row is in both, or in the task. Of a
+        divided dataset they are rows of either part.
+
+    Raises:
+        InvalidInput: an empty seed, or fewer fresh rows than `LEAST` for each block.
+    """
+    if not 1 <= len(seed) <= 200:
+        raise InvalidInput("seed of the fresh rows", expected="a text of 1 to 200 characters", received=repr(seed[:80]))
+    dataset = task.load()
+    number = int.from_bytes(hashlib.sha256(f"offaxis:{task.id}:fresh:{seed}".encode()).digest()[:8], "big")
+    wanted = [len(part) // SHARE for part in (task.train, task.test)]
+    if isinstance(dataset.source, Divided):
+        parts = [dataset.splits[name] for name in ("train", "test")]
+        left = [_unused(number, part.start + np.arange(len(part)), task) for part in parts]
+        sizes = [min(size, len(rows) // BLOCKS) for size, rows in zip(wanted, left, strict=True)]
+    else:
+        rows = _unused(number, np.arange(len(dataset)), task)
+        block = min(sum(wanted), len(rows) // BLOCKS)
+        sizes = [block * wanted[0] // max(1, sum(wanted)), 0]
+        sizes[1] = block - sizes[0]
+        left = [rows, rows[BLOCKS * sizes[0] :]]
+    if min(sum(sizes), *(3 * size for size in sizes)) < LEAST:
+        raise InvalidInput(
+            f"fresh rows of {task.id}",
+            expected=f"{BLOCKS * LEAST} rows that the task does not have",
+            received=f"{sum(sizes) * BLOCKS}",
+            remedy="Scores on this dataset cannot be verified.",
+        )
+    train, test = (rows[: BLOCKS * size].reshape(BLOCKS, size) for rows, size in zip(left, sizes, strict=True))
+    return train, test
+
+
+def compare(
+    first: Sequence[dict[str, float]], second: Sequence[dict[str, float]], *, error: float = ERROR
+) -> dict[str, results.Compared]:
+    """Compare scores of two sets of blocks.
+
+    Args:
+        first: score -> value, of each block.
+        second: likewise, as many.
+        error: how often any score of the same distribution is taken for another.
+
+    Returns:
+        Score -> the two means, and how far apart they may be: Student's t interval of the difference of two means with
+        pooled variance, at ``error`` divided by the number of scores, plus 0.001.
+    """
+    blocks, found = len(first), {}
+    quantile = scipy.stats.t.ppf(1 - error / (2 * len(first[0])), 2 * blocks - 2)
+    for key in first[0]:
+        a, b = (np.array([block[key] for block in side]) for side in (first, second))
+        spread = np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / blocks)
+        found[key] = results.Compared(
+            codes=round(float(a.mean()), 6),
+            fresh=round(float(b.mean()), 6),
+            margin=round(float(quantile * spread + results.DRIFT), 6),
+        )
+    return found
+
+
+def _compared(running: encoders.Encoder, codes: NDArray[Any], task: protocol.Task, seed: str) -> float:
+    """Compare an encoder's codes of some of the task's rows with those that were handed in."""
+    number = int.from_bytes(hashlib.sha256(f"offaxis:{task.id}:checked:{seed}".encode()).digest()[:8], "big")
+    places = draws.permutation(number, len(task.indices))[:CHECKED]
+    dataset, rows = task.load(), task.indices[places]
+    ours = running.encode(dataset, rows).astype(np.float64)
+    theirs = codes[places].astype(np.float64)
+    if ours.shape != theirs.shape:
+        raise _differs(running.path, f"codes of shape {theirs.shape[1:]}, as handed in", f"shape {ours.shape[1:]}")
+    order = np.argsort(rows)
+    again = np.empty_like(ours)
+    again[order] = running.encode(dataset, rows[order])
+    spread = theirs.std(axis=0)
+    spread = np.maximum(spread, 0.01 * spread.max() + 1e-12)
+    alone = float((np.sqrt(((again - ours) ** 2).mean(axis=0)) / spread).max())
+    if alone > DEVIATION:
+        raise _differs(running.path, "the same codes of an image in any batch", f"codes that differ by {alone:.1%}")
+    deviation = float((np.sqrt(((theirs - ours) ** 2).mean(axis=0)) / spread).max())
+    if deviation > DEVIATION:
+        raise _differs(
+            running.path,
+            f"the codes that were handed in, within {DEVIATION:.0%} of their spread",
+            f"codes that differ by {deviation:.1%}",
+        )
+    return deviation
+
+
+def _unused(number: int, rows: Indices, task: protocol.Task) -> Indices:
+    """Shuffle rows, and leave out the task's."""
+    shuffled = rows[draws.permutation(number, len(rows))]
+    kept: Indices = shuffled[~np.isin(shuffled, task.indices)]
+    return kept
+
+
+def _block(block: int, size: int, held: int, trains: int) -> Indices:
+    """Return the places of a block: of its train rows, and of its test rows, which come after all train rows."""
+    return np.concatenate([np.arange(size) + block * size, trains + np.arange(held) + block * held])
+
+
+def _scores(
+    codes: NDArray[Any], factors: Indices, task: protocol.Task, tier: protocol.Tier, size: int, held: int
+) -> dict[str, float]:
+    """Score a block: each metric gets as large a part of it as it gets of the task."""
+    smaller = [
+        dataclasses.replace(
+            m, train=m.train * size // max(1, len(task.train)), test=m.test * held // max(1, len(task.test))
+        )
+        for m in tier.measurements
+    ]
+    return measure.of_rows(codes.astype(np.float32), factors, size, smaller).scores
+
+
+def _differs(encoder: object, expected: str, received: str) -> Disagreement:
+    return Disagreement(
+        f"{encoder}", expected=expected, received=received, remedy="Hand in the codes that this encoder gives."
+    )

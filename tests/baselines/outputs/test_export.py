@@ -1,0 +1,115 @@
+"""Encoders in ONNX that give what the networks give, and folders that others can recompute every score from."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import onnxruntime
+import pytest
+from typer.testing import CliRunner
+
+from baselines import cli
+from baselines.nets import architectures
+from baselines.nets.backend import keras
+from baselines.outputs import export, onnx_graphs
+from baselines.run import Run
+from benchmark_data.errors import InvalidInput
+from leaderboard import protocol
+from leaderboard.reading import graphs, representations
+from leaderboard.scoring import evaluate
+
+
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch):
+    """Score 300 rows of each dataset, by MIG alone."""
+    tier = protocol.Tier("smoke", "For tests.", (protocol.Measurement("mig", train=200),))
+    monkeypatch.setattr(protocol, "TIERS", {"smoke": tier})
+    monkeypatch.setattr(protocol, "TRAIN", 200)
+    monkeypatch.setattr(protocol, "TEST", 100)
+    protocol.task.cache_clear()
+    yield
+    protocol.task.cache_clear()
+
+
+def run(content, images):
+    return onnxruntime.InferenceSession(content).run(["codes"], {"images": images})[0]
+
+
+@pytest.mark.parametrize("name", architectures.ARCHITECTURES)
+def test_the_graph_of_every_architecture_gives_what_the_network_gives(name):
+    """Images whose sides differ, so that a mistaken axis shows."""
+    rng = np.random.default_rng(0)
+    small = {"fc": {"width": 32}, "transformer": {"channels": 16, "heads": 2}}.get(name, {})
+    network, _ = architectures.find(name)((32, 48, 3), 5, rng, **small)
+    for variable in network.trainable_variables:  # zeros and ones of the start would hide what is left out
+        variable.assign(np.asarray(variable.value) + 0.05 * rng.standard_normal(variable.shape).astype(np.float32))
+    images = rng.integers(0, 256, (7, 32, 48, 3), dtype=np.uint8)
+    content = onnx_graphs.encoder(network, (32, 48, 3))
+    wanted = np.asarray(network(np.divide(images, 255, dtype=np.float32))[0])
+    np.testing.assert_allclose(run(content, images), wanted, atol=2e-5 * np.abs(wanted).max())
+    assert wanted.std(axis=0).min() > 1e-3
+    assert graphs.inspect(content) == ("images", "uint8", (None, 32, 48, 3), "codes")
+    assert onnx_graphs.encoder(network, (32, 48, 3)) == content
+
+
+def test_a_layer_that_is_not_known():
+    image = keras.Input((8, 8, 1))
+    pooled = keras.layers.GlobalAveragePooling2D(name="pool")(image)
+    with pytest.raises(
+        InvalidInput, match=r"layer pool of the encoder: expected one of .* received GlobalAveragePooling2D"
+    ):
+        onnx_graphs.encoder(keras.Model(image, [pooled, pooled]), (8, 8, 1))
+    dense = keras.layers.Dense(2, "selu", name="odd")(keras.layers.Flatten()(image))
+    with pytest.raises(InvalidInput, match="activation of odd: expected linear, relu, tanh or gelu, received selu"):
+        onnx_graphs.encoder(keras.Model(image, [dense, dense]), (8, 8, 1))
+
+
+def test_an_export_holds_all_that_others_need(trained, tmp_path):
+    folder = export.export(trained, tmp_path / "out")
+    assert sorted(file.name for file in folder.iterdir()) == [
+        *("README.md", "codes.npz", "config.json", "encoder.onnx", "run.json", "scores.json", "weights.safetensors")
+    ]
+    found = representations.arrays(folder / "weights.safetensors")
+    for name, values in trained.model.weights().items():
+        np.testing.assert_array_equal(found[name], values)
+    rows = protocol.task(trained.config.dataset).indices
+    codes = run((folder / "encoder.onnx").read_bytes(), trained.dataset.images(rows))
+    np.testing.assert_allclose(codes, np.load(folder / "codes.npz")["codes"], atol=1e-5)
+
+
+def test_scores_of_an_export_recompute_to_every_digit(trained, tmp_path):
+    folder = export.export(trained, tmp_path / "out")
+    (again,) = evaluate.evaluate([folder])
+    assert json.loads((folder / "scores.json").read_text("utf-8")) == {"tier": "smoke", "scores": again.runs[0].scores}
+    card = (folder / "README.md").read_text("utf-8")
+    for key, value in again.runs[0].scores.items():
+        assert f"| {key} | {value:.3f} |" in card
+    for file in folder.iterdir():
+        assert file.name == "README.md" or representations.digest(file) in card
+
+
+def test_a_graph_that_encodes_in_another_way_than_the_run_is_not_written(trained, tmp_path, monkeypatch):
+    other = Run.open(trained.folder)
+    network = other.model.encoder
+    network.get_layer("mean").bias.assign(network.get_layer("mean").bias + 1)
+    monkeypatch.setattr(other, "encode", trained.encode)
+    with pytest.raises(
+        InvalidInput, match="expected codes of the graph that are the run's own, received codes that differ"
+    ):
+        export.write_encoder(other, tmp_path / "encoder.onnx")
+    assert not (tmp_path / "encoder.onnx").exists()
+
+
+def test_a_run_that_is_not_finished(trained, tmp_path):
+    with pytest.raises(InvalidInput, match="expected a finished run of 6 steps, received step 4"):
+        export.export(Run.open(trained.folder, step=4), tmp_path / "out")
+
+
+def test_commands(trained, tmp_path):
+    done = CliRunner().invoke(cli.app, ["export", str(trained.folder), "--to", str(tmp_path / "out")])
+    assert done.exit_code == 0
+    assert (tmp_path / "out" / "README.md").exists()
+    done = CliRunner().invoke(cli.app, ["export", str(tmp_path / "out"), str(tmp_path / "out"), "--to", "x"])
+    assert isinstance(done.exception, InvalidInput)
+    assert "expected one run, received 2 runs" in str(done.exception)

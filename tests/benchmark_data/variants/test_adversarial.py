@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from benchmark_data import Factor, FactorTable, InvalidInput, UnknownName
+from benchmark_data.datasets import sprites2d, sprites2d_spaced
+from benchmark_data.inspect import label_check
+from benchmark_data.inspect.distances import mean_squared_errors
+from benchmark_data.variants.adversarial import Choice, along, chosen, constant, linear, redrawn, regridded
+
+STRIPS = np.minimum(np.abs(np.arange(13)[:, None] - np.arange(13)), 4.0)
+"""Distances of strips of four pixels at 13 places: they grow until the strips no longer overlap."""
+
+
+def test_places_that_do_not_overlap_are_equally_far_apart_and_neighbours_are_not():
+    assert chosen(STRIPS, 4) == Choice((0, 4, 8, 12), 0.0, 4.0)
+    assert chosen(STRIPS, 4, wanted=linear) == Choice((0, 1, 2, 3), 0.0, 1.0)
+
+
+def test_of_choices_that_fit_alike_the_farthest_apart_is_taken():
+    # any two are as wanted; the places 0 and 4 are the first that do not overlap
+    assert chosen(STRIPS, 2) == Choice((0, 4), 0.0, 4.0)
+
+
+def test_any_function_of_the_spacing():
+    # spacing 1 at 2 pixels, spacings 2 and 3 without overlap
+    found = chosen(STRIPS, 4, wanted=lambda spacing: np.minimum(2 * spacing, 4))
+    assert found == Choice((0, 2, 4, 6), 0.0, 1.0)
+
+
+def test_what_cannot_be_had_is_told():
+    """Three greys cannot be equally far apart. For squares (1, 4, 1): scale 2, rest 18 - 4 * 3 = 6 of 18."""
+    greys = np.square(np.arange(3)[:, None] - np.arange(3.0))
+    found = chosen(greys, 3)
+    assert found.scale == 2
+    assert found.misfit == pytest.approx(np.sqrt(6 / 18), abs=1e-6)
+
+
+def test_images_that_are_all_equal_fit_nothing():
+    assert chosen(np.zeros((3, 3)), 2) == Choice((0, 1), 1.0, 0.0)
+
+
+def test_round_a_circle_the_last_is_beside_the_first():
+    """Corners of a square: neighbours at 2, opposite ones at 4, squared. As a line, 4 - 1 is three places."""
+    corners = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)])
+    squared = np.square(corners[:, None] - corners).sum(axis=-1)
+    assert chosen(squared, 4, wanted=linear, cyclic=True).misfit == 0
+    assert chosen(squared, 4, wanted=linear).misfit > 0.3
+
+
+def test_each_value_drawn_in_the_way_that_fits():
+    """Points on a plane for three values, each in two ways; one combination is an equilateral triangle."""
+    points = np.array([(0, 0), (5, 5), (2, 0), (3, 0), (1, np.sqrt(3)), (1, 9)])
+    squared = np.square(points[:, None] - points).sum(axis=-1)
+    assert redrawn(squared, [(0, 1), (2, 3), (4, 5)]) == Choice((0, 2, 4), 0.0, pytest.approx(4))
+
+
+def test_the_best_of_many_batches_is_found(monkeypatch):
+    monkeypatch.setattr("benchmark_data.variants.adversarial.BATCH", 7)
+    assert chosen(STRIPS, 4) == Choice((0, 4, 8, 12), 0.0, 4.0)
+
+
+def test_places_of_sprites2d_spaced_are_those_that_are_chosen():
+    """Of 49 places of the widest ellipse: apart by its width or more for constant distances, by 2 px for linear."""
+    places = np.arange(8.0, 57.0, 1.0)
+    labels = np.tile([1, 5, 0], (len(places), 1))
+    images = sprites2d.drawn(labels, np.stack([places, np.full(len(places), 32.0)], axis=1), 0.58)
+    apart = mean_squared_errors(images)
+    assert apart.max() == pytest.approx(apart[0, 48])  # the first and the last do not overlap
+    width = int(images[0].any(axis=(0, 2)).sum())
+    assert 12 < width <= max(sprites2d_spaced.SPACINGS)
+    found = chosen(apart, 4)
+    assert found.misfit == 0
+    assert np.diff(found.places).min() >= width
+    linear_ones = chosen(apart, 4, wanted=linear)
+    assert linear_ones.misfit == 0
+    assert np.diff(linear_ones.places).tolist() == [min(sprites2d_spaced.SPACINGS)] * 3
+
+
+def test_the_values_of_a_factor_as_they_are():
+    data = benchmark_data.load("xysquares/spacing_4")
+    apart = along(data, "x_R", traversals=3)
+    assert chosen(apart, 4).places == (0, 2, 4, 6)  # 8 pixels apart: no overlap
+    assert chosen(apart, 4).scale == pytest.approx(128 / 12288)
+    with pytest.raises(UnknownName, match="x_Red"):
+        along(data, "x_Red")
+
+
+def test_a_smaller_grid_shows_the_chosen_images():
+    base = benchmark_data.load("sprites2d")
+    data = regridded(base, {"posX": (0, 15, 31), "shape": (0, 2)}, name="few_sprites")
+    assert (data.id, data.space.sizes, len(data)) == ("few_sprites", (2, 6, 40, 3, 32), 2 * 6 * 40 * 3 * 32)
+    assert data.space.factors[0].labels == ("square", "heart")
+    assert data.space.factors[3].values == tuple(base.space.factors[3].values[i] for i in (0, 15, 31))
+    labels = np.array([[1, 5, 7, 2, 9], [0, 0, 0, 1, 31]])
+    expected = base.images(base.space.index(np.array([[2, 5, 7, 31, 9], [0, 0, 0, 15, 31]])))
+    np.testing.assert_array_equal(data.images(data.space.index(labels)), expected)
+    assert "3 of the 32 values of posX" in data.description
+    assert label_check.problems(data) == []  # effects at class ids of the base are found again
+
+
+def test_extra_arrays_follow_the_images():
+    base = benchmark_data.load("sprites2d_noisy/eps10")
+    data = regridded(base, {"posX": (3, 4)}, name="x")
+    rows = np.array([1, 40, 77])
+    of_base = base.space.index(data.labels(rows) + np.array([0, 0, 0, 3, 0]))
+    np.testing.assert_array_equal(data.images(rows), base.images(of_base))
+    for name in base.extras:
+        np.testing.assert_array_equal(data.extra(name, rows), base.extra(name, of_base))
+
+
+def test_what_is_no_choice_is_refused():
+    with pytest.raises(InvalidInput, match=r"number of values to choose: expected 2 to the 13 candidates, received 14"):
+        chosen(STRIPS, 14)
+    with pytest.raises(
+        InvalidInput, match=r"distances of candidates: expected a symmetric .*, received shape \(2, 3\)"
+    ):
+        chosen(np.zeros((2, 3)), 2)
+    with pytest.raises(InvalidInput, match="received another matrix"):
+        chosen([[0, 1], [2, 0]], 2)
+    with pytest.raises(InvalidInput, match="wanted distances: expected positive numbers"):
+        chosen(STRIPS, 3, wanted=lambda spacing: spacing - 1)
+    with pytest.raises(InvalidInput, match=r"at most 5,000,000 ways to choose 8 of them.*every second one"):
+        chosen(np.zeros((64, 64)), 8)
+    with pytest.raises(InvalidInput, match="ways to draw values: expected candidates in"):
+        redrawn(STRIPS, [(0, 1), (13,)])
+    base = benchmark_data.load("sprites2d")
+    with pytest.raises(InvalidInput, match=r"values of 'posX': expected ascending class ids in \[0, 31\]"):
+        regridded(base, {"posX": (3, 1)}, name="x")
+    with pytest.raises(UnknownName, match="pos"):
+        regridded(base, {"pos": (1,)}, name="x")
+    table = FactorTable(Factor("a", (0, 1)), rows=2, read=lambda: np.array([[0], [1]]))
+    with pytest.raises(InvalidInput, match="expected a dataset that is a full grid"):
+        regridded(dataclasses.replace(base, space=table, splits={}), {}, name="x")
+
+
+def test_the_named_functions_are_what_they_say():
+    spacing = np.array([1.0, 2.0, 5.0])
+    assert constant(spacing).tolist() == [1, 1, 1]
+    assert linear(spacing).tolist() == [1, 2, 5]

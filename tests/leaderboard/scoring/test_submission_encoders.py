@@ -1,0 +1,138 @@
+"""Submissions with encoders: codes are written by them, hostile ones are told at once, and honest ones are verified."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from typer.testing import CliRunner
+
+from leaderboard import protocol
+from leaderboard.commands import board
+from leaderboard.scoring import evaluate, submission
+from leaderboard.store import results
+
+TASK = "toy/small"
+
+
+def graph(weights, operator="MatMul", domain=""):
+    """A model that multiplies pixels by a matrix."""
+    nodes = [
+        helper.make_node("Reshape", ["images", "shape"], ["flat"]),
+        helper.make_node(operator, ["flat", "weights"], ["codes"], domain=domain),
+    ]
+    tensors = [
+        numpy_helper.from_array(np.array([0, 192], np.int64), "shape"),
+        numpy_helper.from_array(np.asarray(weights, np.float32), "weights"),
+    ]
+    made = helper.make_graph(
+        nodes,
+        "test",
+        [helper.make_tensor_value_info("images", TensorProto.FLOAT, ("n", 8, 8, 3))],
+        [helper.make_tensor_value_info("codes", TensorProto.FLOAT, None)],
+        tensors,
+    )
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.fixture
+def handed_in(toys, make_toy, monkeypatch, tmp_path):
+    """A submission of a task with two seeds, which has encoders and no codes."""
+    monkeypatch.setattr(protocol, "TRAIN", 1200)
+    monkeypatch.setattr(protocol, "TEST", 600)
+    tier = protocol.Tier("smoke", "For tests.", (protocol.Measurement("mig"),))
+    monkeypatch.setattr(protocol, "TIERS", {"smoke": tier})
+    toys[TASK] = make_toy(sizes=(8, 8, 8, 8))
+    protocol.task.cache_clear()
+    evaluate.dataset_digest.cache_clear()
+    file = submission.init(tmp_path / "work" / "mine", "my_vae", [TASK], tier="smoke", seeds=2)
+    content = json.loads(file.read_text("utf-8"))
+    content["about"] |= {"title": "My VAE", "authors": "A. Author", "licence": "MIT"}
+    content["supervision"] = "unsupervised"
+    for seed in content["tasks"][TASK]["seeds"]:
+        seed["budget"] = {"steps": 100, "images": 6400, "seconds": 1.5, "device": "1 core"}
+        weights = np.random.default_rng(seed["seed"]).standard_normal((192, 3))
+        onnx.save(graph(weights), file.parent / TASK / f"seed_{seed['seed']}.onnx")
+    file.write_text(json.dumps(content), "utf-8")
+    return file.parent
+
+
+def run(*words):
+    return CliRunner().invoke(board.app, list(map(str, words)))
+
+
+def test_from_encoders_to_verified_rows(handed_in, tmp_path):
+    said = run("validate", handed_in)
+    assert said.exit_code == 1
+    assert "seed_0.npz: expected an npz file, received no such file" in said.stdout
+    written = submission.encode(handed_in)
+    assert [file.name for file in written] == ["seed_0.npz", "seed_1.npz"]
+    assert submission.encode(handed_in) == []
+    assert run("validate", handed_in).exit_code == 0
+    said = run("verify", handed_in, "--seed", "drawn later", "--into", tmp_path / "results", "--beside", tmp_path)
+    assert said.exit_code == 0, said.stdout
+    assert "fresh rows drawn by drawn later" in said.stdout
+    (result,) = results.read_all(tmp_path / "results")
+    assert result.trust("smoke") == "verified"
+    assert {run.verification.seed for run in result.runs} == {"drawn later"}
+
+
+def test_codes_are_those_of_the_encoder(handed_in):
+    submission.encode(handed_in)
+    task = protocol.task(TASK)
+    flat = task.load().images(task.indices).reshape(len(task.indices), -1) / 255
+    wanted = flat @ np.random.default_rng(1).standard_normal((192, 3))
+    found = np.load(handed_in / TASK / "seed_1.npz")
+    np.testing.assert_array_equal(found["indices"], task.indices)
+    np.testing.assert_allclose(found["codes"], wanted, atol=1e-4)
+
+
+def test_codes_of_another_encoder_are_scored_and_marked(handed_in):
+    submission.encode(handed_in)
+    first, second = (handed_in / TASK / f"seed_{seed}.onnx" for seed in (0, 1))
+    second.write_bytes(first.read_bytes())
+    said = run("verify", handed_in, "--beside", handed_in)
+    assert said.exit_code == 1
+    assert "not verified" in said.stdout
+    told = []
+    (result,) = submission.score(handed_in, fresh="x", tell=told.append)
+    assert [run.trust for run in result.runs] == ["verified", "recomputed"]
+    assert [run.marks for run in result.runs] == [(), ("encoder_disagrees",)]
+    assert result.trust("smoke") == "recomputed"
+
+
+def test_a_hostile_encoder_is_told_with_all_other_problems(handed_in):
+    submission.encode(handed_in)
+    onnx.save(graph(np.eye(192)[:, :3], "Steal", "com.evil"), handed_in / TASK / "seed_0.onnx")
+    (handed_in / TASK / "seed_1.onnx").write_bytes(b"not a model")
+    (handed_in / TASK / "seed_2.onnx").write_bytes(b"")
+    found = " ".join(str(problem) for problem in submission.check(handed_in).problems)
+    for part in ("operator of another domain", "expected a model in ONNX", "a file that submission.json does not name"):
+        assert part in found
+    (handed_in / TASK / "seed_1.onnx").unlink()
+    (handed_in / TASK / "seed_1.onnx").symlink_to("/etc/passwd")
+    assert "received a link" in " ".join(str(problem) for problem in submission.check(handed_in).problems)
+
+
+def test_too_many_bytes_of_encoders(handed_in, monkeypatch):
+    submission.encode(handed_in)
+    monkeypatch.setattr(submission, "ENCODERS", 1000)
+    (problem,) = submission.check(handed_in).problems
+    assert "at most 0 MiB of encoders" in str(problem)
+
+
+def test_nothing_to_encode(handed_in):
+    submission.encode(handed_in)
+    assert "nothing to encode" in run("submit", "encode", handed_in).stdout
+
+
+def test_verify_without_an_encoder(handed_in):
+    submission.encode(handed_in)
+    for seed in (0, 1):
+        (handed_in / TASK / f"seed_{seed}.onnx").unlink()
+    said = run("verify", handed_in, "--beside", handed_in)
+    assert said.exit_code == 1
+    assert "not verified: my_vae on toy/small@v1, seed 0: it has no encoder" in said.stdout

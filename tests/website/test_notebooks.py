@@ -1,0 +1,82 @@
+"""Each tutorial as a notebook: the Markdown's own blocks, run from top to bottom with a few training steps."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
+every_tutorial = pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+STEPS = 8
+"""Of every training in a tutorial, in place of what the page says."""
+
+
+@pytest.fixture
+def notebook(website):
+    """Make a notebook of a Markdown file, with few training steps."""
+    nbformat = pytest.importorskip("nbformat")
+
+    def make(page):
+        made = nbformat.reads(website("notebooks").text(page), 4)
+        nbformat.validate(made)
+        for cell in made.cells:
+            if cell.cell_type == "code":
+                cell.source = re.sub(r"(?i)\b(steps(?: = |=| ))\d[\d_]*", rf"\g<1>{STEPS}", cell.source)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def execute(tmp_path, monkeypatch):
+    """Run a notebook in an empty folder, with this environment's commands."""
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+
+    def run(made):
+        client = nbclient.NotebookClient(made, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}})
+        client.execute()
+        return tmp_path
+
+    return run
+
+
+@every_tutorial
+def test_a_notebook_has_the_words_and_the_code_of_its_page(page, website):
+    text = page.read_text("utf-8")
+    parts = list(website("notebooks").parts(text))
+    code = [source.removeprefix("%%sh -e\n") for kind, source in parts if kind == "code" and "IPython" not in source]
+    assert code == [block.rstrip() for block in re.findall(r"```(?:python|sh)\n(.*?)```", text, re.S)]
+    words = "\n".join(source for kind, source in parts if kind == "markdown")
+    assert [*re.findall(r"^#+ .*", words, re.M)] == re.findall(r"^#+ .*", text, re.M)
+    assert not re.search(r"\]\((?!https?:)", words), "a link that leads nowhere outside of the site"
+    assert "<!--" not in words
+
+
+@every_tutorial
+def test_a_notebook_runs_from_top_to_bottom(page, notebook, execute):
+    made = notebook(page)
+    folder = execute(made)
+    shown = re.findall(rf"\]\(images/{page.stem}/([^)]+)\)", page.read_text("utf-8"))
+    assert 2 <= len(shown) <= 4
+    for picture in shown:
+        assert (folder / picture).is_file(), f"no cell makes {picture}"
+        assert (page.parent / "images" / page.stem / picture).stat().st_size < 150_000
+    assert sum("image/png" in output.get("data", {}) for cell in made.cells for output in cell.get("outputs", [])) >= 2
+
+
+@pytest.mark.parametrize("cell", ["raise ValueError('cell')", "%%sh -e\noffaxis-data info nowhere\necho done"])
+def test_a_cell_that_fails_fails_the_run(cell, website, execute, tmp_path):
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    language, _, code = ("sh", "", cell.partition("\n")[2]) if cell.startswith("%%sh") else ("python", "", cell)
+    page = tmp_path / "page.md"
+    page.write_text(f"# Page\n\n```{language}\n{code}\n```\n", "utf-8")
+    with pytest.raises(nbclient.exceptions.CellExecutionError):
+        execute(nbformat.reads(website("notebooks").text(page), 4))
