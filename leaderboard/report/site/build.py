@@ -100,7 +100,7 @@ def build(
         return site / "index.html"
     made = files(root, address=address, space=space)
     for name, content in made.items():
-        if before.get(name) != hashlib.sha256(content).hexdigest() or not (site / name).is_file():
+        if not (site / name).is_file() or (site / name).read_bytes() != content:
             with written_atomically(site / name) as temporary:
                 temporary.write_bytes(content)
     for name in before.keys() - made.keys():

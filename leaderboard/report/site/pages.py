@@ -408,6 +408,15 @@ class TierPage:
             return "index.html" if self.first else f"tier.{self.name}.html"
         return f"tier.{self.name}.{column.key}.html"
 
+    def ordered(self, column: Column) -> dict[str, tuple[MatrixRow, ...]]:
+        """Return the groups with their rows in the order of a score; of the first one, in that of the standings."""
+        if column == self.columns[0]:
+            return self.groups
+        return {
+            category: tuple(sorted(rows, key=lambda row: (-row.means.get(column.key, -1.0), row.title.lower())))
+            for category, rows in self.groups.items()
+        }
+
     @property
     def families(self) -> tuple[str, ...]:
         """The families of its datasets, such as ``sprites2d`` with its perturbed and noisy forms."""

@@ -336,7 +336,7 @@ def test_facets(two_scores, browser):
 def test_two_methods_are_compared_with_and_without_a_script(two_scores, browser):
     browser.open(two_scores / "compare.desk.html")
     cells = browser.run("[...document.querySelectorAll('.matrix td a')].map((a) => a.textContent.trim())")
-    assert cells == ["0 : 3", "0 : 3", "3 : 0", "0 : 3", "3 : 0", "3 : 0"], "ada, β and factor, without any spread"
+    assert cells == ["3 : 0", "0 : 3", "0 : 3", "0 : 3", "3 : 0", "3 : 0"], "means of 0.45, 0.4 and 0.5"
     browser.follow(
         """{ const form = document.querySelector('form'); form.elements.first.value = 'factor_vae';
         form.elements.second.value = 'beta_vae'; form.requestSubmit() }"""
@@ -413,7 +413,7 @@ def test_a_phone_shows_a_method_and_its_first_score_at_once(two_scores, browser)
         assert browser.run("getComputedStyle(document.querySelector('.more')).display") == "block"
 
 
-def test_what_other_sites_and_machines_read(site, tmp_path):
+def test_what_other_sites_and_machines_read(site, two_scores, tmp_path):
     root = tmp_path / "results"
     with pytest.raises(InvalidInput, match="address: expected one that begins with https"):
         build.build(root, tmp_path / "hub", address="example.org")
@@ -431,8 +431,11 @@ def test_what_other_sites_and_machines_read(site, tmp_path):
     _, head, _ = (folder / "README.md").read_text("utf-8").split("---\n")
     assert yaml.safe_load(head)["sdk"] == "static"
     assert (folder / yaml.safe_load(head)["app_file"]).is_file()
-    badge = xml.etree.ElementTree.fromstring((folder / "badges" / "beta_vae.svg").read_text("utf-8"))
-    assert badge.attrib["aria-label"] == "Offaxis smoke: rank 1 of 1"
+    for file, label in (
+        (folder / "badges" / "offaxis.svg", "Offaxis: 2 tasks"),
+        (two_scores / "badges" / "factor_vae.svg", "Offaxis desk: rank 1 of 1"),
+    ):
+        assert xml.etree.ElementTree.fromstring(file.read_text("utf-8")).attrib["aria-label"] == label
     assert audit.stale(root, folder) == [], "a check builds with the same address"
     assert "og:image" not in (site / "index.html").read_text("utf-8")
 
