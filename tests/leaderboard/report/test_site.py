@@ -56,7 +56,7 @@ def site(run_folder, tmp_path):
         for spacing in (1, 8)
         for seed in range(5 if method == "beta_vae" else 2)
     ]
-    results.write(root, evaluate.evaluate(folders))
+    results.write(root, evaluate.evaluate(folders, status="reproduced"))
     folder = root / "v1" / "toy" / "spacing_1"
     media.of_dataset("toy/spacing_1", folder)
     frames = [Image.fromarray(np.full((20, 60, 3), 40 * k, np.uint8)) for k in range(4)]
@@ -78,11 +78,19 @@ class Links(html.parser.HTMLParser):
         self.ids |= {v for k, v in attributes if k == "id"}
 
 
-def test_every_link_leads_somewhere_and_nothing_is_fetched(site):
-    found = {page: Links(page.read_text("utf-8")) for page in site.rglob("*.html")}
-    # The tasks, the methods, and a page each on all tasks, across tasks, pairs, submitting and changes; three methods
-    # are no references, so that three pages compare one with the others.
-    assert len(found) == 2 + 4 + 5 + 3
+@pytest.mark.parametrize(
+    ("board", "count"),
+    [
+        # The tasks, the methods, and a page each on all tasks, across tasks, pairs, submitting and changes; three methods
+        # are no references, so that three pages compare one with the others.
+        ("site", 2 + 4 + 5 + 3),
+        # In each of two tiers a page for each score, one across tasks, the pairs, and one for each of three methods.
+        ("two_scores", 3 + 3 + 2 + 2 * (2 + 1 + 1 + 3)),
+    ],
+)
+def test_every_link_leads_somewhere_and_nothing_is_fetched(board, count, request):
+    found = {page: Links(page.read_text("utf-8")) for page in request.getfixturevalue(board).rglob("*.html")}
+    assert len(found) == count
     for page, links in found.items():
         for tag, attribute, target in links.found:
             if tag != "a":
@@ -156,7 +164,8 @@ def test_in_the_browser_nothing_complains_and_nothing_is_asked_for(site, browser
     for page in site.rglob("*.html"):
         browser.open(page)
         assert browser.complaints == []
-        assert all(url == page.as_uri() or url.startswith(f"{site.as_uri()}/pictures/") for url in browser.requests)
+        own = (page.as_uri(), f"{site.as_uri()}/pictures/", f"{site.as_uri()}/badges/")
+        assert all(url.startswith(own) for url in browser.requests)
         broken = "[...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)"
         assert browser.run(broken) == []
         assert browser.run("window.stolen === undefined")
@@ -343,8 +352,8 @@ def test_two_methods_are_compared_with_and_without_a_script(two_scores, browser)
     )
     assert browser.run("location.pathname + location.hash").endswith("compare/factor_vae.desk.html#beta_vae")
     text = browser.run("document.querySelector('#beta_vae').closest('section').textContent.replace(/\\s+/g, ' ')")
-    assert "other/small +0.100 ▲ +0.100 to +0.100" in text
-    assert "mean over tasks +0.100 ▲" in text
+    assert "other/small+0.100 ▲ +0.100 to +0.100" in text
+    assert "mean over tasks+0.100 ▲" in text
 
 
 def test_the_page_across_tasks_says_what_it_averages(two_scores):
