@@ -203,7 +203,7 @@ def across(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0, resamples: i
 
     The intervals are those of rliable's stratified bootstrap: the seeds of each method and task are resampled among
     themselves. Unlike there, resampled scores are moved away from their mean by sqrt(n / (n - 1)), since a resample of
-    few seeds spreads less than the seeds themselves; `benchmarks/seeds.py` measures how often the intervals hold.
+    few seeds spreads less than the seeds themselves; `benchmarks/ranks.py` measures how often the intervals hold.
 
     Args:
         scores: for each method, for each task, one score per seed, shape (n,) with n >= 2.

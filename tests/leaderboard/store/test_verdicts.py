@@ -211,7 +211,7 @@ def test_rank_intervals_hold_the_true_ranks_at_once():
 
 @pytest.mark.parametrize(("methods", "least", "most"), [(2, 0.25, 0.5), (9, 0.01, 0.08)])
 def test_what_is_found_of_a_difference_of_two_standard_errors(methods, least, most):
-    """`docs/statistics.md` states 0.37 for two methods and 0.03 for a pair among nine."""
+    """`docs/statistics.md` states 0.41 for two methods and 0.02 for a pair among nine."""
     rng, draws, found = np.random.default_rng(methods), 300, 0
     for _ in range(draws):
         groups = {str(m): rng.standard_normal(5) + 2 * np.sqrt(2 / 5) * (m == 0) for m in range(methods)}
