@@ -297,6 +297,8 @@ def places(groups: Mapping[str, Sequence[ArrayLike]]) -> dict[str, Place]:
         >>> found["a"], found["c"]
         (Place(low=1, high=1, band=1), Place(low=2, high=3, band=2))
     """
+    if not groups:
+        return {}
     moments = _Moments(list(groups.values()))
     apart = _of_pairs(moments) <= ERROR
     above = apart & (moments.means[:, None] < moments.means[None, :])

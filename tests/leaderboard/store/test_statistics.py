@@ -77,13 +77,13 @@ def test_the_probability_of_improvement_across_agrees_with_that_of_pairs_and_wit
     scores = rng.normal(size=(3, 2, 6)) + np.arange(3)[:, None, None] / 2
     found = statistics.across(scores.tolist())
     for m in range(3):
-        others = [statistics.probability_of_improvement(scores[m], scores[o]) for o in range(3) if o != m]
+        others = [statistics.probability_of_improvement(list(scores[m]), list(scores[o])) for o in range(3) if o != m]
         assert found[m].improvement.value == pytest.approx(np.mean(others))
     drawn = []
     for _ in range(600):
         chosen = rng.integers(6, size=scores.shape)
         again = np.take_along_axis(scores, chosen, axis=-1)
-        drawn.append(np.mean([statistics.probability_of_improvement(again[0], again[o]) for o in (1, 2)]))
+        drawn.append(np.mean([statistics.probability_of_improvement(list(again[0]), list(again[o])) for o in (1, 2)]))
     # Ours spreads more by sqrt(6 / 5), and is linear.
     assert np.ptp(found[0].improvement[1:]) == pytest.approx(
         np.ptp(np.quantile(drawn, [0.025, 0.975])) * np.sqrt(6 / 5), rel=0.2
