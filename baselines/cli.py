@@ -111,7 +111,7 @@ def run(
     threads: Threads = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Train one run. A folder that holds the same run already is gone on with, or left alone if it is finished."""
+    """Train one run. If the folder holds the same run already, go on with it, or leave it alone if it is finished."""
     import benchmark_data
     from baselines.config import RunConfig
     from baselines.run import default_folder, remember_images

@@ -31,6 +31,10 @@ EVERY = 10.0
 """Seconds between two lines of a display whose output is no terminal."""
 
 
+PERIOD = 300.0
+"""Seconds over which rates and the time left are estimated: a step of some tasks takes minutes."""
+
+
 def say(what: object) -> None:
     """Print one line to standard output as it is, for people and scripts: not wrapped, coloured or read as markup.
 
@@ -138,6 +142,7 @@ def _display(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
         rich.progress.BarColumn(max(4, min(40, err.width // 8)), table_column=_whole()),
         *columns,
         console=err,
+        speed_estimate_period=PERIOD,
     )
 
 

@@ -40,7 +40,7 @@ def row(folder: Path) -> dict[str, object]:
         "steps": config.steps,
         "mig": round(mig.score(codes, task.labels()[:train])["mig"], 4),
         "reconstruction": round(last["reconstruction"], 2),
-        "kl": round(last["kl"], 2),
+        "kl": round(last.get("kl", 0.0), 2),
     }
 
 

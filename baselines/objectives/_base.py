@@ -120,6 +120,9 @@ class Objective:
     reconstructs: ClassVar[bool] = True
     """Whether the reconstruction moves the encoder; otherwise the decoder reads codes it cannot change."""
 
+    traversed: ClassVar[float] = 2.5
+    """How far a picture of traversals takes each latent either way from 0: in standard deviations of the prior."""
+
     prior_is_not_least: ClassVar[str] = ""
     """Why the terms are not least where the posterior is the prior, in words; empty where they are, as they should be.
     The contract tests compare the weighted terms at N(0, 1) with those at N(3, 1) and at N(0, e^-4)."""

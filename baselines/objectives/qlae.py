@@ -48,6 +48,7 @@ class OBJECTIVE(Objective):
     """
 
     stochastic: ClassVar[bool] = False
+    traversed: ClassVar[float] = 0.5
 
     quantisation: float = 0.01
     commitment: float = 0.01

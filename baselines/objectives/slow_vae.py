@@ -48,7 +48,7 @@ class OBJECTIVE(Objective):
         data_rate: the rate of the factors' Laplace distribution; 0 draws factors anew.
     """
 
-    views: ClassVar[int] = 2
+    n_views: ClassVar[int] = 2
     supervision: ClassVar[str] = "weakly_supervised"
     prior_is_not_least: ClassVar[str] = (
         "Given the image beside it, a latent's prior is a Laplace distribution about that image's mean, narrower than "

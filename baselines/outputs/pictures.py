@@ -40,7 +40,7 @@ def draw_all(run: Run, *, row: int = 0) -> list[Path]:
     return [*paths, units(run)] if run.model.objective.stochastic else paths
 
 
-def traversals(run: Run, *, row: int = 0, values: int = 9, extent: float = 2.5) -> list[Path]:
+def traversals(run: Run, *, row: int = 0, values: int = 9, extent: float | None = None) -> list[Path]:
     """Draw what each latent does to an image when it goes from -extent to extent and the others stay.
 
     One line per latent, the one that says most about the image (by its KL divergence from the prior) on top.
@@ -49,7 +49,7 @@ def traversals(run: Run, *, row: int = 0, values: int = 9, extent: float = 2.5) 
         run: the run.
         row: the row of the dataset to start from.
         values: how many values a latent takes.
-        extent: how far it goes either way, in the prior's standard deviations.
+        extent: how far it goes either way, in the prior's standard deviations; by default what the objective says.
 
     Returns:
         ``traversals.png`` (all values side by side) and ``traversals.gif`` (all latents side by side, moving).
@@ -61,6 +61,7 @@ def traversals(run: Run, *, row: int = 0, values: int = 9, extent: float = 2.5) 
     posterior = run.encode(images)
     kl = np.asarray(kl_to_prior(posterior))[0] if run.model.objective.stochastic else np.zeros(run.model.code_size)
     order = np.argsort(-kl, kind="stable")
+    extent = run.model.objective.traversed if extent is None else extent
     steps = np.linspace(-extent, extent, values)
     codes = np.repeat(posterior.mean, len(order) * values, axis=0).reshape(len(order), values, -1)
     for place, latent in enumerate(order):

@@ -21,7 +21,7 @@ Tier = Annotated[
     str,
     typer.Option(help="smoke: rendered data, small models. desk: seeds for a verdict, too. study: the papers' own."),
 ]
-Into = Annotated[Path | None, typer.Option(help="Where entries go. Default: studies/TIER.", show_default=False)]
+Into = Annotated[Path | None, typer.Option(help="Folder for the results. Default: studies/TIER.", show_default=False)]
 RunsRoot = Annotated[Path, typer.Option("--runs", help="Where training runs go, shared by all entries.")]
 _RUNS = Path("runs/studies")
 

@@ -2,7 +2,7 @@
 
 A file in ``baselines/reproduction/papers`` is a paper and ends in ``PAPER`` and ``ENTRIES``. An entry is a figure or a
 table: what it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
-Entries share their training runs: a run lies where its config says (`baselines.training.sweep.place`), so that the
+Entries share their training runs: a run lies where its config says (`baselines.training.sweep.run_path`), so that the
 second entry that needs it finds it, and all that a sweep can do holds here too: resuming, Ray, runs that die. A
 `Transfer` starts from another run's weights, so that its config is known once that run is done: transfers are trained
 after the runs.

@@ -19,7 +19,7 @@ from benchmark_data.archives import downloads
 from benchmark_data.archives.archive import Archive, Cached
 from benchmark_data.console import out
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.files import write_json, written_atomically
 from benchmark_data.variants import splitting
@@ -236,6 +236,7 @@ def distances(
     config, and one of them side by side if several of a dataset have the same
     factors. A dataset that is no full grid has no traversals.
     """
+    needs("measuring distances", "metrics", "scipy", "pandas")
     datasets = [dataset for name in names for dataset in chosen(name, config, every)]
     for dataset in datasets:
         dataset.images([0])  # one that is not ready says so before the others are measured
@@ -372,6 +373,7 @@ def audit(
     factors' values, and 1 where it tells all of it. In brackets stand 95%
     intervals. docs/audit.md explains each column.
     """
+    needs("the audit", "metrics", "scipy", "pandas")
     known = name.partition("/")[0] in benchmark_data.names()
     own = not known and Path(name).is_dir()
     dataset = benchmark_data.from_folder(name) if own else benchmark_data.load(name)

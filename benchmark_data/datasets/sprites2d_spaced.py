@@ -45,7 +45,6 @@ def render(labels: Indices, *, spacing: int) -> Images:
         uint8 of 0 and 255, shape (n, 64, 64, 1).
 
     Example:
-        >>> import numpy as np
         >>> image = render(np.array([[0, 5, 0, 0, 3]]), spacing=16)[0, ..., 0]
         >>> np.argwhere(image).min(0).tolist(), np.argwhere(image).max(0).tolist()
         ([50, 2], [61, 13])
@@ -92,7 +91,8 @@ def _dataset(spacing: int) -> Dataset:
         homepage="https://arxiv.org/abs/2202.13341",
         effects=sprites2d.EFFECTS,
         defects=(
-            "Small sprites at neighbouring orientations may be equal: at spacing 16 there are 8,384 different images.",
+            "Small sprites at neighbouring orientations may be equal: at spacing 16, 11,232 rows are 8,384 different "
+            "images.",
         ),
     )
 

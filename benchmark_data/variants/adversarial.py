@@ -258,8 +258,8 @@ def regridded(base: Dataset, values: Mapping[str, Sequence[int]], *, name: str) 
         ((3, 6, 40, 3, 3), 6480, (1, 64, 64, 1))
     """
     grid = _grid(base)
-    for name in values:
-        grid.column(name)
+    for wanted in values:
+        grid.column(wanted)
     kept = [tuple(int(i) for i in values.get(factor.name, range(factor.size))) for factor in grid.factors]
     for factor, ids in zip(grid.factors, kept, strict=True):
         if not ids or list(ids) != sorted(set(ids)) or not 0 <= ids[0] <= ids[-1] < factor.size:

@@ -31,4 +31,5 @@ class OBJECTIVE(Objective):
 
     # Pairs of images: `n_views = 2` and `rows`. A change of the posteriors: `aggregate`. A second network with its own
     # optimiser: `networks`, called through `batch.call`. Further random numbers, or labels: `sample_noise`. An encoder
-    # that the reconstruction does not move: `reconstructs = False`. See baselines/objectives/_base.py.
+    # that the reconstruction does not move: `reconstructs = False`. A code that is more than the mean: `code`. Weights
+    # that decay: `decay_of`. See baselines/objectives/_base.py.

@@ -55,7 +55,11 @@ def nav(made: dict[str, Any]) -> list[dict[str, list[str | dict[str, str]]]]:
         {
             package: [
                 f"api/{package}.md",
-                *({page.removeprefix("api/")[:-3]: page} for page in made if page.startswith(f"api/{package}.")),
+                *(
+                    {page.removeprefix("api/")[:-3]: page}
+                    for page in made
+                    if page.startswith(f"api/{package}.") and page != f"api/{package}.md"
+                ),
             ]
         }
         for package in PACKAGES

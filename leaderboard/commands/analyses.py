@@ -14,7 +14,7 @@ import typer
 
 from benchmark_data import console, files
 from benchmark_data.console import out
-from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
+from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, needs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +89,7 @@ def latents(runs: Runs, to: To, by: By = "") -> None:
 
     Needs the layers mean and variance (or log_variance); uses sampled and input where they are there.
     """
+    needs("this command", "metrics", "pandas")
     import pandas as pd
 
     from leaderboard.analyses import latents as analysis
@@ -130,6 +131,7 @@ def metric_agreement(
 
     Ranks are compared within each task. Tasks with fewer than four runs are left out.
     """
+    needs("this command", "metrics", "pandas")
     import pandas as pd
 
     from leaderboard.analyses import metric_agreement as analysis
@@ -236,6 +238,7 @@ def layers_against_input(
 
     Needs the layer input. Runs that share the hyperparameter of --by are seeds: their mean and deviation are drawn.
     """
+    needs("this command", "metrics", "pandas")
     import pandas as pd
 
     from leaderboard.analyses import layers_against_input as analysis
@@ -351,6 +354,7 @@ def expansiveness(
     The perturbation hides a variable s in the images, independent of the factors. With runs that hold activations.npz,
     also the noise of the latent that encodes each factor; there s is the perturbed dataset's own.
     """
+    needs("this command", "metrics", "pandas")
     import pandas as pd
 
     import benchmark_data
@@ -415,6 +419,7 @@ def accuracy(
     offaxis-board transfer accuracy sprites2d --codes sprites2d=runs/a --codes solids=solids.npz --codes PCA=runs/pca
     --to transfer.png
     """
+    needs("this command", "metrics", "pandas")
     import pandas as pd
 
     import benchmark_data
@@ -598,6 +603,7 @@ def compare_heatmap(
 
     A * in the patterns stands for the seed: snapshots for which it stands for the same are paired.
     """
+    needs("this command", "metrics", "pandas")
     import pandas as pd
 
     from leaderboard.comparisons import all_pairs as comparison
@@ -648,6 +654,7 @@ def udr(
 
     Where a run has activations.npz with a posterior, latents that are shut down are left out.
     """
+    needs("this command", "metrics", "pandas")
     import pandas as pd
 
     from leaderboard.analyses import latents
@@ -730,6 +737,7 @@ def metrics(
     The first two thirds of the rows are to learn from and the last third is held out, as in the protocol's tasks,
     unless the file holds codes_test and factors_test. For a place on the board, use evaluate or submit.
     """
+    needs("this command", "metrics", "pandas")
     import pandas as pd
 
     from benchmark_data import discovery

@@ -181,6 +181,23 @@ def test_without_a_terminal_a_line_says_now_and_then_where_things_stand(capsys, 
     assert not [thread for thread in threading.enumerate() if thread.name == "progress"]
 
 
+@pytest.mark.parametrize(("done", "seconds", "shown"), [(24_000, 2, "12,000/s"), (3, 60, "3.0/min")])
+def test_every_display_tells_the_rate_and_the_time_left(done, seconds, shown):
+    """24,000 in 2 seconds are 12,000 a second; 3 in 60 seconds are 3 a minute. As much again takes as long again."""
+    now = 0.0
+    bars = console.progress()
+    bars.get_time = lambda: now
+    task = bars.add_task("counting", total=3 * done)
+    bars.update(task, completed=done)
+    now = float(seconds)
+    bars.update(task, completed=2 * done)
+    with console.err.capture() as written:
+        console.err.print(bars.get_renderable())
+    assert shown in written.get()
+    minutes, rest = divmod(seconds, 60)
+    assert f"0:{minutes:02d}:{rest:02d}" in written.get()
+
+
 def test_on_a_terminal_the_display_moves_instead(monkeypatch, capsys):
     monkeypatch.setattr(console, "err", rich.console.Console(width=80, force_terminal=True, color_system=None))
     monkeypatch.setattr(console, "EVERY", 0.01)

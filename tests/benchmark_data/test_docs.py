@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import benchmark_data
+from benchmark_data.inspect import distances
+from benchmark_data.inspect.audit import audit
 
 PAGE = Path(__file__).parents[2] / "docs" / "datasets.md"
 
@@ -24,6 +29,27 @@ def test_the_audit_gives_what_its_page_says():
     assert names["found"].order() == eval(said)
 
 
+@pytest.mark.parametrize("name", ["xyobject", "sprites2d"])
+def test_the_audit_of_a_whole_dataset_gives_what_its_page_says(name):
+    """Half a dozen seconds of a core each, with the default options that the page names."""
+    found = audit(benchmark_data.load(name))
+    value, low, high = (f"{each:.3f}" for each in found.giveaway)
+    order = ", ".join(" = ".join(group) for group in found.order())
+    assert f"| `{name}` | {value} | {low} to {high} | {order} |" in AUDIT.read_text("utf-8")
+
+
+def test_the_distances_of_the_tutorial_come_out():
+    """Exact in xysquares: all traversals of a factor are alike, and the page's figures are those of one."""
+    text = (PAGE.parent / "tutorials" / "see_a_vae_fail.md").read_text("utf-8")
+    said = re.search(r"up to (\d\.\d+)\. With `spacing_8` every move costs (\d\.\d+)", text.replace("\n", " "))
+    near, far = (
+        distances.matrices(benchmark_data.load(f"xysquares/spacing_{spacing}"), "x_R", traversals=1).perceived
+        for spacing in (1, 8)
+    )
+    assert f"{near.max():.4f}" == said[1]
+    assert {f"{each:.4f}" for each in far[~np.eye(8, dtype=bool)]} == {said[2]}
+
+
 def test_the_examples_run():
     names: dict = {}
     for example in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL):
@@ -38,3 +64,4 @@ def test_the_examples_run():
     assert names["sizes"]["target_test"] == 73_728
     assert names["target"].dataset.id == "sprites2d"
     assert names["quick"] == names["room"].digest()
+    assert names["far"].space.sizes == (3, 6, 40, 3, 32)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import sys
 
 import pytest
 
 from benchmark_data import DamagedFile, InvalidInput, MissingExtra, OffaxisError, Unavailable, UnknownName
+from benchmark_data.errors import needs
 
 INVALID = InvalidInput("rows", expected="integers", received="floats", remedy="Round them.")
 UNKNOWN = UnknownName("dataset", "dsprite", ["shapes3d", "dsprites"])
@@ -50,6 +52,21 @@ def test_a_missing_extra_says_what_to_install():
     assert str(MISSING).endswith(
         "expected the package pyarrow, received no such package. Install it with: pip install 'offaxis[hf]'"
     )
+
+
+def test_what_an_extra_must_bring_is_looked_for_without_loading_it():
+    needs("sums", "arithmetic", "math", "this")  # the second one prints a poem where it is imported
+    assert "this" not in sys.modules
+    with pytest.raises(
+        MissingExtra, match=r"sums: expected the package abacus, .* pip install 'offaxis\[arithmetic\]'"
+    ):
+        needs("sums", "arithmetic", "math", "abacus")
+
+
+def test_a_package_is_named_as_it_is_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(MissingExtra, match="expected the package scikit-learn"):
+        needs("DCI", "metrics", "sklearn")
 
 
 @pytest.mark.parametrize(("error", "standard"), [(INVALID, ValueError), (UNKNOWN, LookupError), (MISSING, ImportError)])

@@ -68,6 +68,9 @@ def test_tensorflow_datasets(tmp_path, monkeypatch, capsys):
     assert "offaxis_xyobject_plain_composition" in capsys.readouterr().out
     assert len(next(iter(names["chosen"]))) == 3
     assert all(record["label_scale"] == 4 for record in tfds.as_numpy(names["one_scale"].take(3)))
+    positions = names["positions"]
+    assert positions["image"].shape == (256, 64, 64, 1)
+    assert np.corrcoef(positions["label_posX"], positions["label_posY"])[0, 1] > 0.9
 
 
 def test_hugging_face(capsys):
@@ -76,6 +79,7 @@ def test_hugging_face(capsys):
     assert names["row"]["extra_row"] == benchmark_data.split("xyobject", "composition").test[0]
     assert set(next(iter(names["chosen"]))) == {"image", "label_x", "label_y"}
     assert 0 <= next(iter(names["scaled"]))["x"] <= 1
+    assert np.corrcoef(names["positions"]["label_posX"], names["positions"]["label_posY"])[0, 1] > 0.9
     assert "(64, 64)" in capsys.readouterr().out
 
 

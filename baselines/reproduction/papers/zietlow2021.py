@@ -57,13 +57,16 @@ SCALES = (0.5, 1.0, 2.0, 4.0)
 TUNED = (1.0, 2.0, 4.0, 8.0)
 """Among what table 2 seeks the β for noisy data; the paper found 16, four times that of `OBJECTIVES`."""
 
+LEARNED, BY_PIXELS = "_perturbed/conv32_eps10", "_perturbed/pca32_eps10"
+"""What stands behind the name of perturbed data, by a latent of a β-VAE, as in the paper, and by a component of PCA."""
+
+NOISY, SQUEEZED = "_noisy/eps10", "_squeezed/eps10"
+"""The same of the controls."""
+
 VAES = tuple(objective for objective in OBJECTIVES if objective != "ae")
 
 STRENGTHS = tuple(round(0.01 * step, 2) for step in range(21))
-"""ε at which figure 4 (a) and (b) are measured; steps of 0.025, as the paper draws, put both leads on one of them."""
-
-Strengths: TypeAlias = tuple[tuple[float, tuple[RunConfig, ...]], ...]
-"""Scale of the strength -> runs."""
+"""ε at which figure 4 (a) and (b) are measured; in steps of 0.025 both leads begin at the same."""
 
 
 def runs(variants: tuple[str, ...], objectives: tuple[str, ...]) -> tuple[RunConfig, ...]:
@@ -513,7 +516,7 @@ def _pictures(learned: str, *datasets: str) -> Plan:
 
 def _strengths() -> dict[str, Plan]:
     """Return the plans of figure 5; at smoke tier for the β-VAE on sprites alone, at desk tier for all VAEs on them."""
-    published = runs(("", PERTURBED), VAES)
+    published = runs(("", LEARNED), VAES)
     sprites = [run for run in published if _smoke.family(run.dataset) == "dsprites"]
     made = {
         "smoke": small(run for run in sprites if run.objective == "beta_vae"),
@@ -527,17 +530,10 @@ def _strengths() -> dict[str, Plan]:
     }
 
 
-LEARNED, BY_PIXELS, NOISY, SQUEEZED = (
-    "_perturbed/conv32_eps10",
-    "_perturbed/pca32_eps10",
-    "_noisy/eps10",
-    "_squeezed/eps10",
-)
-PERTURBED = LEARNED
 _SPRITES = ("sprites2d", f"sprites2d{SQUEEZED}")
-_TABLE_1 = table_plans((PERTURBED, SQUEEZED), tuple(OBJECTIVES), (*_SPRITES, f"sprites2d{BY_PIXELS}"))
+_TABLE_1 = table_plans((LEARNED, SQUEEZED), tuple(OBJECTIVES), (*_SPRITES, f"sprites2d{BY_PIXELS}"))
 _TABLE_1_LATENT = table_plans(
-    (PERTURBED, SQUEEZED), tuple(OBJECTIVES), (*_SPRITES, f"sprites2d{LEARNED}", "room3d", f"room3d{LEARNED}")
+    (LEARNED, SQUEEZED), tuple(OBJECTIVES), (*_SPRITES, f"sprites2d{LEARNED}", "room3d", f"room3d{LEARNED}")
 )
 _TABLE_2 = table_plans((NOISY, SQUEEZED), VAES, (*_SPRITES, f"sprites2d{NOISY}"))
 _FALLS = (

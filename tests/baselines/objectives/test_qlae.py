@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -7,10 +8,11 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from baselines import RunConfig
+from baselines import Run, RunConfig, train
 from baselines.model import Model, generator, scaled
 from baselines.nets.backend import ops, tensorflow
 from baselines.objectives.qlae import OBJECTIVE
+from baselines.outputs import pictures
 from baselines.training.engines import start
 from baselines.training.loop import draw_batch
 from benchmark_data import InvalidInput
@@ -21,7 +23,7 @@ CASE = json.loads((Path(__file__).parents[2] / "fixtures" / "objectives_since_20
 def tables(values):
     """What runs the codebooks: a call that gives these values."""
 
-    def call(network, inputs, *, frozen=False):
+    def call(network, inputs, *, stop_gradient=False):
         assert network == "codebook"
         np.testing.assert_array_equal(np.asarray(inputs), [range(len(values))])
         return ops.convert_to_tensor(values)[None]
@@ -86,6 +88,14 @@ def test_encoding_gives_values_of_the_codebooks():
     np.testing.assert_array_equal(layers["code"], codes)
     decoded = 1 / (1 + np.exp(-layers["output"].astype(float)))
     np.testing.assert_allclose(decoded, model.decode(codes).reshape(len(codes), -1), atol=1e-6)
+
+
+def test_traversals_stay_where_codes_are(tmp_path, monkeypatch):
+    run = train(dataclasses.replace(CONFIG, steps=1, snapshots=[]), tmp_path)
+    decoded = []
+    monkeypatch.setattr(run, "decode", lambda codes: decoded.append(codes) or Run.decode(run, codes))
+    pictures.traversals(run)
+    assert (decoded[0].min(), decoded[0].max()) == (-0.5, 0.5)
 
 
 def test_kernels_decay_as_in_adamw_and_nothing_else_does():

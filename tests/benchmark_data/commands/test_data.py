@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from PIL import Image
@@ -288,3 +291,64 @@ def test_words_of_others_name_the_command(command):
     )
     _, out, _ = command("--help")
     assert " download " not in out
+
+
+def test_list_as_json(command):
+    code, out, _ = command("list", "--json")
+    assert code == 0
+    listed = {entry["name"]: entry for entry in json.loads(out)}
+    assert list(listed) == [full for name in benchmark_data.names() for full in benchmark_data.configs(name)]
+    assert listed["sprites2d"] == {
+        "name": "sprites2d",
+        "version": "1.0.0",
+        "images": 737_280,
+        "image_shape": [64, 64, 1],
+        "factors": 5,
+        "source": "rendered",
+        "license": "MIT",
+    }
+
+
+def test_info_as_json(command):
+    code, out, _ = command("info", "xyobject/shaded", "--json")
+    found = json.loads(out)
+    dataset = benchmark_data.load("xyobject/shaded")
+    assert code == 0
+    assert found["digest"] == dataset.digest()._asdict()
+    assert [factor["name"] for factor in found["factors"]] == list(dataset.space.names)
+    assert found["factors"][0]["values"] == list(dataset.space.factors[0].values)
+    assert found["configs"] == list(benchmark_data.configs("xyobject"))
+    assert json.loads(command("info", "dsprites", "--json")[1])["digest"] is None  # it is not prepared
+    assert json.loads(command("info", "dsprites", "--json")[1])["files"][0]["urls"][0].startswith("https://")
+
+
+def test_pairs_whose_values_do_not_apply_are_json_too(command):
+    code, out, _ = command("info", "solids_sprites2d", "--json")
+    assert code == 0
+    assert None in json.loads(out)["factors"][0]["values"] + json.loads(out)["factors"][-1]["values"]
+
+
+def completed(words):
+    """What the shell is told: bash asks by these variables."""
+    environment = os.environ | {
+        "_OFFAXIS_DATA_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(words),
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    program = "import sys; sys.argv = ['offaxis-data']; from benchmark_data.commands.data import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
+    return done.stdout.split()
+
+
+def test_the_shell_completes_commands_and_names():
+    assert completed(["offaxis-data", "sel"]) == ["selftest"]
+    assert completed(["offaxis-data", "info", "xysquares/spacing_4"]) == ["xysquares/spacing_4"]
+    assert completed(["offaxis-data", "info", "sprites2d_sq"])[0] == "sprites2d_squeezed"
+
+
+def test_every_help_fits_a_screen(command, monkeypatch):
+    """Fifty lines of 100 columns."""
+    for name in [None, *(each.name or each.callback.__name__ for each in cli.app.registered_commands)]:
+        code, out, _ = command(*([name] if name else []), "--help")
+        assert code == 0
+        assert len(out.splitlines()) <= 50, name

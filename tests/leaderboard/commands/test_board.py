@@ -14,6 +14,7 @@ import pytest
 import typer.testing
 
 from benchmark_data import console
+from benchmark_data.errors import Unavailable
 from leaderboard import protocol
 from leaderboard.commands import board as cli
 from leaderboard.report.site import build
@@ -197,6 +198,44 @@ def test_tasks_and_rows(board, tmp_path):
     assert np.array_equal(np.load(tmp_path / "rows.npy"), indices)
     assert board("rows", "toy/small", "--to", tmp_path / "rows.txt")[0] == 0
     assert [int(line) for line in (tmp_path / "rows.txt").read_text().split()] == indices.tolist()
+
+
+def test_tasks_as_json(board):
+    code, out, _ = board("tasks", "--json")
+    assert code == 0
+    task = protocol.tasks()[0]
+    assert json.loads(out)[0] == {
+        "name": task.id,
+        "dataset": task.dataset,
+        "train": len(task.train),
+        "test": len(task.test),
+        "factors_scored": len(task.scored),
+        "digest": task.digest,
+    }
+
+
+def test_show_as_json(board, tree):
+    code, out, _ = board("show", tree, "--json")
+    assert code == 0
+    (table,) = json.loads(out)
+    rows = {row["method"]: row for row in table["rows"]}
+    stored = {result.method: result for result in results.read_all(tree)}
+    assert rows.keys() == stored.keys()
+    assert {row["seeds"] for row in rows.values()} == {1, 2}
+    for method, row in rows.items():
+        (of_tier,) = stored[method].summary.values()
+        assert row["rank"] is None  # a rank takes five seeds
+        assert set(row["scores"]) >= {"mig"}
+        assert row["scores"]["mig"]["mean"] == pytest.approx(of_tier["mig"].mean)
+
+
+def test_published_results_that_are_not_installed_are_said_to_be_elsewhere(board, tree, tmp_path, monkeypatch):
+    missing = tmp_path / "none"
+    monkeypatch.setattr(cli, "PUBLISHED", missing)
+    with pytest.raises(Unavailable, match="comes with a checkout of the source, received an installation without it"):
+        cli.there(missing)
+    assert cli.there(tree) == tree
+    assert cli.beside_or_none(missing) == missing
 
 
 def test_serve_shows_the_board(tree, tmp_path, monkeypatch):

@@ -1,0 +1,75 @@
+"""``offaxis doctor``: what it says of an installation."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+
+import pytest
+
+from benchmark_data.commands import doctor
+
+REQUIRES = [
+    "numpy>=1.26",
+    "pooch>=1.8; extra == 'archives'",
+    'h5py>=3.10; extra == "archives"',
+    "tensorflow-cpu>=2; (platform_system == 'Linux') and extra == 'tensorflow'",
+    "tensorflow>=2; (platform_system != 'Linux') and extra == 'tensorflow'",
+    "keras>=3; extra == 'train'",
+    "offaxis[archives,tensorflow]; extra == 'train'",
+    "ruff; extra == 'test'",
+]
+
+
+@pytest.fixture
+def installation(monkeypatch):
+    """Pretend that these packages are installed, and no others."""
+
+    def pretend(*names):
+        def version(name):
+            if name not in names:
+                raise importlib.metadata.PackageNotFoundError(name)
+            return "9.9"
+
+        monkeypatch.setattr(importlib.metadata, "version", version)
+        monkeypatch.setattr(importlib.metadata, "requires", lambda name: REQUIRES)
+
+    return pretend
+
+
+def test_what_an_extra_lacks(installation):
+    installation("offaxis", "numpy", "pooch", "tensorflow-cpu")
+    assert doctor.missing_of_extras() == {"archives": ["h5py"], "tensorflow": [], "train": ["keras", "h5py"]}
+    installation("offaxis", "pooch", "h5py", "keras")
+    assert doctor.missing_of_extras() == {
+        "archives": [],
+        "tensorflow": ["tensorflow-cpu"],
+        "train": ["tensorflow-cpu"],
+    }
+
+
+def test_what_it_prints(installation, monkeypatch, tmp_path, capsys):
+    installation("offaxis", "numpy", "pooch", "tensorflow-cpu")
+    folder = tmp_path / "datasets/dsprites/1.0.0"
+    folder.mkdir(parents=True)
+    (folder / "meta.json").write_text(json.dumps({"id": "dsprites", "version": "1.0.0", "rows": 737280}))
+    broken = tmp_path / "datasets/shapes3d/1.0.0"
+    broken.mkdir(parents=True)
+    (broken / "meta.json").write_text("{")
+    monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr("sys.argv", ["offaxis", "doctor"])
+    with pytest.raises(SystemExit) as stopped:
+        doctor.main()
+    assert stopped.value.code == 0
+    out = capsys.readouterr().out
+    for line in (
+        "extra archives lacks h5py: pip install 'offaxis[archives]'",
+        "extra tensorflow ready",
+        "backend tensorflow tensorflow-cpu 9.9",
+        "backend torch not installed",
+        "prepared dsprites 1.0.0: 737,280 images, 0 MiB",
+        f"prepared {broken}: damaged, remove it and prepare it again",
+    ):
+        assert line in " ".join(out.split())
+    assert str(tmp_path) in out
