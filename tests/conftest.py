@@ -162,6 +162,15 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Page.navigate", url=page if isinstance(page, str) else page.absolute().as_uri())
+        self._loaded()
+
+    def follow(self, script: str) -> None:
+        """Evaluate what leads to another page, and wait for that page."""
+        self.events.clear()
+        self.run(script)
+        self._loaded()
+
+    def _loaded(self) -> None:
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.next()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import rich.table
+import rich.text
 import typer
 
 from benchmark_data import console
@@ -442,16 +443,102 @@ def show(
     out.print(formats.terminal(found))
 
 
+@app.command("compare-methods")
+def compare_methods(
+    first: Annotated[str, typer.Argument(metavar="A", help="A method, such as beta_vae.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
+    root: Annotated[
+        Path,
+        typer.Option("--results", help="A results tree.", show_default="the published results", callback=there),
+    ] = PUBLISHED,
+    tier: Annotated[
+        str, typer.Option(help="Of the scores.", show_default="the first that has both, desk before smoke")
+    ] = "",
+    to: Annotated[Path | None, typer.Option(help="Write the differences to this CSV file, too.")] = None,
+) -> None:
+    """Compare two methods: their difference on each task by each score, its interval, and what seeds tell."""
+    from leaderboard.report import formats, pairwise, ranking
+    from leaderboard.store import results
+
+    boards = [board for board in ranking.tables(results.read_all(root)) if not ranking.superseded(board.task)]
+    pair = pairwise.compare(pairwise.of_tier(boards, first, second, tier), first, second)
+    table = rich.table.Table(
+        "task",
+        "score",
+        *(rich.table.Column(title, justify="right") for title in ("A", "B", "A - B", "95% interval")),
+        "seeds tell",
+        title=rich.text.Text(f"A = {pair.first[1]}, B = {pair.second[1]}, tier {pair.tier}"),
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    for task, differences in pair.by_task.items():
+        for one in differences:
+            found = one.comparison
+            interval = f"{formats.signed(found.low)} to {formats.signed(found.high)}" if found.low == found.low else "-"
+            numbers = (f"{one.first:.3f}", f"{one.second:.3f}", formats.signed(found.difference), interval)
+            shown = task if one is differences[0] else ""
+            table.add_row(shown, one.column.title, *numbers, rich.text.Text(pair.says(one)))
+    out.print(table, highlight=False)
+    out.print(
+        "Intervals and tests are Welch's; verdicts of one score are corrected for its tasks (Holm), and the mean over "
+        "tasks is one test of its own.",
+        soft_wrap=True,
+        highlight=False,
+    )
+    if to is not None:
+        with written_atomically(to) as temporary:
+            temporary.write_text(pairwise.comma_separated(pair), "utf-8")
+
+
+@app.command("ledger")
+def show_ledger(
+    root: Results = PUBLISHED,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write what is new into the ledger beside the results.")
+    ] = False,
+    number: Annotated[int, typer.Option("--last", min=1, help="How many entries to print.")] = 20,
+) -> None:
+    """List rows that were added, removed and scored anew; with --record, write down what the ledger lacks."""
+    import datetime
+
+    from leaderboard.report import ledger
+    from leaderboard.store import results
+
+    if record:
+        new = ledger.record(root, datetime.datetime.now(datetime.UTC).date())
+        out.print(f"{len(new)} new entries", highlight=False)
+    events = ledger.read(root)
+    missing = ledger.pending(events, results.read_all(root))
+    table = rich.table.Table(
+        "date", "change", "method", "task", "tier", "seeds", "before", "after", box=None, pad_edge=False
+    )
+    for event in (*events, *missing)[-number:]:
+        scores = ("" if value is None else f"{value:.3f}" for value in (event.before, event.mean))
+        row = (event.date.isoformat(), event.change, event.method, event.task, event.tier, str(event.seeds))
+        table.add_row(*row, *scores)
+    out.print(table, highlight=False)
+    if missing:
+        out.print(f"{len(missing)} of these are not in the ledger yet: --record writes them.", highlight=False)
+
+
 @app.command()
 def build(
     root: Results = PUBLISHED,
     to: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("site"),
+    address: Annotated[
+        str,
+        typer.Option(metavar="URL", help="Where it will be, ending in /: for what other sites show of it."),
+    ] = "",
+    space: Annotated[
+        bool, typer.Option("--space", help="Add the README.md of a static Space of the Hugging Face Hub.")
+    ] = False,
 ) -> None:
-    """Build the board: HTML pages, and tables as Markdown, CSV and LaTeX, from the results alone."""
+    """Build the board: HTML pages, and tables as Markdown, CSV, JSON and LaTeX, from the results alone."""
     from leaderboard.report.site import build as site
 
     with err.status("building"):
-        page = site.build(root, to)
+        page = site.build(root, to, address=address, space=space)
     out.print(f"{page}\n{page.resolve().as_uri()}", soft_wrap=True, highlight=False, markup=False)
 
 

@@ -202,8 +202,9 @@ def stale(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> list[st
         InvalidInput: the folder holds something else than a board.
     """
     site = Path(site)
-    expected = build.files(root)
     before = build.built(site)
+    address, space = build.settings(site)
+    expected = build.files(root, address=address, space=space)
     differ = [n for n, content in expected.items() if not (site / n).is_file() or (site / n).read_bytes() != content]
     return sorted({*differ, *(before.keys() - expected.keys())})
 

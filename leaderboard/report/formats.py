@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from leaderboard import protocol
-from leaderboard.report.ranking import CATEGORIES, DIGITS, TIED, Row, Table, tables
+from leaderboard.report.ranking import CATEGORIES, DIGITS, Row, Table, tables
 from leaderboard.store import verdicts
 from leaderboard.store.results import Result, Summary
 
@@ -36,6 +37,22 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.{DIGITS}f}"
 
 
+def signed(value: float) -> str:
+    """Print a difference with its sign; what rounds to nothing has none.
+
+    Args:
+        value: the difference.
+
+    Returns:
+        Three decimals.
+
+    Example:
+        >>> signed(0.25), signed(-0.5), signed(-0.0001)
+        ('+0.250', '-0.500', '0.000')
+    """
+    return f"{value:+.{DIGITS}f}" if round(value, DIGITS) else f"{0:.{DIGITS}f}"
+
+
 def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
     """Print a score with its interval, where there are seeds enough for one.
 
@@ -56,8 +73,24 @@ def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
 
 
 def _rank(row: Row) -> str:
-    """Print a rank, with a mark where the method is tied with the best; a dash where there is none."""
-    return f"{row.rank}{TIED if row.tied_with_best else ''}" if row.rank else "–"
+    """Print a rank with its interval, where that leaves more than one; a dash where there is none."""
+    return f"{row.rank}{f' ({span(row.place)})' if row.place and span(row.place) else ''}" if row.rank else "–"
+
+
+def span(place: verdicts.Place | None) -> str:
+    """Print an interval of ranks.
+
+    Args:
+        place: where a method stands.
+
+    Returns:
+        Such as ``1–4``; nothing where only one rank is left.
+
+    Example:
+        >>> span(verdicts.Place(1, 4, 1)), span(verdicts.Place(2, 2, 2))
+        ('1–4', '')
+    """
+    return f"{place.low}–{place.high}" if place and place.low != place.high else ""
 
 
 def _header(board: Table) -> list[str]:
@@ -66,8 +99,8 @@ def _header(board: Table) -> list[str]:
 
 NOTE = (
     f"Mean over seeds with Student's 95% interval, from {verdicts.SEEDS} seeds on. Ranked by the first score within a "
-    f"category from {protocol.SEEDS} seeds on; a dash means not ranked. {TIED} after a rank: not "
-    f"significantly different from the best of its category (Welch's test, Holm over all pairs of the category)."
+    f"category from {protocol.SEEDS} seeds on; a dash means not ranked. In brackets: the ranks that seeds leave open "
+    f"(Welch's test, Holm over all pairs of the category; all intervals of a category hold at once in 95% of tables)."
 )
 
 
@@ -134,7 +167,7 @@ def latex(board: Table) -> str:
         )
         for row in of_category:
             cells = [
-                _rank(row).replace("–", "--").replace(TIED, r"$\approx$"),
+                _rank(row).replace("–", "--"),
                 tex(row.result.title),
                 *(_tex_cell(row, column.key) for column in board.columns),
                 str(row.seeds),
@@ -232,7 +265,9 @@ FIELDS = [
     "tier",
     "category",
     "rank",
-    "tied_with_best",
+    "rank_low",
+    "rank_high",
+    "band",
     "method",
     "title",
     "seeds",
@@ -255,6 +290,59 @@ FIELDS = [
 ]
 
 
+def records(boards: Iterable[Table]) -> Iterator[dict[str, object]]:
+    """List what tables say in the tidy form.
+
+    Args:
+        boards: the tables.
+
+    Yields:
+        One record for each score of each method, with the keys ``FIELDS``; None where there is nothing to say.
+    """
+    for board in boards:
+        for row in board.rows:
+            run = row.runs[0]
+            for key, cell in row.cells.items():
+                yield {
+                    "task": board.task,
+                    "tier": board.tier,
+                    "category": row.category,
+                    "rank": row.rank,
+                    "rank_low": row.place.low if row.place else None,
+                    "rank_high": row.place.high if row.place else None,
+                    "band": row.place.band if row.place else None,
+                    "method": row.result.method,
+                    "title": row.result.title,
+                    "seeds": row.seeds,
+                    "score": key,
+                    **{name: None if value is None else round(value, 6) for name, value in _statistics(cell).items()},
+                    "note": row.note,
+                    "steps": max(r.budget.steps for r in row.runs),
+                    "images": max(r.budget.images for r in row.runs),
+                    "seconds": round(sum(r.budget.seconds for r in row.runs), 1),
+                    "device": run.budget.device,
+                    "supervision": run.supervision,
+                    "selection": run.selection,
+                    "status": run.status,
+                    "trust": row.trust,
+                    "dataset_version": run.dataset_version,
+                    "date": max(r.date for r in row.runs).isoformat(),
+                }
+
+
+def as_json(boards: Iterable[Table]) -> str:
+    """Render tables as JSON: what the CSV says, with numbers as numbers.
+
+    Args:
+        boards: the tables.
+
+    Returns:
+        A JSON list of records, one in a line.
+    """
+    lines = [json.dumps(record, ensure_ascii=False) for record in records(boards)]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
 def comma_separated(boards: Iterable[Table]) -> str:
     """Render tables as CSV in the tidy form: one line for each score of each method.
 
@@ -265,40 +353,16 @@ def comma_separated(boards: Iterable[Table]) -> str:
         CSV with the header ``FIELDS``. Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
     """
 
-    def inert(value: object) -> object:
+    def written(name: str, value: object) -> object:
+        if isinstance(value, float):
+            return f"{value:.1f}" if name == "seconds" else f"{value:.6f}"
         return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
 
     stream = io.StringIO()
     writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
     writer.writeheader()
-    for board in boards:
-        for row in board.rows:
-            run = row.runs[0]
-            for key, cell in row.cells.items():
-                record: dict[str, object] = {
-                    "task": board.task,
-                    "tier": board.tier,
-                    "category": row.category,
-                    "rank": row.rank or "",
-                    "tied_with_best": int(row.tied_with_best),
-                    "method": row.result.method,
-                    "title": row.result.title,
-                    "seeds": row.seeds,
-                    "score": key,
-                    **{name: "" if value is None else f"{value:.6f}" for name, value in _statistics(cell).items()},
-                    "note": row.note,
-                    "steps": max(r.budget.steps for r in row.runs),
-                    "images": max(r.budget.images for r in row.runs),
-                    "seconds": f"{sum(r.budget.seconds for r in row.runs):.1f}",
-                    "device": run.budget.device,
-                    "supervision": run.supervision,
-                    "selection": run.selection,
-                    "status": run.status,
-                    "trust": row.trust,
-                    "dataset_version": run.dataset_version,
-                    "date": max(r.date for r in row.runs).isoformat(),
-                }
-                writer.writerow({name: inert(value) for name, value in record.items()})
+    for record in records(boards):
+        writer.writerow({name: written(name, value) for name, value in record.items()})
     return stream.getvalue()
 
 
@@ -310,9 +374,9 @@ def plain(found: Iterable[Result]) -> list[dict[str, object]]:
 
     Returns:
         One for each task and tier: ``task``, ``tier`` and ``rows`` in the order of the tables. A row has ``method``,
-        ``title``, ``category``, ``rank`` (None where it is not ranked), ``level`` with the first or not, ``note`` (why
-        it is not ranked), ``seeds`` and ``scores``: score -> ``mean``, ``iqm``, ``low`` and ``high``, None where there
-        are too few seeds for an interval.
+        ``title``, ``category``, ``rank``, the ranks that its seeds leave open (``rank_low``, ``rank_high``) and its
+        ``band`` (None where it is not ranked), ``note`` (why it is not ranked), ``seeds`` and ``scores``: score ->
+        ``mean``, ``iqm``, ``low`` and ``high``, None where there are too few seeds for an interval.
     """
     return [
         {
@@ -324,7 +388,9 @@ def plain(found: Iterable[Result]) -> list[dict[str, object]]:
                     "title": row.result.title,
                     "category": row.category,
                     "rank": row.rank,
-                    "tied_with_best": row.tied_with_best,
+                    "rank_low": row.place.low if row.place else None,
+                    "rank_high": row.place.high if row.place else None,
+                    "band": row.place.band if row.place else None,
                     "note": row.note,
                     "seeds": row.seeds,
                     "scores": {key: _statistics(cell) for key, cell in row.cells.items()},

@@ -1,6 +1,7 @@
-"""Who stands where: the table of each task, and the standings across tasks.
+"""Who stands where on a task: its table. What methods come to across tasks is worked out in `report.overall`.
 
-Order, ranks and ties are decided in `table` and nowhere else. Everything here is a pure function of result files.
+Order, ranks, their intervals and bands are decided in `table` and nowhere else. Everything here is a pure function of
+result files.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from leaderboard import protocol
 from leaderboard.properties import Column
-from leaderboard.store import budgets, statistics, verdicts
+from leaderboard.store import budgets, verdicts
 from leaderboard.store.results import Result, Run, Summary, Trust
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ CATEGORIES = {
 """Categories as they are printed, in the order of the groups of a table. Ranks are given within a category."""
 
 
-TIED = "≈"
-"""Marks a method that is not significantly different from the best of its category."""
-
 Ranked: TypeAlias = Literal["all", "trusted", "verified"]
 RANKED: Ranked = "trusted"
 """Which rows are ranked, by who vouches for their scores. ``verified``: those alone that are verified on fresh rows.
@@ -47,9 +45,8 @@ class Row:
         result: where it comes from.
         runs: its runs in the table's tier, by seed.
         rank: within its category; None where it is not ranked.
-        tied_with_best: whether it is not significantly different from the best of its category by the first score, at
-            an error of 5% over all pairs of the category's ranked methods. False for the best itself and for what is
-            not ranked.
+        place: between which ranks its seeds leave it, and the band of methods that they do not tell apart, at an error
+            of 5% over all pairs of the category's ranked methods (`verdicts.places`); None where it is not ranked.
         note: why it is not ranked; empty where it is.
         cells: score -> summary, with Student's interval of the mean instead of the stored bootstrap's.
     """
@@ -59,7 +56,7 @@ class Row:
     rank: int | None
     note: str
     cells: dict[str, Summary]
-    tied_with_best: bool = False
+    place: verdicts.Place | None = None
 
     @property
     def category(self) -> str:
@@ -163,7 +160,7 @@ def tables(found: Iterable[Result], *, ranked: Ranked = RANKED) -> list[Table]:
         ranked: which rows are ranked.
 
     Returns:
-        Tables in the order of task and tier.
+        Tables in the order of task and of `protocol.TIERS`.
     """
     by_table: dict[tuple[str, str], list[Result]] = {}
     for result in found:
@@ -171,7 +168,7 @@ def tables(found: Iterable[Result], *, ranked: Ranked = RANKED) -> list[Table]:
             by_table.setdefault((result.task, tier), []).append(result)
     return [
         table(task, tier, by_table[task, tier], ranked=ranked)
-        for task, tier in sorted(by_table, key=lambda key: (protocol.natural(key[0]), key[1]))
+        for task, tier in sorted(by_table, key=lambda key: (protocol.natural(key[0]), tier_order(key[1])))
     ]
 
 
@@ -203,25 +200,16 @@ def table(task: str, tier: str, found: Iterable[Result], *, ranked: Ranked = RAN
     for category in CATEGORIES:
         ordered = sorted((row for row in rows if row.category == category), key=order)
         listed = [row for row in ordered if not row.note]
-        places = [order(row)[1] for row in listed]
-        tied = _tied_with_best(listed, columns[0].key) if listed else {}
+        means = [order(row)[1] for row in listed]
+        left = verdicts.places({row.result.method: [row.values(columns[0].key)] for row in listed}) if listed else {}
         if ordered:
             groups[category] = tuple(
                 row
                 if row.note
-                else dataclasses.replace(
-                    row, rank=1 + places.index(order(row)[1]), tied_with_best=tied[row.result.method]
-                )
+                else dataclasses.replace(row, rank=1 + means.index(order(row)[1]), place=left[row.result.method])
                 for row in ordered
             )
     return Table(task, tier, columns, groups)
-
-
-def _tied_with_best(ranked: Sequence[Row], key: str) -> dict[str, bool]:
-    """Return which ranked methods are not significantly different from the best; not the best itself."""
-    found = verdicts.all_pairs({row.result.method: row.values(key) for row in ranked})
-    first = ranked[0].result.method
-    return {row.result.method: found.get((row.result.method, first), 0.0) > verdicts.ERROR for row in ranked}
 
 
 def _row(result: Result, tier: str, ranked: Ranked) -> Row:
@@ -287,63 +275,18 @@ def superseded(task: str) -> bool:
     return task in protocol.SUPERSEDED
 
 
-@dataclasses.dataclass(frozen=True)
-class Standing:
-    """One method across all tasks of a tier.
-
-    Attributes:
-        method: its name.
-        title: as it is printed.
-        category: what it may see.
-        average_rank: mean over tasks of its rank within the category, by the means of the first score; ties share.
-        overall: interquartile mean of the first score over all runs and tasks, with its interval.
-        first: how often it would have the best average rank, had other seeds been drawn.
-        improvement: the probability that a run of it beats a run of the method below it; None for the last.
-    """
-
-    method: str
-    title: str
-    category: str
-    average_rank: float
-    overall: statistics.Summary
-    first: float
-    improvement: float | None
-
-
-def standings(boards: Sequence[Table]) -> tuple[Standing, ...]:
-    """Compare methods across all tasks of a tier, within each category.
+def tier_order(tier: str) -> tuple[int, str]:
+    """Return a key that sorts tiers: those that rank first, as the protocol lists them, and unknown ones last.
 
     Args:
-        boards: the tables of one tier.
+        tier: its name.
 
     Returns:
-        Those methods that are ranked on every task, best average rank first; nothing where there are no two tasks.
+        The key.
+
+    Example:
+        >>> sorted(["smoke", "desk"], key=tier_order)
+        ['desk', 'smoke']
     """
-    found: list[Standing] = []
-    columns = {board.columns[0].key for board in boards if board.columns}
-    if len(boards) < 2 or len(columns) != 1:
-        return ()
-    (key,) = columns
-    for category in CATEGORIES:
-        ranked = [{row.result.method: row for row in board.groups.get(category, ()) if row.rank} for board in boards]
-        methods = sorted(set.intersection(*(set(rows) for rows in ranked)))
-        if not methods:
-            continue
-        scores = [[rows[method].values(key) for rows in ranked] for method in methods]
-        averages = statistics.average_ranks([[sum(task) / len(task) for task in tasks] for tasks in scores])
-        first = statistics.rank_stability(scores)[:, 0]
-        order = sorted(range(len(methods)), key=lambda m: (averages[m], methods[m]))
-        for place, m in enumerate(order):
-            below = order[place + 1] if place + 1 < len(order) else None
-            found.append(
-                Standing(
-                    methods[m],
-                    ranked[0][methods[m]].result.title,
-                    category,
-                    float(averages[m]),
-                    statistics.iqm_across(scores[m]),
-                    float(first[m]),
-                    None if below is None else statistics.probability_of_improvement(scores[m], scores[below]),
-                )
-            )
-    return tuple(found)
+    known = list(protocol.TIERS)
+    return (known.index(tier) if tier in known else len(known)), tier

@@ -123,33 +123,6 @@ def interval(
     return _ends(statistic(values[_resamples(len(values), resamples, seed)]), confidence)
 
 
-def iqm_across(scores: Sequence[ArrayLike], *, seed: int = 0) -> Summary:
-    """Return the interquartile mean of all runs on all tasks, with its interval.
-
-    The interval is rliable's stratified bootstrap: the runs of each task are resampled among themselves.
-
-    Args:
-        scores: for each task, one score per seed, shape (n,) with n >= 2.
-        seed: of the resamples.
-
-    Returns:
-        The summary; ``seeds`` counts all runs.
-
-    Raises:
-        InvalidInput: no tasks, fewer than two scores on one, or one that is not finite.
-
-    Example:
-        >>> iqm_across([[0.0, 0.25], [0.75, 1.0]]).iqm
-        0.5
-    """
-    tasks = [_scores(task, 2) for task in scores]
-    if not tasks:
-        raise InvalidInput("scores", expected="those of at least one task", received="none")
-    everything = np.concatenate(tasks)
-    low, high = _ends(iqm(np.concatenate(_stratified(tasks, seed), axis=1)), CONFIDENCE)
-    return Summary(len(everything), float(everything.mean()), float(iqm(everything)), low, high)
-
-
 def probability_of_improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -> float:
     """Describe how probable it is that a run of one method beats a run of another, on a task drawn at random.
 
@@ -197,26 +170,56 @@ def average_ranks(means: ArrayLike) -> Floats:
     return ranks
 
 
-def rank_stability(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0) -> Floats:
-    """Describe how often each method would take each place, had other seeds been drawn.
+class Estimate(NamedTuple):
+    """A number that seeds give, with its 95% interval.
 
-    The seeds of each method and task are resampled, ranks are averaged over tasks, and methods are put in order of that
-    average. Equal averages share the better place.
+    Attributes:
+        value: what the seeds come to.
+        low: lower end of the interval.
+        high: upper end.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+class Across(NamedTuple):
+    """One method across tasks.
+
+    Attributes:
+        rank: mean over tasks of the rank by the mean over seeds; 1 for a method that is first everywhere.
+        iqm: interquartile mean of all its runs on all tasks.
+        improvement: how probable it is that a run of it beats a run of another method, on a task drawn at random.
+    """
+
+    rank: Estimate
+    iqm: Estimate
+    improvement: Estimate
+
+
+def across(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0, resamples: int = 1_000) -> tuple[Across, ...]:
+    """Compare methods across tasks, with intervals of what other seeds on the same tasks would give.
+
+    The intervals are those of rliable's stratified bootstrap: the seeds of each method and task are resampled among
+    themselves. Unlike there, resampled scores are moved away from their mean by sqrt(n / (n - 1)), since a resample of
+    few seeds spreads less than the seeds themselves; `benchmarks/ranks.py` measures how often the intervals hold.
 
     Args:
         scores: for each method, for each task, one score per seed, shape (n,) with n >= 2.
         seed: of the resamples.
+        resamples: how many.
 
     Returns:
-        float64, shape (methods, methods): [m, p] is the share of resamples in which method m took place p, from 0 on.
-        Each row sums to 1.
+        One for each method.
 
     Raises:
         InvalidInput: no methods or tasks, fewer than two scores somewhere, or one that is not finite.
 
     Example:
-        >>> rank_stability([[[0.5, 0.6]], [[0.1, 0.2]]]).tolist()
-        [[1.0, 0.0], [0.0, 1.0]]
+        >>> first, second = across([[[0.5, 0.6]], [[0.1, 0.2]]])
+        >>> first.rank, second.improvement
+        (Estimate(value=1.0, low=1.0, high=1.0), Estimate(value=0.0, low=0.0, high=0.0))
     """
     if not scores or not scores[0] or len({len(tasks) for tasks in scores}) != 1:
         raise InvalidInput(
@@ -224,16 +227,86 @@ def rank_stability(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0) -> F
             expected="at least one method, with the same tasks for all",
             received=f"{[len(tasks) for tasks in scores]} tasks",
         )
-    flat = [_scores(task, 2) for tasks in scores for task in tasks]
-    means = np.stack([sample.mean(axis=-1) for sample in _stratified(flat, seed)], axis=-1)
-    ranks = average_ranks(means.reshape(len(means), len(scores), -1))
-    places = scipy.stats.rankdata(ranks, method="min", axis=-1)
-    return np.stack([(places == place).mean(axis=0) for place in range(1, len(scores) + 1)], axis=-1)
+    real = [[_scores(task, 2) for task in tasks] for tasks in scores]
+    drawn = [
+        [_shares(len(task), resamples, seed + m * len(tasks) + place) for place, task in enumerate(tasks)]
+        for m, tasks in enumerate(real)
+    ]
+    ranks = _rank_estimates(real, drawn)
+    improvements = _improvements(real, drawn)
+    found = []
+    for m, tasks in enumerate(real):
+        pooled = _iqm_drawn(tasks, seed + m * len(tasks), resamples)
+        overall = Estimate(float(iqm(np.concatenate(tasks))), *_ends(pooled, CONFIDENCE))
+        found.append(Across(ranks[m], overall, improvements[m]))
+    return tuple(found)
 
 
-def _stratified(samples: Sequence[Floats], seed: int) -> list[Floats]:
-    """Resample each sample by itself: a list of (resamples, n) arrays."""
-    return [sample[_resamples(len(sample), RESAMPLES, seed + place)] for place, sample in enumerate(samples)]
+def _shares(n: int, resamples: int, seed: int) -> Floats:
+    """Return how much each seed counts in resamples: float64 (resamples, n), rows with the sum 1.
+
+    A resample of n seeds spreads less than the seeds do, by sqrt((n - 1) / n), which is made up for.
+    """
+    counts = np.eye(n)[_resamples(n, resamples, seed)].mean(axis=1)
+    shares: Floats = 1 / n + (counts - 1 / n) * np.sqrt(n / (n - 1))
+    return shares
+
+
+def _rank_estimates(real: Sequence[Sequence[Floats]], shares: Sequence[Sequence[Floats]]) -> list[Estimate]:
+    """Return the average rank of each method.
+
+    Noise moves ranks to the middle, once in the ranks that are seen and once more in resamples. So the interval goes as
+    far on either side as resamples do on the side where they go further.
+    """
+    means = np.array([[task.mean() for task in tasks] for tasks in real])
+    resampled = np.array(
+        [[share @ task for task, share in zip(*of, strict=True)] for of in zip(real, shares, strict=True)]
+    )
+    seen, others = average_ranks(means), average_ranks(np.moveaxis(resampled, -1, 0))
+    found = []
+    for m, value in enumerate(seen.tolist()):
+        low, high = _ends(others[:, m], CONFIDENCE)
+        half = max(value - low, high - value)
+        found.append(Estimate(value, max(value - half, 1.0), min(value + half, float(len(real)))))
+    return found
+
+
+def _improvements(real: Sequence[Sequence[Floats]], shares: Sequence[Sequence[Floats]]) -> list[Estimate]:
+    """Return how often runs of each method beat runs of the others.
+
+    The Mann-Whitney statistic is linear in the runs up to small terms: what a resample changes is the sum over runs of
+    how much more they count, times how often the run wins, or how often it is beaten.
+    """
+    if len(real) == 1:
+        return [Estimate(0.5, 0.5, 0.5)]
+    values = np.zeros(len(real))
+    changes = np.zeros((len(shares[0][0]), len(real)))
+    for task in range(len(real[0])):
+        groups = [tasks[task] for tasks in real]
+        runs, counts = np.concatenate(groups), np.array([len(group) for group in groups])
+        owner = np.repeat(np.arange(len(groups)), counts)
+        own = owner[:, None] == np.arange(len(groups))
+        others = len(runs) - counts
+        wins = (runs[:, None] > runs) + (runs[:, None] == runs) / 2
+        wins[owner[:, None] == owner] = 0
+        won = wins.sum(axis=1) / others[owner]
+        beaten = wins.T @ (own / counts)
+        extra = np.concatenate([of[task] - 1 / len(group) for of, group in zip(shares, groups, strict=True)], axis=1)
+        values += (won[:, None] * own / counts).sum(axis=0)
+        changes += (extra * won) @ own + (extra * counts[owner]) @ (beaten / others)
+    values, changes = values / len(real[0]), changes / len(real[0])
+    ends = np.array([_ends(changes[:, m], CONFIDENCE) for m in range(len(real))])
+    low, high = np.clip(values + ends[:, 0], 0, 1), np.clip(values + ends[:, 1], 0, 1)
+    return [Estimate(*map(float, found)) for found in zip(values, low, high, strict=True)]
+
+
+def _iqm_drawn(tasks: Sequence[Floats], seed: int, resamples: int) -> Floats:
+    """Return the interquartile mean of resamples of each task's runs, shape (resamples,)."""
+    parts = []
+    for place, task in enumerate(tasks):
+        chosen = task[_resamples(len(task), resamples, seed + place)]
+        parts.append(task.mean() + (chosen - task.mean()) * np.sqrt(len(task) / (len(task) - 1)))
+    return np.asarray(iqm(np.concatenate(parts, axis=1)))
 
 
 def _ends(statistics: Floats, confidence: float) -> tuple[float, float]:

@@ -14,8 +14,9 @@ Which test, and why (`benchmarks/seeds.py` measures every figure; `docs/statisti
   With two strata of 5 seeds the least p-value is below 0.0001, and Holm over a page leaves something to decide.
 - **Seeds that are paired by design** (two measurements of one run) **and values against a constant: Student's t of the
   differences**, since exchanging signs cannot get below 2/32 with 5 pairs.
-- **All pairs of several methods: Welch's test and Holm**, for the same reason. Where scores come in two clumps, Welch
-  alone errs too often far out; over the pairs of up to ten methods with 5 seeds the family's error is still kept.
+- **All pairs of several methods: Welch's test and Holm**, for the same reason; ranks and bands are made of them. Where
+  scores come in two clumps, Welch alone errs too often far out; over the pairs of up to ten methods with 5 seeds the
+  family's error is still kept.
 
 A gate can be part of a claim: "it falls" is judged only where there is something to lose (`FLOOR`). The gate is part of
 the statistic, looked at anew in each permutation: methods that were chosen because they came out high would otherwise
@@ -118,6 +119,35 @@ def compare(
     elif passing:
         p = _exchanged(strata, bounds)
     return Comparison(difference, difference - half, difference + half, p, seeds, len(passing))
+
+
+def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison:
+    """Compare groups as `compare` does, by Welch's test, which has no least p-value: for many comparisons of few seeds.
+
+    Args:
+        higher: one group of scores, shape (n,), for each stratum.
+        lower: the same number of groups, shapes (m,).
+
+    Returns:
+        The comparison; without spread its p-value is 0 or 1, as in `all_pairs`.
+
+    Raises:
+        InvalidInput: as `compare`.
+
+    Example:
+        >>> found = welch([[0.50, 0.52, 0.54, 0.56, 0.58]], [[0.10, 0.12, 0.14, 0.16, 0.18]])
+        >>> found.p < 1e-6
+        True
+    """
+    strata = _strata(higher, lower, paired=False)
+    seeds = min(len(group) for pair in strata for group in pair)
+    difference = float(np.mean([x.mean() - y.mean() for x, y in strata]))
+    if seeds < SEEDS:
+        return Comparison(difference, math.nan, math.nan, None, seeds, len(strata))
+    error, freedom = _error(strata, paired=False)
+    half = float(scipy.stats.t.ppf(1 - ERROR / 2, freedom)) * error if error else 0.0
+    p = float(2 * scipy.stats.t.sf(abs(difference) / error, freedom)) if error else float(difference == 0)
+    return Comparison(difference, difference - half, difference + half, p, seeds, len(strata))
 
 
 def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ...]:
@@ -225,15 +255,96 @@ def all_pairs(groups: Mapping[str, ArrayLike]) -> dict[tuple[str, str], float]:
         >>> found["a", "b"] < 0.05, found["c", "b"] < 0.05
         (True, False)
     """
-    scores = {name: _scores(values, SEEDS) for name, values in groups.items()}
-    pairs = list(itertools.combinations(scores, 2))
-    values = []
-    for a, b in pairs:
-        error, freedom = _error([(scores[a], scores[b])], paired=False)
-        apart = abs(float(scores[a].mean() - scores[b].mean()))
-        values.append(float(2 * scipy.stats.t.sf(apart / error, freedom)) if error else float(apart == 0))
-    corrected = dict(zip(pairs, holm(values).tolist(), strict=True))
-    return corrected | {(b, a): p for (a, b), p in corrected.items()}
+    names = list(groups)
+    p_values = _of_pairs(_Moments([[scores] for scores in groups.values()]))
+    return {(names[i], names[j]): float(p_values[i, j]) for i, j in itertools.permutations(range(len(names)), 2)}
+
+
+class Place(NamedTuple):
+    """Where a group stands among others, as far as its seeds tell.
+
+    Attributes:
+        low: the best rank that it may have: one more than the groups that are told to be higher.
+        high: the worst one.
+        band: 1 for the highest band. Each group of a band is told apart from each group of every other band.
+    """
+
+    low: int
+    high: int
+    band: int
+
+
+def places(groups: Mapping[str, Sequence[ArrayLike]]) -> dict[str, Place]:
+    """Rank groups as far as their seeds tell: an interval of ranks each, and bands of groups that are not told apart.
+
+    Every pair is tested as in `all_pairs`. Where no two groups are told apart wrongly, which is so in 95% of families,
+    all intervals hold the true ranks at once (Al Mohamad, Goeman and van Zwet, "Simultaneous Confidence Intervals for
+    Ranks with Application to Ranking Institutions", Biometrics 2022), and groups that are equal are in one band. A band
+    ends only where every group above is told from every group below; so a band may be a chain, whose ends differ.
+
+    Args:
+        groups: name -> for each task its scores, shape (n,) with n >= `SEEDS`. All groups have the same tasks in the
+            same order; the mean over tasks is what is compared.
+
+    Returns:
+        Name -> its place.
+
+    Raises:
+        InvalidInput: a group of fewer seeds or of other tasks, or a score that is not finite.
+
+    Example:
+        >>> found = places({"a": [[0.8, 0.81, 0.82, 0.83]], "b": [[0.1, 0.2, 0.3, 0.4]], "c": [[0.1, 0.2, 0.25, 0.3]]})
+        >>> found["a"], found["c"]
+        (Place(low=1, high=1, band=1), Place(low=2, high=3, band=2))
+    """
+    if not groups:
+        return {}
+    moments = _Moments(list(groups.values()))
+    apart = _of_pairs(moments) <= ERROR
+    above = apart & (moments.means[:, None] < moments.means[None, :])
+    low = 1 + above.sum(axis=1)
+    high = len(groups) - above.sum(axis=0)
+    order = np.argsort(-moments.means, kind="stable")
+    sorted_apart = apart[np.ix_(order, order)]
+    band = np.ones(len(groups), np.int64)
+    for place in range(1, len(groups)):
+        ends = bool(sorted_apart[:place, place:].all())
+        band[order[place]] = band[order[place - 1]] + ends
+    return {name: Place(int(low[i]), int(high[i]), int(band[i])) for i, name in enumerate(groups)}
+
+
+class _Moments:
+    """Means over tasks of several groups, and what Welch's test of each pair needs."""
+
+    def __init__(self, groups: Sequence[Sequence[ArrayLike]]) -> None:
+        if len({len(tasks) for tasks in groups}) > 1 or any(not tasks for tasks in groups):
+            raise InvalidInput(
+                "groups",
+                expected="the same tasks for all, at least one",
+                received=f"{[len(tasks) for tasks in groups]} tasks",
+            )
+        scores = [[_scores(task, SEEDS) for task in tasks] for tasks in groups]
+        parts = np.array([[task.var(ddof=1) / len(task) for task in tasks] for tasks in scores])
+        freedom = np.array([[len(task) - 1 for task in tasks] for tasks in scores])
+        count = parts.shape[1] if len(scores) else 1
+        self.means: Floats = np.array([np.mean([task.mean() for task in tasks]) for tasks in scores])
+        self.squared: Floats = parts.sum(axis=-1) / count**2
+        self.spent: Floats = (parts**2 / freedom).sum(axis=-1) / count**4
+        """What `squared` squared is divided by to give the degrees of freedom, after Welch and Satterthwaite."""
+
+
+def _of_pairs(moments: _Moments) -> Floats:
+    """Return the p-values of all pairs after Holm: float64 (k, k), 1 on the diagonal."""
+    first, second = np.triu_indices(len(moments.means), 1)
+    squared = moments.squared[first] + moments.squared[second]
+    apart = np.abs(moments.means[first] - moments.means[second])
+    spread = squared > 0
+    p_values = (apart == 0).astype(np.float64)
+    freedom = squared[spread] ** 2 / (moments.spent[first] + moments.spent[second])[spread]
+    p_values[spread] = 2 * scipy.stats.t.sf(apart[spread] / np.sqrt(squared[spread]), freedom)
+    found = np.ones((len(moments.means),) * 2)
+    found[first, second] = found[second, first] = holm(p_values)
+    return found
 
 
 def mean_interval(values: ArrayLike) -> tuple[float, float] | None:

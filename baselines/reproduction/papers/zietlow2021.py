@@ -467,7 +467,7 @@ def judge_noises(table: pd.DataFrame) -> Verdict:
         noise = here[here["quantity"] == "noise"].pivot(index="factor", columns="seed", values="value")
         share = here[(here["quantity"] == "share") & (here["factor"] == "s")]["value"]
         s, least = noise.loc["s"], noise.drop(index="s").min(axis=0)
-        numbers[f"noise of s at ε = {epsilon:g}"] = float(s.mean())
+        numbers[f"noise of s at ε = {epsilon:g}"] = float(s.to_numpy().mean())
         numbers[f"least noise of a factor at ε = {epsilon:g}"] = float(least.mean())
         numbers[f"share of s that a latent knows at ε = {epsilon:g}"] = float(share.to_numpy().mean())
         if epsilon == perturbation.DEFAULT:

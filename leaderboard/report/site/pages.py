@@ -7,27 +7,27 @@ it.
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import functools
-import hashlib
 import importlib.resources
-import io
+import itertools
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image
 
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, MissingExtra
+from benchmark_data.errors import MissingExtra
 from benchmark_data.factors import FactorSpace
+from benchmark_data.sources import Derived
 from leaderboard import protocol
 from leaderboard.properties import Column
-from leaderboard.report import families, formats, paper_claims, ranking, transfer_page
+from leaderboard.report import families, formats, ledger, overall, pairwise, paper_claims, ranking, transfer_page
 from leaderboard.report.ranking import Row, Table
-from leaderboard.report.site import plots
+from leaderboard.report.site import extras, pictures, plots
+from leaderboard.report.site.pictures import Picture
 from leaderboard.store import results, verdicts
 from leaderboard.store.reported import Paper
 from leaderboard.store.results import About, Digests, Result
@@ -38,45 +38,6 @@ if TYPE_CHECKING:
 
 INLINE = 4
 """A board of up to this many tasks shows all of them on its first page."""
-
-PICTURES = {".png": "PNG", ".gif": "GIF", ".webp": "WEBP"}
-LARGEST = 4 * 2**20
-"""Bytes of a picture that is shown."""
-
-CAPTIONS = {
-    "traversals.gif": "Latent traversals, moving: each tile moves one latent and holds the others",
-    "traversals": "Latent traversals: each row moves one latent and holds the others",
-    "reconstruction": "Images and their reconstructions",
-    "cka": "Linear CKA between layers: lighter is more alike",
-}
-"""What pictures show, by the beginning of ``<what>.<suffix>``, in the order they are shown."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Picture:
-    """A picture on a page.
-
-    Attributes:
-        file: its path within the site; empty for a heatmap that is drawn from its numbers.
-        width: in pixels.
-        height: in pixels.
-        alt: what it shows, for those who do not see it.
-        caption: what it shows, in general.
-        of: the dataset, for pictures of a method.
-        still: the path of an animation's first frame, for readers who prefer no motion; empty for a still.
-        small: whether to enlarge it without smoothing.
-        heatmap: the numbers of a heatmap, to be drawn in the picture's place.
-    """
-
-    file: str
-    width: int
-    height: int
-    alt: str
-    caption: str
-    of: str = ""
-    still: str = ""
-    small: bool = False
-    heatmap: Heatmap | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +58,11 @@ class TaskPage:
     thumb: Picture | None
     factors: Picture | None
     distances: plots.Plot | None
+
+    @property
+    def tiers(self) -> set[str]:
+        """The tiers that it has results in."""
+        return {table.tier for table in self.tables}
 
     @property
     def grid(self) -> bool:
@@ -149,77 +115,126 @@ class MethodPage:
 
 
 def render(
-    root: Path, found: Sequence[Result], papers: Sequence[Paper] = (), transferred: Sequence[Transfer] = ()
+    root: Path,
+    found: Sequence[Result],
+    papers: Sequence[Paper] = (),
+    transferred: Sequence[Transfer] = (),
+    *,
+    address: str = "",
 ) -> dict[str, bytes]:
     """Render the site.
 
     Args:
-        root: the results tree, for the pictures that lie beside the results.
+        root: the results tree, for the pictures that lie beside the results, and its ledger.
         found: its results.
         papers: what papers report.
         transferred: its transfer matrix.
+        address: where the board will be, ending in a slash; empty if that is not known.
 
     Returns:
         Path within the site -> content: pages and the pictures on them.
 
     Raises:
         MissingExtra: Jinja is not installed.
-        DamagedFile: a picture cannot be read.
+        DamagedFile: a picture or the ledger cannot be read.
     """
     env = _environment()
     album: dict[str, bytes] = {}
     everything = ranking.tables(found)
-    boards = [board for board in everything if not ranking.superseded(board.task)]
-    pictures = {(result.task, result.method): _pictures(root, result, album) for result in found}
+    boards = [board for board in everything if not ranking.superseded(board.task)] or everything
+    shown = {(result.task, result.method): pictures.of_method(root, result, album) for result in found}
     tasks = [_task(root, name, everything, found, album) for name in _in_order(board.task for board in everything)]
-    current = [task for task in tasks if not task.superseded_by]
-    methods = [_method(name, everything, found, pictures) for name in sorted({result.method for result in found})]
-    tiers = sorted({board.tier for board in boards})
-    columns = [c for key, c in protocol.COLUMNS.items() if any(c in board.columns for board in boards)]
+    methods = [_method(name, everything, found, shown) for name in sorted({result.method for result in found})]
+    by_tier = {
+        tier: [board for board in boards if board.tier == tier]
+        for tier in sorted({board.tier for board in boards}, key=ranking.tier_order)
+    }
+    tiers = [_tier(tier, of_tier, place == 0) for place, (tier, of_tier) in enumerate(by_tier.items())]
+    dates = sorted({run.date.isoformat() for result in found for run in result.runs})
+    events = ledger.read(root)
+    rows = [extras.thumbnails(album, [task.thumb.file]) for task in tasks if task.thumb]
+    picture = extras.link_picture([content for of_task in rows for content in of_task]) if rows else b""
     shared = {
         "version": protocol.VERSION,
         "many_tiers": len(tiers) > 1,
-        "columns": columns,
+        "tiers": tiers,
+        "columns": [c for key, c in protocol.COLUMNS.items() if any(c in board.columns for board in boards)],
         "papers": papers,
         "transferred": bool(transferred),
+        "compared": any(tier.pairs for tier in tiers),
+        "overall": any(tier.overall for tier in tiers),
+        "address": address,
+        "link_picture": bool(picture),
+        "structured": extras.structured(address, ["tables/all.csv", "tables/all.json"], dates),
+        "description": extras.DESCRIPTION,
+        "citation": extras.BIBTEX,
+        "seeds_needed": protocol.SEEDS,
+        "least_seeds": verdicts.SEEDS,
+        "floor": verdicts.FLOOR,
+        "newest": dates[-1] if dates else "",
     }
-    compared = paper_claims.find(boards)
-    made = {
-        "index.html": env.get_template("index.html").render(
-            shared,
-            up="",
+    made: dict[str, str] = {}
+
+    def page(name: str, template: str, **content: object) -> None:
+        up = "../" * name.count("/")
+        made[name] = env.get_template(template).render(shared, up=up, here=name, **content)
+
+    for tier in tiers:
+        current = [task for task in tasks if not task.superseded_by and tier.name in task.tiers]
+        there = [method for method in methods if tier.name in method.by_tier]
+        page(
+            tier.page(),
+            "index.html",
+            tier=tier,
+            column=tier.columns[0],
             tasks=current,
             superseded=[task for task in tasks if task.superseded_by],
-            methods=sorted(methods, key=lambda m: (list(ranking.CATEGORIES).index(m.category), m.title.lower())),
-            tiers=tiers,
-            tier_notes=[protocol.TIERS[tier] for tier in tiers if tier in protocol.TIERS],
-            runs=sum(len(result.runs) for result in found),
-            plots=[*plots.scores_vs_parameter(boards), *plots.pairs(boards)],
-            paper_claims=compared,
-            verdicts=paper_claims.counted(compared),
-            floor=verdicts.FLOOR,
-            least_seeds=verdicts.SEEDS,
-            matrices=[_matrix(tier, [board for board in boards if board.tier == tier]) for tier in tiers],
-            standings=[
-                (tier, standings)
-                for tier in tiers
-                if (standings := ranking.standings([board for board in boards if board.tier == tier]))
-            ],
+            methods=sorted(there, key=lambda m: (list(ranking.CATEGORIES).index(m.category), m.title.lower())),
+            runs=sum(len(result.of(tier.name)) for result in found),
             inline=len(current) <= INLINE,
-            seeds_needed=protocol.SEEDS,
         )
-    }
+        for column in tier.columns[1:]:
+            page(tier.page(column), "score.html", tier=tier, column=column)
+        if tier.overall:
+            page(f"overall.{tier.name}.html", "overall.html", tier=tier, overall=tier.overall)
+        if tier.pairs:
+            page(f"compare.{tier.name}.html", "compare.html", tier=tier)
+            for name, title in tier.paired:
+                against = [pair for pair in tier.pairs if pair.first[0] == name]
+                page(f"compare/{name}.{tier.name}.html", "pairs.html", tier=tier, title=title, pairs=against)
+    page("submit.html", "submit.html")
+    page("ledger.html", "ledger.html", events=tuple(reversed(events)), pending=ledger.pending(events, found))
     if papers:
-        made["reported.html"] = env.get_template("reported.html").render(shared, up="")
+        page("reported.html", "reported.html")
     if transferred:
-        made["transfer.html"] = env.get_template("transfer.html").render(
-            shared, up="", matrices=transfer_page.matrices(transferred), caption=transfer_page.caption(transferred)
+        page(
+            "transfer.html",
+            "transfer.html",
+            matrices=transfer_page.matrices(transferred),
+            caption=transfer_page.caption(transferred),
         )
     for task in tasks:
-        made[f"tasks/{ranking.slug(task.id)}.html"] = env.get_template("task.html").render(shared, up="../", task=task)
+        page(f"tasks/{ranking.slug(task.id)}.html", "task.html", task=task)
     for method in methods:
-        made[f"methods/{method.name}.html"] = env.get_template("method.html").render(shared, up="../", method=method)
+        page(f"methods/{method.name}.html", "method.html", method=method)
+    for name, content in _badges(tiers).items():
+        album[name] = content
+    if picture:
+        album["pictures/link.png"] = picture
     return album | {name: text.encode() for name, text in made.items()}
+
+
+def _badges(tiers: Sequence[TierPage]) -> dict[str, bytes]:
+    """Draw a badge of the board, and one of each method that is ranked on all tasks of a tier."""
+    made = {"badges/offaxis.svg": extras.badge("Offaxis", f"{len(tiers[0].tables)} tasks" if tiers else "no results")}
+    for tier in reversed(tiers):
+        for standing in tier.overall.standings if tier.overall else ():
+            of = len(tier.overall.groups[standing.category]) if tier.overall else 0
+            said = f"rank {standing.place.low} of {of}"
+            if standing.place.high != standing.place.low:
+                said = f"rank {standing.place.low} to {standing.place.high} of {of}"
+            made[f"badges/{standing.method}.svg"] = extras.badge(f"Offaxis {tier.name}", said)
+    return made
 
 
 @functools.cache
@@ -244,10 +259,51 @@ def _environment() -> jinja2.Environment:
         number=formats.number,
         CATEGORIES=ranking.CATEGORIES,
         NOTE=formats.NOTE,
-        TIED=ranking.TIED,
-        SCALE=[_colour(k / 10) for k in range(11)],
+        span=formats.span,
+        signed=formats.signed,
+        family=family,
+        across=pairwise.ACROSS,
+        command=_command,
+        statuses=_statuses,
+        vouched=_vouched,
+        tiers_of=lambda result: sorted(result.tiers, key=ranking.tier_order),
+        SCALE=[pictures.colour(k / 10) for k in range(11)],
     )
     return env
+
+
+def _statuses(shown: Table | TierPage) -> list[str]:
+    """Return who vouches for the scores of a table, in order."""
+    tables = shown.tables if isinstance(shown, TierPage) else (shown,)
+    return sorted({who for table in tables for row in table.rows for who in _vouched(row)})
+
+
+def _vouched(row: Row) -> list[str]:
+    """Return who vouches for the scores of a row: how they came about, and whether they are verified."""
+    return sorted({run.status for run in row.runs}) + (["verified"] if row.trust == "verified" else [])
+
+
+def _command(result: Result, tier: str) -> str:
+    """Return the command that trains a row's first run again; empty for what was not trained by this project."""
+    run = result.of(tier)[0]
+    if run.status == "recomputed" or "offaxis" not in run.trained_with or run.supervision == "reference":
+        return ""
+    settings = [
+        f"--set {name}={str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in run.hyperparameters.items()
+        if isinstance(value, bool | int | float | str)
+    ]
+    words = [
+        f"offaxis-train run --dataset {result.dataset} --objective {result.method}",
+        f"--steps {run.budget.steps} --seed {run.seed}",
+        *settings,
+    ]
+    return " ".join(words) if _harmless(words) else ""
+
+
+def _harmless(words: Sequence[str]) -> bool:
+    """Return whether a command holds nothing but names, numbers and signs that no shell reads."""
+    return re.fullmatch(r"[\w .,=/+-]*", " ".join(words), re.ASCII) is not None
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
@@ -275,9 +331,11 @@ def _task(
         digest=run.dataset_digest,
         dataset=dataset,
         tables=tuple(board for board in boards if board.task == task_id),
-        sheet=_picture(folder / "sheet.png", album, alt=f"Contact sheet of {name}", caption="Images drawn at random"),
-        thumb=_thumb(folder / "sheet.png", album),
-        factors=_picture(
+        sheet=pictures.picture(
+            folder / "sheet.png", album, alt=f"Contact sheet of {name}", caption="Images drawn at random"
+        ),
+        thumb=pictures.thumb(folder / "sheet.png", album),
+        factors=pictures.picture(
             folder / "factors.png",
             album,
             alt=f"Each factor of {name} varied alone, one factor in a row",
@@ -288,7 +346,7 @@ def _task(
 
 
 def _method(
-    name: str, boards: Sequence[Table], found: Sequence[Result], pictures: dict[tuple[str, str], tuple[Picture, ...]]
+    name: str, boards: Sequence[Table], found: Sequence[Result], shown: dict[tuple[str, str], tuple[Picture, ...]]
 ) -> MethodPage:
     mine = sorted((result for result in found if result.method == name), key=lambda r: protocol.natural(r.task))
     by_tier: dict[str, list[tuple[Table, Row]]] = {}
@@ -307,163 +365,182 @@ def _method(
             if any(key in row.cells for rows in by_tier.values() for _, row in rows)
         ),
         results=tuple(mine),
-        by_tier=by_tier,
-        galleries=_galleries([pictures[result.task, result.method] for result in mine]),
+        by_tier={tier: by_tier[tier] for tier in sorted(by_tier, key=ranking.tier_order)},
+        galleries=pictures.galleries([shown[result.task, result.method] for result in mine]),
     )
 
 
-def _galleries(of_tasks: Sequence[tuple[Picture, ...]]) -> dict[str, tuple[Picture, ...]]:
-    """Put pictures of the same kind from several tasks side by side."""
-    kinds = dict.fromkeys(picture.caption for pictures in of_tasks for picture in pictures)
-    return {kind: tuple(p for pictures in of_tasks for p in pictures if p.caption == kind) for kind in kinds}
-
-
-def _pictures(root: Path, result: Result, album: dict[str, bytes]) -> tuple[Picture, ...]:
-    """Find pictures ``<method>.<what>.<suffix>`` beside a result, and the numbers of heatmaps in ``.csv``."""
-    folder = results.path(root, result.task, result.method).parent
-    known = list(CAPTIONS)
-    found = {}
-    for file in sorted(folder.glob(f"{result.method}.*")):
-        what = file.name.removeprefix(f"{result.method}.")
-        if file.suffix not in PICTURES and not what.startswith("cka.csv"):
-            continue
-        key = next((key for key in known if what.startswith(key)), "")
-        says = CAPTIONS.get(key, Path(what).stem.replace("_", " ").capitalize())
-        alt = f"{says}: {result.title} on {result.dataset}."
-        heatmap = _heatmap(file.with_suffix(".csv"))
-        if heatmap:
-            picture: Picture | None = Picture("", 0, 0, alt, says, result.dataset, heatmap=heatmap)
-        elif file.suffix == ".csv":
-            continue
-        else:
-            picture = _picture(file, album, alt=alt, caption=says, of=result.dataset)
-        found[known.index(key) if key else len(known), file.stem] = picture
-    return tuple(picture for _, picture in sorted(found.items(), key=lambda item: item[0]) if picture)
-
-
 @dataclasses.dataclass(frozen=True)
-class Heatmap:
-    """Similarities of layers, to be drawn with a value under every cell.
+class TierPage:
+    """What is shown of a tier: all methods on all of its tasks, and what they come to.
 
     Attributes:
-        rows: names, from top to bottom.
-        columns: names, from left to right.
-        cells: for each row, for each column: value and colour.
+        name: the tier's name.
+        first: whether it is the one that the board shows first.
+        summary: what it is for; empty for a tier that the protocol no longer has.
+        tables: one for each task, in order.
+        columns: the scores.
+        groups: category -> methods, best mean first, those that lack a task last.
+        caption: sample sizes and budgets.
+        overall: the standings across tasks; None where there are none.
+        pairs: every two methods compared, in both orders; none where there are too many.
+        plots: what scores depend on.
+        scatters: cost against score, and one score against another.
+        directions: what papers report, and what is seen here.
     """
 
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    cells: tuple[tuple[tuple[float, str], ...], ...]
-
-
-LAYERS = 64
-"""The most rows or columns of a heatmap that is drawn in the page."""
-
-_MAGMA = ((0, 0, 4), (59, 15, 112), (140, 41, 129), (222, 73, 104), (254, 159, 109), (252, 253, 191))
-"""Six evenly spaced colours of matplotlib's map magma, which the pictures use, too."""
-
-
-def _heatmap(file: Path) -> Heatmap | None:
-    """Read the numbers of a heatmap; None where there are none, or too many to draw."""
-    if not file.exists():
-        return None
-    try:
-        head, *body = csv.reader(io.StringIO(results.content(file, LARGEST).decode()))
-        names, values = [line[0] for line in body], [[float(value) for value in line[1:]] for line in body]
-        if any(len(line) != len(head) - 1 or not np.isfinite(line).all() for line in values):
-            raise ValueError("lines of different lengths, or a value that is not finite")
-    except ValueError as error:
-        raise DamagedFile(
-            str(file), expected="a table of similarities", received=str(error), remedy="Make it again."
-        ) from error
-    if not 0 < max(len(names), len(head) - 1) <= LAYERS:
-        return None
-    return Heatmap(tuple(names), tuple(head[1:]), tuple(tuple((v, _colour(v)) for v in line) for line in values))
-
-
-def _colour(value: float) -> str:
-    place = min(max(value, 0.0), 1.0) * (len(_MAGMA) - 1)
-    low = min(int(place), len(_MAGMA) - 2)
-    share = place - low
-    return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(_MAGMA[low], _MAGMA[low + 1], strict=True))
-
-
-def _picture(file: Path, album: dict[str, bytes], *, alt: str, caption: str, of: str = "") -> Picture | None:
-    """Read a picture and put it into the album; None where there is none."""
-    if not file.exists():
-        return None
-    kind = PICTURES[file.suffix]
-    content = results.content(file, LARGEST)
-    try:
-        with Image.open(io.BytesIO(content), formats=[kind]) as image:
-            width, height = image.size
-            still = ""
-            if getattr(image, "is_animated", False):
-                stream = io.BytesIO()
-                image.convert("RGB").save(stream, "PNG")
-                still = _kept(stream.getvalue(), ".png", album)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise DamagedFile(
-            str(file), expected=f"a {kind} picture", received=str(error), remedy="Remove it or make it again."
-        ) from error
-    return Picture(_kept(content, file.suffix, album), width, height, alt, caption, of, still, width < 500)
-
-
-def _thumb(file: Path, album: dict[str, bytes]) -> Picture | None:
-    """Cut the first row, of four, from a contact sheet."""
-    if not file.exists():
-        return None
-    with Image.open(io.BytesIO(results.content(file, LARGEST)), formats=["PNG"]) as image:
-        row = image.crop((0, 0, image.width, image.height // 4))
-        stream = io.BytesIO()
-        row.save(stream, "PNG", optimize=True)
-    return Picture(_kept(stream.getvalue(), ".png", album), row.width, row.height, "", "")
-
-
-def _kept(content: bytes, suffix: str, album: dict[str, bytes]) -> str:
-    """Put a picture into the album, under a name that its content decides; give its path within the site."""
-    name = f"pictures/{hashlib.sha256(content).hexdigest()[:16]}{suffix}"
-    album[name] = content
-    return name
-
-
-@dataclasses.dataclass(frozen=True)
-class Matrix:
-    """All methods on all tasks of a tier."""
-
-    tier: str
+    name: str
+    first: bool
+    summary: str
     tables: tuple[Table, ...]
     columns: tuple[Column, ...]
-    groups: dict[str, list[MatrixRow]]
+    groups: dict[str, tuple[MatrixRow, ...]]
     caption: str
+    overall: overall.Overall | None
+    pairs: tuple[pairwise.Pair, ...]
+    plots: tuple[plots.Plot, ...]
+    scatters: tuple[plots.Plot, ...]
+    directions: tuple[paper_claims.Direction, ...]
+
+    def page(self, column: Column | None = None) -> str:
+        """Return the name of the page that shows the tier by a score; by the first one if None."""
+        if column is None or column == self.columns[0]:
+            return "index.html" if self.first else f"tier.{self.name}.html"
+        return f"tier.{self.name}.{column.key}.html"
+
+    def ordered(self, column: Column) -> dict[str, tuple[MatrixRow, ...]]:
+        """Return the groups with their rows in the order of a score; of the first one, in that of the standings."""
+        if column == self.columns[0]:
+            return self.groups
+        return {
+            category: tuple(sorted(rows, key=lambda row: (-row.means.get(column.key, -1.0), row.title.lower())))
+            for category, rows in self.groups.items()
+        }
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The families of its datasets, such as ``sprites2d`` with its perturbed and noisy forms."""
+        return tuple(dict.fromkeys(family(table.dataset) for table in self.tables))
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many directions come out how."""
+        return paper_claims.counted(self.directions)
+
+    @property
+    def paired(self) -> tuple[tuple[str, str], ...]:
+        """Names and titles of the methods that are compared."""
+        return tuple(dict.fromkeys(pair.first for pair in self.pairs))
+
+    def pair(self, first: str, second: str) -> pairwise.Pair:
+        """Return the comparison of two methods."""
+        return next(pair for pair in self.pairs if (pair.first[0], pair.second[0]) == (first, second))
 
 
 @dataclasses.dataclass(frozen=True)
 class MatrixRow:
-    """One method on all tasks: score -> mean, for each task; empty where it was not scored."""
+    """One method on all tasks of a tier.
+
+    Attributes:
+        method: its name.
+        title: as it is printed.
+        statuses: who vouches for its scores, by task.
+        scores: for each task, score -> mean; empty where it was not scored.
+        means: score -> mean over tasks, for methods with that score on all of them.
+        standing: its place across tasks; None where it is not ranked on all of them.
+    """
 
     method: str
     title: str
-    cells: tuple[dict[str, float], ...]
+    statuses: tuple[str, ...]
+    scores: tuple[dict[str, float], ...]
+    means: dict[str, float]
+    standing: overall.Standing | None
 
 
-def _matrix(tier: str, boards: Sequence[Table]) -> Matrix:
-    groups: dict[str, list[MatrixRow]] = {}
+def family(dataset: str) -> str:
+    """Return the family of a dataset: its name without what was done to it.
+
+    Args:
+        dataset: full name.
+
+    Returns:
+        The name of the dataset that it was made of, or its own.
+
+    Example:
+        >>> family("sprites2d_perturbed/pca_eps10"), family("xysquares/spacing_1")
+        ('sprites2d', 'xysquares')
+    """
+    found = families.dataset(dataset)
+    name = dataset.partition("/")[0]
+    while found is not None and isinstance(found.source, Derived):
+        found = found.source.base
+        name = found.name
+    return name
+
+
+def _tier(tier: str, boards: Sequence[Table], first: bool) -> TierPage:
+    standings = overall.overall(boards)
+    return TierPage(
+        name=tier,
+        first=first,
+        summary=protocol.TIERS[tier].summary if tier in protocol.TIERS else "",
+        tables=tuple(boards),
+        columns=tuple(c for c in protocol.COLUMNS.values() if any(c in board.columns for board in boards)),
+        groups=_groups(boards, standings),
+        caption=ranking.caption(tier, [row for board in boards for row in board.rows]),
+        overall=standings,
+        pairs=_pairs(boards),
+        plots=(*plots.scores_vs_parameter(boards), *plots.pairs(boards)),
+        scatters=tuple(plots.scatters(boards)),
+        directions=tuple(paper_claims.find(boards)),
+    )
+
+
+def _groups(boards: Sequence[Table], standings: overall.Overall | None) -> dict[str, tuple[MatrixRow, ...]]:
+    placed = {standing.method: standing for standing in standings.standings} if standings else {}
+    groups: dict[str, tuple[MatrixRow, ...]] = {}
     for category in ranking.CATEGORIES:
-        titles = {row.result.method: row.result.title for board in boards for row in board.groups.get(category, ())}
-        for method in sorted(titles):
-            cells = tuple(
-                next(
-                    (
-                        {key: round(cell.mean, 6) for key, cell in row.cells.items()}
-                        for row in board.groups.get(category, ())
-                        if row.result.method == method
-                    ),
-                    {},
+        there = [{row.result.method: row for row in board.groups.get(category, ())} for board in boards]
+        made = []
+        for method in sorted(set().union(*there)):
+            rows = [rows.get(method) for rows in there]
+            some = [row for row in rows if row]
+            scores = tuple({key: round(cell.mean, 6) for key, cell in row.cells.items()} if row else {} for row in rows)
+            whole = set.intersection(*(set(of) for of in scores))
+            made.append(
+                MatrixRow(
+                    method,
+                    some[0].result.title,
+                    tuple(sorted({who for row in some for who in _vouched(row)})),
+                    scores,
+                    {key: sum(of[key] for of in scores) / len(scores) for key in whole},
+                    placed.get(method),
                 )
-                for board in boards
             )
-            groups.setdefault(category, []).append(MatrixRow(method, titles[method], cells))
-    columns = tuple(c for c in protocol.COLUMNS.values() if any(c in board.columns for board in boards))
-    caption = ranking.caption(tier, [row for board in boards for row in board.rows])
-    return Matrix(tier, tuple(boards), columns, groups, caption)
+        if made:
+            main = next(iter(boards[0].columns)).key if boards[0].columns else ""
+            made.sort(key=lambda row: (row.standing is None, -row.means.get(main, -1.0), row.title.lower()))
+            groups[category] = tuple(made)
+    return groups
+
+
+def _pairs(boards: Sequence[Table]) -> tuple[pairwise.Pair, ...]:
+    """Compare every two trained methods that share a task, in both orders."""
+    there = {
+        row.result.method: {
+            board.task for board in boards for other in board.rows if other.result.method == row.result.method
+        }
+        for board in boards
+        for row in board.rows
+        if row.category != "reference" and not row.warning
+    }
+    if not 2 <= len(there) <= overall.MOST:
+        return ()
+    made = {
+        (a, b): pairwise.compare(boards, a, b)
+        for a, b in itertools.combinations(sorted(there), 2)
+        if there[a] & there[b]
+    }
+    both = made | {(b, a): pairwise.mirrored(pair) for (a, b), pair in made.items()}
+    return tuple(both[names] for names in sorted(both))

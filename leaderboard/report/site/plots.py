@@ -9,7 +9,7 @@ import csv
 import dataclasses
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +49,7 @@ class Point:
 
 @dataclasses.dataclass(frozen=True)
 class Series:
-    """One line in a plot. Beyond `COLOURS` lines colours and shapes come again, with marks that are hollow."""
+    """One line in a plot, or points that are not joined. Beyond `COLOURS` of them the looks come again, hollow."""
 
     title: str
     colour: str
@@ -57,6 +57,7 @@ class Series:
     hollow: bool
     reference: bool
     points: tuple[Point, ...]
+    joined: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,6 +179,16 @@ def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: st
                 rows.setdefault(row.result.method, {})[tick.at] = row
     several = {method: of for method, of in rows.items() if len(of) > 1}
     trained = [m for m in sorted(several) if next(iter(several[m].values())).category != "reference"]
+    if len(trained) > DRAWN:
+        first = boards[0].columns[0].key
+        highest = {
+            m: np.mean([row.cells[first].mean for row in several[m].values() if first in row.cells]) for m in trained
+        }
+        trained = sorted(sorted(trained, key=lambda m: (-highest[m], m))[:DRAWN])
+        several = {
+            m: of for m, of in several.items() if m in trained or next(iter(of.values())).category == "reference"
+        }
+        note += f" The {DRAWN} methods with the highest means."
     references = [m for m in sorted(several) if m not in trained]
     panels: list[Panel] = []
     legend: dict[str, Series] = {}
@@ -216,6 +227,108 @@ def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: st
         x_ticks=tuple(ticks),
         panels=tuple(panels),
         legend=tuple(legend[method] for method in [*trained, *references] if method in legend),
+    )
+
+
+DRAWN = 12
+"""The most methods that a plot shows: those with the best means. More could not be told apart."""
+
+
+def scatters(boards: Sequence[Table]) -> Iterator[Plot]:
+    """Draw cost against score, and the first score against each other one.
+
+    Args:
+        boards: the tables of one tier.
+
+    Yields:
+        A plot of seconds per run against the first score, with a point for each method, the mean over its tasks; and
+        one for each other score, with a point for each method and task.
+    """
+    rows: dict[str, list[Row]] = {}
+    for board in boards:
+        for row in board.rows:
+            if row.category != "reference" and not row.result.quarantine and row.cells:
+                rows.setdefault(row.result.method, []).append(row)
+    columns = [c for c in protocol.COLUMNS.values() if any(c in board.columns for board in boards)]
+    if not columns or len(rows) < 2:
+        return
+    first, *others = columns
+    whole = {method for method, of in rows.items() if len(of) == max(map(len, rows.values()))}
+    known = {
+        method: [row for row in of if first.key in row.cells] for method, of in sorted(rows.items()) if method in whole
+    }
+    means = {m: float(np.mean([row.cells[first.key].mean for row in of])) for m, of in known.items() if of}
+    drawn = sorted(sorted(means, key=lambda m: -means[m])[:DRAWN])
+    note = "" if len(drawn) == len(rows) else f" The {len(drawn)} methods with the highest means on all tasks."
+    costs = {m: float(np.mean([run.budget.seconds for row in known[m] for run in row.runs])) for m in drawn}
+    if len(set(costs.values())) > 1:
+        points = {m: [(costs[m], means[m])] for m in drawn}
+        yield _cloud(
+            f"Cost against {first.title}",
+            "seconds of training, mean over runs",
+            first.title,
+            boards[0].tier,
+            f"A point for each method: means over its tasks.{note}",
+            points,
+            known,
+        )
+    for other in others:
+        points = {
+            m: [(row.cells[first.key].mean, row.cells[other.key].mean) for row in known[m] if other.key in row.cells]
+            for m in drawn
+        }
+        if any(points.values()):
+            yield _cloud(
+                f"{first.title} against {other.title}",
+                first.title,
+                other.title,
+                boards[0].tier,
+                f"A point for each method and task.{note}",
+                points,
+                known,
+            )
+
+
+def _cloud(
+    title: str,
+    across: str,
+    up: str,
+    tier: str,
+    caption: str,
+    points: Mapping[str, Sequence[tuple[float, float]]],
+    rows: Mapping[str, Sequence[Row]],
+) -> Plot:
+    """Draw points on axes that begin at 0."""
+    plot = Plot(title, across, tier, caption, (), (), (), 320)
+    widest = _round_up(max(x for of in points.values() for x, _ in of))
+    top = ceiling(max(y for of in points.values() for _, y in of))
+    vertical = _vertical(plot, top)
+
+    def horizontal(value: float) -> float:
+        return round(plot.left + max(value, 0.0) / widest * (plot.right - plot.left - INSET), 1)
+
+    series = tuple(
+        dataclasses.replace(
+            _line(
+                rows[m][0].result.title, place, False, tuple(Point(horizontal(x), vertical(max(y, 0.0))) for x, y in of)
+            ),
+            joined=False,
+        )
+        for place, (m, of) in enumerate(points.items())
+    )
+    return dataclasses.replace(
+        plot,
+        x_ticks=tuple(Tick(horizontal(widest * k / 4), f"{widest * k / 4:.3g}") for k in range(5)),
+        panels=(Panel(up, "", _y_ticks(vertical, top), series),),
+        legend=series,
+    )
+
+
+def _round_up(value: float) -> float:
+    """Return the end of an axis that begins at 0: a round number not far above a value."""
+    scale = 10 ** math.floor(math.log10(max(value, 1e-4)))
+    return float(
+        next(step * scale for step in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10) if step * scale >= value * 0.999)
     )
 
 

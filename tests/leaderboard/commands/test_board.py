@@ -54,8 +54,50 @@ def tree(run_folder, tmp_path):
 
 def test_help_names_every_command():
     shown = typer.testing.CliRunner().invoke(cli.app, ["--help"]).output
-    for command in ("tasks", "rows", "evaluate", "show", "build", "validate", "check", "serve", "export", "review"):
+    for command in (
+        "tasks",
+        "rows",
+        "evaluate",
+        "show",
+        "build",
+        "validate",
+        "check",
+        "serve",
+        "export",
+        "review",
+        "compare-methods",
+        "ledger",
+    ):
         assert re.search(rf"\b{command}\b", shown), command
+
+
+def test_two_methods_are_compared(board, made_result, tmp_path):
+    root = tmp_path / "r"
+    for task in ("toy/spacing_1", "toy/spacing_8"):
+        results.write(root, [made_result(task, "a", 0.8, 0.81, 0.82, 0.83), made_result(task, "b", 0.1, 0.2, 0.3, 0.4)])
+    code, shown, _ = board("compare-methods", "a", "b", "--results", root, "--to", tmp_path / "pair.csv")
+    assert code == 0
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+    assert lines[0] == "A = a, B = b, tier smoke"
+    # Welch by hand: an error of 0.0649 with 3.06 degrees of freedom, times 3.15.
+    assert any(line.startswith("toy/spacing_1 MIG 0.815 0.250 +0.565 +0.361 to +0.769 a is higher") for line in lines)
+    assert any(line.startswith("mean over tasks MIG 0.815 0.250 +0.565") for line in lines)
+    assert (tmp_path / "pair.csv").read_text("utf-8").count("\n") == 4
+    code, _, error = board("compare-methods", "a", "c", "--results", root)
+    assert code
+    assert "method with results: expected one of a, b" in error
+
+
+def test_the_ledger_is_shown_and_recorded(board, made_result, tmp_path):
+    root = tmp_path / "r"
+    results.write(root, [made_result("toy/small", "a", 0.25)])
+    assert "--record writes them" in board("ledger", root)[1]
+    assert "1 new entries" in board("ledger", root, "--record")[1]
+    code, shown, _ = board("ledger", root)
+    assert code == 0
+    assert "2026-01-02 added a toy/small@v1 smoke 1 0.250" in " ".join(shown.split())
+    assert "--record" not in shown
+    assert json.loads((root / "ledger.json").read_text("utf-8"))["events"][0]["change"] == "added"
 
 
 def test_evaluate_show_build_check(board, run_folder, tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import datetime
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import rich.console
 
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard import protocol
-from leaderboard.report import formats, ranking
+from leaderboard.report import formats, overall, ranking
 from leaderboard.report.site import build
 from leaderboard.store import results
 from leaderboard.store.results import About, Budget, Compared, Digests, Run, Sample, Verification
@@ -221,6 +222,27 @@ def test_building_twice_gives_the_same_bytes(tmp_path):
     } <= set(contents[0])
 
 
+def test_nothing_is_built_where_nothing_has_changed(tmp_path, monkeypatch):
+    root = write(tmp_path / "results", method("m", 0.1, 0.2))
+    site = build.build(root, tmp_path / "site").parent
+    calls = []
+    whole = build.files
+    monkeypatch.setattr(build, "files", lambda *a, **k: calls.append(1) or whole(*a, **k))
+    build.build(root, site)
+    assert not calls
+    wanted = (site / "index.html").read_bytes()
+    (site / "index.html").write_text("changed by hand")
+    build.build(root, site)
+    assert (len(calls), (site / "index.html").read_bytes()) == (1, wanted)
+    build.build(root, site, space=True)
+    write(root, method("n", 0.3))
+    build.build(root, site, space=True)
+    assert len(calls) == 3
+    fresh = build.build(root, tmp_path / "fresh", space=True).parent
+    files = {name: (site / name).read_bytes() for name in build.built(site)}
+    assert files == {name: (fresh / name).read_bytes() for name in build.built(fresh)}
+
+
 def test_what_is_gone_from_the_results_goes_from_the_site(tmp_path):
     root = write(tmp_path / "results", method("m", 0.1), method("n", 0.2))
     site = build.build(root, tmp_path / "site").parent
@@ -253,16 +275,42 @@ def test_natural_order():
     assert sorted(["s_10", "s_9", "s_1"], key=protocol.natural) == ["s_1", "s_9", "s_10"]
 
 
-def test_the_mark_of_what_may_as_well_be_first():
+def test_the_ranks_that_seeds_leave_open():
     found = [
         method("best", 0.50, 0.52, 0.54, 0.56, 0.58),
         method("close", 0.49, 0.51, 0.53, 0.55, 0.57),
         method("far", *[0.1] * 5),
     ]
     board = ranking.table("xysquares/spacing_8@v1", "smoke", found)
-    assert [(row.rank, row.tied_with_best) for row in board.rows] == [(1, False), (2, True), (3, False)]
-    assert "| 2≈ | close |" in formats.markdown(board)
-    assert r"2$\approx$ & close" in formats.latex(board)
+    assert [(row.rank, row.place) for row in board.rows] == [(1, (1, 2, 1)), (2, (1, 2, 1)), (3, (3, 3, 2))]
+    assert "| 2 (1–2) | close |" in formats.markdown(board)
+    assert "| 3 | far |" in formats.markdown(board)
+    assert "2 (1--2) & close" in formats.latex(board)
+    records = list(csv.DictReader(io.StringIO(formats.comma_separated([board]))))
+    assert [(r["rank_low"], r["rank_high"], r["band"]) for r in records] == [
+        ("1", "2", "1"),
+        ("1", "2", "1"),
+        ("3", "3", "2"),
+    ]
+
+
+def test_json_says_what_the_csv_says():
+    boards = ranking.tables([method("m", 0.1, 0.2), method("n", *[0.3] * 5)])
+    rows = json.loads(formats.as_json(boards))
+    lines = list(csv.DictReader(io.StringIO(formats.comma_separated(boards))))
+    assert [list(row) for row in rows] == [formats.FIELDS] * 2
+    for row, line in zip(rows, lines, strict=True):
+        assert {n: v for n, v in row.items() if isinstance(v, float)} == {
+            n: float(line[n]) for n, v in row.items() if isinstance(v, float)
+        }
+        others = {n: "" if v is None else str(v) for n, v in row.items() if not isinstance(v, float)}
+        assert others == {n: line[n] for n in others}
+
+
+def test_tiers_come_in_the_order_of_the_protocol():
+    both = results.result("xysquares/spacing_8@v1", "m", [run(0.1, 0), run(0.2, 0, tier="desk", budget=run(0).budget)])
+    assert [board.tier for board in ranking.tables([both])] == ["desk", "smoke"]
+    assert sorted(["odd", "held_out", "smoke", "study", "desk"], key=ranking.tier_order)[::4] == ["desk", "odd"]
 
 
 def test_standings_across_tasks():
@@ -277,16 +325,20 @@ def test_standings_across_tasks():
         method("pca", *[0.5] * 5, task=one, supervision="reference"),
         method("pca", *[0.5] * 5, task=two, supervision="reference"),
     ]
-    first, second = ranking.standings(ranking.tables(found))
-    assert (first.method, first.average_rank, first.improvement) == ("a", 1.25, 0.75)
-    assert (second.method, second.average_rank, second.improvement) == ("b", 1.75, None)
-    assert (first.first, second.first) == (1.0, 0.0)
+    board = overall.overall(ranking.tables(found))
+    first, second = board.standings
+    assert (first.method, first.rank, first.place) == ("a", 1, (1, 1, 1))
+    assert (second.method, second.rank, second.place) == ("b", 2, (2, 2, 2))
+    assert (first.across.rank.value, second.across.rank.value) == (1.25, 1.75)
+    assert board.chances == {("a", "b"): 0.75, ("b", "a"): 0.25}
+    assert (first.across.improvement.value, second.across.improvement.value) == (0.75, 0.25)
     # Runs of a: five of 0.9 and five of 0.1; the middle six are three of each.
-    assert first.overall.iqm == pytest.approx(0.5)
+    assert first.across.iqm.value == pytest.approx(0.5)
+    assert (board.tasks, board.left_out) == (("xysquares/spacing_1", "xysquares/spacing_8"), ("c",))
 
 
 def test_there_are_no_standings_on_one_task():
-    assert ranking.standings(ranking.tables([method("a", *[0.9] * 5)])) == ()
+    assert overall.overall(ranking.tables([method("a", *[0.9] * 5)])) is None
 
 
 def test_bibtex_is_collected_once():

@@ -3,19 +3,23 @@
 import dataclasses
 import html.parser
 import importlib.resources
+import inspect
 import json
+import pathlib
 import re
+import xml.etree.ElementTree
 
 import numpy as np
 import pytest
+import yaml
 from PIL import Image
 
-from benchmark_data.errors import DamagedFile
+from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.sources import Derived
-from leaderboard import protocol
+from leaderboard import properties, protocol
 from leaderboard.commands import board
 from leaderboard.report import audit, media
-from leaderboard.report.site import build, pages, plots
+from leaderboard.report.site import build, extras, pages, pictures, plots
 from leaderboard.scoring import evaluate
 from leaderboard.store import results
 
@@ -74,9 +78,19 @@ class Links(html.parser.HTMLParser):
         self.ids |= {v for k, v in attributes if k == "id"}
 
 
-def test_every_link_leads_somewhere_and_nothing_is_fetched(site):
-    found = {page: Links(page.read_text("utf-8")) for page in site.rglob("*.html")}
-    assert len(found) == 1 + 2 + 4
+@pytest.mark.parametrize(
+    ("board", "count"),
+    [
+        # The tasks, the methods, and a page each on all tasks, across tasks, pairs, submitting and changes; three
+        # methods are no references, so that three pages compare one with the others.
+        ("site", 2 + 4 + 5 + 3),
+        # In each of two tiers a page for each score, one across tasks, the pairs, and one for each of three methods.
+        ("two_scores", 3 + 3 + 2 + 2 * (2 + 1 + 1 + 3)),
+    ],
+)
+def test_every_link_leads_somewhere_and_nothing_is_fetched(board, count, request):
+    found = {page: Links(page.read_text("utf-8")) for page in request.getfixturevalue(board).rglob("*.html")}
+    assert len(found) == count
     for page, links in found.items():
         for tag, attribute, target in links.found:
             if tag != "a":
@@ -150,7 +164,8 @@ def test_in_the_browser_nothing_complains_and_nothing_is_asked_for(site, browser
     for page in site.rglob("*.html"):
         browser.open(page)
         assert browser.complaints == []
-        assert all(url == page.as_uri() or url.startswith(f"{site.as_uri()}/pictures/") for url in browser.requests)
+        own = (page.as_uri(), f"{site.as_uri()}/pictures/", f"{site.as_uri()}/badges/")
+        assert all(url.startswith(own) for url in browser.requests)
         broken = "[...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)"
         assert browser.run(broken) == []
         assert browser.run("window.stolen === undefined")
@@ -226,33 +241,225 @@ def test_the_keyboard_reaches_and_works_the_headings(site, browser):
     assert browser.run("document.querySelector('#t-toy\\\\.spacing_1-smoke th[aria-sort]').textContent") == "Method"
 
 
-def test_the_score_of_the_overview_can_be_chosen(site, browser, tmp_path):
-    """With one score there is nothing to choose; with two, the numbers change."""
-    text = (site / "index.html").read_text("utf-8")
-    page = site / "two.html"
-    page.write_text(
-        text.replace(
-            '<span role="status"></span>',
-            "<select data-score><option>mig</option><option>dci.completeness</option></select>"
-            '<span role="status"></span>',
-            1,
-        ),
-        "utf-8",
+@pytest.fixture
+def two_scores(made_result, toys, tmp_path, monkeypatch):
+    """A board of two tiers, three tasks and two scores; two datasets are of one family."""
+    column = properties.Column("dci.completeness", "C", "How few latents know of a factor.")
+    monkeypatch.setattr(protocol, "COLUMNS", dict(protocol.COLUMNS) | {column.key: column})
+    tiers = {name: protocol.Tier(name, "For tests.", ()) for name in ("desk", "smoke")}
+    monkeypatch.setattr(protocol, "TIERS", tiers)
+    toys["other/small"] = dataclasses.replace(toys["toy/small"], name="other")
+    samples = {name: results.Sample(train=1, test=1, arguments={}) for name in ("mig", "dci")}
+    root = tmp_path / "two"
+    for tier, higher in (("desk", 0.3), ("smoke", 0.0)):
+        for task in ("other/small", "toy/spacing_1", "toy/spacing_8"):
+            for method, mean in (("beta_vae", 0.1), ("factor_vae", 0.2), ("ada_gvae", 0.15)):
+                supervision = "weakly_supervised" if method == "ada_gvae" else "unsupervised"
+                made = made_result(task, method, *[mean + higher] * 5, supervision=supervision, tier=tier)
+                status = "reproduced" if method == "factor_vae" else "recomputed"
+                runs = [
+                    run.model_copy(
+                        update={
+                            "scores": run.scores | {"dci.completeness": 0.9 - mean + run.seed / 100},
+                            "samples": samples,
+                            "status": status,
+                        }
+                    )
+                    for run in made.runs
+                ]
+                results.write(root, [results.result(f"{task}@v1", method, runs)])
+    return build.build(root, tmp_path / "two_site").parent
+
+
+def shown(browser, table="m-desk"):
+    """The rows and the columns of a table that can be seen."""
+    rows = browser.run(
+        f"""[...document.querySelectorAll('#{table} tbody:not([hidden]) tr:not(.group):not([hidden]) th')]
+        .map((head) => head.textContent.trim())"""
     )
-    browser.open(page)
+    columns = browser.run(
+        f"""[...document.querySelectorAll('#{table} thead th')].filter((head) => head.offsetWidth)
+        .map((head) => head.dataset.col)"""
+    )
+    return rows, columns
+
+
+def choose(browser, name, value):
     browser.run(
-        """for (const cell of document.querySelectorAll('td[data-scores]'))
-        cell.dataset.scores = JSON.stringify({...JSON.parse(cell.dataset.scores), 'dci.completeness': 0.25});
-        { const list = document.querySelector('select[data-score]'); list.value = 'dci.completeness';
-        list.dispatchEvent(new Event('change')) }"""
+        f"""{{ const list = document.querySelector('[data-for=m-desk] [data-state={name}]'); list.value = '{value}';
+        list.dispatchEvent(new Event('change')) }}"""
     )
-    assert set(browser.run("[...document.querySelectorAll('td[data-scores]')].map((c) => c.textContent)")) == {"0.250"}
 
 
-def violations(browser, page, dark=False):
+def test_desk_comes_first_and_no_page_mixes_tiers(two_scores, browser):
+    browser.open(two_scores / "index.html")
+    assert browser.run("document.querySelector('.switch [aria-current=page]').textContent") == "desk"
+    assert browser.run("document.querySelectorAll('#m-smoke').length") == 0
+    numbers = "[...document.querySelectorAll('#m-{} tbody tr:not(.group) td:first-of-type')].map((c) => c.textContent)"
+    assert browser.run(numbers.format("desk")) == ["0.500", "0.400", "0.450"]
+    browser.follow("[...document.querySelectorAll('.switch a')].find((a) => a.textContent === 'smoke').click()")
+    assert browser.run("location.pathname").endswith("/tier.smoke.html")
+    assert browser.run(numbers.format("smoke")) == ["0.200", "0.100", "0.150"]
+    for page in (two_scores / "tasks").glob("*.html"):
+        text = page.read_text("utf-8")
+        assert text.index('id="tier-desk"') < text.index('id="tier-smoke"')
+
+
+def test_each_score_has_a_page_that_needs_no_script(two_scores):
+    text = (two_scores / "tier.desk.dci.completeness.html").read_text("utf-8")
+    assert re.findall(r'<td data-value="([\d.]+)" style', text)[0] == "0.820000", "β-VAE is first by this score"
+    assert 'href="tier.desk.dci.completeness.html"' in (two_scores / "index.html").read_text("utf-8")
+
+
+def test_a_link_restores_the_view(two_scores, browser):
+    page = two_scores / "index.html"
+    browser.open(page)
+    assert shown(browser)[1] == ["method", "mean", "rank", "other.small", "toy.spacing_1", "toy.spacing_8"]
+    choose(browser, "supervision", "unsupervised")
+    choose(browser, "family", "toy")
+    browser.run("document.querySelector('#m-desk th[data-col=mean] button').click()")
+    browser.run(
+        """[...document.querySelectorAll('.columns input')].find((box) =>
+        box.parentElement.textContent.includes('spacing_8')).click()"""
+    )
+    seen = shown(browser)
+    assert seen[0] == ["beta_vae", "factor_vae"], "lowest first"
+    assert seen[1] == ["method", "mean", "rank", "toy.spacing_1"]
+    fragment = browser.run("location.hash")
+    browser.open(two_scores / "submit.html")
+    browser.follow(f"location.href = {json.dumps(page.as_uri() + fragment)}")
+    assert shown(browser) == seen
+    assert browser.run("document.querySelector('[data-for=m-desk] [data-state=family]').value") == "toy"
+    assert browser.complaints == []
+
+
+def test_facets(two_scores, browser):
+    browser.open(two_scores / "index.html")
+    choose(browser, "status", "reproduced")
+    assert shown(browser)[0] == ["factor_vae"]
+    choose(browser, "status", "")
+    choose(browser, "supervision", "weakly_supervised")
+    assert shown(browser)[0] == ["ada_gvae"]
+
+
+def test_two_methods_are_compared_with_and_without_a_script(two_scores, browser):
+    browser.open(two_scores / "compare.desk.html")
+    cells = browser.run("[...document.querySelectorAll('.matrix td a')].map((a) => a.textContent.trim())")
+    assert cells == ["3 : 0", "0 : 3", "0 : 3", "0 : 3", "3 : 0", "3 : 0"], "means of 0.45, 0.4 and 0.5"
+    browser.follow(
+        """{ const form = document.querySelector('form'); form.elements.first.value = 'factor_vae';
+        form.elements.second.value = 'beta_vae'; form.requestSubmit() }"""
+    )
+    assert browser.run("location.pathname + location.hash").endswith("compare/factor_vae.desk.html#beta_vae")
+    text = browser.run("document.querySelector('#beta_vae').closest('section').textContent.replace(/\\s+/g, ' ')")
+    assert "other/small+0.100 ▲ +0.100 to +0.100" in text
+    assert "mean over tasks+0.100 ▲" in text
+
+
+def test_the_page_across_tasks_says_what_it_averages(two_scores):
+    text = (two_scores / "overall.desk.html").read_text("utf-8")
+    assert "other/small, toy/spacing_1, toy/spacing_8. Each counts once." in text
+    assert "Average rank" in text
+    assert "Beats another" in text
+
+
+def test_the_methods_page_gives_the_command_that_trains_a_row_again(site, tmp_path, made_result):
+    root = tmp_path / "trained"
+    about = {"trained_with": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": 4.0, "reconstruction": "mse"}}
+    results.write(root, [made_result("toy/small", "beta_vae", 0.1, status="reproduced", **about)])
+    results.write(root, [made_result("toy/small", "theirs", 0.1, hyperparameters={"beta": 4.0})])
+    made = pages.render(root, results.read_all(root))
+    wanted = "offaxis-train run --dataset toy/small --objective beta_vae --steps 1000 --seed 0 --set beta=4.0"
+    assert f"{wanted} --set reconstruction=mse" in made["methods/beta_vae.html"].decode()
+    assert "offaxis-train run" not in made["methods/theirs.html"].decode()
+    harm = {"trained_with": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": "$(reboot)"}}
+    results.write(root, [made_result("toy/small", "harm", 0.1, status="reproduced", **harm)])
+    assert "offaxis-train run" not in pages.render(root, results.read_all(root))["methods/harm.html"].decode()
+
+
+def test_a_slider_shows_one_column_of_a_traversal(site, tmp_path, browser):
+    folder = tmp_path / "results" / "v1" / "toy" / "spacing_1"
+    tiles = np.zeros((2 * 10 - 2, 72 + 9 * 10 - 2, 3), np.uint8)  # two latents, tiles of 8 pixels, gaps of 2
+    for column in range(9):
+        tiles[:, 72 + 10 * column : 80 + 10 * column] = 25 * column
+    Image.fromarray(tiles).save(folder / "beta_vae.traversals.png")
+    (folder / "beta_vae.traversals.gif").unlink()
+    browser.open(build.build(tmp_path / "results", site))
+    figure = "document.querySelector('figure.traversal')"
+    browser.run(f"{figure}.querySelector('summary').click()")
+    browser.run(f"{figure}.querySelector('input').focus()")
+    pane = f"{figure}.querySelectorAll('.view div')[1].style"
+    whole, tile = 160, 8
+    for presses, column in ((0, 4), (1, 5), (2, 7)):
+        for _ in range(presses):
+            key = {"key": "ArrowRight", "code": "ArrowRight", "windowsVirtualKeyCode": 39}
+            browser.call("Input.dispatchKeyEvent", type="keyDown", **key)
+            browser.call("Input.dispatchKeyEvent", type="keyUp", **key)
+        place = float(browser.run(f"{pane}.backgroundPositionX").rstrip("%")) / 100
+        assert place * (1 - tile / whole) * whole == pytest.approx(72 + 10 * column, abs=0.1)
+    assert browser.run(f"{figure}.querySelector('input').getAttribute('aria-valuetext')") == "8 of 9"
+    assert browser.complaints == []
+
+
+def test_traversals_are_laid_out_as_the_trainer_draws_them():
+    drawn = pytest.importorskip("baselines.outputs.pictures")
+    signature = inspect.signature(drawn.traversals)
+    assert (drawn.LABEL, drawn.GAP) == (pictures.LABELS, pictures.GAP)
+    assert signature.parameters["values"].default == pictures.VALUES
+
+
+def test_a_phone_shows_a_method_and_its_first_score_at_once(two_scores, browser):
+    for dark in (False, True):
+        browser.open(two_scores / "index.html", width=390, height=844, dark=dark)
+        place = browser.run(
+            """(() => { const cell = document.querySelector('#m-desk tbody tr:not(.group) td');
+            const box = cell.getBoundingClientRect(); return [box.left, box.right, box.bottom] })()"""
+        )
+        assert place[0] > 0
+        assert place[1] <= 390
+        assert place[2] <= 844
+        assert browser.run("document.documentElement.scrollWidth") <= 390
+        assert browser.run("getComputedStyle(document.querySelector('.more')).display") == "block"
+
+
+def test_what_other_sites_and_machines_read(site, two_scores, tmp_path):
+    root = tmp_path / "results"
+    with pytest.raises(InvalidInput, match="address: expected one that begins with https"):
+        build.build(root, tmp_path / "hub", address="example.org")
+    folder = build.build(root, tmp_path / "hub", address="https://example.org/board/", space=True).parent
+    text = (folder / "tasks" / "toy.spacing_1.html").read_text("utf-8")
+    assert '<link rel="canonical" href="https://example.org/board/tasks/toy.spacing_1.html">' in text
+    assert '<meta property="og:image" content="https://example.org/board/pictures/link.png">' in text
+    with Image.open(folder / "pictures" / "link.png") as picture:
+        assert picture.size == (1200, 630)
+    found = re.search(r'<script type="application/ld\+json">(.*?)</script>', (folder / "index.html").read_text(), re.S)
+    described = json.loads(found[1])
+    assert described["@type"] == "Dataset"
+    for download in described["distribution"]:
+        assert (folder / download["contentUrl"].removeprefix("https://example.org/board/")).is_file()
+    _, head, _ = (folder / "README.md").read_text("utf-8").split("---\n")
+    assert yaml.safe_load(head)["sdk"] == "static"
+    assert (folder / yaml.safe_load(head)["app_file"]).is_file()
+    for file, label in (
+        (folder / "badges" / "offaxis.svg", "Offaxis: 2 tasks"),
+        (two_scores / "badges" / "factor_vae.svg", "Offaxis desk: rank 1 of 1"),
+    ):
+        assert xml.etree.ElementTree.fromstring(file.read_text("utf-8")).attrib["aria-label"] == label
+    assert audit.stale(root, folder) == [], "a check builds with the same address"
+    assert "og:image" not in (site / "index.html").read_text("utf-8")
+
+
+def test_the_benchmark_is_cited_as_its_citation_file_says():
+    said = yaml.safe_load((pathlib.Path(__file__).parents[3] / "CITATION.cff").read_text("utf-8"))
+    assert f"title = {{{said['title']}}}" in extras.BIBTEX
+    assert said["authors"][0]["name"] in extras.BIBTEX
+    assert f"Version {said['version']}" in extras.BIBTEX
+
+
+def violations(browser, page, dark=False, width=1300):
     """Serious faults that axe-core, the usual checker of WCAG rules, finds in a page."""
     axe = importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text("utf-8")
-    browser.open(page, dark=dark)
+    browser.open(page, dark=dark, width=width)
     browser.run(f"{axe}; 1")
     found = browser.run(
         "axe.run(document).then((r) => r.violations.map((v) => `${v.impact} ${v.id}: ${v.nodes[0].html}`))"
@@ -262,8 +469,8 @@ def violations(browser, page, dark=False):
 
 def test_axe_finds_no_serious_fault(site, browser):
     for page in site.rglob("*.html"):
-        for dark in (False, True):
-            assert violations(browser, page, dark) == []
+        for dark, width in ((False, 1300), (True, 360)):
+            assert violations(browser, page, dark, width) == []
 
 
 def test_axe_can_find_a_fault(tmp_path, browser):
@@ -326,6 +533,7 @@ def test_a_replaced_task_keeps_its_page_and_is_compared_with_nothing(site, toys,
     monkeypatch.setattr(protocol, "SUPERSEDED", {"toy/spacing_1@v1": "toy/spacing_1@v2"})
     protocol.task.cache_clear()
     root = tmp_path / "results"
+    (site / build.INPUTS).unlink()  # the change of the protocol is none of a file here
     build.build(root, site)
     assert (site / "tasks" / "toy.spacing_1.v1.html").is_file()
     assert not (site / "tasks" / "toy.spacing_1.html").exists()
@@ -368,7 +576,7 @@ def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_n
         assert browser.run("document.documentElement.scrollWidth") <= 360, page.name
     text = (site / "index.html").read_text("utf-8")
     assert text.count('<li class="card"><img') == 5
-    assert "Average rank" in text
+    assert "Average rank" in (site / "overall.smoke.html").read_text("utf-8")
     assert "0.06 ± 0.03" in (site / "reported.html").read_text("utf-8")
     assert "0.06 ± 0.03" in (site / "tasks" / "toy.spacing_2.html").read_text("utf-8")
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from benchmark_data.errors import InvalidInput
 from leaderboard.store import statistics
@@ -47,16 +48,59 @@ def test_scores_that_are_none(scores):
 
 def test_iqm_across_tasks_is_that_of_all_runs_together():
     # All runs in order: 0, .1, .2, .3, .4, .5, .6, .7; without two at each end: (.2 + .3 + .4 + .5) / 4 = .35.
-    found = statistics.iqm_across([[0.0, 0.2, 0.4, 0.6], [0.1, 0.3, 0.5, 0.7]])
-    assert found.iqm == pytest.approx(0.35)
-    assert found.seeds == 8
-    assert 0.1 < found.low < 0.35 < found.high < 0.6
+    (found,) = statistics.across([[[0.0, 0.2, 0.4, 0.6], [0.1, 0.3, 0.5, 0.7]]])
+    assert found.iqm.value == pytest.approx(0.35)
+    assert 0.0 < found.iqm.low < 0.35 < found.iqm.high < 0.7
+    assert found.improvement == (0.5, 0.5, 0.5), "there is no other method"
 
 
 def test_the_bootstrap_across_tasks_is_stratified():
     # Within each task there is no spread, so there is none between resamples, however far the tasks lie apart.
-    found = statistics.iqm_across([[0.1, 0.1], [0.9, 0.9]])
-    assert (found.low, found.iqm, found.high) == pytest.approx((0.5, 0.5, 0.5))
+    (found,) = statistics.across([[[0.1, 0.1], [0.9, 0.9]]])
+    assert found.iqm == pytest.approx((0.5, 0.5, 0.5))
+
+
+def test_methods_across_tasks_by_hand():
+    # Task 1: a is ahead of b and c, which are equal: ranks 1, 2.5, 2.5. Task 2: c, a, b.
+    # Runs of a on task 1 beat all others; on task 2 those of b: (1 + 1/2) / 2. Runs of b tie with those of c on task 1.
+    scores = [[[0.9, 0.8], [0.5, 0.5]], [[0.1, 0.1], [0.2, 0.3]], [[0.1, 0.1], [0.7, 0.8]]]
+    a, b, c = statistics.across(scores)
+    assert [one.rank.value for one in (a, b, c)] == [1.5, 2.75, 1.75]
+    assert [one.improvement.value for one in (a, b, c)] == pytest.approx([0.75, 0.125, 0.625])
+    # The places on task 2 are certain, and on task 1 nothing of b and c spreads: no interval has a width.
+    assert a.rank == (1.5, 1.5, 1.5)
+    assert c.improvement == pytest.approx((0.625, 0.625, 0.625))
+
+
+def test_the_probability_of_improvement_across_agrees_with_that_of_pairs_and_with_a_plain_bootstrap():
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(3, 2, 6)) + np.arange(3)[:, None, None] / 2
+    found = statistics.across(scores.tolist())
+    for m in range(3):
+        others = [statistics.probability_of_improvement(list(scores[m]), list(scores[o])) for o in range(3) if o != m]
+        assert found[m].improvement.value == pytest.approx(np.mean(others))
+    drawn = []
+    for _ in range(600):
+        chosen = rng.integers(6, size=scores.shape)
+        again = np.take_along_axis(scores, chosen, axis=-1)
+        drawn.append(np.mean([statistics.probability_of_improvement(list(again[0]), list(again[o])) for o in (1, 2)]))
+    # Ours spreads more by sqrt(6 / 5), and is linear.
+    assert np.ptp(found[0].improvement[1:]) == pytest.approx(
+        np.ptp(np.quantile(drawn, [0.025, 0.975])) * np.sqrt(6 / 5), rel=0.2
+    )
+
+
+def test_intervals_across_tasks_hold_about_as_often_as_they_say():
+    """`docs/statistics.md` states 0.92 to 1.00; here average ranks and improvements of four methods on three tasks."""
+    rng, hits, count = np.random.default_rng(1), np.zeros(2), 60
+    means = np.array([0.0, 0.0, 1.0, 2.0])
+    ranks = scipy.stats.rankdata(-means)
+    beats = (scipy.stats.norm.cdf((means[:, None] - means) / np.sqrt(2)).sum(axis=1) - 0.5) / 3
+    for draw in range(count):
+        scores = [[mean + rng.standard_normal(5) for _ in range(3)] for mean in means]
+        for m, one in enumerate(statistics.across(scores, seed=draw, resamples=300)):
+            hits += [one.rank.low <= ranks[m] <= one.rank.high, one.improvement.low <= beats[m] <= one.improvement.high]
+    assert (hits / count / 4 > 0.86).all()
 
 
 def test_probability_of_improvement_counts_pairs():
@@ -76,24 +120,14 @@ def test_average_rank_with_ties():
     assert statistics.average_ranks(means).tolist() == [1.75, 2.5, 2.5, 3.25]
 
 
-def test_rank_stability_of_methods_that_overlap():
-    # a is 0.5 always; b is 0 or 1 with equal chance per seed. With two seeds, b's mean is 0, 0.5 or 1 with chances
-    # 1/4, 1/2, 1/4: b is behind in a quarter of the resamples; where the two are equal both have the first place.
-    shares = statistics.rank_stability([[[0.5, 0.5]], [[0.0, 1.0]]])
-    assert shares.sum(axis=1).tolist() == [1, 1]
-    assert shares[0] == pytest.approx([0.75, 0.25], abs=0.03)
-    assert shares[1] == pytest.approx([0.75, 0.25], abs=0.03)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: statistics.iqm_across([]), "expected those of at least one task, received none"),
         (lambda: statistics.probability_of_improvement([], []), "expected those of the same tasks, at least one"),
         (lambda: statistics.probability_of_improvement([[1]], []), "received 1 and 0 tasks"),
-        (lambda: statistics.rank_stability([]), "expected at least one method, with the same tasks for all"),
-        (lambda: statistics.rank_stability([[[1, 2]], []]), r"received \[1, 0\] tasks"),
-        (lambda: statistics.iqm_across([[1]]), "expected at least 2 finite numbers"),
+        (lambda: statistics.across([]), "expected at least one method, with the same tasks for all"),
+        (lambda: statistics.across([[[1, 2]], []]), r"received \[1, 0\] tasks"),
+        (lambda: statistics.across([[[1]]]), "expected at least 2 finite numbers"),
     ],
 )
 def test_scores_that_cannot_be_compared(call, message):

@@ -181,6 +181,71 @@ def test_a_family_of_all_pairs_errs_no_more_than_promised(shape):
     assert at_most(np.mean(np.array(least) <= verdicts.ERROR), verdicts.ERROR, draws)
 
 
+@pytest.mark.parametrize("shape", [*SHAPES, "two clumps"])
+def test_equal_methods_are_in_one_band(shape):
+    """Demanded: in at least 95% of boards. Nine equal methods of five seeds; six equal ones among others, too."""
+    shapes = SHAPES | {"two clumps": lambda rng, n: (rng.random(n) < 0.5) + 0.05 * rng.standard_normal(n)}
+    rng, draws = np.random.default_rng(4), 150
+    wrong = np.zeros(2)
+    for _ in range(draws):
+        equal = {str(m): [shapes[shape](rng, 5)] for m in range(9)}
+        wrong[0] += len({place.band for place in verdicts.places(equal).values()}) > 1
+        mixed = {str(m): [shapes[shape](rng, 5) + 6 * max(m - 5, 0)] for m in range(9)}
+        wrong[1] += len({verdicts.places(mixed)[str(m)].band for m in range(6)}) > 1
+    assert (wrong / draws <= verdicts.ERROR).all()
+
+
+def test_rank_intervals_hold_the_true_ranks_at_once():
+    rng, draws, held, found = np.random.default_rng(5), 200, 0, 0
+    means = np.array([3.0, 3.0, 0.0, 0.0, 0.0])  # true ranks: 1 to 2, and 3 to 5
+    for _ in range(draws):
+        places = verdicts.places({str(m): [mean + rng.standard_normal(5)] for m, mean in enumerate(means)}).values()
+        spans = [(place.low, place.high) for place in places]
+        held += all(low == 1 and high >= 2 for low, high in spans[:2]) and all(
+            low <= 3 and high == 5 for low, high in spans[2:]
+        )
+        found += sum(low > 1 for low, _ in spans[2:]) > 0
+    assert held / draws >= 1 - verdicts.ERROR
+    assert found / draws > 0.5, "and they say something"
+
+
+@pytest.mark.parametrize(("methods", "least", "most"), [(2, 0.25, 0.5), (9, 0.01, 0.08)])
+def test_what_is_found_of_a_difference_of_two_standard_errors(methods, least, most):
+    """`docs/statistics.md` states 0.41 for two methods and 0.02 for a pair among nine."""
+    rng, draws, found = np.random.default_rng(methods), 300, 0
+    for _ in range(draws):
+        groups = {str(m): rng.standard_normal(5) + 2 * np.sqrt(2 / 5) * (m == 0) for m in range(methods)}
+        found += verdicts.all_pairs(groups)["0", "1"] <= verdicts.ERROR
+    assert least <= found / draws <= most
+
+
+def test_places_by_hand():
+    groups = {"low": [[0.1, 0.2, 0.3, 0.4]], "high": [[0.8, 0.81, 0.82, 0.83]], "near": [[0.1, 0.2, 0.25, 0.3]]}
+    assert verdicts.places(groups) == {"low": (2, 3, 2), "high": (1, 1, 1), "near": (2, 3, 2)}
+    # A chain: the ends are told apart, but the middle from neither. So there is one band, and intervals say the rest.
+    chain = {
+        "a": [[0.70, 0.71, 0.72, 0.73, 0.74]],
+        "b": [[0.1, 0.5, 0.9, 0.4, 0.6]],
+        "c": [[0.2, 0.21, 0.22, 0.2, 0.2]],
+    }
+    assert verdicts.places(chain) == {"a": (1, 2, 1), "b": (1, 3, 1), "c": (2, 3, 1)}
+    assert verdicts.places({"alone": [[0.1, 0.2, 0.3, 0.4]]}) == {"alone": (1, 1, 1)}
+    assert verdicts.places({}) == {}
+
+
+def test_places_across_tasks_agree_with_the_interval_of_the_difference():
+    """Two methods on two tasks: told apart where Welch's 95% interval of the mean difference leaves out 0."""
+    rng = np.random.default_rng(8)
+    seen = set()
+    for _ in range(40):
+        x, y = ([rng.standard_normal(5) + shift * task for task in (1, 2)] for shift in (0.9, 0.0))
+        apart = {place.band for place in verdicts.places({"x": x, "y": y}).values()} == {1, 2}
+        found = verdicts.compare(x, y)
+        assert apart == (found.low > 0 or found.high < 0)
+        seen.add(apart)
+    assert seen == {True, False}
+
+
 @over_shapes
 @pytest.mark.parametrize("gate", [False, True])
 def test_a_page_of_rows_errs_no_more_than_promised(shape, gate):
@@ -231,6 +296,7 @@ def test_the_interval_of_a_mean_is_students():
         (lambda: verdicts.compare([HIGH[:4]], [LOW], paired=True), "pairs: expected as many scores on either side"),
         (lambda: verdicts.compare([HIGH], [LOW], floors=[0, 0]), "floors: expected one for each of 1 strata"),
         (lambda: verdicts.all_pairs({"a": HIGH[:3], "b": LOW}), "scores: expected at least 4 finite numbers"),
+        (lambda: verdicts.places({"a": [HIGH], "b": [HIGH, LOW]}), "expected the same tasks for all, at least one"),
         (lambda: verdicts.judge_all([]), "parts of a claim: expected at least one, received none"),
     ],
 )

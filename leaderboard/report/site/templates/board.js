@@ -1,51 +1,75 @@
 "use strict";
-// Sorts and filters the tables of the page. Without it the page is complete, in the order of the ranking.
-for (const table of document.querySelectorAll("table[data-sortable]")) {
+// Sorts, searches and trims the tables of the page, and keeps the view in its address, so that a link restores it.
+// Without it the page is complete, in the order of the ranking.
+const state = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : "");
+function keep(name, value) {
+  if (value) state.set(name, value);
+  else state.delete(name);
+  history.replaceState(null, "", "#" + (state.size ? "?" + state : ""));
+}
+const first = document.querySelector("table[data-sortable]");
+const place = (table, name) => (table === first ? name : `${table.id}.${name}`);
+const rowsOf = (body) => [...body.rows].filter((row) => !row.classList.contains("group"));
+
+function sorter(table) {
   const heads = [...table.tHead.rows[0].cells];
-  const original = new Map([...table.querySelectorAll("tbody tr")].map((row, place) => [row, place]));
+  const original = new Map([...table.querySelectorAll("tbody tr")].map((row, order) => [row, order]));
+  const sort = (column, direction) => {
+    heads.forEach((each) => each.removeAttribute("aria-sort"));
+    heads[column].setAttribute("aria-sort", direction);
+    const key = (row) => {
+      const value = row.cells[column].dataset.value;
+      return value === undefined || value === "" ? null : isNaN(value) ? value : Number(value);
+    };
+    for (const body of table.tBodies) {
+      const keyed = rowsOf(body).map((row) => [key(row), original.get(row), row]);
+      keyed.sort(([x, a], [y, b]) => {
+        if (x === null || y === null) return (x === null) - (y === null) || a - b;
+        const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
+        return (direction === "ascending" ? order : -order) || a - b;
+      });
+      body.append(...keyed.map(([, , row]) => row));
+    }
+    table.classList.add("sorted");
+  };
   heads.forEach((head, column) => {
     const button = head.querySelector("button");
     if (!button) return;
     button.addEventListener("click", () => {
-      const first = head.dataset.first || "descending";
-      const other = first === "descending" ? "ascending" : "descending";
-      const now = head.getAttribute("aria-sort");
-      const next = now === first ? other : first;
-      heads.forEach((each) => each.removeAttribute("aria-sort"));
-      head.setAttribute("aria-sort", next);
-      for (const body of table.tBodies) {
-        const rows = [...body.rows].filter((row) => !row.classList.contains("group"));
-        const key = (row) => {
-          const value = row.cells[column].dataset.value;
-          return value === undefined || value === "" ? null : isNaN(value) ? value : Number(value);
-        };
-        rows.sort((a, b) => {
-          const x = key(a), y = key(b);
-          if (x === null || y === null) return (x === null) - (y === null) || original.get(a) - original.get(b);
-          const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
-          return (next === "ascending" ? order : -order) || original.get(a) - original.get(b);
-        });
-        body.append(...rows);
-      }
+      const natural = head.dataset.first || "descending";
+      const other = natural === "descending" ? "ascending" : "descending";
+      const next = head.getAttribute("aria-sort") === natural ? other : natural;
+      sort(column, next);
+      if (head.dataset.col) keep(place(table, "sort"), (next === "ascending" ? "" : "-") + head.dataset.col);
     });
   });
+  const wanted = state.get(place(table, "sort"));
+  const column = wanted ? heads.findIndex((head) => head.dataset.col === wanted.replace(/^-/, "")) : -1;
+  if (column >= 0) sort(column, wanted.startsWith("-") ? "descending" : "ascending");
 }
-for (const controls of document.querySelectorAll(".controls[data-for]")) {
+
+function controller(controls) {
   const table = document.getElementById(controls.dataset.for);
-  const text = controls.querySelector("input[type=search]");
-  const category = controls.querySelector("select[data-category]");
-  const score = controls.querySelector("select[data-score]");
+  const heads = [...table.tHead.rows[0].cells];
+  const inputs = [...controls.querySelectorAll("[data-state]")];
   const status = controls.querySelector("[role=status]");
-  controls.hidden = false;
+  const value = (name) => controls.querySelector(`[data-state=${name}]`)?.value || "";
+  const columns = controls.querySelector(".columns");
+  const hidden = new Set((state.get(place(table, "hide")) || "").split(",").filter(Boolean));
+  const style = document.head.appendChild(document.createElement("style"));
+
   const filter = () => {
     let shown = 0, all = 0;
-    const wanted = text.value.trim().toLowerCase();
+    const wanted = value("q").trim().toLowerCase();
     for (const body of table.tBodies) {
       let here = 0;
-      for (const row of body.rows) {
-        if (row.classList.contains("group")) continue;
+      for (const row of rowsOf(body)) {
         all += 1;
-        row.hidden = !(row.dataset.text.includes(wanted) && (!category || !category.value || category.value === body.dataset.category));
+        row.hidden = !(
+          row.dataset.text.includes(wanted) &&
+          (!value("supervision") || value("supervision") === body.dataset.category) &&
+          (!value("status") || row.dataset.status.split(" ").includes(value("status")))
+        );
         here += !row.hidden;
       }
       body.hidden = here === 0;
@@ -53,17 +77,55 @@ for (const controls of document.querySelectorAll(".controls[data-for]")) {
     }
     status.textContent = `${shown} of ${all} methods`;
   };
-  text.addEventListener("input", filter);
-  if (category) category.addEventListener("change", filter);
-  if (score) score.addEventListener("change", () => {
-    for (const cell of table.querySelectorAll("td[data-scores]")) {
-      const value = JSON.parse(cell.dataset.scores)[score.value];
-      cell.textContent = value === undefined ? "–" : value.toFixed(3);
-      cell.dataset.value = value === undefined ? "" : value;
-      cell.style.setProperty("--v", value === undefined ? 0 : Math.max(0, Math.min(1, value)));
-    }
-  });
+  const trim = () => {
+    const family = value("family");
+    const out = heads.map((head) => hidden.has(head.dataset.col) || (family && head.dataset.family && head.dataset.family !== family));
+    style.textContent = out
+      .map((off, n) => (off ? `#${CSS.escape(table.id)} tr:not(.group) > :nth-child(${n + 1}) { display: none }` : ""))
+      .join("\n");
+  };
+
+  for (const head of heads.slice(1)) {
+    if (!head.dataset.col) continue;
+    const label = columns.lastElementChild.appendChild(document.createElement("label"));
+    const box = label.appendChild(document.createElement("input"));
+    box.type = "checkbox";
+    box.checked = !hidden.has(head.dataset.col);
+    label.append(head.textContent.trim().replace(/\s+/g, " "));
+    box.addEventListener("change", () => {
+      if (box.checked) hidden.delete(head.dataset.col);
+      else hidden.add(head.dataset.col);
+      keep(place(table, "hide"), [...hidden].join(","));
+      trim();
+    });
+  }
+  for (const input of inputs) {
+    const name = place(table, input.dataset.state);
+    if (state.has(name)) input.value = state.get(name);
+    input.addEventListener(input.type === "search" ? "input" : "change", () => {
+      keep(name, input.value);
+      filter();
+      trim();
+    });
+  }
+  controls.hidden = false;
   filter();
+  if (hidden.size || value("family")) trim();
+}
+
+document.querySelectorAll("table[data-sortable]").forEach(sorter);
+document.querySelectorAll(".controls[data-for]").forEach(controller);
+for (const link of document.querySelectorAll("a.keep")) {
+  const address = link.getAttribute("href");
+  link.addEventListener("click", () => { link.href = address + (state.size ? "#?" + state : ""); });
+}
+for (const form of document.querySelectorAll("form[data-compare]")) {
+  form.hidden = false;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const { first, second } = form.elements;
+    location.href = `compare/${first.value}.${form.dataset.compare}.html#${second.value}`;
+  });
 }
 for (const button of document.querySelectorAll("button[data-copy]")) {
   button.hidden = false;
@@ -77,4 +139,40 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
       button.textContent = "Selected: press Ctrl+C";
     }
   });
+}
+// One column of a traversal at a time, chosen with a slider; the whole picture stays below it.
+for (const figure of document.querySelectorAll("figure.traversal")) {
+  const image = figure.querySelector("img");
+  const { left, step, tile, count, of } = figure.dataset;
+  const view = document.createElement("div");
+  view.className = "view";
+  const part = (from, width) => {
+    const pane = view.appendChild(document.createElement("div"));
+    pane.style.aspectRatio = `${image.getAttribute("width") * width} / ${image.getAttribute("height")}`;
+    pane.style.flexGrow = width;
+    pane.style.backgroundSize = `${100 / width}% 100%`;
+    const show = (x) => { pane.style.backgroundPosition = `${(100 * x) / (1 - width)}% 0`; };
+    show(from);
+    return [pane, show];
+  };
+  const [names] = part(0, Number(left));
+  const [pane, show] = part(0, Number(tile));
+  const label = document.createElement("label");
+  const slider = document.createElement("input");
+  Object.assign(slider, { type: "range", min: 1, max: count, value: Math.ceil(count / 2) });
+  label.append(`Value of each latent, ${of}`, slider);
+  const turn = () => {
+    show(Number(left) + (slider.value - 1) * step);
+    slider.setAttribute("aria-valuetext", `${slider.value} of ${count}`);
+  };
+  slider.addEventListener("input", turn);
+  turn();
+  const details = document.createElement("details");
+  const summary = details.appendChild(document.createElement("summary"));
+  summary.textContent = "Move the latents";
+  details.append(label, view);
+  details.addEventListener("toggle", () => {
+    for (const each of [names, pane]) each.style.backgroundImage = `url("${image.src}")`;
+  });
+  figure.prepend(details);
 }

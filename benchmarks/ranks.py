@@ -1,0 +1,106 @@
+"""What ranks can tell: how often bands and rank intervals err, what they find, and what intervals across tasks hold.
+
+``python benchmarks/ranks.py`` prints the tables on ranks of ``docs/statistics.md``, in a few minutes of one core;
+``--draws 200`` is a first look. Every number is a share of simulated boards, drawn from numpy's generator, seed 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+import scipy.stats
+from seeds import SHAPES
+
+from leaderboard.store import statistics, verdicts
+
+CENTRES = {"skewed (log-normal)": float(np.exp(0.5)), "two clumps": 0.5}
+
+
+def board(shape, methods, rng, *, seeds=5, unequal=False):
+    """Draw the seeds of methods whose true means are all 0, with one spread or with spreads between 0.1 and 10."""
+    spreads = 10.0 ** rng.uniform(-1, 1, methods) if unequal else np.ones(methods)
+    return [(SHAPES[shape](rng, seeds) - CENTRES.get(shape, 0.0)) * spread for spread in spreads]
+
+
+def places(groups):
+    """Rank groups on one task."""
+    return list(verdicts.places({str(m): [group] for m, group in enumerate(groups)}).values())
+
+
+def errors(shape, rng, draws, *, unequal):
+    """Say of nine equal methods how often all are in one band, and how often all rank intervals are whole."""
+    found = [places(board(shape, 9, rng, unequal=unequal)) for _ in range(draws)]
+    one = np.mean([all(place.band == 1 for place in places) for places in found])
+    whole = np.mean([all((place.low, place.high) == (1, 9) for place in places) for places in found])
+    return one, whole
+
+
+def power(methods, ahead, errors_apart, rng, draws):
+    """Say how often methods so many standard errors ahead are told from the others: each pair, and as a band."""
+    pairs, bands = [], 0
+    for _ in range(draws):
+        groups = board("normal", methods, rng)
+        shift = errors_apart * np.sqrt(2 / len(groups[0]))
+        groups = [group + shift * (m < ahead) for m, group in enumerate(groups)]
+        corrected = verdicts.all_pairs({str(m): group for m, group in enumerate(groups)})
+        apart = [corrected[str(a), str(b)] <= verdicts.ERROR for a in range(ahead) for b in range(ahead, methods)]
+        pairs.append(np.mean(apart))
+        found = places(groups)
+        bands += max(place.band for place in found[:ahead]) < min(place.band for place in found[ahead:])
+    return np.mean(pairs), bands / draws
+
+
+def coverage(step, tasks, rng, draws):
+    """Say how often 95% intervals across tasks hold the truth: average rank, IQM, probability of improvement.
+
+    Nine methods whose means rise by so many standard deviations of the seeds, five seeds each.
+    """
+    methods = 9
+    means = step * np.arange(methods)
+    ranks = scipy.stats.rankdata(-means)
+    beats = (scipy.stats.norm.cdf((means[:, None] - means) / np.sqrt(2)).sum(axis=1) - 0.5) / (methods - 1)
+    hits = np.zeros(3)
+    for draw in range(draws):
+        hard = 2 * rng.standard_normal(tasks)
+        scores = [[mean + task + rng.standard_normal(5) for task in hard] for mean in means]
+        normal = scipy.stats.norm.ppf((np.arange(1000) + 0.5) / 1000)
+        for m, one in enumerate(statistics.across(scores, seed=draw, resamples=500)):
+            middle = float(statistics.iqm((means[m] + hard[:, None] + normal).ravel()))
+            for k, (estimate, true) in enumerate(zip(one, (ranks[m], middle, beats[m]), strict=True)):
+                hits[k] += estimate.low - 1e-9 <= true <= estimate.high + 1e-9
+    return hits / draws / methods
+
+
+def main() -> None:
+    """Print everything."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=2_000)
+    draws = parser.parse_args().draws
+    rng = np.random.default_rng(0)
+    print(f"Nine equal methods, 5 seeds: all in one band, all rank intervals whole (0.95 promised); {draws} boards")
+    for shape in SHAPES:
+        for unequal in (False, True):
+            one, whole = errors(shape, rng, draws, unequal=unequal)
+            print(
+                f"  {shape:20s} {'spreads 0.1 to 10' if unequal else 'one spread':18s} {one:.3f} {whole:.3f}",
+                flush=True,
+            )
+    print("Found, normal, 5 seeds: pairs told apart, and the band; by standard errors of the difference of two means")
+    for methods, ahead in ((2, 1), (4, 2), (9, 4)):
+        for apart in (2, 3, 4, 6, 8):
+            pairs, bands = power(methods, ahead, apart, rng, draws)
+            print(f"  {ahead} of {methods} methods {apart} errors ahead: {pairs:.3f} {bands:.3f}", flush=True)
+    few = max(20, draws // 20)
+    print(f"Intervals across tasks hold (0.95 promised): average rank, IQM, improvement; {few} boards of 9 methods")
+    for step in (0.0, 0.5, 1.0):
+        for tasks in (2, 12):
+            print(
+                f"  {step} sd apart, {tasks} tasks:",
+                *(f"{share:.3f}" for share in coverage(step, tasks, rng, few)),
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

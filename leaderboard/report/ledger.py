@@ -1,0 +1,183 @@
+"""What was added, removed and scored anew on the board, and when: a ledger that is kept beside the results.
+
+``<root>/ledger.json`` lists events, oldest first; each bears a digest of what the row then held. So the state that was
+recorded last can be worked out from the ledger, and compared with the tree: what differs is pending, and a board shows
+it, too. Nothing is typed in: ``offaxis-board ledger --record`` writes what the files say.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+from benchmark_data.files import write_json
+from leaderboard.store import results
+from leaderboard.store.results import Field, Line, Model, Name, Result, Run
+
+FILE = "ledger.json"
+
+Change: TypeAlias = Literal["added", "removed", "re-scored", "more seeds", "quarantined", "trusted again"]
+
+RowId: TypeAlias = tuple[str, str, str]
+"""Task, tier and method."""
+
+
+class Event(Model):
+    """One change of one row.
+
+    Attributes:
+        date: of the newest evaluation of the row, UTC; for what no evaluation tells, the day of the record.
+        change: what happened.
+        task: the task's name.
+        tier: the tier's name.
+        method: the method's name.
+        seeds: of the row afterwards; 0 for a removed one.
+        mean: of the score that ranks, afterwards; None for a removed row.
+        before: of the same score before; None for an added row.
+        digest: of what the row holds: seeds, digests of codes, scores, and whether it is in quarantine.
+    """
+
+    date: datetime.date
+    change: Change
+    task: Annotated[str, Field(pattern=results.DATASET + r"@v[0-9]+$")]
+    tier: Line
+    method: Name
+    seeds: int = Field(ge=0)
+    mean: float | None
+    before: float | None
+    digest: Annotated[str, Field(pattern=r"^([0-9a-f]{16}|)$")]
+
+    @property
+    def row(self) -> RowId:
+        """Task, tier and method."""
+        return self.task, self.tier, self.method
+
+
+class Ledger(Model):
+    """All events, oldest first."""
+
+    events: tuple[Event, ...] = ()
+
+
+def read(root: str | os.PathLike[str]) -> tuple[Event, ...]:
+    """Read the ledger of a results tree.
+
+    Args:
+        root: the results tree.
+
+    Returns:
+        Its events, oldest first; none where there is no ledger.
+
+    Raises:
+        DamagedFile: the file is no ledger.
+    """
+    file = Path(root) / FILE
+    if not file.exists():
+        return ()
+    return results.validated(Ledger, results.content(file), str(file)).events
+
+
+def pending(events: Sequence[Event], found: Iterable[Result], today: datetime.date | None = None) -> tuple[Event, ...]:
+    """Compare results with what a ledger says of them.
+
+    Args:
+        events: the ledger.
+        found: the results as they are.
+        today: the date of a removal and of a quarantine, which no evaluation tells; that of the newest event or
+            evaluation if None.
+
+    Returns:
+        What is not in the ledger yet, by date, task, tier and method.
+    """
+    last = {event.row: event for event in events}
+    now = {(result.task, tier, result.method): result for result in found for tier in result.tiers}
+    dates = [event.date for event in events] + [run.date for result in now.values() for run in result.runs]
+    day = today or max(dates, default=datetime.date(1970, 1, 1))
+    changes: list[Event] = []
+    for row, result in now.items():
+        before = last.get(row)
+        event = _event(row, result, before, day)
+        if before is None or before.digest != event.digest:
+            changes.append(event)
+    for row, event in last.items():
+        if row not in now and event.change != "removed":
+            task, tier, method = row
+            changes.append(
+                Event(
+                    date=day,
+                    change="removed",
+                    task=task,
+                    tier=tier,
+                    method=method,
+                    seeds=0,
+                    mean=None,
+                    before=event.mean,
+                    digest="",
+                )
+            )
+    return tuple(sorted(changes, key=lambda event: (event.date, event.row)))
+
+
+def record(root: str | os.PathLike[str], today: datetime.date) -> tuple[Event, ...]:
+    """Write what is pending into the ledger of a results tree.
+
+    Args:
+        root: the results tree.
+        today: the date of removals and quarantines.
+
+    Returns:
+        What was written.
+
+    Raises:
+        DamagedFile: the tree or the ledger is damaged.
+        InvalidInput: the folder cannot be written.
+    """
+    root = Path(root)
+    with results.locked(root):
+        events = read(root)
+        new = pending(events, results.read_all(root), today)
+        if new:
+            write_json(root / FILE, Ledger(events=(*events, *new)).model_dump(mode="json"))
+    return new
+
+
+def _event(row: RowId, result: Result, before: Event | None, day: datetime.date) -> Event:
+    """Describe what a row holds now, as a change of what it held before."""
+    task, tier, method = row
+    runs = result.of(tier)
+    main = next(iter(result.summary[tier]))
+    key = "mig" if "mig" in result.summary[tier] else main
+    mean = round(result.summary[tier][key].mean, 6)
+    there = before is not None and before.change != "removed"
+    quarantined = there and bool(result.quarantine) and before is not None and before.change != "quarantined"
+    change: Change = "added"
+    date = max(run.date for run in runs)
+    if there and before is not None:
+        if quarantined:
+            change, date = "quarantined", day
+        elif before.change == "quarantined" and not result.quarantine:
+            change, date = "trusted again", day
+        else:
+            change = "more seeds" if len(runs) > before.seeds else "re-scored"
+    return Event(
+        date=date,
+        change=change,
+        task=task,
+        tier=tier,
+        method=method,
+        seeds=len(runs),
+        mean=mean,
+        before=before.mean if there and before is not None else None,
+        digest=_digest(runs, result.quarantine),
+    )
+
+
+def _digest(runs: Sequence[Run], quarantine: str) -> str:
+    held = [[run.seed, run.codes_digest, sorted(run.scores.items())] for run in runs]
+    text = json.dumps([held, bool(quarantine)], separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

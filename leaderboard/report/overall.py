@@ -1,0 +1,121 @@
+"""Methods across all tasks of a tier: average ranks, overall scores, how probably one beats another; with intervals.
+
+The tasks are taken as they are: intervals say what other seeds on the same tasks would give, nothing of other tasks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from leaderboard.properties import Column
+from leaderboard.report import ranking
+from leaderboard.report.ranking import Table
+from leaderboard.store import statistics, verdicts
+
+
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """One method across all tasks of a tier.
+
+    Attributes:
+        method: its name.
+        title: as it is printed.
+        category: what it may see.
+        rank: by the mean over tasks of the mean score, within the category; from 1 on.
+        place: the ranks that the seeds leave open, and the band (`verdicts.places`).
+        mean: over tasks, of the mean score.
+        across: average rank, interquartile mean and probability of improvement.
+    """
+
+    method: str
+    title: str
+    category: str
+    rank: int
+    place: verdicts.Place
+    mean: float
+    across: statistics.Across
+
+
+@dataclasses.dataclass(frozen=True)
+class Overall:
+    """The standings of a tier.
+
+    Attributes:
+        tier: its name.
+        column: the score that is compared.
+        tasks: what is averaged over.
+        standings: the methods that are ranked on all of these tasks, best first within each category.
+        left_out: titles of methods that are ranked on some of them only.
+        chances: for categories of at most `MOST` methods: (row, column) -> the probability that a run of the first
+            beats a run of the second, on a task drawn at random.
+    """
+
+    tier: str
+    column: Column
+    tasks: tuple[str, ...]
+    standings: tuple[Standing, ...]
+    left_out: tuple[str, ...]
+    chances: dict[tuple[str, str], float]
+
+    @property
+    def groups(self) -> dict[str, list[Standing]]:
+        """The standings by category."""
+        found: dict[str, list[Standing]] = {}
+        for standing in self.standings:
+            found.setdefault(standing.category, []).append(standing)
+        return found
+
+
+MOST = 24
+"""Methods of a category up to which pairs of them are compared on pages of their own."""
+
+RESAMPLES = 2_000
+"""Of the intervals; `FEWER` where there are more than `MOST` methods."""
+
+FEWER = 400
+
+
+def overall(boards: Sequence[Table]) -> Overall | None:
+    """Compare methods across all tasks of a tier, within each category.
+
+    Args:
+        boards: the tables of one tier.
+
+    Returns:
+        The standings; None where there are no two tasks, or no method that is ranked on all of them.
+    """
+    columns = {board.columns[0] for board in boards if board.columns}
+    if len(boards) < 2 or len(columns) != 1:
+        return None
+    (column,) = columns
+    found: list[Standing] = []
+    left_out: set[str] = set()
+    chances: dict[tuple[str, str], float] = {}
+    for category in ranking.CATEGORIES:
+        ranked = [{row.result.method: row for row in board.groups.get(category, ()) if row.rank} for board in boards]
+        methods = sorted(set.intersection(*(set(rows) for rows in ranked)))
+        titles = {method: row.result.title for rows in ranked for method, row in rows.items()}
+        left_out |= {title for method, title in titles.items() if method not in methods}
+        if not methods:
+            continue
+        scores = {method: [rows[method].values(column.key) for rows in ranked] for method in methods}
+        means = {method: sum(sum(task) / len(task) for task in tasks) / len(tasks) for method, tasks in scores.items()}
+        places = verdicts.places(scores)
+        resamples = RESAMPLES if len(methods) <= MOST else FEWER
+        across = dict(zip(methods, statistics.across(list(scores.values()), resamples=resamples), strict=True))
+        for rank, method in enumerate(sorted(methods, key=lambda m: (-means[m], m)), 1):
+            found.append(
+                Standing(method, titles[method], category, rank, places[method], means[method], across[method])
+            )
+        if len(methods) <= MOST:
+            chances |= {
+                (a, b): statistics.probability_of_improvement(scores[a], scores[b])
+                for a in methods
+                for b in methods
+                if a != b
+            }
+    if not found:
+        return None
+    tasks = tuple(board.dataset for board in boards)
+    return Overall(boards[0].tier, column, tasks, tuple(found), tuple(sorted(left_out)), chances)

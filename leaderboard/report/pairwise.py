@@ -1,0 +1,206 @@
+"""Two methods side by side: their differences on each task by each score, with intervals and verdicts.
+
+Seeds of two methods do not belong together, so each difference is tested by Welch's test of two groups of seeds.
+Verdicts of one score hold for all of its tasks at once (Holm). The means over tasks are compared in one test more.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from benchmark_data.errors import InvalidInput, UnknownName
+from leaderboard.properties import Column
+from leaderboard.report.ranking import Row, Table, tier_order
+from leaderboard.store import verdicts
+
+ACROSS = "mean over tasks"
+"""What stands in the place of a task where all of them are taken together."""
+
+
+class Difference(NamedTuple):
+    """Two methods on one task by one score, or on all tasks together.
+
+    Attributes:
+        task: the dataset's name, or `ACROSS`.
+        column: the score.
+        first: mean over seeds of the first method.
+        second: that of the second one.
+        comparison: first less second.
+        answer: ``holds`` where the first is higher, ``contradicted`` where the second is.
+        p: p-value, after Holm over the tasks of the score; None where there is no verdict.
+    """
+
+    task: str
+    column: Column
+    first: float
+    second: float
+    comparison: verdicts.Comparison
+    answer: verdicts.Answer
+    p: float | None
+
+
+class Pair(NamedTuple):
+    """Two methods in one tier.
+
+    Attributes:
+        tier: its name.
+        first: name and title of the first method.
+        second: those of the second one.
+        differences: score by score: each task on which both have it, then all of these together if there are several.
+    """
+
+    tier: str
+    first: tuple[str, str]
+    second: tuple[str, str]
+    differences: tuple[Difference, ...]
+
+    def says(self, one: Difference) -> str:
+        """Return a verdict in words."""
+        words = {"holds": f"{self.first[1]} is higher", "contradicted": f"{self.second[1]} is higher"}
+        return words.get(one.answer, str(one.answer))
+
+    @property
+    def by_task(self) -> dict[str, list[Difference]]:
+        """The differences of each task, in the order of the scores."""
+        found: dict[str, list[Difference]] = {}
+        for one in self.differences:
+            found.setdefault(one.task, []).append(one)
+        if ACROSS in found:
+            found[ACROSS] = found.pop(ACROSS)
+        return found
+
+
+def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
+    """Compare two methods on all tasks of a tier that both were scored on.
+
+    Args:
+        boards: the tables of one tier.
+        first: a method's name.
+        second: that of another one.
+
+    Returns:
+        The pair.
+
+    Raises:
+        UnknownName: there is no such method in the tables.
+        InvalidInput: the same method twice, or no task that both were scored on.
+    """
+    known = {row.result.method: row for board in boards for row in board.rows}
+    for name in (first, second):
+        if name not in known:
+            raise UnknownName("method with results", name, known)
+    if first == second:
+        raise InvalidInput("methods to compare", expected="two different ones", received=f"{first} twice")
+    shared = [(board, one, other) for board in boards for one, other in _both(board, first, second)]
+    if not shared:
+        raise InvalidInput(
+            f"{first} and {second}",
+            expected="a task of the tier that both were scored on",
+            received="none",
+            remedy="Choose another --tier.",
+        )
+    columns = list(dict.fromkeys(column for board, _, _ in shared for column in board.columns))
+    titles = [(name, known[name].result.title) for name in (first, second)]
+    differences = tuple(one for column in columns for one in _by_score(shared, column))
+    return Pair(boards[0].tier, titles[0], titles[1], differences)
+
+
+def of_tier(boards: Sequence[Table], first: str, second: str, tier: str = "") -> list[Table]:
+    """Choose the tables of the tier in which two methods are compared.
+
+    Args:
+        boards: all tables.
+        first: a method's name.
+        second: that of another one.
+        tier: the tier's name; the first one with a task that both were scored on if empty.
+
+    Returns:
+        Its tables; all tables where no tier has both methods.
+
+    Raises:
+        UnknownName: there are no results in the tier.
+    """
+    tiers = sorted({board.tier for board in boards}, key=tier_order)
+    if tier and tier not in tiers:
+        raise UnknownName("tier with results", tier, tiers)
+    for name in [tier] if tier else tiers:
+        of = [board for board in boards if board.tier == name]
+        if tier or any(True for board in of for _ in _both(board, first, second)):
+            return of
+    return list(boards)
+
+
+def mirrored(pair: Pair) -> Pair:
+    """Return a pair with its methods in the other order.
+
+    Args:
+        pair: the pair.
+
+    Returns:
+        The same with all signs turned.
+    """
+    turned: dict[verdicts.Answer, verdicts.Answer] = {"holds": "contradicted", "contradicted": "holds"}
+    return Pair(
+        pair.tier,
+        pair.second,
+        pair.first,
+        tuple(
+            one._replace(
+                first=one.second,
+                second=one.first,
+                comparison=one.comparison._replace(
+                    difference=-one.comparison.difference, low=-one.comparison.high, high=-one.comparison.low
+                ),
+                answer=turned.get(one.answer, one.answer),
+            )
+            for one in pair.differences
+        ),
+    )
+
+
+def _both(board: Table, first: str, second: str) -> Iterator[tuple[Row, Row]]:
+    there = {row.result.method: row for row in board.rows}
+    if first in there and second in there:
+        yield there[first], there[second]
+
+
+def _by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) -> Iterator[Difference]:
+    key = column.key
+    tasks = [(board, one, other) for board, one, other in shared if one.values(key) and other.values(key)]
+    found = [verdicts.welch([one.values(key)], [other.values(key)]) for _, one, other in tasks]
+    for (board, one, other), comparison, (answer, p) in zip(tasks, found, verdicts.judge(found), strict=True):
+        yield Difference(board.dataset, column, one.cells[key].mean, other.cells[key].mean, comparison, answer, p)
+    if len(tasks) > 1:
+        all_ = verdicts.welch([one.values(key) for _, one, _ in tasks], [other.values(key) for _, _, other in tasks])
+        ((answer, p),) = verdicts.judge([all_])
+        means = [
+            sum(row.cells[key].mean for row in rows) / len(tasks) for rows in zip(*(t[1:] for t in tasks), strict=True)
+        ]
+        yield Difference(ACROSS, column, means[0], means[1], all_, answer, p)
+
+
+FIELDS = ("tier", "task", "score", "first", "second", "difference", "low", "high", "p_after_holm", "seeds", "verdict")
+
+
+def comma_separated(pair: Pair) -> str:
+    """Render a pair as CSV, one line for each task and score.
+
+    Args:
+        pair: the pair.
+
+    Returns:
+        CSV with a header; the columns ``first`` and ``second`` bear the methods' names.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([*FIELDS[:3], pair.first[0], pair.second[0], *FIELDS[5:]])
+    for one in pair.differences:
+        found = one.comparison
+        numbers = (one.first, one.second, found.difference, found.low, found.high, one.p)
+        shown = ["" if value is None or value != value else f"{value:.6f}" for value in numbers]
+        answer = {"holds": pair.first[0], "contradicted": pair.second[0]}.get(one.answer, one.answer)
+        writer.writerow([pair.tier, one.task, one.column.key, *shown, found.seeds, answer])
+    return stream.getvalue()

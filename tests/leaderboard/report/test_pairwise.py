@@ -1,0 +1,80 @@
+"""Two methods compared: differences by hand, tests by scipy."""
+
+import csv
+import io
+
+import pytest
+import scipy.stats
+
+from benchmark_data.errors import InvalidInput, UnknownName
+from leaderboard.report import pairwise, ranking
+from leaderboard.store import verdicts
+
+NEAR, FAR = "xysquares/spacing_1", "xysquares/spacing_8"
+A = {NEAR: (0.50, 0.52, 0.54, 0.56, 0.58), FAR: (0.10, 0.12, 0.14, 0.16, 0.18)}
+B = {NEAR: (0.20, 0.21, 0.22, 0.20, 0.22), FAR: (0.11, 0.13, 0.13, 0.18, 0.20)}
+
+
+@pytest.fixture
+def boards(made_result):
+    found = [made_result(task, name, *scores[task]) for name, scores in (("a", A), ("b", B)) for task in (NEAR, FAR)]
+    found += [made_result(NEAR, "few", 0.9, 0.8), made_result(NEAR, "pca", 0.1)]
+    found += [made_result(FAR, "elsewhere", *A[FAR], tier="desk"), made_result(FAR, "few", 0.3, tier="desk")]
+    return ranking.tables(found)
+
+
+def of(boards, *names, tier=""):
+    return pairwise.compare(pairwise.of_tier(boards, *names, tier), *names)
+
+
+def test_differences_and_their_tests(boards):
+    pair = of(boards, "a", "b")
+    assert (pair.tier, pair.first, pair.second) == ("smoke", ("a", "a"), ("b", "b"))
+    near, far, across = pair.differences
+    assert [one.task for one in pair.differences] == [NEAR, FAR, pairwise.ACROSS]
+    assert near.comparison.difference == pytest.approx(0.33)
+    tests = [scipy.stats.ttest_ind(A[task], B[task], equal_var=False) for task in (NEAR, FAR)]
+    # Holm over the two tasks, and the interval of each task alone.
+    assert [near.p, far.p] == pytest.approx(verdicts.holm([test.pvalue for test in tests]))
+    assert (near.comparison.low, near.comparison.high) == pytest.approx(tuple(tests[0].confidence_interval()))
+    assert [pair.says(one) for one in pair.differences] == ["a is higher", "not told apart", "a is higher"]
+    assert across.comparison.difference == pytest.approx((0.33 - 0.01) / 2)
+    assert (across.first, across.second) == pytest.approx((0.34, 0.18))
+    assert list(pair.by_task) == [NEAR, FAR, pairwise.ACROSS]
+
+
+def test_the_mirror_of_a_pair_is_the_pair_in_the_other_order(boards):
+    mirrored, other = pairwise.mirrored(of(boards, "a", "b")), of(boards, "b", "a")
+    assert mirrored.first == other.first
+    for one, two in zip(mirrored.differences, other.differences, strict=True):
+        assert (one.answer, one.task, one.first) == (two.answer, two.task, two.first)
+        assert one.comparison[:4] == pytest.approx(two.comparison[:4])
+
+
+def test_few_seeds_come_to_no_verdict(boards):
+    (one,) = of(boards, "few", "a").differences
+    assert (one.answer, one.p) == ("too few seeds", None)
+    assert one.comparison.difference == pytest.approx(0.85 - 0.54)
+    line = next(csv.DictReader(io.StringIO(pairwise.comma_separated(of(boards, "few", "a")))))
+    assert (line["low"], line["p_after_holm"], line["seeds"], line["verdict"]) == ("", "", "2", "too few seeds")
+    assert (line["few"], line["a"]) == ("0.850000", "0.540000")
+
+
+def test_the_first_tier_that_has_both_is_taken(boards):
+    assert of(boards, "elsewhere", "few").tier == "desk"
+    assert of(boards, "a", "few").tier == "smoke"
+    assert of(boards, "a", "few", tier="smoke").tier == "smoke"
+
+
+@pytest.mark.parametrize(
+    ("names", "tier", "error", "message"),
+    [
+        (("a", "c"), "", UnknownName, "method with results: expected one of"),
+        (("a", "a"), "", InvalidInput, "expected two different ones, received a twice"),
+        (("a", "b"), "study", UnknownName, "tier with results: expected one of"),
+        (("pca", "elsewhere"), "", InvalidInput, "expected a task of the tier that both were scored on"),
+    ],
+)
+def test_what_cannot_be_compared(boards, names, tier, error, message):
+    with pytest.raises(error, match=message):
+        of(boards, *names, tier=tier)
