@@ -599,4 +599,4 @@ def _with_settings(values: dict[str, Any], settings: list[str]) -> dict[str, Any
 
 def main() -> None:
     """Run the command."""
-    console.run(app)
+    console.run(app, "offaxis-train")

@@ -191,6 +191,12 @@ class RunConfig:
     def with_steps(self, steps: int) -> RunConfig:
         """Return the config with another number of steps, without the snapshots that it does not reach.
 
+        Args:
+            steps: the number of steps.
+
+        Returns:
+            The other config.
+
         Example:
             >>> RunConfig(dataset="sprites2d", objective="ae", snapshots=[10, 900]).with_steps(20).snapshots
             (10,)
@@ -238,6 +244,12 @@ class RunConfig:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> RunConfig:
         """Read a config from a JSON file.
+
+        Args:
+            path: the file.
+
+        Returns:
+            The config, checked.
 
         Raises:
             DamagedFile: the file is missing or not JSON.

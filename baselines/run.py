@@ -223,6 +223,9 @@ class Snapshots:
     def read(self, step: int) -> tuple[State, float]:
         """Read a snapshot.
 
+        Args:
+            step: after which step it was taken.
+
         Returns:
             The state, and the seconds of training so far.
 

@@ -48,14 +48,15 @@ def say(what: object) -> None:
     out.print(str(what), soft_wrap=True, markup=False, highlight=False)
 
 
-def run(app: typer.Typer) -> None:
+def run(app: typer.Typer, name: str | None = None) -> None:
     """Run a command-line application; report the user's errors in one line, without a traceback.
 
     Args:
         app: the application. It should be made with ``command_line``.
+        name: what its help calls it, however it was started; what it was started by if None.
     """
     try:
-        app()
+        app(prog_name=name)
     except OffaxisError as error:
         err.print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         sys.exit(2)

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,9 @@ from benchmark_data.effects import Effect
 from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 from benchmark_data.types import Extra, Images, Source
+
+if TYPE_CHECKING:
+    from jaxtyping import Float64, Int64, Integer, Shaped, UInt8
 
 __all__ = ["Dataset", "Digest", "Family", "Rows"]
 
@@ -37,7 +40,14 @@ class Digest(NamedTuple):
 
     @classmethod
     def of(cls, blocks: Iterable[Digest]) -> Digest:
-        """Hash the hashes of consecutive blocks."""
+        """Hash the hashes of consecutive blocks.
+
+        Args:
+            blocks: their digests, in order.
+
+        Returns:
+            The digest of all of them.
+        """
         return cls(*(hashlib.sha256("".join(column).encode()).hexdigest() for column in zip(*blocks, strict=True)))
 
 
@@ -131,7 +141,7 @@ class Dataset:
         """The arrays beside images and factors, by name: rotations, landmarks. Most datasets have none."""
         return self.source.extras
 
-    def extra(self, name: str, indices: ArrayLike) -> NDArray[Any]:
+    def extra(self, name: str, indices: Integer[ArrayLike, " n"]) -> Shaped[NDArray[Any], "n ..."]:
         """Return rows of an extra array.
 
         Args:
@@ -155,7 +165,7 @@ class Dataset:
     def __repr__(self) -> str:
         return f"<Dataset {self.id} {self.version}: {len(self)} images {self.image_shape}, {self.space!r}>"
 
-    def images(self, indices: ArrayLike) -> Images:
+    def images(self, indices: Integer[ArrayLike, " n"]) -> UInt8[Images, "n H W C"]:
         """Return images by row.
 
         Args:
@@ -179,7 +189,7 @@ class Dataset:
             remedy="A DataLoader of PyTorch takes benchmark_data.torch's dataset; see docs/recipes.md.",
         )
 
-    def labels(self, indices: ArrayLike, factors: Sequence[str] | None = None) -> Indices:
+    def labels(self, indices: Integer[ArrayLike, " n"], factors: Sequence[str] | None = None) -> Int64[Indices, "n F"]:
         """Return the class ids of rows.
 
         Args:
@@ -195,7 +205,9 @@ class Dataset:
         """
         return self.space.labels(self.rows(indices))[:, self._columns(factors)]
 
-    def values(self, indices: ArrayLike, factors: Sequence[str] | None = None) -> NDArray[np.float64]:
+    def values(
+        self, indices: Integer[ArrayLike, " n"], factors: Sequence[str] | None = None
+    ) -> Float64[NDArray[np.float64], "n F"]:
         """Return the factors' values of rows, in their units.
 
         Args:
@@ -211,7 +223,9 @@ class Dataset:
         """
         return self.space.values(self.labels(indices))[:, self._columns(factors)]
 
-    def scaled(self, indices: ArrayLike, factors: Sequence[str] | None = None) -> NDArray[np.float64]:
+    def scaled(
+        self, indices: Integer[ArrayLike, " n"], factors: Sequence[str] | None = None
+    ) -> Float64[NDArray[np.float64], "n F"]:
         """Return the class ids of rows scaled to [0, 1]: 0 for a factor's first value, 1 for its last.
 
         So are targets scaled by Schott et al. (arXiv 2107.08221). A factor with one value is 0.
@@ -246,7 +260,7 @@ class Dataset:
             )
         return [self.space.column(name) for name in factors]
 
-    def rows(self, indices: ArrayLike) -> Indices:
+    def rows(self, indices: Integer[ArrayLike, " n"]) -> Int64[Indices, " n"]:
         """Check a selection of rows.
 
         Args:
@@ -294,7 +308,7 @@ class Dataset:
             yield batch, self.images(batch)
 
     def quick_rows(self) -> Indices:
-        """Return the 1,024 fixed rows (all of them, for a smaller dataset) that the quick digest looks at."""
+        """Return the 1,024 fixed rows of the quick digest, or all rows of a smaller dataset: int64, shape (n,)."""
         return draws.permutation(0, len(self))[:1024]
 
     def digest(self, *, full: bool = False, progress: Callable[[int], None] = lambda done: None) -> Digest:

@@ -170,7 +170,11 @@ def larger(of: Mask = foreground) -> Effect:
 
 
 def brighter() -> Effect:
-    """Declare that the brightest pixel gets brighter as the factor's value rises."""
+    """Declare that the brightest pixel gets brighter as the factor's value rises.
+
+    Returns:
+        The effect, for `Dataset.effects`.
+    """
     return Effect("gets brighter", brightness)
 
 

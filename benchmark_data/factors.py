@@ -6,12 +6,15 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, UnknownName
+
+if TYPE_CHECKING:
+    from jaxtyping import Float64, Int64, Integer
 
 __all__ = ["Factor", "FactorSpace", "FactorTable", "Indices", "Kind"]
 
@@ -107,7 +110,7 @@ class _Factors:
             raise UnknownName("factor", name, self.names)
         return self.names.index(name)
 
-    def values(self, labels: ArrayLike) -> NDArray[np.float64]:
+    def values(self, labels: Integer[ArrayLike, "n F"]) -> Float64[NDArray[np.float64], "n F"]:
         """Turn class ids into values.
 
         Args:
@@ -123,7 +126,7 @@ class _Factors:
         columns = [np.asarray(f.values)[labels[:, i]] for i, f in enumerate(self.factors)]
         return np.stack(columns, axis=1) if columns else np.empty(labels.shape)
 
-    def checked(self, labels: ArrayLike) -> Indices:
+    def checked(self, labels: Integer[ArrayLike, "n F"]) -> Int64[Indices, "n F"]:
         """Check an array of class ids.
 
         Args:
@@ -187,7 +190,7 @@ class FactorSpace(_Factors):
     def __len__(self) -> int:
         return math.prod(self.sizes)
 
-    def labels(self, indices: ArrayLike) -> Indices:
+    def labels(self, indices: Integer[ArrayLike, " n"]) -> Int64[Indices, "n F"]:
         """Return the class ids of rows.
 
         Args:
@@ -200,7 +203,7 @@ class FactorSpace(_Factors):
             np.int64, copy=False
         )
 
-    def index(self, labels: ArrayLike) -> Indices:
+    def index(self, labels: Integer[ArrayLike, "n F"]) -> Int64[Indices, " n"]:
         """Return the rows that hold the given class ids.
 
         Args:
@@ -318,7 +321,7 @@ class FactorTable(_Factors):
             raise InvalidInput("label table", expected=f"{len(self)} rows", received=f"{len(table)} rows")
         return table
 
-    def labels(self, indices: ArrayLike) -> Indices:
+    def labels(self, indices: Integer[ArrayLike, " n"]) -> Int64[Indices, "n F"]:
         """Return the class ids of rows.
 
         Args:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 __all__ = [
     "Codes",
@@ -26,7 +29,7 @@ _LARGEST = 1e38
 """Codes beyond this overflow in float32, which the trees of DCI and the histogram of MIG work in."""
 
 
-def check_codes(codes: ArrayLike, what: str = "codes") -> Codes:
+def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
     """Check one representation.
 
     Args:
@@ -65,7 +68,7 @@ def check_codes(codes: ArrayLike, what: str = "codes") -> Codes:
     return array
 
 
-def check_factors(factors: ArrayLike, what: str = "factors") -> NDArray[np.int64]:
+def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> NDArray[np.int64]:
     """Check the factors' class ids.
 
     Args:

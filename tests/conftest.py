@@ -1,20 +1,34 @@
-"""What several test modules share: golden files (``--update-golden`` rewrites them), a Ray cluster, a browser."""
+"""What several test modules share: golden files (``--update-golden`` rewrites them), a Ray cluster, a browser, and
+shapes in types, held at run time.
+
+Public functions say the shapes of their arrays in their types, as ``Real[ArrayLike, "n L"]`` (jaxtyping's notation: a
+dtype, then an axis for each word). A name means one length within one call. The types are looked at in tests alone, so
+that users need no package for them. Users may pass lists, and a function refuses what it cannot take in words of its
+own; so arguments are looked at once the function has taken them.
+"""
 
 from __future__ import annotations
 
+import ast
 import base64
+import functools
 import importlib
+import inspect
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
+import types
 from pathlib import Path
 
+import jaxtyping
 import numpy as np
 import pytest
 from PIL import Image
 
-from benchmark_data import draws
+from benchmark_data import Dataset, FactorSpace, FactorTable, draws
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -216,3 +230,54 @@ def browser(tmp_path_factory):
     made = Browser(program, tmp_path_factory.mktemp("profile"))
     yield made
     made.close()
+
+
+def shapes(function):
+    """Which parameters, and ``return``, have a shape in their type: name -> jaxtyping's type of such arrays."""
+    found = {}
+    for name, annotation in function.__annotations__.items():
+        for node in ast.walk(ast.parse(annotation, mode="eval")) if isinstance(annotation, str) else ():
+            if isinstance(node, ast.Subscript) and hasattr(jaxtyping, getattr(node.value, "id", "")):
+                dtype, axes = getattr(jaxtyping, node.value.id), ast.literal_eval(node.slice.elts[1])
+                found[name] = dtype[np.ndarray, axes]
+    return found
+
+
+def checked(function):
+    """Make a function fail that took or gave arrays of other shapes than its types say."""
+    wanted, signature = shapes(function), inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        returned = function(*args, **kwargs)
+        arrays = {**signature.bind(*args, **kwargs).arguments, "return": returned}
+        with jaxtyping.jaxtyped("context"):
+            for name, kind in wanted.items():
+                if arrays.get(name) is not None:
+                    array = np.asarray(arrays[name])
+                    array = array.astype(np.int8) if array.dtype == bool else array
+                    if not isinstance(array, kind):
+                        raise TypeError(f"{function.__qualname__}: {name}: {array.dtype} {array.shape} is no {kind}")
+        return returned
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def shape_checks():
+    """What the types say of shapes, and the function that holds another one to them."""
+    return types.SimpleNamespace(shapes=shapes, checked=checked)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _types_are_checked():
+    """Hold datasets, factors, and the metrics and comparisons that are loaded, to the shapes in their types."""
+    loaded = [
+        module for name, module in sys.modules.items() if re.match(r"leaderboard\.(metrics|comparisons)\.[a-z]", name)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        for owner in (Dataset, FactorSpace, FactorTable, *loaded):
+            for name, value in list(vars(owner).items()):
+                if isinstance(value, types.FunctionType) and not name.startswith("_") and shapes(value):
+                    patch.setattr(owner, name, checked(value))
+        yield

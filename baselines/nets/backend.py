@@ -114,6 +114,9 @@ def layers_in(precision: str) -> Iterator[None]:
 
     Args:
         precision: ``"float32"`` or ``"bfloat16"``.
+
+    Yields:
+        Nothing: it is a context.
     """
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy({"float32": "float32", "bfloat16": "mixed_bfloat16"}[precision])

@@ -10,6 +10,18 @@ import dataclasses
 from baselines.nets.backend import Tensor, ops
 from baselines.objectives import Batch, Objective, Term
 
+PAPER = "https://arxiv.org/abs/1711.00848"
+CODE = "https://github.com/google-research/disentanglement_lib"
+CODE_LICENSE = "Apache-2.0"
+CITATION = """@inproceedings{kumar2018variational,
+  title = {Variational Inference of Disentangled Latent Concepts from Unlabeled Observations},
+  author = {Kumar, Abhishek and Sattigeri, Prasanna and Balakrishnan, Avinash},
+  booktitle = {International Conference on Learning Representations},
+  year = {2018},
+  eprint = {1711.00848},
+  archivePrefix = {arXiv}
+}"""
+
 
 @dataclasses.dataclass(frozen=True)
 class DipVae(Objective):

@@ -15,6 +15,19 @@ from baselines.objectives import Batch, Objective, Posterior, Term
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
+PAPER = "https://arxiv.org/abs/2002.02886"
+CODE = "https://github.com/google-research/disentanglement_lib"
+CODE_LICENSE = "Apache-2.0"
+CITATION = """@inproceedings{locatello2020weakly,
+  title = {Weakly-Supervised Disentanglement Without Compromises},
+  author = {Locatello, Francesco and Poole, Ben and R{\\"a}tsch, Gunnar and Sch{\\"o}lkopf, Bernhard and Bachem, Olivier
+            and Tschannen, Michael},
+  booktitle = {Proceedings of the 37th International Conference on Machine Learning},
+  year = {2020},
+  eprint = {2002.02886},
+  archivePrefix = {arXiv}
+}"""
+
 
 @dataclasses.dataclass(frozen=True)
 class PairVae(Objective):

@@ -7,20 +7,7 @@ import math
 
 from baselines.nets.backend import ops
 from baselines.objectives import Posterior
-from baselines.objectives._pairs import PairVae
-
-PAPER = "https://arxiv.org/abs/2002.02886"
-CODE = "https://github.com/google-research/disentanglement_lib"
-CODE_LICENSE = "Apache-2.0"
-CITATION = """@inproceedings{locatello2020weakly,
-  title = {Weakly-Supervised Disentanglement Without Compromises},
-  author = {Locatello, Francesco and Poole, Ben and R{\\"a}tsch, Gunnar and Sch{\\"o}lkopf, Bernhard and Bachem, Olivier
-            and Tschannen, Michael},
-  booktitle = {Proceedings of the 37th International Conference on Machine Learning},
-  year = {2020},
-  eprint = {2002.02886},
-  archivePrefix = {arXiv}
-}"""
+from baselines.objectives._pairs import CITATION, CODE, CODE_LICENSE, PAPER, PairVae  # noqa: F401
 
 
 @dataclasses.dataclass(frozen=True)

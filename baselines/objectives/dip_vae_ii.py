@@ -6,19 +6,7 @@ import dataclasses
 
 from baselines.nets.backend import Tensor, ops
 from baselines.objectives import Batch
-from baselines.objectives._dip import DipVae, covariance
-
-PAPER = "https://arxiv.org/abs/1711.00848"
-CODE = "https://github.com/google-research/disentanglement_lib"
-CODE_LICENSE = "Apache-2.0"
-CITATION = """@inproceedings{kumar2018variational,
-  title = {Variational Inference of Disentangled Latent Concepts from Unlabeled Observations},
-  author = {Kumar, Abhishek and Sattigeri, Prasanna and Balakrishnan, Avinash},
-  booktitle = {International Conference on Learning Representations},
-  year = {2018},
-  eprint = {1711.00848},
-  archivePrefix = {arXiv}
-}"""
+from baselines.objectives._dip import CITATION, CODE, CODE_LICENSE, PAPER, DipVae, covariance  # noqa: F401
 
 
 @dataclasses.dataclass(frozen=True)

@@ -134,7 +134,7 @@ def report(
 
 def main() -> None:
     """Run the command."""
-    console.run(app)
+    console.run(app, "offaxis-study")
 
 
 if __name__ == "__main__":

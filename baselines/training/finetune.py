@@ -175,6 +175,12 @@ def read_source(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
 def layer_of(name: str) -> str:
     """Return the layer that a weight belongs to.
 
+    Args:
+        name: of the weight.
+
+    Returns:
+        The name of its layer.
+
     Example:
         >>> layer_of("encoder/encoder_1/kernel")
         'encoder_1'
@@ -188,6 +194,9 @@ def layers(names: Iterable[str], network: str) -> list[str]:
     Args:
         names: names of weights, in order.
         network: ``encoder`` or ``decoder``.
+
+    Returns:
+        Names of layers.
 
     Example:
         >>> layers(["encoder/encoder_1/kernel", "encoder/encoder_1/bias", "decoder/output/bias"], "encoder")

@@ -689,4 +689,4 @@ def _called(wrong: str, right: str, names: Sequence[str] | None) -> InvalidInput
 
 def main() -> None:
     """Run the command."""
-    console.run(app)
+    console.run(app, "offaxis-data")

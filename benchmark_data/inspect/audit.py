@@ -125,6 +125,9 @@ class Audit:
 
         Factors stand together where their importance does not differ from that of the first of them by more than 1.96
         standard errors of the difference, half-widths of the intervals taken as 1.96 standard errors.
+
+        Returns:
+            Groups of names of factors, the group that is expected first in front.
         """
         ranked = sorted(
             (one for one in self.factors if one.traversals), key=lambda one: one.importance.value, reverse=True

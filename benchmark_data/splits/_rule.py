@@ -55,6 +55,16 @@ def no_variant(rule: str, variant: str) -> None:
         )
 
 
+def plain_grid(space: Space, rule: str, variant: str) -> FactorSpace:
+    """Check the space and the variant for a rule that needs a full grid and has no variants.
+
+    Raises:
+        InvalidInput: it is a table of labels, or a variant was named.
+    """
+    no_variant(rule, variant)
+    return grid(space, rule)
+
+
 def known_variant(rule: str, variant: str, known: tuple[str, ...]) -> None:
     """Check the variant of a rule.
 

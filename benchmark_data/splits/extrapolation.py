@@ -30,6 +30,5 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         >>> divide(FactorSpace(Factor("shape", range(2), "categorical"), Factor("x", range(6)))).train.tolist()
         [0, 1, 6, 7]
     """
-    _rule.no_variant("extrapolation", variant)
-    space = _rule.grid(space, "extrapolation")
+    space = _rule.plain_grid(space, "extrapolation", variant)
     return _rule.divided(space, _rule.combined(space, _schott2022.extrapolated(space), every=False))

@@ -31,6 +31,5 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         >>> divide(FactorSpace(Factor("shape", range(2), "categorical"), Factor("x", range(6)))).train.tolist()
         [0, 5, 6, 11]
     """
-    _rule.no_variant("interpolation", variant)
-    space = _rule.grid(space, "interpolation")
+    space = _rule.plain_grid(space, "interpolation", variant)
     return _rule.divided(space, _rule.combined(space, _schott2022.interpolated(space), every=False))

@@ -17,6 +17,8 @@ the chosen ones: ``sprites2d_spaced`` is re-placed and ``room3d_equal`` re-colou
 
 What cannot be had shows in `Choice.misfit`. Flat colours, for one, are points in three dimensions: no more than four
 are equally far apart.
+
+Internal.
 """
 
 from __future__ import annotations

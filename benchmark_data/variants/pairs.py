@@ -96,7 +96,15 @@ class Paired(Source):
         return self._rows[indices]
 
     def located(self, indices: Indices) -> list[tuple[Dataset, Indices, Indices]]:
-        """Return (dataset, places among ``indices``, rows of the dataset), for each dataset that has any of them."""
+        """Find the datasets that rows are from.
+
+        Args:
+            indices: rows of the pair, int64, shape (n,).
+
+        Returns:
+            (dataset, places among ``indices``, rows of the dataset), both int64 of shape (m,), for each dataset that
+            has any of them.
+        """
         of_target = indices >= len(self.source)
         found = [(self.source, np.flatnonzero(~of_target)), (self.target, np.flatnonzero(of_target))]
         return [(dataset, places, self._rows[indices[places]]) for dataset, places in found if len(places)]

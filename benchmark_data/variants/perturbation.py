@@ -32,7 +32,7 @@ import dataclasses
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -496,24 +496,11 @@ def noisy(base: Dataset) -> Family:
     Returns:
         ``<base>_noisy`` with configs ``eps05``, ``eps10``, ... at `EPSILONS`, in percent.
     """
-    return Family(
-        *(
-            _derived(
-                base,
-                suffix="noisy",
-                config=f"eps{round(100 * epsilon):02d}",
-                epsilon=epsilon,
-                parameters={"epsilon": epsilon},
-                source=Derived(base, functools.partial(_add_noise, epsilon=epsilon)),
-                what=(
-                    f"with uniform noise of strength {epsilon:g}, drawn once for each row and pixel: the control of "
-                    f"{base.name}_perturbed, changed by as much but by nothing that a model could encode."
-                ),
-            )
-            for epsilon in EPSILONS
-        ),
-        default=f"eps{round(100 * DEFAULT):02d}",
+    what = (
+        f"with uniform noise of strength {{epsilon:g}}, drawn once for each row and pixel: the control of "
+        f"{base.name}_perturbed, changed by as much but by nothing that a model could encode."
     )
+    return _controls(base, "noisy", _add_noise, what)
 
 
 def squeezed(base: Dataset) -> Family:
@@ -525,20 +512,26 @@ def squeezed(base: Dataset) -> Family:
     Returns:
         ``<base>_squeezed`` with configs ``eps05``, ``eps10``, ... at `EPSILONS`, in percent.
     """
+    what = (
+        f"with the contrast that {base.name}_perturbed and {base.name}_noisy leave it at strength {{epsilon:g}}, and "
+        "no pattern: the control for what the loss of contrast alone does."
+    )
+    return _controls(base, "squeezed", _squeeze, what, moves=False)
+
+
+def _controls(base: Dataset, suffix: str, change: Callable[..., Images], what: str, *, moves: bool = True) -> Family:
+    """Change a dataset at each of `EPSILONS`; ``what`` is the description, with a place for the strength."""
     return Family(
         *(
             _derived(
                 base,
-                suffix="squeezed",
+                suffix=suffix,
                 config=f"eps{round(100 * epsilon):02d}",
                 epsilon=epsilon,
                 parameters={"epsilon": epsilon},
-                source=Derived(base, functools.partial(_squeeze, epsilon=epsilon)),
-                what=(
-                    f"with the contrast that {base.name}_perturbed and {base.name}_noisy leave it at strength "
-                    f"{epsilon:g}, and no pattern: the control for what the loss of contrast alone does."
-                ),
-                moves=False,
+                source=Derived(base, functools.partial(change, epsilon=epsilon)),
+                what=what.format(epsilon=epsilon),
+                moves=moves,
             )
             for epsilon in EPSILONS
         ),

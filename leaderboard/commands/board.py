@@ -711,4 +711,4 @@ def serve(
 
 def main() -> None:
     """Run ``offaxis-board``."""
-    console.run(app)
+    console.run(app, "offaxis-board")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput
 from leaderboard.comparisons._pair import check_pair
 
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
-def compare(x: ArrayLike, y: ArrayLike, *, debiased: bool = False) -> float:
+
+def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, debiased: bool = False) -> float:
     """Compute linear CKA.
 
     Args:

@@ -8,15 +8,20 @@ overestimates the similarity of unrelated representations; the papers interpret 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.comparisons._pair import check_pair
 
+if TYPE_CHECKING:
+    from jaxtyping import Real
+
 _SMALL = 512
 
 
-def compare(x: ArrayLike, y: ArrayLike) -> float:
+def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"]) -> float:
     """Compute the Procrustes similarity.
 
     Args:

@@ -10,7 +10,7 @@ lasso.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import check_codes
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="which run found what the others found, without labels?",
@@ -34,11 +37,11 @@ _INFORMATIVE = 0.01
 
 
 def compare(
-    x: ArrayLike,
-    y: ArrayLike,
+    x: Real[ArrayLike, "n p"],
+    y: Real[ArrayLike, "n q"],
     *,
-    kl_x: ArrayLike | None = None,
-    kl_y: ArrayLike | None = None,
+    kl_x: Real[ArrayLike, " p"] | None = None,
+    kl_y: Real[ArrayLike, " q"] | None = None,
     similarity: Similarity = "lasso",
 ) -> float:
     """Score one pair of runs.
@@ -105,7 +108,7 @@ def score(
     return [float(np.median(np.delete(pairs[:, i], i))) for i in range(len(z))]
 
 
-def _standardised(x: ArrayLike, kl: ArrayLike | None, what: str) -> NDArray[np.float64]:
+def _standardised(x: Real[ArrayLike, "n p"], kl: ArrayLike | None, what: str) -> NDArray[np.float64]:
     """Keep the informative latents, with mean 0 and variance 1."""
     z = check_codes(x, what).astype(np.float64)
     kept = (z != z[0]).any(axis=0)

@@ -13,6 +13,8 @@ scale with it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -20,6 +22,9 @@ from benchmark_data.errors import needs
 from leaderboard.arrays import ConstantFactors, check_train_test
 from leaderboard.metrics import _batches
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="can a linear classifier tell which factor two samples share?",
@@ -34,11 +39,11 @@ PROPERTIES = Properties(
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     batch: int = 64,
     points: int = 10_000,
     points_test: int = 5_000,

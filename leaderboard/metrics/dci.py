@@ -13,7 +13,7 @@ lowers completeness, not disentanglement.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput, needs
 from leaderboard.arrays import Codes, ConstantFactors, check_train_test
 from leaderboard.properties import Column, Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does each latent serve one factor (D), each factor one latent (C), and can trees read the factors (I)?",
@@ -60,11 +63,11 @@ class Importances(NamedTuple):
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     mode: Mode = "fast",
     seed: int = 0,
     threads: int | None = None,
@@ -113,7 +116,9 @@ def score(
     return combine(found._asdict())
 
 
-def parts(codes: ArrayLike, factors: ArrayLike, **options: Any) -> dict[str, NDArray[np.float64]]:
+def parts(
+    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], **options: Any
+) -> dict[str, NDArray[np.float64]]:
     """Compute what the scores are made of: the fields of ``Importances``.
 
     Args:
@@ -155,11 +160,11 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
 
 
 def importances(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     mode: Mode = "fast",
     seed: int = 0,
     threads: int | None = None,

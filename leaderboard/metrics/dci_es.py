@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,9 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput, needs
 from leaderboard.arrays import ConstantFactors, check_train_test
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="how much capacity does it take to read the factors (E), and how many latents (S)?",
@@ -49,11 +52,11 @@ Target = Literal["classes", "numbers"]
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     depths: Sequence[int] = DEPTHS,
     trees: int = 100,
     target: Target = "classes",
@@ -102,11 +105,11 @@ def score(
 
 
 def parts(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     depths: Sequence[int] = DEPTHS,
     trees: int = 100,
     target: Target = "classes",

@@ -11,6 +11,7 @@ changes nothing, and neither does the numbering of classes: unlike MIG it does n
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does each factor have a latent that knows it and nothing else?",
@@ -28,8 +32,8 @@ PROPERTIES = Properties(
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     bins: int = 20,
     constant_factors: ConstantFactors = "refuse",
@@ -60,7 +64,11 @@ def score(
 
 
 def parts(
-    codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, constant_factors: ConstantFactors = "refuse"
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
+    *,
+    bins: int = 20,
+    constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, NDArray[np.float64]]:
     """Compute what the score is made of.
 

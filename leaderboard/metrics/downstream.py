@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput, needs
 from leaderboard.arrays import Codes, ConstantFactors, check_train_test
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="how well do classifiers learn the factors from 10 to 10,000 codes?",
@@ -55,11 +58,11 @@ class Accuracies(NamedTuple):
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     sizes: Sequence[int] | None = None,
     classifiers: Sequence[Classifier] = ("gbt", "logistic"),
     seed: int = 0,
@@ -122,11 +125,11 @@ def score(
 
 
 def accuracies(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     classifier: Classifier = "gbt",
     seed: int = 0,
     constant_factors: ConstantFactors = "refuse",

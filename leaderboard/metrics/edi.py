@@ -19,7 +19,7 @@ classes; a copy of an informative latent lowers compactness and may raise modula
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,9 @@ from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="how exclusively do latents and factors know each other?",
@@ -41,8 +44,8 @@ Unit = Literal["entropy", "best"]
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     bins: int = 20,
     normalised_by: Unit = "entropy",
@@ -78,8 +81,8 @@ def score(
 
 
 def parts(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     bins: int = 20,
     normalised_by: Unit = "entropy",

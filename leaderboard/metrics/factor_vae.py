@@ -12,12 +12,17 @@ nothing as long as they keep their vote; so does a copy of a latent.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import ConstantFactors, check_train_test
 from leaderboard.metrics import _batches
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does the latent that varies least tell which factor was held fixed?",
@@ -32,11 +37,11 @@ PROPERTIES = Properties(
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     batch: int = 64,
     votes: int = 10_000,
     votes_test: int = 5_000,

@@ -18,12 +18,17 @@ whether it is active. A copy of an informative latent lowers InfoC.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.metrics import _infomec
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks=(
@@ -44,8 +49,8 @@ _LEAST = 1 / 20
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     discrete: bool = False,
     seed: int = 0,

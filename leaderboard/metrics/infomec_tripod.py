@@ -13,12 +13,17 @@ against the others decides whether it is active. A copy of an informative latent
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.metrics import _infomec
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="the same as `infomec`, with latents pruned by interquartile range: is information in its place?",
@@ -36,8 +41,8 @@ _LEAST = 1 / 10
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     discrete: bool = False,
     seed: int = 0,

@@ -11,6 +11,8 @@ stays behind the maximum. Permuting or flipping latents changes nothing; a laten
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -18,6 +20,9 @@ from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import discretise
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does a latent stay still when all factors but one change?",
@@ -30,8 +35,8 @@ PROPERTIES = Properties(
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     quantile: float = 0.99,
     bins: int = 20,

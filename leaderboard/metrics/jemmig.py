@@ -14,7 +14,7 @@ does the numbering of classes; a copy of an informative latent lowers the score,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="is each factor known by one latent alone, which knows nothing else?",
@@ -33,8 +36,8 @@ PROPERTIES = Properties(
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     bins: int = 20,
     constant_factors: ConstantFactors = "refuse",
@@ -62,7 +65,9 @@ def score(
     return combine(parts(codes, factors, bins=bins, constant_factors=constant_factors))
 
 
-def parts(codes: ArrayLike, factors: ArrayLike, **options: Any) -> dict[str, NDArray[np.float64]]:
+def parts(
+    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], **options: Any
+) -> dict[str, NDArray[np.float64]]:
     """Compute what the score is made of: ``per_factor``, as the function of that name.
 
     Args:
@@ -96,7 +101,11 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
 
 
 def per_factor(
-    codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, constant_factors: ConstantFactors = "refuse"
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
+    *,
+    bins: int = 20,
+    constant_factors: ConstantFactors = "refuse",
 ) -> NDArray[np.float64]:
     """Compute the score of each factor.
 

@@ -14,6 +14,7 @@ latent lowers nothing, and helps where two factors want the same one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import needs
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does each factor correlate with a latent of its own?",
@@ -32,7 +36,9 @@ PROPERTIES = Properties(
 )
 
 
-def score(codes: ArrayLike, factors: ArrayLike, *, constant_factors: ConstantFactors = "refuse") -> dict[str, float]:
+def score(
+    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *, constant_factors: ConstantFactors = "refuse"
+) -> dict[str, float]:
     """Compute both correlation coefficients.
 
     Args:
@@ -56,7 +62,7 @@ def score(codes: ArrayLike, factors: ArrayLike, *, constant_factors: ConstantFac
 
 
 def parts(
-    codes: ArrayLike, factors: ArrayLike, *, constant_factors: ConstantFactors = "refuse"
+    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *, constant_factors: ConstantFactors = "refuse"
 ) -> dict[str, NDArray[np.float64]]:
     """Compute what the scores are made of.
 

@@ -10,7 +10,7 @@ latents changes nothing; a copy of an informative latent brings the score of its
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from leaderboard.arrays import ConstantFactors, check_codes_factors, class_ids
 from leaderboard.information import Estimator, discretise, entropy, mutual_information
 from leaderboard.properties import Column, Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="is each factor known by one latent alone?",
@@ -30,8 +33,8 @@ PROPERTIES = Properties(
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     bins: int = 20,
     estimator: Estimator = "plugin",
@@ -61,7 +64,9 @@ def score(
     return combine(parts(codes, factors, bins=bins, estimator=estimator, constant_factors=constant_factors))
 
 
-def parts(codes: ArrayLike, factors: ArrayLike, **options: Any) -> dict[str, NDArray[np.float64]]:
+def parts(
+    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], **options: Any
+) -> dict[str, NDArray[np.float64]]:
     """Compute what the score is made of: ``gaps``, as the function of that name.
 
     Args:
@@ -95,8 +100,8 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
 
 
 def gaps(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     bins: int = 20,
     estimator: Estimator = "plugin",

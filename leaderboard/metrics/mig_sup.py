@@ -14,7 +14,7 @@ nothing, and neither does the numbering of classes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,9 @@ from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does each latent know one factor alone?",
@@ -36,8 +39,8 @@ Unit = Literal["factors", "latents"]
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     bins: int = 20,
     normalised_by: Unit = "factors",
@@ -72,7 +75,9 @@ def score(
     )
 
 
-def parts(codes: ArrayLike, factors: ArrayLike, **options: Any) -> dict[str, NDArray[np.float64]]:
+def parts(
+    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], **options: Any
+) -> dict[str, NDArray[np.float64]]:
     """Compute what the score is made of: ``gaps``, as the function of that name.
 
     Args:
@@ -106,8 +111,8 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
 
 
 def gaps(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     bins: int = 20,
     normalised_by: Unit = "factors",

@@ -13,6 +13,7 @@ latents changes neither, and nor does the numbering of classes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does a latent hold nothing but a factor; is a factor wholly in a latent?",
@@ -31,8 +35,8 @@ PROPERTIES = Properties(
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     bins: int = 15,
     constant_factors: ConstantFactors = "refuse",
@@ -60,7 +64,11 @@ def score(
 
 
 def parts(
-    codes: ArrayLike, factors: ArrayLike, *, bins: int = 15, constant_factors: ConstantFactors = "refuse"
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
+    *,
+    bins: int = 15,
+    constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, NDArray[np.float64]]:
     """Compute what the scores are made of.
 

@@ -14,6 +14,8 @@ changes neither beyond rounding and the classifier's tolerance.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -21,6 +23,9 @@ from benchmark_data.errors import needs
 from leaderboard.arrays import ConstantFactors, check_codes_factors, check_train_test, class_ids
 from leaderboard.information import discretise, mutual_information
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does each latent serve one factor; can a linear classifier read the factors?",
@@ -34,11 +39,11 @@ PROPERTIES = Properties(
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     bins: int = 20,
     seed: int = 0,
     constant_factors: ConstantFactors = "refuse",
@@ -78,7 +83,11 @@ def score(
 
 
 def modularity(
-    codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, constant_factors: ConstantFactors = "refuse"
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
+    *,
+    bins: int = 20,
+    constant_factors: ConstantFactors = "refuse",
 ) -> float:
     """Compute modularity alone, which needs no held-out part.
 

@@ -19,7 +19,7 @@ copy of every latent leaves the overlap score as it is and moves the multiple en
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_codes_factors, class_ids
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does a single latent change when a single factor does?",
@@ -46,8 +49,8 @@ _INACTIVE = 0.05
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     alpha: float = 0.5,
     pooling: Pooling = "average",
@@ -94,7 +97,9 @@ def score(
     }
 
 
-def parts(codes: ArrayLike, factors: ArrayLike, **options: ConstantFactors) -> dict[str, NDArray[np.float64]]:
+def parts(
+    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], **options: ConstantFactors
+) -> dict[str, NDArray[np.float64]]:
     """Compute what the score is made of: ``matrix``, as from ``encoded``.
 
     Args:
@@ -112,7 +117,7 @@ def parts(codes: ArrayLike, factors: ArrayLike, **options: ConstantFactors) -> d
 
 
 def encoded(
-    codes: ArrayLike, factors: ArrayLike, *, constant_factors: ConstantFactors = "refuse"
+    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *, constant_factors: ConstantFactors = "refuse"
 ) -> NDArray[np.float64]:
     """Compute how much each active latent encodes each factor.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput, needs
 from leaderboard.arrays import ConstantFactors, check_train_test
 from leaderboard.properties import Column, Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="how much of a factor's variance does a regression explain on held-out rows?",
@@ -43,11 +46,11 @@ Readout = Literal["linear", "boosting"]
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     readout: Readout = "linear",
     seed: int = 0,
     constant_factors: ConstantFactors = "refuse",
@@ -91,11 +94,11 @@ def score(
 
 
 def parts(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     readout: Readout = "linear",
     seed: int = 0,
     constant_factors: ConstantFactors = "refuse",

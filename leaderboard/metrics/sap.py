@@ -11,11 +11,16 @@ penalty does not scale with it; a copy of the best latent brings the score of it
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import ConstantFactors, check_train_test, class_ids
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does the best latent predict a factor much better than the next?",
@@ -34,11 +39,11 @@ _C = 0.01
 
 
 def score(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, float]:
     """Compute SAP.
@@ -77,11 +82,11 @@ def score(
 
 
 def accuracies(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     constant_factors: ConstantFactors = "refuse",
 ) -> NDArray[np.float64]:
     """Compute the test accuracy for each latent and factor.

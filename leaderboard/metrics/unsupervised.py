@@ -14,6 +14,7 @@ the Wasserstein distance only, and its normalised form is free of a common scale
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from leaderboard.arrays import check_codes, check_codes_factors
 from leaderboard.information import discretise, mutual_information
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="how much do latents depend on each other?",
@@ -34,7 +38,9 @@ PROPERTIES = Properties(
 )
 
 
-def score(codes: ArrayLike, factors: ArrayLike | None = None, *, bins: int = 20) -> dict[str, float]:
+def score(
+    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"] | None = None, *, bins: int = 20
+) -> dict[str, float]:
     """Compute the unsupervised scores.
 
     Args:

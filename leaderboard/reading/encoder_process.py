@@ -6,6 +6,8 @@ is here it may open none, and a connection is a file, so there is no network eit
 Both sides send messages: a line of JSON, and as many bytes as its ``bytes`` says. To it goes the model, with
 ``seconds`` and ``memory``, then batches of images in numpy's format. It answers what the graph takes and gives, then
 codes in the same format, or what it refused.
+
+Internal.
 """
 
 from __future__ import annotations

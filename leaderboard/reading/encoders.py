@@ -2,6 +2,8 @@
 
 The process (`leaderboard.reading.encoder_process`) limits itself before it looks at the model, judges the graph with
 `leaderboard.reading.graphs`, and then encodes what it is sent. What it may not do ends it and is told by name.
+
+Internal.
 """
 
 from __future__ import annotations

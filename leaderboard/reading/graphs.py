@@ -3,6 +3,8 @@
 Allowed is a graph of the standard operators (the domain ``ai.onnx``) that maps one batch of images to codes. Whatever
 could run other code, read a file, go on without end, or give other codes for the same image is refused by name. Time
 and memory that only show when it runs are the matter of ``leaderboard.reading.encoders``.
+
+Internal.
 """
 
 from __future__ import annotations

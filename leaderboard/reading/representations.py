@@ -198,7 +198,7 @@ def codes(path: FilePath, *, dataset: str | None = None, array: str | None = Non
         **encoding: for ``encode``, where the file is an ONNX encoder.
 
     Returns:
-        The codes, checked.
+        The codes, checked: float32 or float64, shape (n, L), with the factors of their samples, int64 (n, F).
 
     Raises:
         DamagedFile: as ``arrays``.

@@ -1,4 +1,4 @@
-"""From codes to scores."""
+"""From codes to scores. Internal, but for what a file's ``__all__`` names."""
 
 from benchmark_data.errors import needs
 

@@ -13,6 +13,8 @@ noise. So a latent that one factor explains is marked when, within that factor's
 
 What this cannot see: labels with an error that depends on other labels, labels mixed with each other, and labels with
 so much noise that they explain little. For those there is verification on fresh rows.
+
+Internal.
 """
 
 from __future__ import annotations

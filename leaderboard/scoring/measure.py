@@ -1,4 +1,4 @@
-"""From codes to scores: the metrics of a tier, on a task's rows or on any others."""
+"""From codes to scores: the metrics of a tier, on a task's rows or on any others. Internal."""
 
 from __future__ import annotations
 

@@ -138,8 +138,8 @@ def warn_if_small(
 
     Args:
         metric: a file name in ``leaderboard/metrics``. Its first score is looked at.
-        codes: as in ``curve``.
-        factors: as in ``curve``.
+        codes: real numbers, shape (n, L), as in ``curve``.
+        factors: class ids, shape (n, F), as in ``curve``.
         tolerance: by how much the score may move.
         whole: the scores on all samples, where they are known already.
         **arguments: as in ``curve``, such as ``codes_test=``, ``repeats=`` and the metric's own.

@@ -15,6 +15,8 @@ if three things hold (version ``fresh_rows@v1``):
    spread has no interval.
 
 So of a thousand honest runs one is refused; another text may be drawn then, and both are published.
+
+Internal.
 """
 
 from __future__ import annotations

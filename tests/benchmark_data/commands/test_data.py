@@ -279,7 +279,7 @@ def test_audit_fails_in_one_line(command, tmp_path, monkeypatch):
     assert err.startswith("error: dataset: expected one of")
     code, _, err = command("audit", tmp_path)
     assert code == 2
-    assert "expected a folder with pictures and one CSV file of labels, received no CSV file" in err
+    assert "expected files that end in .png, .jpg or .jpeg, received none" in err
 
 
 def test_words_of_others_name_the_command(command):

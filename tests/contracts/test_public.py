@@ -1,0 +1,212 @@
+"""The public face: what users may rely on, that it can be imported, and that its docstrings say what they must.
+
+A file is public if it has ``__all__``, or if it is found by name: then its noun's contract says what is public in it.
+All other files begin with an underscore, or say that they are internal, or lie in a folder that says so.
+
+What a docstring must say, as far as it applies: every parameter, what is returned, what is raised, and the shape of
+arrays. A method that a base class declares is documented there; a docstring may point to another one with "see".
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark_data import Dataset, discovery
+from benchmark_data.types import Source
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("benchmark_data", "baselines", "leaderboard")
+NOUNS = {
+    "benchmark_data/datasets": ("DATASET",),
+    "benchmark_data/splits": ("divide",),
+    "baselines/objectives": ("OBJECTIVE",),
+    "baselines/references": ("REFERENCE",),
+    "baselines/sweeps": ("SWEEP",),
+    "baselines/reproduction/papers": ("ENTRIES",),
+    "leaderboard/metrics": ("score",),
+    "leaderboard/comparisons": ("compare",),
+    "leaderboard/analyses": ("measure",),
+}
+"""Folders whose files are found by name, and what is public in each."""
+
+NO_EXAMPLE = {
+    "baselines": "training takes too long for a docstring; docs/training.md shows it",
+    "baselines.objectives": "terms need a backend; docs/templates/objective.py is an example that the contracts run",
+    "baselines.references": "the README shows one",
+    "baselines.presets": "constants",
+    "benchmark_data.types": "declarations alone",
+    "leaderboard": "it holds rooms alone",
+    "leaderboard.scoring.evaluate": "it needs a run folder; docs/submitting.md shows it",
+    "leaderboard.scoring.submission": "it needs a folder of codes; docs/submitting.md shows it",
+}
+"""Public files without a running example, and why."""
+
+ARRAYS = re.compile(r"ArrayLike|NDArray|\b(Images|Indices|Floats|Bytes|Codes|LabelledCodes|Matrix)\b")
+
+
+def module(file):
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+TREES = {
+    file: ast.parse(file.read_text("utf-8")) for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))
+}
+
+
+def listed(tree):
+    """The names in a file's ``__all__``; None where it has none."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return ast.literal_eval(node.value)
+    return None
+
+
+def says_internal(file):
+    folders = [parent / "__init__.py" for parent in file.parents if parent.is_relative_to(ROOT) and parent != ROOT]
+    return any("Internal" in (ast.get_docstring(TREES[each]) or "") for each in (file, *folders))
+
+
+def noun(file):
+    return NOUNS.get(file.parent.relative_to(ROOT).as_posix())
+
+
+PUBLIC = {module(file): (file, listed(tree)) for file, tree in TREES.items() if listed(tree) is not None}
+every_public_file = pytest.mark.parametrize("name", PUBLIC)
+
+
+@pytest.mark.parametrize("file", TREES, ids=module)
+def test_a_file_is_public_or_says_that_it_is_internal(file):
+    empty = file.name == "__init__.py" and not any(not isinstance(node, ast.Expr) for node in TREES[file].body)
+    private = file.name.startswith("_") and file.name != "__init__.py"
+    assert empty or private or listed(TREES[file]) is not None or noun(file) or says_internal(file), (
+        "list in __all__ what users may rely on, or end the docstring with: Internal."
+    )
+
+
+@every_public_file
+def test_public_names_can_be_imported(name):
+    names = PUBLIC[name][1]
+    found = importlib.import_module(name)
+    for each in names:
+        if not hasattr(found, each):
+            importlib.import_module(f"{name}.{each}")
+    assert len(set(names)) == len(names)
+    assert not [each for each in names if each.startswith("_")]
+
+
+@every_public_file
+def test_a_public_file_shows_an_example_that_runs(name):
+    assert (">>>" in PUBLIC[name][0].read_text("utf-8")) != (name in NO_EXAMPLE)
+
+
+def functions():
+    """The public functions and the public methods of public classes: (module, qualified name) -> syntax tree."""
+    found = {}
+    for file, tree in TREES.items():
+        names = listed(tree) or noun(file) or ()
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name in names:
+                found[module(file), node.name] = node
+            elif isinstance(node, ast.ClassDef) and node.name in (listed(tree) or ()):
+                found |= {
+                    (module(file), f"{node.name}.{method.name}"): method
+                    for method in node.body
+                    if isinstance(method, ast.FunctionDef)
+                    and not method.name.startswith("_")
+                    and (node.name == "Source" or not hasattr(Source, method.name) or node.name == "Dataset")
+                    and not any("property" in ast.unparse(each) for each in method.decorator_list)
+                }
+    return found
+
+
+def missing(function):
+    """What a function's docstring fails to say."""
+    doc = ast.get_docstring(function) or ""
+    if not doc:
+        yield "a docstring"
+    if re.search(r"\bsee `", doc):
+        return
+    spec = function.args
+    parameters = [each for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs) if each.arg not in ("self", "cls")]
+    returns = ast.unparse(function.returns) if function.returns else "None"
+    short = "\n" not in doc
+    for each in parameters:
+        if "Args:" in doc and not re.search(rf"^ *(\w+, )*{each.arg}(, \w+)*: ", doc, re.M):
+            yield f"Args: {each.arg}"
+    if parameters and "Args:" not in doc and not short:
+        yield "Args"
+    begins = re.match(r"Return|List|Yield|Open|Whether|What|How", doc)
+    if returns not in ("None", "NoReturn") and not (begins and short) and not re.search("Returns:|Yields:", doc):
+        yield "Returns"
+    types = " ".join([returns, *(ast.unparse(each.annotation) for each in parameters if each.annotation)])
+    if ARRAYS.search(types) and not re.search(r"shape|\((n|m|\d|H|F|L|len)\b", doc):
+        yield "the shape of arrays"
+    if any(isinstance(node, ast.Raise) for node in ast.walk(function)) and "Raises:" not in doc:
+        yield "Raises"
+
+
+@pytest.mark.parametrize(("where", "name"), functions())
+def test_a_public_docstring_says_what_it_must(where, name):
+    assert list(missing(functions()[where, name])) == []
+
+
+def test_missing_finds_what_is_missing():
+    source = """
+def f(x: ArrayLike, y: int) -> Images:
+    '''Do it.
+
+    Args:
+        x: an array.
+    '''
+    raise ValueError
+"""
+    assert list(missing(ast.parse(source).body[0])) == ["Args: y", "Returns", "the shape of arrays", "Raises"]
+
+
+@pytest.mark.parametrize("metric", discovery.names("leaderboard.metrics"))
+def test_the_types_of_a_metric_say_its_shapes(metric, shape_checks):
+    found = shape_checks.shapes(discovery.find("leaderboard.metrics", metric, kind="metric").score)
+    assert {"codes", "factors"} <= set(found)
+
+
+@pytest.mark.parametrize("comparison", ["cka", "procrustes", "udr"])
+def test_the_types_of_a_comparison_say_its_shapes(comparison, shape_checks):
+    assert {"x", "y"} <= set(
+        shape_checks.shapes(importlib.import_module(f"leaderboard.comparisons.{comparison}").compare)
+    )
+
+
+def test_shapes_are_held_while_tests_run(shape_checks):
+    for name in ("images", "labels", "values", "scaled"):
+        assert "return" in shape_checks.shapes(getattr(Dataset, name))
+        assert hasattr(getattr(Dataset, name), "__wrapped__")
+
+
+def given(codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"]) -> Float64[np.ndarray, " n"]:  # noqa: F821
+    """Of this file alone."""
+    return np.zeros(3)
+
+
+def test_a_wrong_shape_is_caught(shape_checks):
+    call = shape_checks.checked(given)
+    assert call([[1, 2]] * 3, [[True]] * 3).shape == (3,)
+    with pytest.raises(TypeError, match="given: factors"):
+        call([[1, 2]] * 3, [[0]] * 4)
+    with pytest.raises(TypeError, match="given: codes"):
+        call([1, 2, 3], [[0]] * 3)
+    with pytest.raises(TypeError, match="given: return"):
+        call([[1, 2]] * 4, [[0]] * 4)
+
+
+def test_types_with_shapes_need_no_package_at_run_time():
+    program = "import benchmark_data, leaderboard.metrics.mig, sys; print('jaxtyping' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]
