@@ -27,6 +27,7 @@ from leaderboard.properties import Column
 from leaderboard.report import families, formats, ledger, overall, pairwise, paper_claims, ranking, transfer_page
 from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import extras, pictures, plots
+from leaderboard.report.site.plots import Plot
 from leaderboard.report.site.pictures import Picture
 from leaderboard.store import results, verdicts
 from leaderboard.store.reported import Paper
@@ -398,8 +399,8 @@ class TierPage:
     caption: str
     overall: overall.Overall | None
     pairs: tuple[pairwise.Pair, ...]
-    plots: tuple[plots.Plot, ...]
-    scatters: tuple[plots.Plot, ...]
+    plots: tuple[Plot, ...]
+    scatters: tuple[Plot, ...]
     directions: tuple[paper_claims.Direction, ...]
 
     def page(self, column: Column | None = None) -> str:
