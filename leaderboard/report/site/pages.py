@@ -27,8 +27,8 @@ from leaderboard.properties import Column
 from leaderboard.report import families, formats, ledger, overall, pairwise, paper_claims, ranking, transfer_page
 from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import extras, pictures, plots
-from leaderboard.report.site.plots import Plot
 from leaderboard.report.site.pictures import Picture
+from leaderboard.report.site.plots import Plot
 from leaderboard.store import results, verdicts
 from leaderboard.store.reported import Paper
 from leaderboard.store.results import About, Digests, Result
