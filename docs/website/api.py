@@ -70,7 +70,7 @@ def face(package: str) -> str:
     """Write what a package's own ``__all__`` names, each with what it is and a link to its description."""
     module = importlib.import_module(package)
     parts = [f"# `{package}`", str(module.__doc__).strip().partition("\n\n")[0]]
-    here, rows = [], []
+    here, elsewhere, rows = [], [], []
     for name in getattr(module, "__all__", ()):
         path = ROOT / package / name
         if path.with_suffix(".py").exists() or path.is_dir():
@@ -80,13 +80,22 @@ def face(package: str) -> str:
         found = getattr(module, name)
         at = getattr(found, "__module__", package)
         target = f"{at}.{getattr(found, '__qualname__', name)}"
+        if at != package and not is_shown(at, name):
+            target = f"{package}.{name}"
+            elsewhere.append(f"::: {target}")
         here += [name] if at == package else []
         rows.append((f"[`{name}`][{target}]", str(found.__doc__ or "").strip().partition("\n")[0]))
     if rows:
         parts.append(markup.table(["name", "what it is"], rows))
     if here:
         parts.append(directive(package, here))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts + elsewhere) + "\n"
+
+
+def is_shown(module: str, name: str) -> bool:
+    """Say whether a name that a module defines is on the module's own page."""
+    path = ROOT / f"{module.replace('.', '/')}.py"
+    return path.exists() and is_public(path) and name in public(path)
 
 
 def room(name: str) -> str:
