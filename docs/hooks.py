@@ -73,7 +73,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         files.append(_file(config, f"tutorials/{page.stem}.ipynb", notebooks.text(page)))
     known = {file.src_uri for file in files}
     for outside in sorted(set(_outside())):
-        target = f"files/{outside}"
+        target = _copied(outside)
         if target not in known:
             files.append(_file(config, target, (ROOT / outside).read_bytes()))
     return files
@@ -81,6 +81,11 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 def _file(config: MkDocsConfig, target: str, content: str | bytes) -> File:
     return File.generated(config, target, content=content)
+
+
+def _copied(path: str) -> str:
+    """Return where a file of the repository is copied to; MkDocs leaves out names that begin with a dot."""
+    return f"files/{path.removeprefix('.')}"
 
 
 def _outside() -> Iterator[str]:
@@ -115,7 +120,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         elif found.startswith("docs/"):
             target = found.removeprefix("docs/")
         else:
-            target = f"files/{found}"
+            target = _copied(found)
         return link[1] + posixpath.relpath(target, posixpath.dirname(here) or ".")
 
     markdown = LINK.sub(moved, markdown)

@@ -1,8 +1,8 @@
 """The reference of the public names: a page for each file at the top of a package, and one for each of its rooms.
 
 What is public is what a file's ``__all__`` says; a file without one shows every name that it defines and that does not
-begin with an underscore. Datasets, metrics and objectives have pages of their own; what a folder's docstring calls
-internal, and command lines, have none.
+begin with an underscore. Datasets, metrics and objectives have pages of their own. Command lines have none, nor has a
+file without ``__all__`` whose docstring, or whose folder's, says internal.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def pages() -> dict[str, str | bytes]:
             name = f"{package}.{path.stem}"
             if path.name.startswith(("_", ".")) or path.stem in NO_LIBRARY:
                 continue
-            if path.suffix == ".py":
+            if path.suffix == ".py" and is_public(path):
                 made[f"api/{name}.md"] = f"# `{name}`\n\n{shown(name)}\n"
-            elif (path / "__init__.py").exists() and not is_internal(path):
+            elif (path / "__init__.py").exists() and (any(modules(path, name)) or not is_internal(path)):
                 made[f"api/{name}.md"] = room(name)
     return made
 
@@ -70,18 +70,32 @@ def face(package: str) -> str:
     """Write what a package's own ``__all__`` names, each with what it is and a link to its description."""
     module = importlib.import_module(package)
     parts = [f"# `{package}`", str(module.__doc__).strip().partition("\n\n")[0]]
-    here, rows = [], []
+    here, elsewhere, rows = [], [], []
     for name in getattr(module, "__all__", ()):
+        path = ROOT / package / name
+        if path.with_suffix(".py").exists() or path.is_dir():
+            file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+            rows.append((f"[`{name}`]({package}.{name}.md)", docstring(file).partition("\n")[0]))
+            continue
         found = getattr(module, name)
         at = getattr(found, "__module__", package)
         target = f"{at}.{getattr(found, '__qualname__', name)}"
+        if at != package and not is_shown(at, name):
+            target = f"{package}.{name}"
+            elsewhere.append(f"::: {target}")
         here += [name] if at == package else []
         rows.append((f"[`{name}`][{target}]", str(found.__doc__ or "").strip().partition("\n")[0]))
     if rows:
         parts.append(markup.table(["name", "what it is"], rows))
     if here:
         parts.append(directive(package, here))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts + elsewhere) + "\n"
+
+
+def is_shown(module: str, name: str) -> bool:
+    """Say whether a name that a module defines is on the module's own page."""
+    path = ROOT / f"{module.replace('.', '/')}.py"
+    return path.exists() and is_public(path) and name in public(path)
 
 
 def room(name: str) -> str:
@@ -95,13 +109,27 @@ def room(name: str) -> str:
     names = public(folder / "__init__.py")
     if names:
         parts.append(directive(name, names))
+    parts += [f"::: {name}.{each}" for each in passed_on(folder / "__init__.py", name)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def passed_on(path: Path, name: str) -> list[str]:
+    """Return the names that a folder takes from its private files and lists in ``__all__``."""
+    tree = ast.parse(path.read_text("utf-8"))
+    taken = [
+        each.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(f"{name}._")
+        for each in node.names
+    ]
+    listed = set(getattr(importlib.import_module(name), "__all__", ())) if taken else set()
+    return [each for each in taken if each in listed]
 
 
 def modules(folder: Path, name: str) -> Iterator[str]:
     """Yield the importable names of a folder's public files."""
     for path in sorted(folder.iterdir()):
-        if path.suffix == ".py" and not path.name.startswith("_") and path.stem not in NO_LIBRARY:
+        if path.suffix == ".py" and path.stem not in NO_LIBRARY and is_public(path):
             yield f"{name}.{path.stem}"
 
 
@@ -136,6 +164,15 @@ def public(path: Path) -> list[str]:
 def docstring(path: Path) -> str:
     """Return a file's docstring."""
     return ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+
+
+def is_public(file: Path) -> bool:
+    """Say whether users may import a file: it has ``__all__``, or nothing calls it internal."""
+    if file.name.startswith("_"):
+        return False
+    tree = ast.parse(file.read_text("utf-8"))
+    listed = any(isinstance(each, ast.Name) and each.id == "__all__" for each in ast.walk(tree))
+    return listed or not (is_internal(file.parent) or "internal" in docstring(file).lower())
 
 
 def is_internal(folder: Path) -> bool:

@@ -40,7 +40,8 @@ def execute(tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
 
     def run(made):
-        client = nbclient.NotebookClient(made, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}})
+        where = {"metadata": {"path": str(tmp_path)}}
+        client = nbclient.NotebookClient(made, kernel_name="python3", startup_timeout=600, resources=where)
         client.execute()
         return tmp_path
 
