@@ -88,7 +88,7 @@ def test_no_page_that_is_made_is_kept_in_the_repository(site):
         assert not (ROOT / "docs" / folder).exists()
 
 
-def test_a_warning_fails_the_build(site, tmp_path):
+def test_a_warning_fails_the_build(tmp_path):
     """The configuration that is built strictly takes each kind of broken link for a warning."""
     docs = tmp_path / "docs"
     docs.mkdir()
@@ -98,7 +98,7 @@ def test_a_warning_fails_the_build(site, tmp_path):
     command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "Aborted with 3 warnings" in done.stderr
+    assert done.stderr.count("WARNING") == 3
 
 
 @pytest.mark.parametrize("page", LOOKED_AT)
