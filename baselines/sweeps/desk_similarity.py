@@ -10,6 +10,8 @@ at the shares of training that the papers show, and five seeds. A convolutional 
 core, so that the whole is some thirty hours of two.
 
 Runs come in the order in which figures are whole: those of figure 3 first.
+
+Expected: what the papers claim, each judged over seeds beside its control (docs/findings.md); not run yet.
 """
 
 from __future__ import annotations

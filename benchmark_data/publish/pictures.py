@@ -59,7 +59,7 @@ def write(
         >>> import tempfile, benchmark_data
         >>> table = write(benchmark_data.load("xysquares"), range(2), tempfile.mkdtemp())
         >>> table.read_text().splitlines()[1][:34]
-        'images/00/000000.png,0,0,0,0,0,0,0'
+        'images/00/000000.png,0,0,0.0,0,0.0'
     """
     folder = Path(folder).absolute()  # workers may run in other folders
     about = {

@@ -156,7 +156,7 @@ class Shuffled(NamedTuple):
 
     Example:
         >>> Shuffled(range(10, 20, 2), 0, 5).rows().tolist()
-        [18, 12, 16, 10, 14]
+        [14, 10, 16, 12, 18]
     """
 
     split: range

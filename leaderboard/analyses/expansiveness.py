@@ -227,7 +227,7 @@ def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names:
         >>> mean = np.array([[0.0], [0.1], [1.0], [0.9]])
         >>> variance = np.full(mean.shape, 0.01)
         >>> own_latents(mean, variance, [[0, 0], [0, 1], [1, 0], [1, 1]], ["x", "y"]).round(2).values.tolist()
-        [['x', 1.0, 0, 0.1], ['y', 0.5, -1, 1.0]]
+        [['x', 1.0, 0, 0.1], ['y', 1.0, -1, 1.0]]
     """
     mu, var = check_posterior(mean, variance)
     _, columns = check_codes_factors(mu, factors)

@@ -57,7 +57,7 @@ def test_what_it_prints(installation, monkeypatch, tmp_path, capsys):
     broken.mkdir(parents=True)
     (broken / "meta.json").write_text("{")
     monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path))
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "400")
     monkeypatch.setattr("sys.argv", ["offaxis", "doctor"])
     with pytest.raises(SystemExit) as stopped:
         doctor.main()

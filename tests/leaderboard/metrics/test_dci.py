@@ -102,7 +102,7 @@ def test_fast_mode_without_numba_names_the_extra(monkeypatch):
     monkeypatch.delitem(sys.modules, "leaderboard.metrics._boosting", raising=False)
     monkeypatch.delattr(leaderboard.metrics, "_boosting", raising=False)
     codes, factors = two_factors(20)
-    with pytest.raises(MissingExtra, match=r"gradient boosting: expected the package numba.*offaxis\[board\]"):
+    with pytest.raises(MissingExtra, match=r"gradient boosting: expected the package numba.*offaxis\[metrics\]"):
         dci.score(codes, factors, codes_test=codes, factors_test=factors)
     assert dci.score(codes, factors, codes_test=codes, factors_test=factors, mode="reference")
 

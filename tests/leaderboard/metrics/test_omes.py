@@ -59,7 +59,7 @@ OF_MATRIX = {
 @pytest.mark.parametrize(("alpha", "pooling"), OF_MATRIX)
 def test_the_score_of_a_matrix_equals_the_reference(monkeypatch, alpha, pooling):
     monkeypatch.setattr(omes, "encoded", lambda *_, **__: MATRIX)
-    found = omes.score([], [], alpha=alpha, pooling=pooling)["omes"]
+    found = omes.score(np.zeros((2, 1)), np.zeros((2, 1), int), alpha=alpha, pooling=pooling)["omes"]
     assert found == pytest.approx(OF_MATRIX[alpha, pooling], abs=1e-12)
 
 
