@@ -71,5 +71,5 @@ def test_what_it_prints(installation, monkeypatch, tmp_path, capsys):
         "prepared dsprites 1.0.0: 737,280 images, 0 MiB",
         f"prepared {broken}: damaged, remove it and prepare it again",
     ):
-        assert line in " ".join(out.split())
-    assert str(tmp_path) in out
+        assert "".join(line.split()) in "".join(out.split())  # where lines break depends on the length of paths
+    assert str(tmp_path) in "".join(out.split())
