@@ -136,7 +136,7 @@ def run(
     if images is not None:
         recorder.claim(folder, settled)
         remember_images(folder, images)
-    _train(settled, folder, tensorboard, wandb, encode, device, threads)
+    _train(settled, folder, tensorboard, wandb, encode, device, threads, own)
 
 
 def _dry_run(
@@ -235,12 +235,23 @@ def transfer(
 
 
 def _train(
-    config: RunConfig, folder: Path, tensorboard: bool, wandb: str, encode: bool, device: str, threads: int | None
+    config: RunConfig,
+    folder: Path,
+    tensorboard: bool,
+    wandb: str,
+    encode: bool,
+    device: str,
+    threads: int | None,
+    images: Dataset | None = None,
 ) -> None:
-    """Train a run, or go on with it, with what watches it; write its codes; say where it is, and first on what."""
+    """Train a run, or go on with it, with what watches it; write its codes; say where it is, and first on what.
+
+    The user's own images, ``images``, are those that the run's folder names, if they were read before.
+    """
     from baselines.run import own_images
     from baselines.training import devices, loggers, worker
     from baselines.training.loop import Stopped, train, training_rows
+    from benchmark_data.variants import splitting
 
     if threads is not None:
         os.environ.update(worker.thread_limits(threads))
@@ -248,7 +259,7 @@ def _train(
     console.err.print(f"device: {devices.line()}", soft_wrap=True, markup=False, highlight=False)
     for sentence in devices.advice(device, config.precision):
         console.err.print(f"warning: {sentence}", style="yellow", soft_wrap=True, markup=False, highlight=False)
-    own = own_images(folder, config)
+    own = own_images(folder, config) if images is None else splitting.of(images, config.dataset)
     if own is not None:
         count = len(training_rows(own, config.train_share, config.split))
         console.err.print(f"images: {len(own):,} of {own.id}, {count:,} trained on, the rest held out (train_share)")

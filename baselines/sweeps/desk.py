@@ -28,17 +28,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from baselines.config import RunConfig
+from baselines.sweeps import desk_pilot
 
-SPRITES2D: dict[str, Any] = {"architecture": "conv_small", "latents": 5, "learning_rate": 5e-4, "steps": 1_000}
-XYSQUARES: dict[str, Any] = {
-    "architecture": "fc",
-    "architecture_parameters": {"width": 64},
-    "latents": 6,
-    "learning_rate": 2e-3,
-    "reconstruction": "mse",
-    "steps": 3_000,
-}
-ROOM3D: dict[str, Any] = {"architecture": "conv_small", "latents": 6, "learning_rate": 5e-4, "steps": 3_000}
+SPRITES2D = desk_pilot.CONV | {"latents": desk_pilot.SPRITES2D["latents"], "steps": 1_000}
+XYSQUARES = desk_pilot.XYSQUARES | {"steps": 3_000}
+ROOM3D = desk_pilot.CONV | {"latents": desk_pilot.ROOM3D["latents"], "steps": 3_000}
 SETTINGS: dict[str, dict[str, Any]] = {"sprites2d": SPRITES2D, "xysquares": XYSQUARES, "room3d": ROOM3D}
 """Family of datasets -> the settings of all its runs, as the pilot found them."""
 

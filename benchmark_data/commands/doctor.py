@@ -34,14 +34,14 @@ ELSEWHERE = {"TFDS_DATA_DIR": "~/tensorflow_datasets", "HF_HOME": "~/.cache/hugg
 def doctor() -> None:
     """Say which extras, backends, cores, folders and prepared datasets there are. It loads and changes nothing."""
     table = rich.table.Table(box=None, show_header=False, pad_edge=False)
-    table.add_row("offaxis", f"{_version('offaxis')}, Python {platform.python_version()}, {platform.platform()}")
+    table.add_row("offaxis", f"{version('offaxis')}, Python {platform.python_version()}, {platform.platform()}")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     table.add_row("cores", str(cores))
     for extra, missing in missing_of_extras().items():
         lacks = f"lacks {', '.join(missing)}: pip install 'offaxis[{extra}]'"
         table.add_row(f"extra {extra}", rich.markup.escape(lacks) if missing else "ready")
     for backend, packages in BACKENDS.items():
-        found = next((f"{package} {_version(package)}" for package in packages if _version(package)), "not installed")
+        found = next((f"{package} {version(package)}" for package in packages if version(package)), "not installed")
         chosen = "; KERAS_BACKEND chooses it" if os.environ.get("KERAS_BACKEND") == backend else ""
         table.add_row(f"backend {backend}", found + chosen)
     root = store.root()
@@ -79,12 +79,12 @@ def _missing(extra: str, extras: dict[str, list[str]]) -> list[str]:
                 missing += _missing(other, extras)
         elif "platform_" in marker:
             of_platforms.append(name)
-        elif not _version(name):
+        elif not version(name):
             missing.append(name)
-    return missing + ([] if any(map(_version, of_platforms)) else of_platforms[:1])
+    return missing + ([] if any(map(version, of_platforms)) else of_platforms[:1])
 
 
-def _version(package: str) -> str:
+def version(package: str) -> str:
     """Return a package's version; empty where it is not installed."""
     try:
         return importlib.metadata.version(package)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
-import importlib.metadata
+import json
 import platform
 import tempfile
 import time
@@ -22,6 +22,7 @@ import numpy as np
 from benchmark_data import console
 from benchmark_data.archives import archive
 from benchmark_data.archives.archive import Cached
+from benchmark_data.commands import doctor
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
 from benchmark_data.files import read_json
@@ -126,12 +127,11 @@ def report(reports: Sequence[Report]) -> str:
         lines.append("")
         if each.digest is not None and all(step.state == "ok" for step in each.steps):
             today = datetime.datetime.now(datetime.UTC).date().isoformat()
-            content = f'{{"version": "{dataset.version}", "date": "{today}", "digest": '
-            content += f'{{"pixels": "{each.digest.pixels}", "factors": "{each.digest.factors}"}}}}'
-            entries.append(f'"{dataset.id}": {content}')
+            entry = {"version": dataset.version, "date": today, "digest": each.digest._asdict()}
+            entries.append(f"{json.dumps(dataset.id)}: {json.dumps(entry)}")
     if entries:
         lines += ["For `benchmark_data/archives/verified.json`:", "", "```json", ",\n".join(entries), "```", ""]
-    versions = ", ".join(f"{name} {version}" for name in PACKAGES if (version := _version(name)))
+    versions = ", ".join(f"{name} {version}" for name in PACKAGES if (version := doctor.version(name)))
     lines.append(f"Python {platform.python_version()} on {platform.platform()}; {versions}")
     return "\n".join(lines)
 
@@ -268,13 +268,6 @@ def _counted(dataset: Dataset, what: str, total: int) -> Iterator[Callable[[int]
     with console.progress() as bars:
         bar = bars.add_task(f"{dataset.id}: {what}", total=total)
         yield lambda rows: bars.advance(bar, rows)
-
-
-def _version(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
 
 
 def _cell(text: str) -> str:

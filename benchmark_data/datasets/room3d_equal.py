@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import effects
 from benchmark_data.dataset import Dataset
-from benchmark_data.datasets import room3d
+from benchmark_data.datasets import room3d, xysquares
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.sources import Images, Rendered
 
@@ -95,17 +95,7 @@ DATASET = Dataset(
         "equally far apart in pixels: no hue lies between others, so that a VAE with a pixel-wise loss has nothing to "
         "order hues by. Scales, shapes and orientations are those of room3d."
     ),
-    citation="""@inproceedings{michlo2023overlooked,
-  title = {Overlooked Implications of the Reconstruction Loss for {VAE} Disentanglement},
-  author = {Michlo, Nathan and Klein, Richard and James, Steven},
-  booktitle = {Proceedings of the Thirty-Second International Joint Conference on Artificial Intelligence},
-  year = {2023},
-  eprint = {2202.13341},
-  archivePrefix = {arXiv}
-}
-
-"""
-    + room3d.DATASET.citation,
+    citation=f"{xysquares.CITATION}\n\n{room3d.DATASET.citation}",
     license="MIT",
     people=False,
     photographs=False,

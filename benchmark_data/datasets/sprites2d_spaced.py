@@ -14,7 +14,7 @@ import functools
 import numpy as np
 
 from benchmark_data.dataset import Dataset, Family
-from benchmark_data.datasets import sprites2d
+from benchmark_data.datasets import sprites2d, xysquares
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.sources import Images, Rendered
 
@@ -74,17 +74,7 @@ def _dataset(spacing: int) -> Dataset:
                 "limit."
             )
         ),
-        citation="""@inproceedings{michlo2023overlooked,
-  title = {Overlooked Implications of the Reconstruction Loss for {VAE} Disentanglement},
-  author = {Michlo, Nathan and Klein, Richard and James, Steven},
-  booktitle = {Proceedings of the Thirty-Second International Joint Conference on Artificial Intelligence},
-  year = {2023},
-  eprint = {2202.13341},
-  archivePrefix = {arXiv}
-}
-
-"""
-        + sprites2d.DATASET.citation,
+        citation=f"{xysquares.CITATION}\n\n{sprites2d.DATASET.citation}",
         license="MIT",
         people=False,
         photographs=False,

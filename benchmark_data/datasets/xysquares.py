@@ -35,6 +35,15 @@ EFFECTS = {
     for axis, move in (("x", effects.right), ("y", effects.down))
 }
 
+CITATION = """@inproceedings{michlo2023overlooked,
+  title = {Overlooked Implications of the Reconstruction Loss for {VAE} Disentanglement},
+  author = {Michlo, Nathan and Klein, Richard and James, Steven},
+  booktitle = {Proceedings of the Thirty-Second International Joint Conference on Artificial Intelligence},
+  year = {2023},
+  eprint = {2202.13341},
+  archivePrefix = {arXiv}
+}"""
+
 
 def offset(spacing: int) -> int:
     """Return the first pixel of place 0: the 8 places stand centred in the image.
@@ -99,14 +108,7 @@ def _dataset(spacing: int) -> Dataset:
                 "so that distance in pixels grows with distance in the factors, up to a limit."
             )
         ),
-        citation="""@inproceedings{michlo2023overlooked,
-  title = {Overlooked Implications of the Reconstruction Loss for {VAE} Disentanglement},
-  author = {Michlo, Nathan and Klein, Richard and James, Steven},
-  booktitle = {Proceedings of the Thirty-Second International Joint Conference on Artificial Intelligence},
-  year = {2023},
-  eprint = {2202.13341},
-  archivePrefix = {arXiv}
-}""",
+        citation=CITATION,
         license="MIT",
         people=False,
         photographs=False,
