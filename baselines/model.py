@@ -188,16 +188,27 @@ class Model:
             the code, and the log-variance has no meaning.
         """
         mean, log_variance = _apply(self.encoder, scaled(images))
-        return Posterior(mean if self.objective.stochastic else self._code(mean), log_variance)
+        return Posterior(self._code(mean), log_variance)
 
     def _code(self, mean: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Turn the encoder's means into the codes of a deterministic objective."""
+        """Turn the encoder's means into codes, as numbers."""
+        code = self.code(mean)
+        return mean if code is mean else np.asarray(ops.convert_to_numpy(code))
+
+    def code(self, mean: Tensor) -> Tensor:
+        """Turn the encoder's means into what `encode` gives: themselves, or the codes of a deterministic objective.
+
+        Args:
+            mean: shape (n, latents): numbers, or Keras' symbol of them.
+
+        Returns:
+            ``mean`` itself, or a tensor or symbol made of it, shape (n, code size).
+        """
 
         def call(network: str, inputs: Tensor, *, stop_gradient: bool = False) -> Any:
             return self.networks[network].model(inputs)
 
-        code = self.objective.code(mean, call)
-        return mean if code is mean else np.asarray(ops.convert_to_numpy(code))
+        return mean if self.objective.stochastic else self.objective.code(mean, call)
 
     def decode(self, codes: NDArray[np.floating]) -> NDArray[np.float32]:
         """Decode codes to images.

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from baselines.model import Model
 from baselines.outputs import onnx_graphs
 from baselines.run import Run
 from benchmark_data import files
@@ -62,7 +61,9 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
         raise MissingExtra("an ONNX encoder", "onnxruntime", "onnx") from error
     run.check_finished()
     path = run.folder / ENCODER if path is None else Path(path)
-    content = onnx_graphs.encoder(run.model.encoder.inputs[0], _code(run.model), run.image_shape)
+    content = onnx_graphs.encoder(
+        run.model.encoder.inputs[0], run.model.code(run.model.encoder.outputs[0]), run.image_shape
+    )
     images = run.dataset.images(np.linspace(0, len(run.dataset) - 1, 64).astype(np.int64))
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     found, wanted = session.run(["codes"], {"images": images})[0], run.encode(images).mean
@@ -77,16 +78,6 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
     with files.written_atomically(path) as temporary:
         temporary.write_bytes(content)
     return path
-
-
-def _code(model: Model) -> Any:
-    """Return Keras' symbol of an image's code: the mean, or what a deterministic objective makes of it."""
-
-    def call(network: str, inputs: Any, *, stop_gradient: bool = False) -> Any:
-        return model.networks[network].model(inputs)
-
-    mean = model.encoder.outputs[0]
-    return mean if model.objective.stochastic else model.objective.code(mean, call)
 
 
 def export(run: Run, to: str | os.PathLike[str], *, tier: str = "smoke") -> Path:

@@ -24,7 +24,6 @@ from leaderboard import protocol
 from leaderboard.arrays import check_codes
 from leaderboard.reading import units
 from leaderboard.scoring import leaks, measure, verification
-from leaderboard.scoring.measure import Float32Codes
 from leaderboard.store import results
 from leaderboard.store.results import (
     About,
@@ -43,6 +42,8 @@ __all__ = ["RunFile", "evaluate", "read_codes", "read_run"]
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Is told what is being done now, how many steps are done and how many there are."""
+
+Float32Codes: TypeAlias = NDArray[np.float32]
 
 LATENTS = 1024
 """The most latents that are scored."""

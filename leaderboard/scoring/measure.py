@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,6 @@ from benchmark_data import discovery
 from benchmark_data.factors import Indices
 from leaderboard import protocol
 from leaderboard.arrays import Codes
-
-Float32Codes: TypeAlias = NDArray[np.float32]
 
 
 class Scored(NamedTuple):
