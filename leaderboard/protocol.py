@@ -48,12 +48,20 @@ SUPERSEDED: Mapping[str, str] = MappingProxyType({})
 """Task -> the version that replaces it, such as ``"sprites2d@v1": "sprites2d@v2"``. Results on a task that was replaced
 stay readable, on a page of their own, and are compared with nothing else."""
 
-HELD_OUT = tuple(
-    joined(dataset, rule)
-    for dataset in ("sprites2d", "room3d", "xysquares/spacing_1", "dsprites", "shapes3d", "mpi3d/real")
-    for rule in ("random", "composition", "interpolation", "extrapolation")
+HELD_OUT = (
+    *(
+        joined(dataset, rule)
+        for dataset in ("sprites2d", "room3d", "xysquares/spacing_1", "dsprites", "shapes3d", "mpi3d/real")
+        for rule in ("random", "composition", "interpolation", "extrapolation")
+    ),
+    *(
+        joined(dataset, rule)
+        for dataset in ("sprites2d", "dsprites")
+        for rule in ("holdout", "correlated.posx-posy-0.1")
+    ),
 )
-"""The divided datasets that are tasks: the rules of Schott et al. (arXiv 2107.08221) and their random reference."""
+"""The divided datasets that are tasks: the rules of Schott et al. (arXiv 2107.08221) and their random reference; a
+correlated sample of Träuble et al. (2021), with ``holdout``, which has the same rows to test on, as its reference."""
 
 SEEDS = 5
 """Seeds that a method needs on a task before it is ranked there."""

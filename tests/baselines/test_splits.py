@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -11,6 +12,7 @@ import typer.testing
 import benchmark_data
 from baselines import RunConfig, cli, train
 from baselines.run import default_folder, read_config
+from baselines.sweeps import desk_splits
 from baselines.sweeps import splits as splits_sweep
 from baselines.training import sweep
 from baselines.training.loop import draw_batch, training_rows
@@ -120,3 +122,13 @@ def test_the_sweep_has_every_rule_for_every_objective():
         ("conv_small", 3_000, 64, 5e-4, 1.0, "train")
     }
     assert {protocol.task(config.dataset).id for config in configs} <= {task.id for task in protocol.tasks()}
+
+
+def test_the_desks_sweep_has_four_seeds_of_every_rule_with_the_desks_settings():
+    configs = sweep.find("desk_splits")
+    assert len({config.digest for config in configs}) == len(desk_splits.RULES) * 4
+    assert {protocol.task(config.dataset).id for config in configs} <= {task.id for task in protocol.tasks()}
+    plain = {c.seed: c for c in sweep.find("desk") if (c.dataset, c.objective) == ("sprites2d", "beta_vae")}
+    for config in configs:
+        own = {"dataset": config.dataset, "split": "train", "train_share": 1.0}
+        assert config == dataclasses.replace(plain[config.seed], **own)
