@@ -23,7 +23,7 @@ TESTS = ("tests/benchmark_data", "tests/leaderboard/metrics", "tests/leaderboard
 OTHER_EXTRAS = ("tests/benchmark_data/test_ray.py", "tests/benchmark_data/variants/test_pairs.py")
 """Tests among them that need another extra, all of them."""
 
-TOOLS = ("pytest", "pytest-timeout", "hypothesis", "packaging")
+TOOLS = ("pytest", "pytest-timeout", "hypothesis", "packaging", "jaxtyping")
 
 
 def lowest() -> list[str]:

@@ -5,8 +5,22 @@
 
 from __future__ import annotations
 
-from baselines.config import RunConfig
-from baselines.run import Run
-from baselines.training.loop import Diverged, Stopped, train, train_together
+from typing import TYPE_CHECKING
+
+from benchmark_data import discovery
+
+if TYPE_CHECKING:
+    from baselines.config import RunConfig
+    from baselines.run import Run
+    from baselines.training.loop import Diverged, Stopped, train, train_together
 
 __all__ = ["Diverged", "Run", "RunConfig", "Stopped", "train", "train_together"]
+
+__getattr__, __dir__ = discovery.on_demand(
+    __name__,
+    {
+        "baselines.config": ("RunConfig",),
+        "baselines.run": ("Run",),
+        "baselines.training.loop": ("Diverged", "Stopped", "train", "train_together"),
+    },
+)

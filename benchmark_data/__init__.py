@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from benchmark_data import discovery
-from benchmark_data.dataset import Dataset, Digest, Family
 from benchmark_data.errors import (
     DamagedFile,
     InvalidInput,
@@ -20,11 +20,13 @@ from benchmark_data.errors import (
     Unavailable,
     UnknownName,
 )
-from benchmark_data.factors import Factor, FactorSpace, FactorTable
-from benchmark_data.in_memory import from_folder, from_images
-from benchmark_data.sources import Derived, Rendered
-from benchmark_data.variants import splitting
-from benchmark_data.variants.splitting import Split, split_rules
+
+if TYPE_CHECKING:
+    from benchmark_data.dataset import Dataset, Digest, Family
+    from benchmark_data.factors import Factor, FactorSpace, FactorTable
+    from benchmark_data.in_memory import from_folder, from_images
+    from benchmark_data.sources import Derived, Rendered
+    from benchmark_data.variants.splitting import Split, split_rules
 
 __all__ = [
     "DamagedFile",
@@ -52,6 +54,17 @@ __all__ = [
     "split_rules",
 ]
 
+__getattr__, __dir__ = discovery.on_demand(
+    __name__,
+    {
+        "benchmark_data.dataset": ("Dataset", "Digest", "Family"),
+        "benchmark_data.factors": ("Factor", "FactorSpace", "FactorTable"),
+        "benchmark_data.in_memory": ("from_folder", "from_images"),
+        "benchmark_data.sources": ("Derived", "Rendered"),
+        "benchmark_data.variants.splitting": ("Split", "split_rules"),
+    },
+)
+
 
 def names() -> tuple[str, ...]:
     """List the datasets, one for each file in ``benchmark_data/datasets``.
@@ -74,6 +87,8 @@ def configs(name: str) -> tuple[str, ...]:
     Raises:
         UnknownName: there is no such dataset.
     """
+    from benchmark_data.dataset import Family
+
     declared = discovery.find("benchmark_data.datasets", name, kind="dataset").DATASET
     return tuple(d.id for d in declared.configs.values()) if isinstance(declared, Family) else (name,)
 
@@ -100,6 +115,9 @@ def load(name: str, **parameters: object) -> Dataset:
         ...
         benchmark_data.errors.UnknownName: config of xysquares: expected one of spacing_1, ..., received 'spacing_9'...
     """
+    from benchmark_data.dataset import Dataset, Family
+    from benchmark_data.variants import splitting
+
     base, rule = splitting.named(name)
     if rule and not parameters:
         return _divided(load(base).id, rule)
@@ -122,7 +140,7 @@ def load(name: str, **parameters: object) -> Dataset:
 @functools.lru_cache(maxsize=32)
 def _divided(base: str, name: str) -> Dataset:
     """Return a divided dataset by the full name of its base and the name of its split: the same one each time."""
-    return splitting.split(load(base), name).dataset
+    return split(base, name).dataset
 
 
 def split_names(dataset: Dataset | str) -> tuple[str, ...]:
@@ -144,10 +162,12 @@ def split_names(dataset: Dataset | str) -> tuple[str, ...]:
         >>> split_names("celeba")
         ('holdout', 'random')
     """
+    from benchmark_data.variants import splitting
+
     return splitting.split_names(load(dataset) if isinstance(dataset, str) else dataset)
 
 
-def split(dataset: Dataset | str, name: str = splitting.DEFAULT, *, seed: int | None = None) -> splitting.Split:
+def split(dataset: Dataset | str, name: str = "holdout", *, seed: int | None = None) -> Split:
     """Divide a dataset's rows by a rule.
 
     Args:
@@ -167,4 +187,6 @@ def split(dataset: Dataset | str, name: str = splitting.DEFAULT, *, seed: int | 
         >>> len(halves.train), len(halves.test), halves.digests["train"][:8]
         (368640, 368640, 'ad951064')
     """
+    from benchmark_data.variants import splitting
+
     return splitting.split(load(dataset) if isinstance(dataset, str) else dataset, name, seed=seed)

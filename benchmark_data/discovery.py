@@ -1,11 +1,16 @@
-"""Finding datasets, objectives and metrics by folder: the file name is the name. There is no registry. Internal."""
+"""Finding datasets, objectives and metrics by folder: the file name is the name. There is no registry. Internal.
+
+Also, what a package passes on from its files is loaded when it is asked for, so that a command's help needs no numpy.
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 import sys
+from collections.abc import Callable, Mapping
 from types import ModuleType
+from typing import Any
 
 from benchmark_data.errors import UnknownName
 
@@ -53,3 +58,35 @@ def find(package: str, name: str, *, kind: str) -> ModuleType:
     if name not in names(package):
         raise UnknownName(kind, name, names(package))
     return importlib.import_module(f"{package}.{name}")
+
+
+def on_demand(
+    package: str, given: Mapping[str, tuple[str, ...]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return a package's ``__getattr__``, which imports the file that has a name when it is used, and its ``__dir__``.
+
+    Args:
+        package: the package's name.
+        given: file -> the names that the package passes on from it.
+
+    Returns:
+        The two functions, as PEP 562 has them.
+
+    Example:
+        >>> load, names = on_demand("benchmark_data", {"benchmark_data.factors": ("Factor",)})
+        >>> load("Factor").__module__, "Factor" in names()
+        ('benchmark_data.factors', True)
+    """
+    files = {name: file for file, names in given.items() for name in names}
+
+    def load(name: str) -> Any:
+        if name not in files:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(files[name]), name)
+        setattr(sys.modules[package], name, found)  # asked for once
+        return found
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *files})
+
+    return load, names

@@ -145,7 +145,7 @@ def every_dataset(rounds: int) -> None:
     import threadpoolctl
 
     import benchmark_data
-    from benchmark_data.commands.data import source_kind
+    from benchmark_data.commands.descriptions import source_kind
 
     print(f"{'':32}{'images/s':>10}{'images/CPU s':>14}")
     for name in benchmark_data.names():

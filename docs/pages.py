@@ -18,7 +18,7 @@ from benchmark_data import discovery
 from benchmark_data.archives.archive import Archive
 from benchmark_data.archives.downloads import Download
 from benchmark_data.commands import selftest
-from benchmark_data.commands.data import stores
+from benchmark_data.commands.descriptions import stores
 from benchmark_data.dataset import Dataset
 from benchmark_data.variants.pairs import Paired
 from leaderboard import properties

@@ -16,16 +16,12 @@ import typer
 import benchmark_data
 from benchmark_data import console
 from benchmark_data.archives import downloads
-from benchmark_data.archives.archive import Archive, Cached
 from benchmark_data.console import out
-from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, needs
-from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.files import write_json, written_atomically
-from benchmark_data.variants import splitting
-from benchmark_data.variants.perturbation import HiddenVariable
 
 if TYPE_CHECKING:
+    from benchmark_data.dataset import Dataset
     from benchmark_data.inspect.distances import Matrices, PairDistance
 
 app = console.command_line("Datasets with known factors: list them, look at them, measure them.", top=True)
@@ -52,6 +48,8 @@ Name = Annotated[
 @app.command("list")
 def list_datasets(json: console.Json = False) -> None:
     """List every dataset and configuration."""
+    from benchmark_data.commands.descriptions import outline, source_kind
+
     if json:
         every = (full_name for name in benchmark_data.names() for full_name in benchmark_data.configs(name))
         out.print_json(data=[outline(benchmark_data.load(full_name)) for full_name in every])
@@ -77,6 +75,9 @@ def list_datasets(json: console.Json = False) -> None:
 @app.command()
 def info(name: Name, json: console.Json = False) -> None:
     """Show what is known about one dataset: factors, licence, citation, known defects, digest."""
+    from benchmark_data.archives.archive import Archive
+    from benchmark_data.commands.descriptions import description, factor_table, source_kind, stores
+
     dataset = benchmark_data.load(name)
     if json:
         out.print_json(data=description(dataset), allow_nan=False)
@@ -114,59 +115,11 @@ def info(name: Name, json: console.Json = False) -> None:
     say(f"\n{dataset.citation}")
 
 
-def outline(dataset: Dataset) -> dict[str, object]:
-    """Return what `list` shows of a dataset."""
-    return {
-        "name": dataset.id,
-        "version": dataset.version,
-        "images": len(dataset),
-        "image_shape": list(dataset.image_shape),
-        "factors": len(dataset.space.factors),
-        "source": source_kind(dataset),
-        "license": dataset.license,
-    }
-
-
-def description(dataset: Dataset) -> dict[str, object]:
-    """Return what `info` shows of a dataset, and every value of its factors."""
-    files = (
-        file
-        for cached in stores(dataset)
-        if isinstance(cached, Archive)
-        for distribution in cached.distributions
-        for file in distribution.files
-    )
-    return outline(dataset) | {
-        "description": dataset.description,
-        "splits": {split: len(rows) for split, rows in dataset.splits.items()},
-        "extras": {
-            name: {"meaning": extra.meaning, "dtype": str(extra.dtype), "shape": list(extra.shape)}
-            for name, extra in dataset.extras.items()
-        },
-        "configs": list(benchmark_data.configs(dataset.name)),
-        "files": [{"name": file.name, "urls": list(file.urls), "note": file.note} for file in files],
-        "redistributable": dataset.redistributable,
-        "homepage": dataset.homepage,
-        "defects": list(dataset.defects),
-        "digest": dataset.digest()._asdict() if dataset.prepared else None,
-        "factors": [
-            {
-                "name": f.name,
-                "kind": f.kind,
-                "size": f.size,
-                "unit": f.unit,
-                "values": f.as_json(),
-                "labels": list(f.labels),
-            }
-            for f in dataset.space.factors
-        ],
-        "citation": dataset.citation,
-    }
-
-
 @app.command()
 def splits(name: Name) -> None:
     """List the splits of a dataset by published rules: their rows and the digests of the row lists."""
+    from benchmark_data.variants import splitting
+
     dataset = benchmark_data.load(name)
     table = rich.table.Table(box=None, pad_edge=False, collapse_padding=True)
     for column in ("split", "train", "test", "digest of train", "digest of test"):
@@ -240,6 +193,7 @@ def distances(
     datasets = [dataset for name in names for dataset in chosen(name, config, every)]
     for dataset in datasets:
         dataset.images([0])  # one that is not ready says so before the others are measured
+    from benchmark_data.factors import FactorSpace
     from benchmark_data.inspect import distances as measured
 
     rows: list[dict[str, object]] = []
@@ -432,6 +386,8 @@ def prepare(
     What is on this machine is not fetched again, and what broke off is resumed.
     OFFAXIS_CACHE chooses the folder. Your own copies are used where they lie.
     """
+    from benchmark_data.commands.descriptions import stores
+
     for dataset in chosen(name, config, every):
         dataset.prepare(manual_dir=manual_dir, timeout=timeout, keep_downloads=not discard_downloads)
         digest = dataset.digest()
@@ -614,40 +570,6 @@ def chosen(name: str, configs: Sequence[str] | None, every: bool) -> list[Datase
     if every:
         return [benchmark_data.load(full_name) for full_name in benchmark_data.configs(name)]
     return [benchmark_data.load(f"{name}/{config}") for config in configs] if configs else [benchmark_data.load(name)]
-
-
-def factor_table(dataset: Dataset) -> rich.table.Table:
-    """Make a table of a dataset's factors: name, kind, number of values, values, unit."""
-    table = rich.table.Table("factor", "kind", "size", "values", "unit", box=None, pad_edge=False)
-    for factor in dataset.space.factors:
-        table.add_row(factor.name, factor.kind, str(factor.size), value_range(factor), factor.unit)
-    return table
-
-
-def value_range(factor: Factor) -> str:
-    """Describe a factor's values in a few words: its labels where they are names, else first, second and last."""
-    shown = factor.labels if factor.size <= 6 else (*factor.labels[:2], "...", factor.labels[-1])
-    return ", ".join(shown)
-
-
-def source_kind(dataset: Dataset) -> str:
-    """Say in a word where images come from: computed, on this machine's disk, still to be downloaded or derived."""
-    hidden = getattr(dataset.source, "hidden", None)
-    if isinstance(hidden, HiddenVariable) and hidden.kind != "pca" and not hidden.ready:
-        return "derive"
-    if not dataset.prepared:
-        return "download"
-    return "on disk" if stores(dataset) else "rendered"
-
-
-def stores(dataset: Dataset) -> list[Cached]:
-    """List the prepared forms that a dataset reads from, or is made from, the first source first."""
-    found = [dataset.source] if isinstance(dataset.source, Cached) else []
-    # Sources that take from others hold them as fields.
-    for part in vars(dataset.source).values():
-        if isinstance(part, Dataset | Cached):
-            found = [*(stores(part) if isinstance(part, Dataset) else [part]), *found]
-    return found
 
 
 def numbers(values: Iterable[float]) -> str:

@@ -13,7 +13,6 @@ import rich.markup
 import rich.table
 
 from benchmark_data import console
-from benchmark_data.archives import store
 from benchmark_data.console import out
 from benchmark_data.errors import DamagedFile
 from benchmark_data.files import read_json
@@ -33,6 +32,8 @@ ELSEWHERE = {"TFDS_DATA_DIR": "~/tensorflow_datasets", "HF_HOME": "~/.cache/hugg
 @app.command()
 def doctor() -> None:
     """Say which extras, backends, cores, folders and prepared datasets there are. It loads and changes nothing."""
+    from benchmark_data.archives import store
+
     table = rich.table.Table(box=None, show_header=False, pad_edge=False)
     table.add_row("offaxis", f"{version('offaxis')}, Python {platform.python_version()}, {platform.platform()}")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

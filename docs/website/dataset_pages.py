@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import benchmark_data
-from benchmark_data.commands.data import source_kind, stores, value_range
+from benchmark_data.commands.descriptions import source_kind, stores, value_range
 from benchmark_data.dataset import Dataset
 from benchmark_data.effects import Effect
 from benchmark_data.inspect import contact_sheets

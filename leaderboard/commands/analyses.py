@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 import typer
 
 from benchmark_data import console, files
@@ -272,6 +271,8 @@ def traversal_rows(
     seed: Annotated[int, typer.Option(help="Where they start.")] = 0,
 ) -> None:
     """Write the rows of a dataset to encode for `perceived`: whole traversals of every factor."""
+    import numpy as np
+
     import benchmark_data
     from leaderboard.analyses import perceived as analysis
 
@@ -302,6 +303,8 @@ def perceived(
 
     Encode the rows that `traversal-rows` writes.
     """
+    import numpy as np
+
     import benchmark_data
     from leaderboard.analyses import perceived as analysis
     from leaderboard.reading import representations
@@ -420,6 +423,7 @@ def accuracy(
     --to transfer.png
     """
     needs("this command", "metrics", "pandas")
+    import numpy as np
     import pandas as pd
 
     import benchmark_data
@@ -655,6 +659,7 @@ def udr(
     Where a run has activations.npz with a posterior, latents that are shut down are left out.
     """
     needs("this command", "metrics", "pandas")
+    import numpy as np
     import pandas as pd
 
     from leaderboard.analyses import latents

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import rich.table
 import rich.text
 import typer
@@ -17,7 +14,6 @@ from benchmark_data import console
 from benchmark_data.console import err, out
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unavailable, UnknownName
 from benchmark_data.files import written_atomically
-from leaderboard import protocol
 from leaderboard.commands import analyses
 
 if TYPE_CHECKING:
@@ -92,6 +88,8 @@ def list_tasks(
     json: console.Json = False,
 ) -> None:
     """List the tasks of the protocol: datasets, how many rows are scored, and the digest of the row list."""
+    from leaderboard import protocol
+
     shown = [t for t in protocol.tasks() if name in ("", t.dataset, t.dataset.partition("/")[0])]
     if not shown:
         raise UnknownName("dataset", name, {t.dataset.partition("/")[0] for t in protocol.tasks()})
@@ -116,6 +114,10 @@ def rows(
     to: Annotated[Path, typer.Option(help="The file to write: .npy for numpy, or .txt with one row in a line.")],
 ) -> None:
     """Write the rows of a task that a method must encode, in their order: train rows, then test rows."""
+    import numpy as np
+
+    from leaderboard import protocol
+
     indices = protocol.task(task).indices
     if to.suffix not in (".npy", ".txt"):
         raise InvalidInput("--to", expected="a file name that ends in .npy or .txt", received=to.name)
@@ -210,6 +212,7 @@ def transfer_evaluate(
 
     offaxis-board transfer evaluate sprites2d --codes runs/solids/beta_vae=codes.npz --codes runs/pca --into results
     """
+    from leaderboard import protocol
     from leaderboard.scoring import evaluate, transfer_matrix
     from leaderboard.store import transfers
 
@@ -255,7 +258,7 @@ def submit_init(
     ],
     to: Annotated[Path, typer.Option(help="The folder to make.")],
     tier: Tier = "study",
-    seeds: Annotated[int, typer.Option(help="How many seeds. A rank takes 5.")] = protocol.SEEDS,
+    seeds: Annotated[int, typer.Option(help="How many seeds. A rank takes 5.")] = 5,
 ) -> None:
     """Make a submission's folder: a template to fill in, and the rows to encode for each task."""
     from leaderboard.scoring import submission
@@ -687,6 +690,9 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 8000,
 ) -> None:
     """Show a built board at a local address, until interrupted."""
+    import functools
+    import http.server
+
     if not (site / "index.html").is_file():
         raise DamagedFile(
             str(site),

@@ -81,6 +81,8 @@ MOST = 15
 """Files in any other folder, beside its ``__init__.py``. More than these, and a reader does not know which to open."""
 
 LATE = {
+    "benchmark_data/__init__.py": "what the package passes on is loaded when it is used, not with numpy before",
+    "benchmark_data/commands/doctor.py": "a command starts before it loads what it runs",
     "baselines/cli.py": "a command starts before it loads what it runs",
     "baselines/reproduction/cli.py": "a command starts before it loads what it runs",
     "benchmark_data/commands/data.py": "a command starts before it loads what it runs",
@@ -228,9 +230,9 @@ def test_storing_a_result_loads_no_drawing():
     assert done.stdout.split() == []
 
 
-def loaded_by(statement: str) -> set[str]:
-    """The heavy packages that a statement leaves in ``sys.modules`` of a fresh interpreter."""
-    program = f"{statement}\nimport sys\nprint(*[m for m in {HEAVY!r} if m in sys.modules])"
+def loaded_by(statement: str, packages: tuple[str, ...] = HEAVY) -> set[str]:
+    """The packages, of those named, that a statement leaves in ``sys.modules`` of a fresh interpreter."""
+    program = f"{statement}\nimport sys\nprint(*[m for m in {packages!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
@@ -249,6 +251,30 @@ def loaded_by(statement: str) -> set[str]:
 )
 def test_imports_are_light(statement):
     assert loaded_by(statement) == set()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import benchmark_data",
+        "import baselines",
+        "import benchmark_data.commands.data",
+        "import benchmark_data.commands.doctor",
+        "import baselines.cli",
+        "import baselines.reproduction.cli",
+        "import leaderboard.commands.board",
+    ],
+)
+def test_a_package_and_the_help_of_commands_load_without_numpy(statement):
+    assert loaded_by(statement, ("numpy", "PIL", "pandas", "http.server")) == set()
+
+
+@pytest.mark.parametrize("package", ["benchmark_data", "baselines"])
+def test_what_a_package_passes_on_is_listed_before_it_is_loaded(package):
+    program = f"import {package} as p; print(sorted(set(p.__all__) - set(dir(p)))); p.absent"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n"
+    assert f"AttributeError: module '{package}' has no attribute 'absent'" in done.stderr
 
 
 def test_loaded_by_can_fail():

@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 
 import benchmark_data
 from benchmark_data import DamagedFile, FactorSpace, InvalidInput, Unavailable, UnknownName, draws
-from benchmark_data.commands.data import source_kind
+from benchmark_data.commands.descriptions import source_kind
 from benchmark_data.datasets import xysquares
 from benchmark_data.variants import perturbation
 from benchmark_data.variants.perturbation import (

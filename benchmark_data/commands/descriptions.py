@@ -1,0 +1,95 @@
+"""What the commands say of a dataset: its facts as JSON, its factors as a table, and where its images come from."""
+
+from __future__ import annotations
+
+import rich.table
+
+import benchmark_data
+from benchmark_data.archives.archive import Archive, Cached
+from benchmark_data.dataset import Dataset
+from benchmark_data.factors import Factor
+from benchmark_data.variants.perturbation import HiddenVariable
+
+
+def outline(dataset: Dataset) -> dict[str, object]:
+    """Return what `list` shows of a dataset."""
+    return {
+        "name": dataset.id,
+        "version": dataset.version,
+        "images": len(dataset),
+        "image_shape": list(dataset.image_shape),
+        "factors": len(dataset.space.factors),
+        "source": source_kind(dataset),
+        "license": dataset.license,
+    }
+
+
+def description(dataset: Dataset) -> dict[str, object]:
+    """Return what `info` shows of a dataset, and every value of its factors."""
+    files = (
+        file
+        for cached in stores(dataset)
+        if isinstance(cached, Archive)
+        for distribution in cached.distributions
+        for file in distribution.files
+    )
+    return outline(dataset) | {
+        "description": dataset.description,
+        "splits": {split: len(rows) for split, rows in dataset.splits.items()},
+        "extras": {
+            name: {"meaning": extra.meaning, "dtype": str(extra.dtype), "shape": list(extra.shape)}
+            for name, extra in dataset.extras.items()
+        },
+        "configs": list(benchmark_data.configs(dataset.name)),
+        "files": [{"name": file.name, "urls": list(file.urls), "note": file.note} for file in files],
+        "redistributable": dataset.redistributable,
+        "homepage": dataset.homepage,
+        "defects": list(dataset.defects),
+        "digest": dataset.digest()._asdict() if dataset.prepared else None,
+        "factors": [
+            {
+                "name": f.name,
+                "kind": f.kind,
+                "size": f.size,
+                "unit": f.unit,
+                "values": f.as_json(),
+                "labels": list(f.labels),
+            }
+            for f in dataset.space.factors
+        ],
+        "citation": dataset.citation,
+    }
+
+
+def factor_table(dataset: Dataset) -> rich.table.Table:
+    """Make a table of a dataset's factors: name, kind, number of values, values, unit."""
+    table = rich.table.Table("factor", "kind", "size", "values", "unit", box=None, pad_edge=False)
+    for factor in dataset.space.factors:
+        table.add_row(factor.name, factor.kind, str(factor.size), value_range(factor), factor.unit)
+    return table
+
+
+def value_range(factor: Factor) -> str:
+    """Describe a factor's values in a few words: its labels where they are names, else first, second and last."""
+    shown = factor.labels if factor.size <= 6 else (*factor.labels[:2], "...", factor.labels[-1])
+    return ", ".join(shown)
+
+
+def source_kind(dataset: Dataset) -> str:
+    """Say in a word where images come from: computed, on this machine's disk, still to be downloaded or derived."""
+    hidden = getattr(dataset.source, "hidden", None)
+    if isinstance(hidden, HiddenVariable) and hidden.kind != "pca" and not hidden.ready:
+        return "derive"
+    if not dataset.prepared:
+        return "download"
+    return "on disk" if stores(dataset) else "rendered"
+
+
+def stores(dataset: Dataset) -> list[Cached]:
+    """List the prepared forms that a dataset reads from, or is made from, the first source first."""
+    found = [dataset.source] if isinstance(dataset.source, Cached) else []
+    # Sources that take from others hold them as fields.
+    for part in vars(dataset.source).values():
+        if isinstance(part, Dataset | Cached):
+            found = [*(stores(part) if isinstance(part, Dataset) else [part]), *found]
+    return found
