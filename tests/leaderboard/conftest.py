@@ -66,15 +66,27 @@ def toys(monkeypatch):
     _forget()
 
 
+@pytest.fixture
+def moved():
+    """Move the MIG of a run, which then is not what its parts come to, so that these go."""
+
+    def make(run, by):
+        parts = {metric: found for metric, found in run.parts.items() if metric != "mig"}
+        return run.model_copy(update={"scores": run.scores | {"mig": run.scores["mig"] + by}, "parts": parts})
+
+    return make
+
+
 def _forget():
     protocol.task.cache_clear()
     evaluate.dataset_digest.cache_clear()
 
 
 @pytest.fixture
-def only_mig(monkeypatch):
-    """Leave out the slow trees of DCI."""
-    tier = protocol.Tier("smoke", "For tests.", (protocol.Measurement("mig"),))
+def one_tier(monkeypatch):
+    """One tier, so that boards are small: a metric of one score, and one of several with all that they are made of."""
+    trees = protocol.Measurement("dci", test=protocol.TEST, arguments={"mode": "fast", "seed": 0})
+    tier = protocol.Tier("smoke", "For tests.", (protocol.Measurement("mig"), trees))
     monkeypatch.setattr(protocol, "TIERS", {"smoke": tier})
 
 

@@ -53,7 +53,7 @@ def test_the_numbers_of_the_verification_are_those_of_the_program():
         assert text in PAGE, text
 
 
-def test_the_pytorch_example_makes_a_valid_submission(toys, only_mig, tmp_path):
+def test_the_pytorch_example_makes_a_valid_submission(toys, one_tier, tmp_path):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
     names = examples()
     file = submission.init(tmp_path / "s", "my_vae", ["toy/small"], tier="smoke", seeds=2)

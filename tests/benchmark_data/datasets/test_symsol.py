@@ -28,7 +28,7 @@ def picture(split, shape, number):
 def rotations(split, shape):
     number, equivalent = COUNTS[split], EQUIVALENT.get(shape, 1)
     rng = np.random.default_rng([len(split), SHAPES.index(shape)])
-    matrices = scipy.spatial.transform.Rotation.random(number * equivalent, rng=rng).as_matrix()
+    matrices = scipy.spatial.transform.Rotation.from_quat(rng.standard_normal((number * equivalent, 4))).as_matrix()
     return matrices.reshape(number, equivalent, 3, 3)
 
 

@@ -21,7 +21,7 @@ from leaderboard.report.site import build
 from leaderboard.scoring import evaluate
 from leaderboard.store import results, transfers
 
-pytestmark = pytest.mark.usefixtures("only_mig", "toys")
+pytestmark = pytest.mark.usefixtures("one_tier", "toys")
 
 
 @pytest.fixture
@@ -140,11 +140,11 @@ def test_validate_lists_what_is_wrong_and_exits_with_1(board, tree, run_folder):
     assert "selection: expected a valid string, received 5" in out
 
 
-def test_check_says_which_score_moved(board, tree, tmp_path):
+def test_check_says_which_score_moved(board, tree, tmp_path, moved):
     before = tmp_path / "before"
     tree.rename(before)
     for result in results.read_all(before):
-        runs = [r.model_copy(update={"scores": {"mig": r.scores["mig"] - 0.1}, "parts": {}}) for r in result.runs]
+        runs = [moved(r, -0.1) for r in result.runs]
         results.write(tree, [results.result(result.task, result.method, runs)])
     code, out, _ = board("check", tree, "--against", before)
     assert code == 1

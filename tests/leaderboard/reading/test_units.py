@@ -74,7 +74,7 @@ def write(folder, codes):
     np.savez(folder / "codes.npz", indices=task.indices, codes=codes)
 
 
-def test_a_run_of_units_of_one_number_is_scored_to_the_byte_as_one_of_latents(run_folder, only_mig):
+def test_a_run_of_units_of_one_number_is_scored_to_the_byte_as_one_of_latents(run_folder, one_tier):
     folder = run_folder()
     (plain,) = evaluate.evaluate([folder])
     codes = evaluate.read_codes(folder / "codes.npz", protocol.task("toy/small"))
@@ -85,7 +85,7 @@ def test_a_run_of_units_of_one_number_is_scored_to_the_byte_as_one_of_latents(ru
     assert representations.bare_codes(folder)[0].tobytes() == codes.tobytes()
 
 
-def test_a_run_of_vectors_is_scored_by_its_components(run_folder, only_mig):
+def test_a_run_of_vectors_is_scored_by_its_components(run_folder, one_tier):
     folder = run_folder()
     codes = evaluate.read_codes(folder / "codes.npz", protocol.task("toy/small"))
     wide = codes[:, :, None] * np.array([0.6, -0.8, 0.0], np.float32)
@@ -105,7 +105,7 @@ def test_four_axes_are_refused(run_folder):
         representations.codes(folder)
 
 
-def test_results_say_by_which_rule_units_were_reduced(run_folder, only_mig, tmp_path):
+def test_results_say_by_which_rule_units_were_reduced(run_folder, one_tier, tmp_path):
     vectors = np.random.default_rng(0).standard_normal((60, 3, 2))
     (with_units,) = evaluate.evaluate([run_folder(codes=vectors)])
     assert with_units.runs[0].units == units.VERSION

@@ -10,7 +10,7 @@ from leaderboard.report.site import plots
 from leaderboard.scoring import evaluate
 from leaderboard.store import results
 
-pytestmark = pytest.mark.usefixtures("only_mig")
+pytestmark = pytest.mark.usefixtures("one_tier")
 
 
 def layers(folder, seed):

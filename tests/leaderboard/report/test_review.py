@@ -17,7 +17,7 @@ from leaderboard.report import review
 from leaderboard.scoring import evaluate, submission
 from leaderboard.store import results
 
-pytestmark = pytest.mark.usefixtures("only_mig", "toys")
+pytestmark = pytest.mark.usefixtures("one_tier", "toys")
 
 WORKFLOWS = Path(__file__).parents[3] / ".github" / "workflows"
 

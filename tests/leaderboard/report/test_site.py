@@ -23,7 +23,7 @@ from leaderboard.report.site import build, extras, pages, pictures, plots
 from leaderboard.scoring import evaluate
 from leaderboard.store import results
 
-pytestmark = pytest.mark.usefixtures("only_mig")
+pytestmark = pytest.mark.usefixtures("one_tier")
 
 HOSTILE = "<script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>\"' {{ 7 * 7 }}"
 
@@ -82,8 +82,9 @@ class Links(html.parser.HTMLParser):
     ("board", "count"),
     [
         # The tasks, the methods, and a page each on all tasks, across tasks, pairs, submitting and changes; three
-        # methods are no references, so that three pages compare one with the others.
-        ("site", 2 + 4 + 5 + 3),
+        # methods are no references, so that three pages compare one with the others. Three scores beside the first
+        # have a page.
+        ("site", 2 + 4 + 5 + 3 + 3),
         # In each of two tiers a page for each score, one across tasks, the pairs, and one for each of three methods.
         ("two_scores", 3 + 3 + 2 + 2 * (2 + 1 + 1 + 3)),
     ],
@@ -206,8 +207,8 @@ def test_sorting(site, browser):
     assert methods(browser) == ["hostile", "beta_vae", "ada_gvae", "pca"]
     click(browser, "MIG")
     shown = browser.run(
-        """[...document.querySelectorAll('#t-toy\\\\.spacing_1-smoke tbody[data-category=unsupervised] td.score')]
-        .map((cell) => Number(cell.dataset.value))"""
+        """[...document.querySelectorAll('#t-toy\\\\.spacing_1-smoke tbody[data-category=unsupervised] tr:not(.group)')]
+        .map((row) => Number(row.querySelector('td.score').dataset.value))"""
     )
     assert shown == sorted(shown, reverse=True)
     click(browser, "Rank")
@@ -490,7 +491,7 @@ def test_the_ladder_is_drawn_where_one_number_tells_tasks_apart(site, toys, tmp_
     text = overview(tmp_path)
     assert "toy: score against spacing" in text
     beyond = re.search(r"Beyond the axis: ([^.]*)\.", text)
-    assert text.count("<polyline") + (len(beyond[1].split(", ")) if beyond else 0) == 4
+    assert text.count("<polyline") + (len(beyond[1].split(", ")) if beyond else 0) == 4 * 4
     assert text.count('class="error"') >= 2, "of the method with five seeds"
 
 

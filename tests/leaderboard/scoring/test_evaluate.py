@@ -42,7 +42,7 @@ def test_everything_that_decides_a_score_is_recorded(run_folder):
     assert run.budget.images == 6400
 
 
-def test_several_methods_and_tasks_at_once(run_folder, only_mig):
+def test_several_methods_and_tasks_at_once(run_folder, one_tier):
     folders = [run_folder(m, d) for m in ("pca", "beta_vae") for d in ("toy/spacing_8", "toy/spacing_1")]
     found = list(evaluate.evaluate(folders))
     assert [(r.task, r.method) for r in found] == [
@@ -53,7 +53,7 @@ def test_several_methods_and_tasks_at_once(run_folder, only_mig):
     ]
 
 
-def test_codes_that_are_the_labels_are_marked_unless_someone_reproduced_them(run_folder, only_mig):
+def test_codes_that_are_the_labels_are_marked_unless_someone_reproduced_them(run_folder, one_tier):
     labels = protocol.task("toy/small").labels().astype(np.float32)
     scaled = np.stack([0.3 - 2 * labels[:, 2], np.cos(labels[:, 0])], axis=1)
     for codes in (labels, scaled, scaled + 1e-5 * np.sin(np.arange(120)).reshape(60, 2)):
@@ -65,13 +65,13 @@ def test_codes_that_are_the_labels_are_marked_unless_someone_reproduced_them(run
     assert next(evaluate.evaluate([run_folder("ground_truth", codes=labels)])).runs[0].marks == ()
 
 
-def test_claims_are_kept_apart(run_folder, only_mig):
+def test_claims_are_kept_apart(run_folder, one_tier):
     run = next(evaluate.evaluate([run_folder(claimed={"mig": 0.99})])).runs[0]
     assert run.claimed == {"mig": 0.99}
     assert run.scores["mig"] < 0.9
 
 
-def test_only_what_has_no_scores_yet(run_folder, tmp_path, only_mig):
+def test_only_what_has_no_scores_yet(run_folder, tmp_path, one_tier):
     folders = [run_folder(seed=seed) for seed in (0, 1)]
     assert evaluate.unscored(folders, tmp_path / "results", tier="smoke") == folders
     results.write(tmp_path / "results", evaluate.evaluate(folders[:1], tier="smoke"))
@@ -97,7 +97,7 @@ def test_the_same_seed_twice(run_folder, tmp_path):
         list(evaluate.evaluate([run_folder(), copy]))
 
 
-def test_seeds_with_different_settings_are_no_one_method(run_folder, only_mig):
+def test_seeds_with_different_settings_are_no_one_method(run_folder, one_tier):
     with pytest.raises(
         InvalidInput, match=r"hyperparameters of seed 1: expected .*'beta': 1.0.*received .*'beta': 4.0"
     ):

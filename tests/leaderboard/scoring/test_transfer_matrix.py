@@ -15,7 +15,7 @@ from leaderboard.report.site import build
 from leaderboard.scoring import evaluate, transfer_matrix
 from leaderboard.store import results, transfers
 
-pytestmark = pytest.mark.usefixtures("only_mig", "toys")
+pytestmark = pytest.mark.usefixtures("one_tier", "toys")
 
 
 def encoded(source="toy/spacing_8", method="beta_vae", seed=0, noise=0.1):

@@ -12,7 +12,7 @@ from leaderboard.report import audit
 from leaderboard.scoring import evaluate
 from leaderboard.store import results
 
-pytestmark = pytest.mark.usefixtures("only_mig")
+pytestmark = pytest.mark.usefixtures("one_tier")
 
 
 @pytest.fixture
@@ -83,16 +83,15 @@ def test_other_codes_for_a_seed_must_be_meant(tree, run_folder):
     assert results.read(results.path(tree, "toy/small@v1", "beta_vae")).runs[0] == other[0].runs[0]
 
 
-def test_a_moved_score_of_the_same_codes_is_refused(tree):
+def test_a_moved_score_of_the_same_codes_is_refused(tree, moved):
     found = results.read(results.path(tree, "toy/small@v1", "beta_vae"))
 
-    def moved(by):
-        run = found.runs[0].model_copy(update={"scores": {"mig": found.runs[0].scores["mig"] + by}, "parts": {}})
-        return [results.result(found.task, found.method, [run])]
+    def other(by):
+        return [results.result(found.task, found.method, [moved(found.runs[0], by)])]
 
-    results.write(tree, moved(0.0009))
+    results.write(tree, other(0.0009))
     with pytest.raises(InvalidInput, match=r"mig of seed 0: expected .* as published for the same codes"):
-        results.write(tree, moved(-0.0011))
+        results.write(tree, other(-0.0011))
 
 
 def test_another_setting_takes_another_name(tree, run_folder):
@@ -144,6 +143,10 @@ def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
             r"summary\.smoke\.mig: expected .*what the runs come to",
         ),
         (lambda c: c["runs"][0]["scores"].update(mig=0.123), r"scores\.mig: expected .*what its parts come to"),
+        (
+            lambda c: c["runs"][0]["scores"].update({"dci.completeness": 0.123}),
+            r"scores\.dci\.completeness: expected .*what its parts come to",
+        ),
         (lambda c: c["runs"][0]["parts"]["mig"].update(gaps=[1.0, 1.0, 1.0]), r"scores\.mig: expected 1\.0+, what its"),
         (
             lambda c: c["runs"][0]["parts"]["mig"].clear(),
@@ -151,7 +154,7 @@ def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
         ),
         (lambda c: c["runs"][0]["parts"].update(magic={}), r"parts\.magic: expected what the metric"),
         (lambda c: c["summary"]["smoke"]["mig"].update(low=0.0), r"summary\.smoke\.mig"),
-        (lambda c: c["summary"].clear(), r"summary\.smoke\.mig: expected .* received None"),
+        (lambda c: c["summary"].clear(), r"summary\.smoke\.dci\.completeness: expected .* received None"),
         (lambda c: c["runs"].reverse(), "runs: expected one run for each tier and seed, in order"),
         (lambda c: c["runs"].append(c["runs"][1]), "runs: expected one run for each tier and seed, in order"),
         (lambda c: c["runs"].clear(), "runs: expected .*at least 1 item"),
@@ -233,10 +236,11 @@ def test_every_problem_of_a_tree_is_listed(tree, tmp_path):
     (folder / "link.png").symlink_to("/etc/passwd")
     (folder / "beta_vae.cka.png").write_bytes(b"")
     problems = [str(problem) for problem in audit.check(tree)]
-    assert len(problems) == 11
+    assert len(problems) == 13
     for part in (
         "rows_digest",
         "dataset_version",
+        "parts of dci: expected what",
         "parts of mig: expected what",
         "samples of mig: expected 40 train",
         "schema: expected 1",
@@ -262,15 +266,11 @@ def test_methods_that_differ_by_an_underscore(tree, run_folder):
     assert "a name that differs from 'beta_vae' by more than underscores" in str(problem)
 
 
-def test_a_score_that_moved_or_vanished_since_an_earlier_copy(tree, tmp_path):
+def test_a_score_that_moved_or_vanished_since_an_earlier_copy(tree, tmp_path, moved):
     copy = tmp_path / "before"
     tree.rename(copy)
     for result in results.read_all(copy):
-        runs = [
-            r.model_copy(update={"scores": {"mig": r.scores["mig"] - 0.01}, "parts": {}})
-            for r in result.runs
-            if r.seed == 0
-        ]
+        runs = [moved(r, -0.01) for r in result.runs if r.seed == 0]
         results.write(tree, [results.result(result.task, result.method, runs)])
     problems = [str(problem) for problem in audit.moved(tree, copy)]
     assert len(problems) == 3
