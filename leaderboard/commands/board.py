@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -492,6 +493,93 @@ def compare_methods(
     if to is not None:
         with written_atomically(to) as temporary:
             temporary.write_text(pairwise.comma_separated(pair), "utf-8")
+
+
+@app.command("datasets")
+def show_datasets(
+    root: Results = PUBLISHED,
+    tier: Annotated[
+        str, typer.Option(help="Of the scores.", show_default="the first with two datasets, desk before smoke")
+    ] = "",
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="First audit the datasets whose giveaway is not known: seconds for each."),
+    ] = False,
+) -> None:
+    """List datasets by how hard they are: scores of trained methods beside how far pixels give the factors away."""
+    from leaderboard.report import formats, hardness, ranking
+    from leaderboard.store import giveaways, results
+
+    boards = [board for board in ranking.tables(results.read_all(root)) if not ranking.superseded(board.task)]
+    if measure:
+        _audit_datasets(root, [board.dataset for board in boards])
+    known = giveaways.read(root)
+    tiers = [tier] if tier else sorted({board.tier for board in boards}, key=ranking.tier_order)
+    each = (hardness.hardness([board for board in boards if board.tier == name], known) for name in tiers)
+    found = next((one for one in each if one), None)
+    if found is None:
+        raise Unavailable(
+            f"datasets of {root}",
+            expected="scores of trained methods on two datasets, and the giveaway of one",
+            received="fewer",
+            remedy="Measure the giveaways: offaxis-board datasets --measure",
+        )
+
+    def ends(value: float | None, interval: Sequence[float | None] | None) -> str:
+        low, high = interval or (None, None)
+        shown = formats.number(value)
+        return shown if low is None or high is None else f"{shown} {formats.number(low)}-{formats.number(high)}"
+
+    scores = [*([f"mean {found.column.title}"] if found.common else []), *(title for _, title in found.methods)]
+    table = rich.table.Table(
+        "dataset",
+        *(rich.table.Column(title, justify="right", no_wrap=True) for title in ("giveaway", *scores)),
+        title=rich.text.Text(f"tier {found.tier}: {found.column.title}, the harder, the lower"),
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    for line in found.lines:
+        away = ends(line.giveaway.value, line.giveaway[1:]) if line.giveaway else "not measured"
+        cells = [
+            line.rows[name].cells.get(found.column.key) if name in line.rows else None for name, _ in found.methods
+        ]
+        mean = [ends(line.mean, line.interval)] if found.common else []
+        each_method = (formats.number(cell.mean) if cell else "-" for cell in cells)
+        table.add_row(line.dataset, away, *mean, *each_method)
+    out.print(table, highlight=False)
+    for one in found.predictions:
+        told = (
+            f"{one.correlation.value:+.2f} ({one.correlation.low:+.2f} to {one.correlation.high:+.2f})"
+            if one.correlation
+            else "not told"
+        )
+        out.print(
+            f"giveaway and {found.column.title} of {one.title}, {one.datasets} datasets: {told}",
+            soft_wrap=True,
+            highlight=False,
+            markup=False,
+        )
+
+
+def _audit_datasets(root: Path, names: Sequence[str]) -> None:
+    """Measure the giveaway of datasets where it is not known of their version."""
+    from benchmark_data.variants.splitting import Divided
+    from leaderboard.report import families
+    from leaderboard.store import giveaways
+
+    known = giveaways.read(root)
+    for name in sorted(set(names)):
+        dataset = families.dataset(name)
+        if dataset is None or isinstance(dataset.source, Divided):
+            continue
+        if name in known and known[name].version == dataset.version:
+            continue
+        try:
+            with err.status(f"auditing {name}"):
+                giveaways.write(root, [giveaways.measure(dataset)])
+        except Unavailable as error:
+            err.print(f"left out: {error}", style="yellow", soft_wrap=True, markup=False, highlight=False)
 
 
 @app.command("ledger")

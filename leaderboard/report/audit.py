@@ -14,9 +14,10 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unkno
 from benchmark_data.sources import Derived, Rendered, Source
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
+from leaderboard.report import families
 from leaderboard.report.site import build
 from leaderboard.scoring import evaluate
-from leaderboard.store import reported, results, transfers
+from leaderboard.store import giveaways, reported, results, transfers
 from leaderboard.store.results import Result, Run, Sample
 
 BESIDE = re.compile(r"(sheet\.png|factors\.png|distances\.csv|[a-z0-9_]+\.[a-z0-9_]+\.(png|gif|webp|csv))")
@@ -136,9 +137,13 @@ def needs_no_download(dataset: Dataset) -> bool:
 
 
 def _other(root: Path) -> Iterator[OffaxisError]:
-    """Read what is beside the scores: the transfer matrix and what papers report."""
+    """Read what is beside the scores: what papers report, giveaways of datasets, the transfer matrix."""
     try:
         reported.read_all(root)
+    except OffaxisError as error:
+        yield error
+    try:
+        yield from _outdated(root)
     except OffaxisError as error:
         yield error
     try:
@@ -156,6 +161,19 @@ def _other(root: Path) -> Iterator[OffaxisError]:
         here = evaluate.dataset_digest(one.target)[1] if needs_no_download(dataset) else one.dataset_digest
         if one.dataset_digest != here:
             yield InvalidInput(f"{what}: dataset_digest", expected=str(here), received=str(one.dataset_digest))
+
+
+def _outdated(root: Path) -> Iterator[OffaxisError]:
+    """Find giveaways of another version of a dataset than is here."""
+    for name, one in giveaways.read(root).items():
+        dataset = families.dataset(name)
+        if dataset is not None and dataset.version != one.version:
+            yield InvalidInput(
+                f"{root / giveaways.FILE}: {name}",
+                expected=f"version {dataset.version}",
+                received=one.version,
+                remedy="Measure it again: offaxis-board datasets --measure",
+            )
 
 
 def _collisions(found: list[Result]) -> Iterator[OffaxisError]:

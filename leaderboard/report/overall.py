@@ -6,6 +6,7 @@ The tasks are taken as they are: intervals say what other seeds on the same task
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 
 from leaderboard.properties import Column
@@ -48,7 +49,7 @@ class Overall:
         standings: the methods that are ranked on all of these tasks, best first within each category.
         left_out: titles of methods that are ranked on some of them only.
         chances: for categories of at most `MOST` methods: (row, column) -> the probability that a run of the first
-            beats a run of the second, on a task drawn at random.
+            beats a run of the second, on a task drawn at random, with its 95% interval.
     """
 
     tier: str
@@ -56,7 +57,7 @@ class Overall:
     tasks: tuple[str, ...]
     standings: tuple[Standing, ...]
     left_out: tuple[str, ...]
-    chances: dict[tuple[str, str], float]
+    chances: dict[tuple[str, str], statistics.Estimate]
 
     @property
     def groups(self) -> dict[str, list[Standing]]:
@@ -91,7 +92,7 @@ def overall(boards: Sequence[Table]) -> Overall | None:
     (column,) = columns
     found: list[Standing] = []
     left_out: set[str] = set()
-    chances: dict[tuple[str, str], float] = {}
+    chances: dict[tuple[str, str], statistics.Estimate] = {}
     for category in ranking.CATEGORIES:
         ranked = [{row.result.method: row for row in board.groups.get(category, ()) if row.rank} for board in boards]
         methods = sorted(set.intersection(*(set(rows) for rows in ranked)))
@@ -108,13 +109,9 @@ def overall(boards: Sequence[Table]) -> Overall | None:
             found.append(
                 Standing(method, titles[method], category, rank, places[method], means[method], across[method])
             )
-        if len(methods) <= MOST:
-            chances |= {
-                (a, b): statistics.probability_of_improvement(scores[a], scores[b])
-                for a in methods
-                for b in methods
-                if a != b
-            }
+        for a, b in itertools.combinations(methods, 2) if len(methods) <= MOST else ():
+            value, low, high = chances[a, b] = statistics.improvement(scores[a], scores[b])
+            chances[b, a] = statistics.Estimate(1 - value, 1 - high, 1 - low)
     if not found:
         return None
     tasks = tuple(board.dataset for board in boards)

@@ -374,6 +374,35 @@ def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
     return mean - half, mean + half
 
 
+def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | None:
+    """Return the 95% interval of a mean over tasks of means over seeds, with Welch's degrees of freedom.
+
+    Args:
+        tasks: for each task its scores, shape (n,).
+
+    Returns:
+        Its ends; None where there is no task, or one of fewer than `SEEDS` seeds.
+
+    Raises:
+        InvalidInput: no scores of a task, or one that is not finite.
+
+    Example:
+        >>> one = [0.1, 0.2, 0.3, 0.4]
+        >>> interval_over_tasks([one]) == mean_interval(one)
+        True
+        >>> [round(end, 3) for end in interval_over_tasks([one, one])]
+        [0.138, 0.362]
+    """
+    if not tasks or any(len(_scores(task, 1)) < SEEDS for task in tasks):
+        return None
+    moments = _Moments([tasks])
+    mean, squared, spent = (float(found[0]) for found in (moments.means, moments.squared, moments.spent))
+    if not squared:
+        return mean, mean
+    half = float(scipy.stats.t.ppf(1 - ERROR / 2, squared**2 / spent) * math.sqrt(squared))
+    return mean - half, mean + half
+
+
 def _strata(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike], paired: bool) -> list[tuple[Floats, Floats]]:
     if len(higher) != len(lower) or not higher:
         raise InvalidInput(

@@ -12,7 +12,7 @@ import functools
 import importlib.resources
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,12 +24,22 @@ from benchmark_data.factors import FactorSpace
 from benchmark_data.sources import Derived
 from leaderboard import protocol
 from leaderboard.properties import Column
-from leaderboard.report import families, formats, ledger, overall, pairwise, paper_claims, ranking, transfer_page
+from leaderboard.report import (
+    families,
+    formats,
+    hardness,
+    ledger,
+    overall,
+    pairwise,
+    paper_claims,
+    ranking,
+    transfer_page,
+)
 from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import extras, pictures, plots
 from leaderboard.report.site.pictures import Picture
 from leaderboard.report.site.plots import Plot
-from leaderboard.store import results, verdicts
+from leaderboard.store import giveaways, results, verdicts
 from leaderboard.store.reported import Paper
 from leaderboard.store.results import About, Digests, Result
 from leaderboard.store.transfers import Transfer
@@ -150,7 +160,8 @@ def render(
         tier: [board for board in boards if board.tier == tier]
         for tier in sorted({board.tier for board in boards}, key=ranking.tier_order)
     }
-    tiers = [_tier(tier, of_tier, place == 0) for place, (tier, of_tier) in enumerate(by_tier.items())]
+    known = giveaways.read(root)
+    tiers = [_tier(tier, of_tier, place == 0, known) for place, (tier, of_tier) in enumerate(by_tier.items())]
     dates = sorted({run.date.isoformat() for result in found for run in result.runs})
     events = ledger.read(root)
     rows = [extras.thumbnails(album, [task.thumb.file]) for task in tasks if task.thumb]
@@ -164,6 +175,7 @@ def render(
         "transferred": bool(transferred),
         "compared": any(tier.pairs for tier in tiers),
         "overall": any(tier.overall for tier in tiers),
+        "hardness": any(tier.hardness for tier in tiers),
         "address": address,
         "link_picture": bool(picture),
         "structured": extras.structured(address, ["tables/all.csv", "tables/all.json"], dates),
@@ -198,6 +210,9 @@ def render(
             page(tier.page(column), "score.html", tier=tier, column=column)
         if tier.overall:
             page(f"overall.{tier.name}.html", "overall.html", tier=tier, overall=tier.overall)
+        if tier.hardness:
+            page(f"datasets.{tier.name}.html", "datasets.html", tier=tier)
+            made[f"tables/datasets.{tier.name}.csv"] = hardness.comma_separated(tier.hardness)
         if tier.pairs:
             page(f"compare.{tier.name}.html", "compare.html", tier=tier)
             for name, title in tier.paired:
@@ -388,6 +403,8 @@ class TierPage:
         plots: what scores depend on.
         scatters: cost against score, and one score against another.
         directions: what papers report, and what is seen here.
+        hardness: its datasets by how hard they are; None where no giveaway was measured.
+        giveaways: the giveaway of datasets against scores on them; None where there is nothing to draw.
     """
 
     name: str
@@ -402,6 +419,8 @@ class TierPage:
     plots: tuple[Plot, ...]
     scatters: tuple[Plot, ...]
     directions: tuple[paper_claims.Direction, ...]
+    hardness: hardness.Hardness | None
+    giveaways: Plot | None
 
     def page(self, column: Column | None = None) -> str:
         """Return the name of the page that shows the tier by a score; by the first one if None."""
@@ -480,8 +499,8 @@ def family(dataset: str) -> str:
     return name
 
 
-def _tier(tier: str, boards: Sequence[Table], first: bool) -> TierPage:
-    standings = overall.overall(boards)
+def _tier(tier: str, boards: Sequence[Table], first: bool, known: Mapping[str, giveaways.Giveaway]) -> TierPage:
+    standings, hard = overall.overall(boards), hardness.hardness(boards, known)
     return TierPage(
         name=tier,
         first=first,
@@ -495,6 +514,8 @@ def _tier(tier: str, boards: Sequence[Table], first: bool) -> TierPage:
         plots=(*plots.scores_vs_parameter(boards), *plots.pairs(boards)),
         scatters=tuple(plots.scatters(boards)),
         directions=tuple(paper_claims.find(boards)),
+        hardness=hard,
+        giveaways=plots.giveaways(hard) if hard else None,
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from benchmark_data.errors import DamagedFile
 from leaderboard import protocol
 from leaderboard.report import families, media, ranking
+from leaderboard.report.hardness import Hardness
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store import results
 from leaderboard.store.results import Summary
@@ -287,6 +288,41 @@ def scatters(boards: Sequence[Table]) -> Iterator[Plot]:
                 points,
                 known,
             )
+
+
+def giveaways(found: Hardness) -> Plot | None:
+    """Draw how far datasets give their factors away against the scores on them.
+
+    Args:
+        found: the datasets of a tier.
+
+    Returns:
+        A plot with a point for each dataset and method; None where there is none.
+    """
+    key = found.column.key
+    points = {
+        method: [
+            (line.giveaway.value, line.rows[method].cells[key].mean)
+            for line in found.lines
+            if line.giveaway and method in line.rows and key in line.rows[method].cells
+        ]
+        for method, _ in found.methods
+    }
+    points = {method: of for method, of in points.items() if of}
+    if not points:
+        return None
+    rows = {method: [line.rows[method] for line in found.lines if method in line.rows] for method in points}
+    drawn = dict(sorted(points.items(), key=lambda item: -len(item[1]))[:DRAWN])
+    note = "" if len(drawn) == len(points) else f" The {len(drawn)} methods with the most datasets."
+    return _cloud(
+        f"Giveaway against {found.column.title}",
+        "giveaway",
+        found.column.title,
+        found.tier,
+        f"A point for each method and dataset.{note}",
+        drawn,
+        rows,
+    )
 
 
 def _cloud(

@@ -330,7 +330,10 @@ def test_standings_across_tasks():
     assert (first.method, first.rank, first.place) == ("a", 1, (1, 1, 1))
     assert (second.method, second.rank, second.place) == ("b", 2, (2, 2, 2))
     assert (first.across.rank.value, second.across.rank.value) == (1.25, 1.75)
-    assert board.chances == {("a", "b"): 0.75, ("b", "a"): 0.25}
+    assert {pair: chance.value for pair, chance in board.chances.items()} == {("a", "b"): 0.75, ("b", "a"): 0.25}
+    there, back = board.chances["a", "b"], board.chances["b", "a"]
+    assert 0 < there.low < 0.75 < there.high < 1
+    assert (back.low, back.high) == pytest.approx((1 - there.high, 1 - there.low))
     assert (first.across.improvement.value, second.across.improvement.value) == (0.75, 0.25)
     # Runs of a: five of 0.9 and five of 0.1; the middle six are three of each.
     assert first.across.iqm.value == pytest.approx(0.5)

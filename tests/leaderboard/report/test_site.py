@@ -21,7 +21,7 @@ from leaderboard.commands import board
 from leaderboard.report import audit, media
 from leaderboard.report.site import build, extras, pages, pictures, plots
 from leaderboard.scoring import evaluate
-from leaderboard.store import results
+from leaderboard.store import giveaways, results
 
 pytestmark = pytest.mark.usefixtures("one_tier")
 
@@ -59,6 +59,8 @@ def site(run_folder, tmp_path):
     results.write(root, evaluate.evaluate(folders, status="reproduced"))
     folder = root / "v1" / "toy" / "spacing_1"
     media.of_dataset("toy/spacing_1", folder)
+    measured = (protocol.task(f"toy/spacing_{spacing}").load() for spacing in (1, 8))
+    giveaways.write(root, [giveaways.measure(one, traversals=5, pairs=10) for one in measured])
     frames = [Image.fromarray(np.full((20, 60, 3), 40 * k, np.uint8)) for k in range(4)]
     frames[0].save(folder / "beta_vae.traversals.png")
     frames[0].save(folder / "beta_vae.traversals.gif", save_all=True, append_images=frames[1:])
@@ -81,10 +83,10 @@ class Links(html.parser.HTMLParser):
 @pytest.mark.parametrize(
     ("board", "count"),
     [
-        # The tasks, the methods, and a page each on all tasks, across tasks, pairs, submitting and changes; three
-        # methods are no references, so that three pages compare one with the others. Three scores beside the first
-        # have a page.
-        ("site", 2 + 4 + 5 + 3 + 3),
+        # The tasks, the methods, and a page each on all tasks, across tasks, datasets, pairs, submitting and changes;
+        # three methods are no references, so that three pages compare one with the others. Three scores beside the
+        # first have a page.
+        ("site", 2 + 4 + 6 + 3 + 3),
         # In each of two tiers a page for each score, one across tasks, the pairs, and one for each of three methods.
         ("two_scores", 3 + 3 + 2 + 2 * (2 + 1 + 1 + 3)),
     ],
@@ -362,6 +364,9 @@ def test_the_page_across_tasks_says_what_it_averages(two_scores):
     assert "other/small, toy/spacing_1, toy/spacing_8. Each counts once." in text
     assert "Average rank" in text
     assert "Beats another" in text
+    pair = re.search(r'<td style="--v: 1.000">(.*?)</td>', text)[1]
+    low, high = map(float, re.search(r'<span class="interval">(.*?)–(.*?)</span>', pair).groups())
+    assert 0.5 < low < high == 1, "five runs a task, all better, leave an interval"
 
 
 def test_the_methods_page_gives_the_command_that_trains_a_row_again(site, tmp_path, made_result):

@@ -1,0 +1,193 @@
+"""Datasets by how hard they are: what models reach on each, beside how far its pixels give the factors away."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from collections.abc import Mapping, Sequence
+
+from benchmark_data.variants.splitting import Divided
+from leaderboard import protocol
+from leaderboard.properties import Column
+from leaderboard.report import families, ranking
+from leaderboard.report.ranking import Row, Table
+from leaderboard.store import statistics, verdicts
+from leaderboard.store.giveaways import Giveaway
+from leaderboard.store.statistics import Estimate
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """One dataset.
+
+    Attributes:
+        table: its scores in the tier.
+        giveaway: how far it gives its factors away; None where that was not measured, or where no factor has an order.
+        order: groups of factors, those in front that a VAE is expected to learn first; none where not measured.
+        rows: method -> its row, of the methods that are compared.
+        mean: of the score, over the methods that all datasets have; None where there are none.
+        interval: 95%, of the seeds; None where there are too few.
+        place: between which ranks the seeds leave it, easiest first; None where methods or seeds are too few.
+    """
+
+    table: Table
+    giveaway: Estimate | None
+    order: tuple[tuple[str, ...], ...]
+    rows: dict[str, Row]
+    mean: float | None
+    interval: tuple[float, float] | None
+    place: verdicts.Place | None
+
+    @property
+    def dataset(self) -> str:
+        """Its full name."""
+        return self.table.dataset
+
+
+@dataclasses.dataclass(frozen=True)
+class Prediction:
+    """Whether the giveaway of datasets goes with the scores of a method.
+
+    Attributes:
+        title: of the method.
+        method: its name.
+        datasets: how many have both numbers.
+        correlation: Spearman's, over these datasets; None where it is not told.
+    """
+
+    title: str
+    method: str
+    datasets: int
+    correlation: Estimate | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Hardness:
+    """The datasets of a tier.
+
+    Attributes:
+        tier: its name.
+        column: the score.
+        methods: names and titles of the trained methods, by title.
+        common: titles of those that all datasets have, with seeds for an interval; they decide the order.
+        lines: the datasets, easiest first: by the mean over ``common``, or by giveaway where there are none.
+        predictions: one for each method.
+    """
+
+    tier: str
+    column: Column
+    methods: tuple[tuple[str, str], ...]
+    common: tuple[str, ...]
+    lines: tuple[Line, ...]
+    predictions: tuple[Prediction, ...]
+
+
+def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness | None:
+    """Order the datasets of a tier, and compare their giveaway with the scores.
+
+    Datasets that a split rule divides are left out: their scores are of other rows than those that were trained on.
+
+    Args:
+        boards: the tables of one tier.
+        known: full name -> how far the dataset gives its factors away. Of another version, it counts as not measured.
+
+    Returns:
+        The datasets; None where fewer than two have scores of trained methods, or none was measured.
+    """
+    found = []
+    for board in boards:
+        dataset = families.dataset(board.dataset)
+        rows = {row.result.method: row for row in board.rows if row.category != "reference" and not row.warning}
+        if dataset is None or isinstance(dataset.source, Divided) or not rows or not board.columns:
+            continue
+        audited = known.get(board.dataset)
+        found.append((board, rows, audited if audited and audited.version == dataset.version else None))
+    if len(found) < 2 or not any(audited for _, _, audited in found):
+        return None
+    column = next(c for c in protocol.COLUMNS.values() if all(c in board.columns for board, _, _ in found))
+    titles = {name: row.result.title for _, rows, _ in found for name, row in rows.items()}
+    ordered = sorted(titles.items(), key=lambda item: item[1].lower())
+    common = [
+        name
+        for name, _ in ordered
+        if all(name in rows and len(rows[name].values(column.key)) >= verdicts.SEEDS for _, rows, _ in found)
+    ]
+    scores = {board.dataset: [rows[name].values(column.key) for name in common] for board, rows, _ in found}
+    places = verdicts.places(scores) if common else {}
+    lines = [
+        Line(
+            table=board,
+            giveaway=_estimate(audited),
+            order=audited.order if audited else (),
+            rows=rows,
+            mean=sum(sum(of) / len(of) for of in scores[board.dataset]) / len(common) if common else None,
+            interval=_within(verdicts.interval_over_tasks(scores[board.dataset]), column),
+            place=places.get(board.dataset),
+        )
+        for board, rows, audited in found
+    ]
+    lines.sort(key=_order)
+    return Hardness(
+        tier=boards[0].tier,
+        column=column,
+        methods=tuple(ordered),
+        common=tuple(titles[name] for name in common),
+        lines=tuple(lines),
+        predictions=tuple(_prediction(name, title, lines, column) for name, title in ordered),
+    )
+
+
+def _within(ends: tuple[float, float] | None, column: Column) -> tuple[float, float] | None:
+    return ends and (max(ends[0], column.low), min(ends[1], column.high))
+
+
+def _estimate(found: Giveaway | None) -> Estimate | None:
+    if found is None or found.giveaway is None or found.low is None or found.high is None:
+        return None
+    return Estimate(found.giveaway, found.low, found.high)
+
+
+def _order(line: Line) -> tuple[float, float, tuple[tuple[int, int | str], ...]]:
+    """Return the key that sorts datasets: easiest first, the unknown last."""
+    mean = -1.0 if line.mean is None else line.mean
+    away = line.giveaway.value if line.giveaway else -1.0
+    return -round(mean, ranking.DIGITS), -away, protocol.natural(line.dataset)
+
+
+def _prediction(method: str, title: str, lines: Sequence[Line], column: Column) -> Prediction:
+    both = [
+        (line.giveaway.value, line.rows[method].cells[column.key].mean)
+        for line in lines
+        if line.giveaway and method in line.rows and column.key in line.rows[method].cells
+    ]
+    correlation = statistics.rank_correlation(*zip(*both, strict=True)) if both else None
+    return Prediction(title, method, len(both), correlation)
+
+
+def comma_separated(found: Hardness) -> str:
+    """Write the datasets as CSV.
+
+    Args:
+        found: as from ``hardness``.
+
+    Returns:
+        A line for each dataset and method, and one for each dataset's mean over the common methods (``method`` empty).
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    head = ("place", "dataset", "giveaway", "giveaway_low", "giveaway_high", "expected_order")
+    writer.writerow((*head, "method", "seeds", found.column.key, "low", "high"))
+
+    def numbers(values: Sequence[float | None]) -> list[str]:
+        return ["" if value is None else f"{value:.6f}" for value in values]
+
+    for place, line in enumerate(found.lines, 1):
+        away = numbers(line.giveaway or (None, None, None))
+        first = (place, line.dataset, *away, " > ".join(" = ".join(group) for group in line.order))
+        writer.writerow((*first, "", "", *numbers((line.mean, *(line.interval or (None, None))))))
+        for method, row in sorted(line.rows.items()):
+            if found.column.key in row.cells:
+                cell = row.cells[found.column.key]
+                writer.writerow((*first, method, row.seeds, *numbers((cell.mean, cell.low, cell.high))))
+    return stream.getvalue()

@@ -1,0 +1,126 @@
+"""Datasets by how hard they are: their order, what is told of correlations, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+import typer.testing
+
+from benchmark_data.inspect import audit
+from leaderboard import protocol
+from leaderboard.commands import board
+from leaderboard.report import audit as audits
+from leaderboard.report import hardness, ranking
+from leaderboard.report.site import build
+from leaderboard.store import giveaways, results
+
+SPACINGS = (1, 2, 4, 8)
+
+
+def known(away, version="1.0.0", **more):
+    """Giveaways of XYSquares by spacing."""
+    fields = {"order": (("x", "y"),), "importance": {}, "seed": 0, "traversals": 200, "pairs": 5_000} | more
+    found = {}
+    for spacing, value in away.items():
+        ends = {"giveaway": value, "low": value, "high": value}
+        name = f"xysquares/spacing_{spacing}"
+        found[name] = giveaways.Giveaway(dataset=name, version=version, **ends, **fields)
+    return found
+
+
+@pytest.fixture
+def tables(made_result, monkeypatch):
+    """Make tables of XYSquares at spacings: method -> spacing -> MIG of each seed."""
+    monkeypatch.setattr(protocol, "TIERS", {"smoke": protocol.Tier("smoke", "For tests.", ())})
+
+    def make(scores):
+        return ranking.tables(
+            made_result(f"xysquares/spacing_{spacing}", method, *migs)
+            for method, of in scores.items()
+            for spacing, migs in of.items()
+        )
+
+    return make
+
+
+def test_the_harder_a_dataset_the_lower_it_stands(tables):
+    migs = {1: [0.4, 0.41, 0.42, 0.43], 2: [0.3, 0.31, 0.32, 0.33], 8: [0.0, 0.01, 0.02, 0.03]}
+    other = {spacing: [mig / 2 for mig in of] for spacing, of in migs.items()}
+    found = hardness.hardness(
+        tables({"beta_vae": migs, "ae": other, "pca": {1: [0.9]}, "rare": {8: [0.9] * 4}}), known({1: 1.0, 8: 0.0})
+    )
+    assert [line.dataset for line in found.lines] == [f"xysquares/spacing_{spacing}" for spacing in (1, 2, 8)]
+    assert found.common == ("ae", "beta_vae"), "what all datasets have; references do not count"
+    first, second, last = found.lines
+    # The mean of two methods, each with a standard error of sd / 2; as wide as Student's with 3 + 3 degrees or less.
+    assert first.mean == pytest.approx((0.415 + 0.2075) / 2)
+    assert first.interval[0] < first.mean < first.interval[1] < first.mean + 0.02
+    assert [line.place.band for line in found.lines] == [1, 2, 3]
+    assert (first.place.low, last.place.high) == (1, 3)
+    assert (first.giveaway.value, second.giveaway, last.giveaway.value) == (1.0, None, 0.0)
+
+
+def test_without_a_common_method_the_giveaway_orders(tables):
+    found = hardness.hardness(
+        tables({"ae": {1: [0.1] * 4, 2: [0.1] * 4}, "beta_vae": {8: [0.9] * 4}}), known({1: 0.5, 2: 0.9, 8: 0.1})
+    )
+    assert found.common == ()
+    assert [line.dataset for line in found.lines] == [f"xysquares/spacing_{spacing}" for spacing in (2, 1, 8)]
+    assert all(line.mean is line.place is line.interval is None for line in found.lines)
+
+
+def test_a_correlation_of_three_datasets_is_not_told(tables):
+    migs = {spacing: [1 / spacing] * 4 for spacing in SPACINGS}
+    away = {1: 1.0, 2: 0.9, 4: 0.8, 8: 0.0}
+    three = hardness.hardness(tables({"beta_vae": {s: migs[s] for s in (1, 2, 8)}}), known(away))
+    assert [(one.datasets, one.correlation) for one in three.predictions] == [(3, None)]
+    four = hardness.hardness(tables({"beta_vae": migs, "ae": {1: [0.1] * 4}}), known(away))
+    told = {one.method: one for one in four.predictions}
+    assert (told["beta_vae"].datasets, told["beta_vae"].correlation.value) == (4, 1.0)
+    assert told["beta_vae"].correlation.low < 0, "four in order may be chance"
+    assert told["ae"].correlation is None
+
+
+def test_a_giveaway_of_another_version_counts_as_not_measured(tables, tmp_path):
+    boards = tables({"beta_vae": {1: [0.1] * 4, 8: [0.1] * 4}})
+    assert hardness.hardness(boards, known({1: 1.0, 8: 0.0}, version="0.9.0")) is None
+    giveaways.write(tmp_path, known({1: 1.0}, version="0.9.0").values())
+    (problem,) = audits._outdated(tmp_path)
+    assert "xysquares/spacing_1: expected version 1.0.0, received 0.9.0" in str(problem)
+
+
+def test_divided_datasets_are_left_out(tables, made_result):
+    boards = tables({"beta_vae": {1: [0.1] * 4, 8: [0.1] * 4}})
+    boards += ranking.tables([made_result("xysquares/spacing_1.random", "beta_vae", *[0.9] * 4)])
+    assert len(hardness.hardness(boards, known({1: 1.0})).lines) == 2
+
+
+def test_what_is_kept_is_what_the_audit_finds(make_toy, tmp_path):
+    toy = make_toy()
+    found, kept = audit.audit(toy, traversals=5, pairs=10), giveaways.measure(toy, traversals=5, pairs=10)
+    assert (kept.giveaway, kept.low, kept.high) == pytest.approx(tuple(found.giveaway), abs=1e-6)
+    assert [list(group) for group in kept.order] == found.order()
+    giveaways.write(tmp_path, [kept])
+    assert giveaways.read(tmp_path) == {"toy/small": kept}
+
+
+def test_the_page_is_complete_without_a_script_and_the_command_says_the_same(tables, made_result, tmp_path):
+    migs = {1: [0.4, 0.41, 0.42, 0.43], 2: [0.3, 0.31, 0.32, 0.33], 8: [0.0, 0.01, 0.02, 0.03]}
+    root = tmp_path / "results"
+    tables({})
+    results.write(root, [made_result(f"xysquares/spacing_{s}", "beta_vae", *of) for s, of in migs.items()])
+    giveaways.write(root, known({1: 1.0, 2: 0.979, 8: 0.0}).values())
+    text = (build.build(root, tmp_path / "site").parent / "datasets.smoke.html").read_text("utf-8")
+    places = [text.index(f">xysquares/spacing_{spacing}</a>") for spacing in (1, 2, 8)]
+    assert places == sorted(places)
+    assert "not told" in text
+    assert (tmp_path / "site" / "tables" / "datasets.smoke.csv").read_text("utf-8").count("beta_vae") == 3
+    done = typer.testing.CliRunner().invoke(board.app, ["datasets", str(root)])
+    assert done.exit_code == 0, done.output
+    assert "giveaway and MIG of beta_vae, 3 datasets: not told" in done.output
+    assert typer.testing.CliRunner().invoke(board.app, ["datasets", str(root), "--tier", "desk"]).exit_code != 0
+
+
+def test_the_published_giveaways_are_of_the_datasets_as_they_are():
+    assert list(audits._outdated(board.PUBLISHED)) == []
+    xysquares = giveaways.read(board.PUBLISHED)["xysquares/spacing_8"]
+    assert (xysquares.giveaway, xysquares.low, xysquares.high) == (0, 0, 0), "docs/audit.md says so"
