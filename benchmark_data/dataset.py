@@ -215,7 +215,7 @@ class Dataset:
             factors: the factors to give, in this order; all of them if None.
 
         Returns:
-            float64, shape (n, F).
+            float64, shape (n, F), each column in the unit of its factor.
 
         Raises:
             InvalidInput: an empty selection, not integers, or a row that does not exist.

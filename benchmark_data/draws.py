@@ -8,8 +8,13 @@ published index lists stay what they are.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from jaxtyping import Float64, Int64, Integer, UInt64
 
 __all__ = ["bits", "normal", "permutation", "uniform"]
 
@@ -23,7 +28,7 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-def bits(seed: int, indices: ArrayLike, count: int) -> NDArray[np.uint64]:
+def bits(seed: int, indices: Integer[ArrayLike, " n"], count: int) -> UInt64[NDArray[np.uint64], "n count"]:
     """Draw 64 random bits ``count`` times for every index.
 
     Args:
@@ -42,7 +47,7 @@ def bits(seed: int, indices: ArrayLike, count: int) -> NDArray[np.uint64]:
     return _mix(np.add.outer(rows, np.arange(count, dtype=np.uint64)))
 
 
-def uniform(seed: int, indices: ArrayLike, count: int) -> NDArray[np.float64]:
+def uniform(seed: int, indices: Integer[ArrayLike, " n"], count: int) -> Float64[NDArray[np.float64], "n count"]:
     """Draw uniform numbers in [0, 1) for every index.
 
     Args:
@@ -60,7 +65,7 @@ def uniform(seed: int, indices: ArrayLike, count: int) -> NDArray[np.float64]:
     return np.ldexp((bits(seed, indices, count) >> np.uint64(11)).astype(np.float64), -53)
 
 
-def normal(seed: int, indices: ArrayLike, count: int) -> NDArray[np.float64]:
+def normal(seed: int, indices: Integer[ArrayLike, " n"], count: int) -> Float64[NDArray[np.float64], "n count"]:
     """Draw standard normal numbers for every index, by the Box-Muller transform.
 
     Args:
@@ -82,7 +87,7 @@ def normal(seed: int, indices: ArrayLike, count: int) -> NDArray[np.float64]:
     return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)[:, :count]
 
 
-def permutation(seed: int, n: int) -> NDArray[np.int64]:
+def permutation(seed: int, n: int) -> Int64[NDArray[np.int64], " n"]:
     """Shuffle ``range(n)``.
 
     Args:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from jaxtyping import Real
+    from jaxtyping import Int64, Real
 
 __all__ = [
     "Codes",
@@ -68,7 +68,7 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
     return array
 
 
-def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> NDArray[np.int64]:
+def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> Int64[NDArray[np.int64], "n F"]:
     """Check the factors' class ids.
 
     Args:
@@ -107,7 +107,7 @@ def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> NDA
 
 
 def check_codes_factors(
-    codes: ArrayLike, factors: ArrayLike, *, constant_factors: ConstantFactors = "refuse"
+    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *, constant_factors: ConstantFactors = "refuse"
 ) -> tuple[Codes, NDArray[np.int64]]:
     """Check codes and the factors of the same samples. The first line of every metric.
 
@@ -141,10 +141,10 @@ def check_codes_factors(
 
 
 def check_train_test(
-    codes: ArrayLike,
-    factors: ArrayLike,
-    codes_test: ArrayLike,
-    factors_test: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
     *,
     constant_factors: ConstantFactors = "refuse",
 ) -> tuple[Codes, NDArray[np.int64], Codes, NDArray[np.int64]]:
@@ -186,7 +186,7 @@ def check_train_test(
     return codes, factors[:, varying], codes_test, factors_test[:, varying]
 
 
-def class_ids(column: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+def class_ids(column: Int64[NDArray[np.int64], " n"]) -> tuple[NDArray[np.int64], int]:
     """Number the classes that occur in a column 0, 1, 2, ... in ascending order of their ids.
 
     Args:

@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import types
+from collections.abc import Mapping
 from pathlib import Path
 
 import jaxtyping
@@ -233,13 +234,20 @@ def browser(tmp_path_factory):
 
 
 def shapes(function):
-    """Which parameters, and ``return``, have a shape in their type: name -> jaxtyping's type of such arrays."""
+    """Which parameters, and ``return``, have a shape in their type: name -> jaxtyping's type of such arrays.
+
+    Arrays, arrays or None, and mappings to arrays are looked at.
+    """
     found = {}
     for name, annotation in function.__annotations__.items():
-        for node in ast.walk(ast.parse(annotation, mode="eval")) if isinstance(annotation, str) else ():
-            if isinstance(node, ast.Subscript) and hasattr(jaxtyping, getattr(node.value, "id", "")):
-                dtype, axes = getattr(jaxtyping, node.value.id), ast.literal_eval(node.slice.elts[1])
-                found[name] = dtype[np.ndarray, axes]
+        node = ast.parse(annotation, mode="eval").body if isinstance(annotation, str) else None
+        if isinstance(node, ast.BinOp):
+            node = node.left
+        if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == "Mapping":
+            node = node.slice.elts[1]
+        if isinstance(node, ast.Subscript) and hasattr(jaxtyping, getattr(node.value, "id", "")):
+            dtype, axes = getattr(jaxtyping, node.value.id), ast.literal_eval(node.slice.elts[1])
+            found[name] = dtype[np.ndarray, axes]
     return found
 
 
@@ -253,9 +261,10 @@ def checked(function):
         arrays = {**signature.bind(*args, **kwargs).arguments, "return": returned}
         with jaxtyping.jaxtyped("context"):
             for name, kind in wanted.items():
-                if arrays.get(name) is not None:
-                    array = np.asarray(arrays[name])
-                    array = array.astype(np.int8) if array.dtype == bool else array
+                given = arrays.get(name)
+                for each in given.values() if isinstance(given, Mapping) else [given] if given is not None else []:
+                    array = np.asarray(each)
+                    array = array.astype(np.int8) if array.dtype == bool and "Bool[" not in kind.__name__ else array
                     if not isinstance(array, kind):
                         raise TypeError(f"{function.__qualname__}: {name}: {array.dtype} {array.shape} is no {kind}")
         return returned
@@ -271,10 +280,9 @@ def shape_checks():
 
 @pytest.fixture(scope="session", autouse=True)
 def _types_are_checked():
-    """Hold datasets, factors, and the metrics and comparisons that are loaded, to the shapes in their types."""
-    loaded = [
-        module for name, module in sys.modules.items() if re.match(r"leaderboard\.(metrics|comparisons)\.[a-z]", name)
-    ]
+    """Hold datasets, factors, and what measures and is loaded, to the shapes in their types."""
+    rooms = r"leaderboard\.(metrics|comparisons|analyses|scoring)\.[a-z]|benchmark_data\.inspect\.distances"
+    loaded = [module for name, module in sys.modules.items() if re.match(rooms, name)]
     with pytest.MonkeyPatch.context() as patch:
         for owner in (Dataset, FactorSpace, FactorTable, *loaded):
             for name, value in list(vars(owner).items()):

@@ -1,4 +1,7 @@
-"""Autoencoder: reconstruction alone, from a deterministic code."""
+"""Autoencoder: reconstruction alone, from a deterministic code.
+
+Hinton and Salakhutdinov, "Reducing the Dimensionality of Data with Neural Networks", 2006.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Ground truth: the factors' own values, as the best codes that a metric could be given."""
+"""Ground truth: the factors' own values, as the best codes that a metric could be given.
+
+The control is of this project, and not of a paper.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Random encoder: an encoder at its initial weights, so what the architecture alone brings."""
+"""Random encoder: an encoder at its initial weights, so what the architecture alone brings.
+
+The control is of this project, and not of a paper.
+"""
 
 from __future__ import annotations
 

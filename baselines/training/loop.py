@@ -73,8 +73,8 @@ def train(
             ``benchmark_data.from_images`` gives them. Its full name is the config's, up to a split by a rule.
         observers: functions that are told each line of the history; `baselines.training.loggers` has some.
         progress: a display to show the run in; by default one of its own, on standard error.
-        checkpoint_seconds: write a snapshot at least this often. Those that the config does not ask to keep are removed
-            when a later one is there.
+        checkpoint_seconds: write a snapshot at least every so many seconds. Those that the config does not ask to keep
+            are removed when a later one is there.
         device_bytes: as of `train_together`.
 
     Returns:

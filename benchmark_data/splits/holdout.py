@@ -1,7 +1,8 @@
 """Holdout: nine tenths of the rows to train on, one tenth to test on, at random.
 
-For any dataset. ``draws.permutation(seed, n)`` puts the n rows in order, and the first ceil(n / 10) are for testing:
-the formula by which the sides of transfer pairs are divided (`benchmark_data.variants.pairs.divided`).
+For any dataset. The rule is of this project, and not of a paper. ``draws.permutation(seed, n)`` puts the n rows in
+order, and the first ceil(n / 10) are for testing: the formula by which the sides of transfer pairs are divided
+(`benchmark_data.variants.pairs.divided`).
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,9 @@ from leaderboard.analyses._pixels import flat, unit
 from leaderboard.analyses.latents import check_posterior
 from leaderboard.arrays import check_codes_factors, class_ids
 from leaderboard.information import discretise, mutual_information, pairwise
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 EPSILONS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.125, 0.15, 0.175, 0.2)
 
@@ -244,13 +248,13 @@ def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names:
 
 
 def measure(
-    images: ArrayLike,
-    factors: ArrayLike,
+    images: Real[ArrayLike, "n ..."],
+    factors: Real[ArrayLike, "n F"],
     names: Sequence[str],
     *,
-    moved: Mapping[str, tuple[ArrayLike, float]],
-    mean: ArrayLike | None = None,
-    variance: ArrayLike | None = None,
+    moved: Mapping[str, tuple[Real[ArrayLike, "n ..."], float]],
+    mean: Real[ArrayLike, "n L"] | None = None,
+    variance: Real[ArrayLike, "n L"] | None = None,
     debiased: bool = False,
 ) -> pd.DataFrame:
     """Measure all that figure 4 shows at one strength of the perturbation.
@@ -259,8 +263,8 @@ def measure(
         images: shape (n, ...), uint8 or floats in [0, 1].
         factors: class ids, shape (n, F).
         names: of the factors, F of them.
-        moved: factor name to images one step away and the step, as for ``local_expansiveness``. Factors may be left
-            out: the paper compares those whose step means the same.
+        moved: factor name to images one step away, of the shape of ``images``, and the step in units of the factor, as
+            for ``local_expansiveness``. Factors may be left out: the paper compares those whose step means the same.
         mean: posterior means of the images, shape (n, L).
         variance: posterior variances, shape (n, L).
         debiased: as in ``explained_variance``.

@@ -16,7 +16,7 @@ architectures" (2021), section 5.4, count a unit as used when the mean is below 
 from __future__ import annotations
 
 import os
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,9 @@ from leaderboard.analyses._pixels import flat
 from leaderboard.arrays import check_codes
 from leaderboard.comparisons import cka
 
+if TYPE_CHECKING:
+    from jaxtyping import Real
+
 Kind = Literal["active", "mixed", "passive"]
 Regime = Literal["all in use", "polarised", "collapsed"]
 
@@ -40,7 +43,7 @@ USED_BELOW = 0.8
 """A unit with less posterior variance than this is used (Zietlow et al.)."""
 
 
-def measure(mean: ArrayLike, variance: ArrayLike) -> pd.DataFrame:
+def measure(mean: Real[ArrayLike, "n L"], variance: Real[ArrayLike, "n L"]) -> pd.DataFrame:
     """Describe each latent of a Gaussian posterior.
 
     Args:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -19,9 +20,15 @@ from leaderboard.analyses._pixels import flat
 from leaderboard.analyses.sample_size import SIMILARITIES
 from leaderboard.arrays import check_codes
 
+if TYPE_CHECKING:
+    from jaxtyping import Real
+
 
 def measure(
-    layers: Mapping[str, ArrayLike], inputs: ArrayLike, *, similarities: tuple[str, ...] = ("CKA",)
+    layers: Mapping[str, Real[ArrayLike, "n ..."]],
+    inputs: Real[ArrayLike, "n ..."],
+    *,
+    similarities: tuple[str, ...] = ("CKA",),
 ) -> pd.DataFrame:
     """Compare each layer of one model with its input.
 

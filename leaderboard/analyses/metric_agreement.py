@@ -22,6 +22,8 @@ from leaderboard import figures
 from leaderboard.arrays import check_codes
 
 if TYPE_CHECKING:
+    from jaxtyping import Real
+
     from leaderboard.store.results import Result
 
 LEAST = 4
@@ -61,7 +63,7 @@ def collect(results: Iterable[Result], *, tier: str = "") -> pd.DataFrame:
 
 
 def measure(
-    scores: ArrayLike,
+    scores: Real[ArrayLike, "runs metrics"],
     names: Sequence[str],
     *,
     groups: Sequence[str] | None = None,

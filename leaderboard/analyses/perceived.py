@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,9 @@ from leaderboard import figures
 from leaderboard.analyses._pixels import unit
 from leaderboard.analyses.latents import check_posterior
 
+if TYPE_CHECKING:
+    from jaxtyping import Real
+
 LEVELS = ("ground truth", "input", "mean", "KL", "reconstruction")
 """Left to right, as in the paper's figure."""
 
@@ -34,10 +37,10 @@ Matrix: TypeAlias = NDArray[np.float64]
 
 def measure(
     *,
-    inputs: ArrayLike | None = None,
-    mean: ArrayLike | None = None,
-    variance: ArrayLike | None = None,
-    reconstructions: ArrayLike | None = None,
+    inputs: Real[ArrayLike, "traversals values ..."] | None = None,
+    mean: Real[ArrayLike, "traversals values L"] | None = None,
+    variance: Real[ArrayLike, "traversals values L"] | None = None,
+    reconstructions: Real[ArrayLike, "traversals values ..."] | None = None,
 ) -> pd.DataFrame:
     """Measure the distances between all values of one factor, at every level that is given.
 

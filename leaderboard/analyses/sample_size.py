@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,9 @@ from benchmark_data.errors import InvalidInput
 from leaderboard import figures
 from leaderboard.comparisons import cka, procrustes
 from leaderboard.comparisons._pair import check_pair
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 SIMILARITIES: Mapping[str, Callable[[ArrayLike, ArrayLike], float]] = {
     "CKA": cka.compare,
@@ -63,8 +66,8 @@ def shared_features(
 
 
 def measure(
-    x: ArrayLike,
-    y: ArrayLike,
+    x: Real[ArrayLike, "n p"],
+    y: Real[ArrayLike, "n q"],
     *,
     sizes: Sequence[int] = SIZES,
     similarities: Sequence[str] = ("CKA", "Procrustes"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,11 @@ from benchmark_data.errors import InvalidInput
 from leaderboard import figures
 from leaderboard.analyses._pixels import unit
 
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
-def measure(images: ArrayLike) -> pd.DataFrame:
+
+def measure(images: Real[ArrayLike, "latents steps H W C"]) -> pd.DataFrame:
     """Measure how much the picture changes along each latent.
 
     Args:

@@ -59,7 +59,7 @@ def score(
         batch: samples per vote.
         votes: votes that name the latents.
         votes_test: votes that are scored.
-        least_deviation: latents whose standard deviation over ``codes`` is smaller have no vote.
+        least_deviation: latents whose standard deviation is smaller, in units of the codes, have no vote.
         seed: for the batches.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the training part.
 

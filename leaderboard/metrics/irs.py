@@ -52,7 +52,7 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``irs``: the score, 0 if every latent is constant; ``active_latents``: how many latents vary.
+        ``irs``: the score, in [0, 1], 0 if every latent is constant; ``active_latents``: how many latents vary.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or ``quantile`` is not in [0, 1].

@@ -47,8 +47,8 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``pearson`` and ``spearman``, each with an assignment of its own. With fewer latents than factors those that
-        get none count as 0, and so does a constant latent.
+        ``pearson`` and ``spearman``, in [0, 1], each with an assignment of its own. With fewer latents than factors
+        those that get none count as 0, and so does a constant latent.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``.

@@ -57,8 +57,8 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``mig_sup``: the mean over latents of the gap between the two factors that each knows best. A constant latent
-        counts as 0; a single factor is compared with one of which nothing is known.
+        ``mig_sup``: the mean over latents of the gap between the two factors that each knows best, in [0, 1]. A
+        constant latent counts as 0; a single factor is compared with one of which nothing is known.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins, or an unknown unit.

@@ -50,7 +50,7 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``minimality`` and ``sufficiency``.
+        ``minimality`` and ``sufficiency``, in [0, 1].
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins.

@@ -60,8 +60,9 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the training part.
 
     Returns:
-        ``modularity``, ``explicitness_train`` and ``explicitness_test``. Classes that either part lacks are left out of
-        ``explicitness_test``, and so are factors of which it has one class only; it is 0.5 if nothing remains.
+        ``modularity``, ``explicitness_train`` and ``explicitness_test``, in [0, 1]. Classes that either part lacks are
+        left out of ``explicitness_test``, and so are factors of which it has one class only; it is 0.5 if nothing
+        remains.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_train_test``; or fewer than two bins.

@@ -66,7 +66,8 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``omes``; ``overlap`` and ``multiple_encoding``, what it is made of. All are 0 if no latent is active.
+        ``omes``; ``overlap`` and ``multiple_encoding``, what it is made of. All are in [0, 1], and 0 if no latent is
+        active.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or ``alpha`` outside [0, 1], an unknown pooling,

@@ -287,8 +287,8 @@ def encode(
         rows: rows of it, int (n,).
         output: the output to take. By default ``codes``, else ``mean``, else the only one.
         layout: where channels stand. By default what the model's input shape says.
-        mean: per channel, or one for all.
-        std: per channel, or one for all, above 0.
+        mean: of pixels in [0, 1], per channel, or one for all.
+        std: of pixels in [0, 1], per channel, or one for all, above 0.
         batch: images at a time, where the model does not fix it.
         progress: is told after each batch how many images it held.
 

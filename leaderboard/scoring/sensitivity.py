@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,9 @@ from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import Estimator
 from leaderboard.metrics import mig
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
 
 __all__ = ["curve", "intervals", "mig_variants", "warn_if_small"]
 
@@ -32,8 +35,8 @@ class SmallSample(UserWarning):
 
 
 def mig_variants(
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     bins: Sequence[int] = (5, 10, 20, 50, 100),
     estimators: Sequence[Estimator] = ("plugin", "miller_madow"),
@@ -68,11 +71,11 @@ def mig_variants(
 
 def curve(
     metric: str,
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike | None = None,
-    factors_test: ArrayLike | None = None,
+    codes_test: Real[ArrayLike, "m L"] | None = None,
+    factors_test: Real[ArrayLike, "m F"] | None = None,
     sizes: Sequence[int] | None = None,
     repeats: int = 3,
     seed: int = 0,
@@ -84,8 +87,8 @@ def curve(
         metric: a file name in ``leaderboard/metrics``.
         codes: real numbers, shape (n, L).
         factors: class ids, shape (n, F). A factor that is constant in a part is left out there.
-        codes_test: the held-out part, for the metrics that take one; it is used whole.
-        factors_test: its factors.
+        codes_test: the held-out part, real numbers, shape (m, L), for the metrics that take one; it is used whole.
+        factors_test: its class ids, shape (m, F).
         sizes: numbers of samples, at most n; None for n/8, n/4, n/2 and n, as far as they are at least 20.
         repeats: random parts per size, drawn without replacement; one where the part is the whole.
         seed: for the parts.
@@ -125,8 +128,8 @@ def _parts(n: int) -> list[int]:
 
 def warn_if_small(
     metric: str,
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
     tolerance: float = 0.02,
     whole: Mapping[str, float] | None = None,
@@ -140,8 +143,8 @@ def warn_if_small(
         metric: a file name in ``leaderboard/metrics``. Its first score is looked at.
         codes: real numbers, shape (n, L), as in ``curve``.
         factors: class ids, shape (n, F), as in ``curve``.
-        tolerance: by how much the score may move.
-        whole: the scores on all samples, where they are known already.
+        tolerance: by how much the score may move, in units of the score.
+        whole: the scores on all samples, in their own units, where they are known already.
         **arguments: as in ``curve``, such as ``codes_test=``, ``repeats=`` and the metric's own.
 
     Returns:
@@ -173,11 +176,11 @@ def warn_if_small(
 
 def intervals(
     metric: str,
-    codes: ArrayLike,
-    factors: ArrayLike,
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
     *,
-    codes_test: ArrayLike | None = None,
-    factors_test: ArrayLike | None = None,
+    codes_test: Real[ArrayLike, "m L"] | None = None,
+    factors_test: Real[ArrayLike, "m F"] | None = None,
     resamples: int = 100,
     confidence: float = 0.95,
     seed: int = 0,
@@ -191,10 +194,10 @@ def intervals(
 
     Args:
         metric: a file name in ``leaderboard/metrics``.
-        codes: as in ``curve``.
-        factors: as in ``curve``.
-        codes_test: as in ``curve``.
-        factors_test: as in ``curve``.
+        codes: real numbers, shape (n, L), as in ``curve``.
+        factors: class ids, shape (n, F), as in ``curve``.
+        codes_test: real numbers, shape (m, L), as in ``curve``.
+        factors_test: class ids, shape (m, F), as in ``curve``.
         resamples: how many; each costs what the metric costs.
         confidence: how much of the bootstrap distribution the interval holds, in (0, 1).
         seed: for the resamples.

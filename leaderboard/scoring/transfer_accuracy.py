@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,9 @@ from leaderboard import figures
 from leaderboard.analyses.traversals import check_images
 from leaderboard.arrays import ConstantFactors, check_codes
 from leaderboard.metrics import downstream
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Real
 
 __all__ = ["averages", "draw", "draw_shared", "measure"]
 
@@ -62,12 +65,12 @@ def held_out(rows: ArrayLike, size: int) -> NDArray[np.bool_]:
 
 
 def measure(
-    representations: Mapping[str, ArrayLike],
-    labels: ArrayLike,
+    representations: Mapping[str, Real[ArrayLike, "n _"]],
+    labels: Real[ArrayLike, "n F"],
     names: Sequence[str],
     *,
     classifiers: Sequence[downstream.Classifier] = CLASSIFIERS,
-    test: ArrayLike | None = None,
+    test: Bool[ArrayLike, " n"] | None = None,
     seed: int = 0,
     constant_labels: ConstantFactors = "refuse",
     progress: Callable[[str], None] = lambda what: None,
@@ -244,8 +247,8 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 
 def draw_shared(
-    targets: ArrayLike,
-    reconstructions: ArrayLike,
+    targets: Real[ArrayLike, "n H W C"],
+    reconstructions: Real[ArrayLike, "n H W D"],
     path: str | os.PathLike[str],
     *,
     columns: int = 4,
@@ -257,7 +260,7 @@ def draw_shared(
 
     Args:
         targets: images of the target, shape (n, H, W, C), uint8 or floats in [0, 1]; one or three channels.
-        reconstructions: what the source-trained model makes of them, shape (n, H, W, C'), in the same order.
+        reconstructions: what the source-trained model makes of them, shape (n, H, W, D), in the same order.
         path: the PNG file to write.
         columns: pairs beside each other.
         title: what stands above.

@@ -3,8 +3,9 @@
 A file is public if it has ``__all__``, or if it is found by name: then its noun's contract says what is public in it.
 All other files begin with an underscore, or say that they are internal, or lie in a folder that says so.
 
-What a docstring must say, as far as it applies: every parameter, what is returned, what is raised, and the shape of
-arrays. A method that a base class declares is documented there; a docstring may point to another one with "see".
+What a docstring must say, as far as it applies: every parameter, what is returned, what is raised, the shape of arrays,
+and the unit or the range of numbers. What computes or divides as papers do names one, or says that it is our own. A
+method that a base class declares is documented there; a docstring may point to another one with "see".
 """
 
 from __future__ import annotations
@@ -48,6 +49,17 @@ NO_EXAMPLE = {
     "leaderboard.scoring.submission": "it needs a folder of codes; docs/submitting.md shows it",
 }
 """Public files without a running example, and why."""
+
+UNITS = re.compile(
+    r"""\b(nats|bits|seconds|inches|pixels?|GiB|bytes|rows|share|units?|standard\ deviations?|weight|quantile|R²
+    |ratio|times|class\ ids|values?|multiples)\b|accurac|[\[(]-?[01],|\bas\ (of|for|in)\ `|at\ (least|most)\ \d""",
+    re.VERBOSE,
+)
+"""What says the unit or the range of a number; so does a pointer to another function."""
+
+SOURCE = re.compile(r"\b(19|20)\d\d\b|\b\d{4}\.\d{5}\b|of this project, and not of a paper")
+COMPUTE = ("splits", "objectives", "references", "metrics", "comparisons", "analyses")
+"""Rooms in which what papers define is computed."""
 
 ARRAYS = re.compile(r"ArrayLike|NDArray|\b(Images|Indices|Floats|Bytes|Codes|LabelledCodes|Matrix)\b")
 
@@ -135,7 +147,7 @@ def missing(function):
     doc = ast.get_docstring(function) or ""
     if not doc:
         yield "a docstring"
-    if re.search(r"\bsee `", doc):
+    if re.search(r"\bsee `", doc) and "Args:" not in doc and "Returns:" not in doc:
         return
     spec = function.args
     parameters = [each for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs) if each.arg not in ("self", "cls")]
@@ -152,6 +164,15 @@ def missing(function):
     types = " ".join([returns, *(ast.unparse(each.annotation) for each in parameters if each.annotation)])
     if ARRAYS.search(types) and not re.search(r"shape|\((n|m|\d|H|F|L|len)\b", doc):
         yield "the shape of arrays"
+    for each in parameters:
+        if each.annotation and re.search(r"\bfloat\b", ast.unparse(each.annotation)) and "Args:" in doc:
+            said = re.search(rf"^ *(?:\w+, )*{each.arg}(?:, \w+)*: (.*?)(?=^ *[*\w, ]+: |^\w|\Z)", doc, re.M | re.S)
+            if said and not UNITS.search(said[1]):
+                yield f"the unit or the range of {each.arg}"
+    if re.search(r"\bfloat\b|\bFloat", returns):
+        said = re.search(r"(?:Returns|Yields):\n(.*?)(?=\n\n\w|\Z)", doc, re.S)
+        if not UNITS.search(said[1] if said else doc):
+            yield "the unit or the range of what is returned"
     if any(isinstance(node, ast.Raise) for node in ast.walk(function)) and "Raises:" not in doc:
         yield "Raises"
 
@@ -163,15 +184,65 @@ def test_a_public_docstring_says_what_it_must(where, name):
 
 def test_missing_finds_what_is_missing():
     source = """
-def f(x: ArrayLike, y: int) -> Images:
+def f(x: ArrayLike, y: int, z: float) -> Images:
     '''Do it.
 
     Args:
         x: an array.
+        z: how long to wait.
     '''
     raise ValueError
+
+def g(x: int) -> float:
+    '''Return how long it takes.'''
+
+def h(x: int) -> float:
+    '''Return how many seconds it takes.'''
 """
-    assert list(missing(ast.parse(source).body[0])) == ["Args: y", "Returns", "the shape of arrays", "Raises"]
+    f, g, h = ast.parse(source).body
+    unit = "the unit or the range of"
+    assert list(missing(f)) == ["Args: y", "Returns", "the shape of arrays", f"{unit} z", "Raises"]
+    assert list(missing(g)) == [f"{unit} what is returned"]
+    assert list(missing(h)) == []
+
+
+@pytest.mark.parametrize("file", [file for file in TREES if noun(file) and file.parent.name in COMPUTE], ids=module)
+def test_a_file_that_computes_names_its_source(file):
+    text = file.read_text("utf-8")
+    assert file.name.startswith("_") or SOURCE.search(text), "name the paper and its year, or say that it is our own"
+
+
+UNSHAPED = re.compile(r"\bArrayLike\b|\bNDArray\b")
+
+
+def unshaped(function):
+    """The parameters whose type is an array of no shape."""
+    spec = function.args
+    for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
+        written = re.sub(
+            r"[A-Z]\w+\[(ArrayLike|NDArray\[[\w.]+\]), '[^']*'\]", "", ast.unparse(each.annotation or each)
+        )
+        if each.annotation and UNSHAPED.search(written):
+            yield each.arg
+
+
+SHAPED = (
+    "leaderboard.arrays",
+    "leaderboard.metrics",
+    "leaderboard.comparisons",
+    "leaderboard.analyses",
+    "leaderboard.scoring",
+)
+
+
+@pytest.mark.parametrize(("where", "name"), [key for key in functions() if key[0].startswith(SHAPED)])
+def test_arrays_that_the_judge_takes_have_shapes_in_their_types(where, name):
+    assert list(unshaped(functions()[where, name])) == []
+
+
+def test_unshaped_finds_arrays_without_a_shape():
+    source = "def f(a: ArrayLike, b: Real[ArrayLike, 'n L'] | None, c: Mapping[str, NDArray[np.int64]], d: int): pass"
+    assert list(unshaped(ast.parse(source).body[0])) == ["a", "c"]
 
 
 @pytest.mark.parametrize("metric", discovery.names("leaderboard.metrics"))
