@@ -130,6 +130,38 @@ def measure(
     )
 
 
+def over_tasks(results: Iterable[Result], *, tier: str, resamples: int = 1_000) -> pd.DataFrame | None:
+    """Correlate the scores of all trained runs of a tier, within each task that has enough of them.
+
+    Args:
+        results: as for ``collect``. References are left out, since what nobody trained makes all metrics agree, and so
+            are runs that are marked.
+        tier: the tier.
+        resamples: as for ``measure``.
+
+    Returns:
+        As ``measure``, with the number of tasks in a further column ``tasks``; None where no task has `LEAST` runs, or
+        no two scores are those of all runs.
+    """
+    trained = [
+        result
+        for result in results
+        if tier in result.tiers
+        and not result.quarantine
+        and not any(run.marks or run.supervision == "reference" for run in result.of(tier))
+    ]
+    counts: dict[str, int] = {}
+    for result in trained:
+        counts[result.task] = counts.get(result.task, 0) + len(result.of(tier))
+    kept = [result for result in trained if counts[result.task] >= LEAST]
+    if not kept or len(set.intersection(*(set(run.scores) for result in kept for run in result.of(tier)))) < 2:
+        return None
+    table = collect(kept, tier=tier)
+    names = list(table.columns[3:])
+    found = measure(table[names].to_numpy(), names, groups=table["task"].tolist(), resamples=resamples)
+    return found.assign(tasks=table["task"].nunique())
+
+
 def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Draw the correlations as a heatmap, each with its interval; those whose interval holds 0 in grey.
 

@@ -23,10 +23,12 @@ from benchmark_data.errors import MissingExtra
 from benchmark_data.factors import FactorSpace
 from benchmark_data.sources import Derived
 from leaderboard import protocol
+from leaderboard.analyses import metric_agreement
 from leaderboard.properties import Column
 from leaderboard.report import (
     families,
     formats,
+    generalisation,
     hardness,
     ledger,
     overall,
@@ -39,7 +41,7 @@ from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import extras, pictures, plots
 from leaderboard.report.site.pictures import Picture
 from leaderboard.report.site.plots import Plot
-from leaderboard.store import giveaways, results, verdicts
+from leaderboard.store import giveaways, results, statistics, verdicts
 from leaderboard.store.reported import Paper
 from leaderboard.store.results import About, Digests, Result
 from leaderboard.store.transfers import Transfer
@@ -161,7 +163,7 @@ def render(
         for tier in sorted({board.tier for board in boards}, key=ranking.tier_order)
     }
     known = giveaways.read(root)
-    tiers = [_tier(tier, of_tier, place == 0, known) for place, (tier, of_tier) in enumerate(by_tier.items())]
+    tiers = [_tier(tier, of_tier, place == 0, known, found) for place, (tier, of_tier) in enumerate(by_tier.items())]
     dates = sorted({run.date.isoformat() for result in found for run in result.runs})
     events = ledger.read(root)
     rows = [extras.thumbnails(album, [task.thumb.file]) for task in tasks if task.thumb]
@@ -176,6 +178,7 @@ def render(
         "compared": any(tier.pairs for tier in tiers),
         "overall": any(tier.overall for tier in tiers),
         "hardness": any(tier.hardness for tier in tiers),
+        "studied": any(tier.studies for tier in tiers),
         "address": address,
         "link_picture": bool(picture),
         "structured": extras.structured(address, ["tables/all.csv", "tables/all.json"], dates),
@@ -213,6 +216,11 @@ def render(
         if tier.hardness:
             page(f"datasets.{tier.name}.html", "datasets.html", tier=tier)
             made[f"tables/datasets.{tier.name}.csv"] = hardness.comma_separated(tier.hardness)
+        if tier.studies:
+            page(f"splits.{tier.name}.html", "splits.html", tier=tier)
+            made[f"tables/splits.{tier.name}.csv"] = generalisation.comma_separated(tier.studies)
+        if tier.agreement:
+            page(f"agreement.{tier.name}.html", "agreement.html", tier=tier)
         if tier.pairs:
             page(f"compare.{tier.name}.html", "compare.html", tier=tier)
             for name, title in tier.paired:
@@ -387,6 +395,23 @@ def _method(
 
 
 @dataclasses.dataclass(frozen=True)
+class Agreement:
+    """How metrics agree on which runs are better.
+
+    Attributes:
+        titles: the scores' keys and what they are called.
+        cells: (score, other score) -> Spearman's correlation within tasks, averaged over tasks, with its interval.
+        runs: how many there are.
+        tasks: on how many tasks.
+    """
+
+    titles: tuple[tuple[str, str], ...]
+    cells: dict[tuple[str, str], statistics.Estimate]
+    runs: int
+    tasks: int
+
+
+@dataclasses.dataclass(frozen=True)
 class TierPage:
     """What is shown of a tier: all methods on all of its tasks, and what they come to.
 
@@ -405,6 +430,8 @@ class TierPage:
         directions: what papers report, and what is seen here.
         hardness: its datasets by how hard they are; None where no giveaway was measured.
         giveaways: the giveaway of datasets against scores on them; None where there is nothing to draw.
+        agreement: how metrics agree on which runs are better; None where that is not known.
+        studies: methods on held-out and correlated rows, beside what they are compared with.
     """
 
     name: str
@@ -421,6 +448,8 @@ class TierPage:
     directions: tuple[paper_claims.Direction, ...]
     hardness: hardness.Hardness | None
     giveaways: Plot | None
+    agreement: Agreement | None
+    studies: tuple[generalisation.Study, ...]
 
     def page(self, column: Column | None = None) -> str:
         """Return the name of the page that shows the tier by a score; by the first one if None."""
@@ -499,7 +528,9 @@ def family(dataset: str) -> str:
     return name
 
 
-def _tier(tier: str, boards: Sequence[Table], first: bool, known: Mapping[str, giveaways.Giveaway]) -> TierPage:
+def _tier(
+    tier: str, boards: Sequence[Table], first: bool, known: Mapping[str, giveaways.Giveaway], found: Sequence[Result]
+) -> TierPage:
     standings, hard = overall.overall(boards), hardness.hardness(boards, known)
     return TierPage(
         name=tier,
@@ -516,6 +547,29 @@ def _tier(tier: str, boards: Sequence[Table], first: bool, known: Mapping[str, g
         directions=tuple(paper_claims.find(boards)),
         hardness=hard,
         giveaways=plots.giveaways(hard) if hard else None,
+        agreement=_agreement(tier, [result for result in found if not ranking.superseded(result.task)]),
+        studies=generalisation.studies(boards),
+    )
+
+
+MANY = 2_000
+"""Runs beyond which intervals of agreement are of fewer resamples."""
+
+
+def _agreement(tier: str, found: Sequence[Result]) -> Agreement | None:
+    """Correlate the scores of all runs of a tier."""
+    many = sum(len(result.of(tier)) for result in found) > MANY
+    table = metric_agreement.over_tasks(found, tier=tier, resamples=100 if many else 1_000)
+    if table is None:
+        return None
+    names = [name for name in protocol.COLUMNS if name in set(table["metric"])]
+    names += sorted(set(table["metric"]) - set(names))
+    numbers = zip(*(table[name] for name in ("metric", "other", "correlation", "low", "high")), strict=True)
+    return Agreement(
+        titles=tuple((name, protocol.COLUMNS[name].title if name in protocol.COLUMNS else name) for name in names),
+        cells={(one, other): statistics.Estimate(value, low, high) for one, other, value, low, high in numbers},
+        runs=int(table["runs"].iloc[0]),
+        tasks=int(table["tasks"].iloc[0]),
     )
 
 

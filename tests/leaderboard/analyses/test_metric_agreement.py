@@ -117,3 +117,29 @@ def test_collect_puts_the_scores_of_a_tree_side_by_side(made_result):
         analysis.collect([quarantined])
     with pytest.raises(InvalidInput, match="at least two scores"):
         analysis.collect([one.model_copy(update={"runs": tuple(runs)})], tier="study")
+
+
+def test_over_tasks_only_trained_runs_of_tasks_with_enough_of_them_count(made_result):
+    def scored(task, method, *migs, **more):
+        plain = made_result(task, method, *migs, **more)
+        runs = [
+            run.model_copy(update={"scores": run.scores | {"r_squared": 1 - run.scores["mig"]}}) for run in plain.runs
+        ]
+        return results.result(plain.task, method, [run.model_copy(update={"samples": SAMPLES}) for run in runs])
+
+    SAMPLES = {name: results.Sample(train=1, test=0, arguments={}) for name in ("mig", "r_squared")}
+    enough = scored("xysquares/spacing_1", "beta_vae", 0.1, 0.2, 0.3, 0.4)
+    few = scored("xysquares/spacing_2", "beta_vae", 0.1, 0.2)
+    untrained = scored("xysquares/spacing_2", "pca", 0.1, 0.2, 0.3)
+    marked = scored("xysquares/spacing_2", "labels", 0.1, 0.2, 0.3, marks=("ground_truth",))
+    assert analysis.over_tasks([few, untrained, marked], tier="smoke") is None
+    assert analysis.over_tasks([enough], tier="desk") is None
+    found = analysis.over_tasks([enough, few, untrained, marked], tier="smoke", resamples=50)
+    assert found[["metric", "other", "correlation", "runs", "tasks"]].values.tolist() == [
+        ["mig", "r_squared", -1.0, 4, 1],
+        ["r_squared", "mig", -1.0, 4, 1],
+    ]
+
+
+def test_a_single_score_agrees_with_nothing(made_result):
+    assert analysis.over_tasks([made_result("xysquares/spacing_1", "beta_vae", *[0.1] * 5)], tier="smoke") is None

@@ -83,12 +83,13 @@ class Links(html.parser.HTMLParser):
 @pytest.mark.parametrize(
     ("board", "count"),
     [
-        # The tasks, the methods, and a page each on all tasks, across tasks, datasets, pairs, submitting and changes;
-        # three methods are no references, so that three pages compare one with the others. Three scores beside the
-        # first have a page.
-        ("site", 2 + 4 + 6 + 3 + 3),
-        # In each of two tiers a page for each score, one across tasks, the pairs, and one for each of three methods.
-        ("two_scores", 3 + 3 + 2 + 2 * (2 + 1 + 1 + 3)),
+        # The tasks, the methods, and a page each on all tasks, across tasks, datasets, agreement of metrics, pairs,
+        # submitting and changes; three methods are no references, so that three pages compare one with the others.
+        # Three scores beside the first have a page.
+        ("site", 2 + 4 + 7 + 3 + 3),
+        # In each of two tiers a page for each score, one across tasks, agreement, the pairs, and one for each of three
+        # methods.
+        ("two_scores", 3 + 3 + 2 + 2 * (2 + 1 + 1 + 1 + 3)),
     ],
 )
 def test_every_link_leads_somewhere_and_nothing_is_fetched(board, count, request):

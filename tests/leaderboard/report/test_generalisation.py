@@ -1,0 +1,76 @@
+"""Held-out and correlated rows: which rule is compared with which, R² of each factor, and the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from leaderboard import protocol
+from leaderboard.report import generalisation, ranking
+from leaderboard.report.site import build
+from leaderboard.store import results
+
+ERRORS = {"random": [0.2, 0.5, 1.0, 1.0, 1.0], "extrapolation": [0.4, 0.5, 2.0, 1.0, 1.0]}
+"""Mean squared errors of five factors whose variances are 1, 1, 1, 1 and 0: the last one does not vary."""
+
+
+@pytest.fixture
+def divided(made_result):
+    """Make results of a method on sprites2d divided by rules, with four seeds."""
+
+    def make(**errors):
+        found = []
+        for rule, of in errors.items():
+            plain = made_result(f"sprites2d/{rule}", "beta_vae", 0.1, 0.11, 0.12, 0.13, tier="held_out")
+            runs = []
+            for run in plain.runs:
+                moved = [error + run.seed / 1000 for error in of]
+                each = [1 - error for error in moved[:4]]
+                parts = {"r_squared": {"errors": tuple(moved), "variances": (1.0, 1.0, 1.0, 1.0, 0.0)}}
+                scores = run.scores | {"r_squared": sum(each) / 4, "r_squared.r_squared_min": min(each)}
+                samples = run.samples | {"r_squared": run.samples["mig"]}
+                runs.append(run.model_copy(update={"scores": scores, "parts": parts, "samples": samples}))
+            found.append(results.result(plain.task, plain.method, runs))
+        return found
+
+    return make
+
+
+def test_a_rule_is_compared_with_its_reference(divided):
+    (study,) = generalisation.studies(ranking.tables(divided(**ERRORS)))
+    assert (study.dataset, study.method, [line.rule for line in study.lines]) == (
+        "sprites2d",
+        "beta_vae",
+        ["random", "extrapolation"],
+    )
+    base, other = study.lines
+    assert (base.reference, base.falls, other.reference) == ("", {}, "random")
+    # R² is the mean of 0.8, 0.5, 0 and 0 on random rows, and of 0.6, 0.5, -1 and 0 beyond: 0.3 lower.
+    fall = other.falls["r_squared"]
+    assert fall.comparison.difference == pytest.approx(-0.3)
+    assert (fall.answer, other.falls["mig"].answer) == ("holds", "not told apart")
+    names = protocol.task("sprites2d/random").scored
+    assert list(other.factors) == list(names[:4]), "a factor that does not vary is left out"
+    value, (low, high) = other.factors[names[2]]
+    assert value == pytest.approx(-1 - 0.0015)
+    assert low < value < high
+
+
+def test_correlated_rows_are_compared_with_those_that_have_the_same_rows_to_test_on():
+    assert generalisation.reference("correlated.posx-posy-0.1") == "holdout"
+    assert generalisation.reference("recombination.to_range") == "random"
+
+
+def test_without_a_reference_there_is_nothing_to_compare(divided):
+    assert generalisation.studies(ranking.tables(divided(extrapolation=ERRORS["extrapolation"]))) == ()
+
+
+def test_the_page_says_what_is_lost(divided, tmp_path):
+    root = tmp_path / "results"
+    results.write(root, divided(**ERRORS))
+    site = build.build(root, tmp_path / "site").parent
+    text = (site / "splits.held_out.html").read_text("utf-8")
+    assert "-0.300" in text
+    assert "<small>lower</small>" in text
+    table = (site / "tables" / "splits.held_out.csv").read_text("utf-8").splitlines()
+    assert sum("r_squared:" in line for line in table) == 8, "four factors of two rules"
+    assert "At most 1, higher is better" in (site / "index.html").read_text("utf-8")
