@@ -350,8 +350,9 @@ def verify(
 ) -> None:
     """Do what a maintainer does: check, recompute all scores, and verify them by the encoders on fresh rows.
 
-    Exit status 1 if anything is wrong or not verified. The fresh rows are drawn by a text that is made up now and
-    stands in the results.
+    A run folder with an encoder and no codes, as the board publishes them, gets the codes that the encoder gives. Exit
+    status 1 if anything is wrong or not verified. The fresh rows are drawn by a text that is made up now and stands in
+    the results.
     """
     from leaderboard.report import formats, media
     from leaderboard.scoring import evaluate, submission
@@ -379,6 +380,8 @@ def verify(
 
         for path in submissions:
             found += submission.score(path, published=published, fresh=fresh, tell=notes.append, progress=told)
+        for path in folders:
+            submission.encode_run(path, progress=told)
         if folders:
             found += evaluate.evaluate(folders, tier=tier, fresh=fresh, tell=notes.append, progress=told)
     out.print(formats.terminal(found))
@@ -406,6 +409,27 @@ def _verified(found: list[Result]) -> rich.table.Table:
                 numbers = (f"{number:.4f}" for number in (one.codes, one.fresh, one.margin))
                 table.add_row(result.task, result.method, str(run.seed), key, *numbers)
     return table
+
+
+@app.command("publish-weights")
+def publish_weights(
+    exports: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="As offaxis-train export RUN --to DIR writes them.")
+    ],
+    into: Annotated[
+        Path,
+        typer.Option(metavar="RESULTS", help="The results tree.", show_default="the published results", callback=there),
+    ] = PUBLISHED,
+) -> None:
+    """Put encoders of exported runs beside their results, for anyone to fetch; the board links them.
+
+    A run must be among the results, verified by this encoder.
+    """
+    from leaderboard.report import weights
+
+    for one in weights.add(into, exports):
+        size, digest = one.files[weights.ENCODER]
+        out.print(f"{one.folder}: {size:,} bytes, SHA-256 {digest}", soft_wrap=True, highlight=False, markup=False)
 
 
 @app.command()

@@ -14,7 +14,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unkno
 from benchmark_data.sources import Derived, Rendered, Source
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
-from leaderboard.report import families
+from leaderboard.report import families, weights
 from leaderboard.report.site import build
 from leaderboard.scoring import evaluate
 from leaderboard.store import giveaways, reported, results, transfers
@@ -45,7 +45,8 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
             found += _against_protocol(file, result)
         except OffaxisError as error:
             found.append(error)
-    return found + list(_collisions(sound)) + list(_strays(Path(root))) + list(_other(Path(root)))
+    rest = (*_collisions(sound), *_strays(Path(root)), *_other(Path(root)), *weights.check(root, sound))
+    return found + list(rest)
 
 
 def unattributed(root: str | os.PathLike[str]) -> list[OffaxisError]:

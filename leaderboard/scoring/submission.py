@@ -349,11 +349,49 @@ def encode(
             done += count
             progress(what, done, total)
 
-        with encoders.Encoder(codes.with_suffix(".onnx")) as encoder:
-            found = encoder.encode(task.load(), task.indices, progress=told)
-        with written_atomically(codes) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, indices=task.indices, codes=found)
+        _encode(codes.with_suffix(".onnx"), task, codes, told)
     return [codes for _, codes in wanted]
+
+
+def encode_run(
+    folder: str | os.PathLike[str], *, progress: evaluate.Progress = lambda what, done, total: None
+) -> Path | None:
+    """Write the codes that a run folder's encoder gives, where it has an encoder and no codes.
+
+    Args:
+        folder: the run folder, or what is published of one.
+        progress: is told what is going on, in images.
+
+    Returns:
+        The file that was written, ``codes.npz``; None where there are codes, or no encoder.
+
+    Raises:
+        DamagedFile: ``run.json`` or the encoder does not hold what it should.
+        InvalidInput: what `leaderboard.reading.encoders.Encoder` refuses.
+        MissingExtra: onnx or onnxruntime is not installed.
+        UnknownName: the run's dataset is unknown.
+    """
+    codes, encoder = Path(folder) / "codes.npz", evaluate.encoder_file(folder)
+    if encoder is None or os.path.lexists(codes):
+        return None
+    task = protocol.task(evaluate.read_record(Path(folder)).dataset)
+    done = 0
+
+    def told(count: int) -> None:
+        nonlocal done
+        done += count
+        progress(codes.name, done, len(task.indices))
+
+    _encode(encoder, task, codes, told)
+    return codes
+
+
+def _encode(encoder: Path, task: protocol.Task, codes: Path, told: Callable[[int], None]) -> None:
+    """Write the codes of a task's rows that an encoder gives."""
+    with encoders.Encoder(encoder) as running:
+        found = running.encode(task.load(), task.indices, progress=told)
+    with written_atomically(codes) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, indices=task.indices, codes=found)
 
 
 def score(

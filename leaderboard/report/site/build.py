@@ -179,7 +179,7 @@ def built(site: Path) -> dict[str, str]:
     if manifest.is_file():
         listed = read_json(manifest)
         if isinstance(listed, dict) and all(
-            re.fullmatch(r"((tables|tasks|methods|pictures|compare|badges)/)?[\w.-]+", name) for name in listed
+            re.fullmatch(r"((tables|tasks|methods|pictures|compare|badges|weights)/)?[\w.-]+", name) for name in listed
         ):
             return listed
     elif not site.exists() or (site.is_dir() and not any(site.iterdir())):

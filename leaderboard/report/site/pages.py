@@ -36,6 +36,7 @@ from leaderboard.report import (
     paper_claims,
     ranking,
     transfer_page,
+    weights,
 )
 from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import extras, pictures, plots
@@ -115,6 +116,7 @@ class MethodPage:
     results: tuple[Result, ...]
     by_tier: dict[str, list[tuple[Table, Row]]]
     galleries: dict[str, tuple[Picture, ...]]
+    weights: tuple[weights.Weights, ...]
 
     @property
     def ranked(self) -> bool:
@@ -157,7 +159,8 @@ def render(
     boards = [board for board in everything if not ranking.superseded(board.task)] or everything
     shown = {(result.task, result.method): pictures.of_method(root, result, album) for result in found}
     tasks = [_task(root, name, everything, found, album) for name in _in_order(board.task for board in everything)]
-    methods = [_method(name, everything, found, shown) for name in sorted({result.method for result in found})]
+    kept = weights.read_all(root)
+    methods = [_method(name, everything, found, shown, kept) for name in sorted({result.method for result in found})]
     by_tier = {
         tier: [board for board in boards if board.tier == tier]
         for tier in sorted({board.tier for board in boards}, key=ranking.tier_order)
@@ -241,6 +244,8 @@ def render(
         page(f"tasks/{ranking.slug(task.id)}.html", "task.html", task=task)
     for method in methods:
         page(f"methods/{method.name}.html", "method.html", method=method)
+    for one in kept:
+        album |= {one.name(file): (one.folder / file).read_bytes() for file in one.files}
     for name, content in _badges(tiers).items():
         album[name] = content
     if picture:
@@ -370,7 +375,11 @@ def _task(
 
 
 def _method(
-    name: str, boards: Sequence[Table], found: Sequence[Result], shown: dict[tuple[str, str], tuple[Picture, ...]]
+    name: str,
+    boards: Sequence[Table],
+    found: Sequence[Result],
+    shown: dict[tuple[str, str], tuple[Picture, ...]],
+    kept: Sequence[weights.Weights],
 ) -> MethodPage:
     mine = sorted((result for result in found if result.method == name), key=lambda r: protocol.natural(r.task))
     by_tier: dict[str, list[tuple[Table, Row]]] = {}
@@ -391,6 +400,7 @@ def _method(
         results=tuple(mine),
         by_tier={tier: by_tier[tier] for tier in sorted(by_tier, key=ranking.tier_order)},
         galleries=pictures.galleries([shown[result.task, result.method] for result in mine]),
+        weights=tuple(one for one in kept if one.method == name),
     )
 
 

@@ -17,7 +17,7 @@ from baselines.run import Run
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.reading import graphs, representations
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import evaluate, submission
 
 
 @pytest.fixture(autouse=True)
@@ -127,3 +127,16 @@ def test_commands(trained, tmp_path):
     done = CliRunner().invoke(cli.app, ["export", str(tmp_path / "out"), str(tmp_path / "out"), "--to", "x"])
     assert isinstance(done.exception, InvalidInput)
     assert "expected one run, received 2 runs" in str(done.exception)
+
+
+def test_scores_come_out_of_the_published_encoder_to_every_printed_digit(trained, tmp_path):
+    """What the board publishes of a run has no codes: the encoder gives them again."""
+    folder = export.export(trained, tmp_path / "out")
+    printed = json.loads((folder / "scores.json").read_text("utf-8"))["scores"]
+    (folder / "codes.npz").unlink()
+    assert submission.encode_run(folder) == folder / "codes.npz"
+    assert submission.encode_run(folder) is None, "what is there stays"
+    (again,) = evaluate.evaluate([folder])
+    assert {key: f"{value:.3f}" for key, value in again.runs[0].scores.items()} == {
+        key: f"{value:.3f}" for key, value in printed.items()
+    }
