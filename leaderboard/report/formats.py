@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from benchmark_data import files
 from leaderboard import protocol
 from leaderboard.report.ranking import CATEGORIES, DIGITS, Row, Table, tables
 from leaderboard.store import verdicts
@@ -354,16 +353,13 @@ def comma_separated(boards: Iterable[Table]) -> str:
     """
 
     def written(name: str, value: object) -> object:
-        if isinstance(value, float):
-            return f"{value:.1f}" if name == "seconds" else f"{value:.6f}"
+        if name == "seconds":
+            return f"{value:.1f}"
         return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
 
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
-    writer.writeheader()
-    for record in records(boards):
-        writer.writerow({name: written(name, value) for name, value in record.items()})
-    return stream.getvalue()
+    return files.comma_separated(
+        FIELDS, ([written(name, record[name]) for name in FIELDS] for record in records(boards))
+    )
 
 
 def plain(found: Iterable[Result]) -> list[dict[str, object]]:

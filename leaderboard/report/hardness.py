@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 from collections.abc import Mapping, Sequence
 
+from benchmark_data import files
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
 from leaderboard.properties import Column
@@ -174,20 +173,14 @@ def comma_separated(found: Hardness) -> str:
     Returns:
         A line for each dataset and method, and one for each dataset's mean over the common methods (``method`` empty).
     """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
+    rows: list[tuple[object, ...]] = []
     head = ("place", "dataset", "giveaway", "giveaway_low", "giveaway_high", "expected_order")
-    writer.writerow((*head, "method", "seeds", found.column.key, "low", "high"))
-
-    def numbers(values: Sequence[float | None]) -> list[str]:
-        return ["" if value is None else f"{value:.6f}" for value in values]
-
     for place, line in enumerate(found.lines, 1):
-        away = numbers(line.giveaway or (None, None, None))
+        away = line.giveaway or (None, None, None)
         first = (place, line.dataset, *away, " > ".join(" = ".join(group) for group in line.order))
-        writer.writerow((*first, "", "", *numbers((line.mean, *(line.interval or (None, None))))))
+        rows.append((*first, None, None, line.mean, *(line.interval or (None, None))))
         for method, row in sorted(line.rows.items()):
             if found.column.key in row.cells:
                 cell = row.cells[found.column.key]
-                writer.writerow((*first, method, row.seeds, *numbers((cell.mean, cell.low, cell.high))))
-    return stream.getvalue()
+                rows.append((*first, method, row.seeds, cell.mean, cell.low, cell.high))
+    return files.comma_separated((*head, "method", "seeds", found.column.key, "low", "high"), rows)

@@ -6,7 +6,6 @@ results tree alone.
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import stat
@@ -17,10 +16,10 @@ import numpy as np
 from PIL import Image
 
 import benchmark_data
+from benchmark_data import files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, Unavailable, UnknownName
 from benchmark_data.factors import FactorSpace
-from benchmark_data.files import written_atomically
 from benchmark_data.inspect import contact_sheets, distances
 from leaderboard.comparisons import heatmap
 from leaderboard.reading import representations
@@ -61,11 +60,11 @@ def of_dataset(name: str, folder: Path) -> None:
         for picture, draw in (("sheet.png", contact_sheets.contact_sheet), ("factors.png", contact_sheets.traversals)):
             if not (folder / picture).exists():
                 drawn = draw(dataset)
-                with written_atomically(folder / picture) as temporary:
+                with files.written_atomically(folder / picture) as temporary:
                     drawn.save(temporary, "PNG", optimize=True)
         if not (folder / "distances.csv").exists():
             table = distance_table(dataset)
-            with written_atomically(folder / "distances.csv") as temporary:
+            with files.written_atomically(folder / "distances.csv") as temporary:
                 temporary.write_text(table, "utf-8")
     except (UnknownName, Unavailable):
         return
@@ -87,15 +86,13 @@ def distance_table(data: Dataset, *, traversals: int = TRAVERSALS) -> str:
     Raises:
         Unavailable: the images are not on this machine.
     """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(DISTANCES)
+    rows = []
     for factor in data.space.factors if isinstance(data.space, FactorSpace) else ():
         if factor.size > 1:
             perceived = distances.matrices(data, factor.name, traversals=traversals).perceived
             for steps in range(1, factor.size):
-                writer.writerow((factor.name, steps, f"{np.diagonal(perceived, steps).mean():.6g}"))
-    return stream.getvalue()
+                rows.append((factor.name, steps, f"{np.diagonal(perceived, steps).mean():.6g}"))
+    return files.comma_separated(DISTANCES, rows)
 
 
 def of_runs(folders: Sequence[str | os.PathLike[str]], result: Path) -> list[Path]:
@@ -120,14 +117,14 @@ def of_runs(folders: Sequence[str | os.PathLike[str]], result: Path) -> list[Pat
         if source is not None:
             to = result.with_name(f"{result.stem}.{Path(name).stem}.webp")
             content = _webp(source)
-            with written_atomically(to) as temporary:
+            with files.written_atomically(to) as temporary:
                 temporary.write_bytes(content)
             written.append(to)
     with_layers = [run / "activations.npz" for run in runs if (run / "activations.npz").exists()]
     if len(with_layers) > 1:
         table = heatmap.compare_layers(*(representations.activations(file) for file in with_layers[:2]))
         to = result.with_name(f"{result.stem}.cka.csv")
-        with written_atomically(to) as temporary:
+        with files.written_atomically(to) as temporary:
             table.round(4).to_csv(temporary)
         written.append(to)
     return written

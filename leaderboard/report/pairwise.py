@@ -6,11 +6,10 @@ Verdicts of one score hold for all of its tasks at once (Holm). The means over t
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from benchmark_data import files
 from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard.properties import Column
 from leaderboard.report.ranking import Row, Table, tier_order
@@ -194,13 +193,10 @@ def comma_separated(pair: Pair) -> str:
     Returns:
         CSV with a header; the columns ``first`` and ``second`` bear the methods' names.
     """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*FIELDS[:3], pair.first[0], pair.second[0], *FIELDS[5:]])
+    rows = []
     for one in pair.differences:
         found = one.comparison
         numbers = (one.first, one.second, found.difference, found.low, found.high, one.p)
-        shown = ["" if value is None or value != value else f"{value:.6f}" for value in numbers]
         answer = {"holds": pair.first[0], "contradicted": pair.second[0]}.get(one.answer, one.answer)
-        writer.writerow([pair.tier, one.task, one.column.key, *shown, found.seeds, answer])
-    return stream.getvalue()
+        rows.append((pair.tier, one.task, one.column.key, *numbers, found.seeds, answer))
+    return files.comma_separated([*FIELDS[:3], pair.first[0], pair.second[0], *FIELDS[5:]], rows)

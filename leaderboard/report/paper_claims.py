@@ -11,14 +11,13 @@ method, tests of single methods come to no verdict after the correction for how 
 from __future__ import annotations
 
 import collections
-import csv
-import io
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from benchmark_data import files
 from leaderboard.properties import Column
 from leaderboard.report import families
 from leaderboard.report.ranking import Row, Table
@@ -204,18 +203,15 @@ def comma_separated(found: Sequence[Direction]) -> str:
     Returns:
         CSV with a header. Numbers that there are none of are empty.
     """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(FIELDS)
+    rows: list[tuple[object, ...]] = []
     for one in found:
         place = (one.source, one.tier, one.column.key, one.higher, one.lower)
         all_, tested = one.comparison, sum(method.seeds >= verdicts.SEEDS for method in one.methods)
-        numbers = (all_.difference, all_.low, all_.high)
-        writer.writerow((*place, "all", tested, all_.reached, *map(_written, numbers), _written(one.p), one.title))
+        rows.append((*place, "all", tested, all_.reached, all_.difference, all_.low, all_.high, one.p, one.title))
         for method in one.methods:
             numbers = (method.difference, method.low, method.high)
-            writer.writerow((*place, method.method, method.seeds, int(method.reached), *map(_written, numbers), "", ""))
-    return stream.getvalue()
+            rows.append((*place, method.method, method.seeds, int(method.reached), *numbers, None, None))
+    return files.comma_separated(FIELDS, rows)
 
 
 FIELDS = (
@@ -223,7 +219,3 @@ FIELDS = (
     *("difference", "low", "high", "p_after_holm", "verdict"),
 )
 """Columns of the CSV; ``count`` is of a direction's methods with enough seeds, and of a method's seeds."""
-
-
-def _written(value: float | None) -> str:
-    return "" if value is None or np.isnan(value) else f"{value:.6f}"

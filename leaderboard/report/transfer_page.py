@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 from collections.abc import Collection, Sequence
 
+from benchmark_data import files
 from leaderboard import protocol
 from leaderboard.scoring import transfer_accuracy
 from leaderboard.store.budgets import spent
@@ -106,12 +105,10 @@ def comma_separated(found: Sequence[Transfer]) -> str:
     Returns:
         CSV with a header.
     """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(("target", "source", "method", "seed", "classifier", "label", "train", "test"))
-    for one in found:
-        for run in one.runs:
-            for a in run.accuracies:
-                where = (one.target, one.source, one.method, run.seed, a.classifier, a.label)
-                writer.writerow((*where, f"{a.train:.6f}", f"{a.test:.6f}"))
-    return stream.getvalue()
+    rows = (
+        (one.target, one.source, one.method, run.seed, a.classifier, a.label, a.train, a.test)
+        for one in found
+        for run in one.runs
+        for a in run.accuracies
+    )
+    return files.comma_separated(("target", "source", "method", "seed", "classifier", "label", "train", "test"), rows)

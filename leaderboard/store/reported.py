@@ -6,15 +6,13 @@ They were measured by other code on other samples, often of other data: nobody c
 
 from __future__ import annotations
 
-import csv
 import datetime
-import io
 import os
 from pathlib import Path
 from typing import Annotated, Literal
 
+from benchmark_data import files
 from benchmark_data.errors import DamagedFile, InvalidInput
-from benchmark_data.files import write_json
 from leaderboard.store import results
 from leaderboard.store.results import Bibtex, Field, Line, Link, Model, Name, Text
 
@@ -126,7 +124,7 @@ def write(root: str | os.PathLike[str], paper: Paper) -> Path:
                 received=paper.key,
                 remedy="Choose another key, or remove the file.",
             )
-        write_json(file, paper.model_dump(mode="json", by_alias=True))
+        files.write_json(file, paper.model_dump(mode="json", by_alias=True))
     return file
 
 
@@ -140,9 +138,9 @@ def comma_separated(papers: list[Paper]) -> str:
         CSV with a header.
     """
     fields = ["source", "year", *Row.model_fields]
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, fields, lineterminator="\n")
-    writer.writeheader()
-    for paper in papers:
-        writer.writerows({"source": paper.key, "year": paper.year, **row.model_dump()} for row in paper.rows)
-    return stream.getvalue()
+    rows = (
+        (paper.key, paper.year, *(str(cell) if isinstance(cell, float) else cell for cell in row.model_dump().values()))
+        for paper in papers
+        for row in paper.rows
+    )
+    return files.comma_separated(fields, rows)
