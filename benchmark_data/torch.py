@@ -188,7 +188,9 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         self._items = range(data if isinstance(data, int) else len(data))
         self._size, self._seed, self._shard, self._drop_last = batch_size, shuffle_seed, shard, drop_last
         self._epoch = 0
-        mine = len(reading.order(self._items, shard=shard, even=drop_last))
+        reading.order(range(0), shard=shard)  # there is such a process
+        shared = len(self._items) // shard[1] * shard[1] if drop_last else len(self._items)
+        mine = len(range(shard[0], shared, shard[1]))
         self._count = mine // batch_size if drop_last else -(-mine // batch_size)
 
     def __len__(self) -> int:
@@ -204,6 +206,18 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         self._epoch += 1
         for start in range(0, self._count * self._size, self._size):
             yield order[start : start + self._size]
+
+
+class _Loader(torch.utils.data.DataLoader):  # type: ignore[misc]
+    """A ``DataLoader`` that goes the short way where neither another process nor pinned memory is asked for.
+
+    What it gives is the same. PyTorch's own way takes a quarter of the time of batches that are drawn fast.
+    """
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.num_workers or self.pin_memory or not hasattr(self.dataset, "__getitems__"):
+            return super().__iter__()  # type: ignore[no-any-return]
+        return (self.collate_fn(self.dataset.__getitems__(numbers)) for numbers in self.batch_sampler)
 
 
 def loader(
@@ -237,4 +251,4 @@ def loader(
         (torch.Size([32, 3, 64, 64]), torch.Size([32, 6]))
     """
     batches = Batches(data, batch_size, shuffle_seed=shuffle_seed, shard=shard, drop_last=drop_last)
-    return torch.utils.data.DataLoader(data, batch_sampler=batches, collate_fn=collate, **options)
+    return _Loader(data, batch_sampler=batches, collate_fn=collate, **options)
