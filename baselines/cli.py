@@ -447,15 +447,24 @@ def export(
 
 @app.command()
 def activations(
-    run: Folder,
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.", show_default=False)],
     into: Annotated[
-        Path | None, typer.Option(help="File, .npz. Default: activations.npz in the run folder.", show_default=False)
+        Path | None,
+        typer.Option(help="File, .npz, for one run. Default: activations.npz in the run folder.", show_default=False),
     ] = None,
-    dataset: Annotated[str, typer.Option(help="Of this dataset's images. Default: the run's own.")] = "",
+    dataset: Annotated[
+        str,
+        typer.Option(
+            help="Of this dataset's images, as runs take that were trained on others. Default: the run's own."
+        ),
+    ] = "",
     images: Annotated[int, typer.Option(min=1, help="How many of the task's test rows.")] = 1000,
     step: Annotated[int | None, typer.Option(help="At this snapshot. Default: the last.")] = None,
 ) -> None:
-    """Write the activations of every layer, for offaxis-board heatmap, analyse and transfer heatmap."""
+    """Write the activations of every layer of each run, for offaxis-board heatmap, analyse and transfer heatmap.
+
+    Layers are compared on the same images. Runs on different datasets take the images of one, with --dataset.
+    """
     import numpy as np
 
     import benchmark_data
@@ -464,11 +473,12 @@ def activations(
 
     if into is not None and into.suffix != ".npz":
         raise InvalidInput("--into", expected="a file name that ends in .npz", received=into.name)
-    opened = Run.open(run, step=step)
-    target = benchmark_data.load(dataset) if dataset else opened.dataset
-    rows = np.arange(len(target)) if opened.own_images and not dataset else protocol.task(target.id).test
-    path = opened.write_activations(rows[:images], into, target)
-    console.say(path)
+    if into is not None and len(runs) != 1:
+        raise InvalidInput("--into", expected="one run", received=f"{len(runs)} runs")
+    for opened in [Run.open(run, step=step) for run in runs]:
+        target = benchmark_data.load(dataset) if dataset else opened.dataset
+        rows = np.arange(len(target)) if opened.own_images and not dataset else protocol.task(target.id).test
+        console.say(opened.write_activations(rows[:images], into, target))
 
 
 @app.command()

@@ -73,6 +73,7 @@ def sample_size(
     if not files_:
         table = analysis.measure_shared(repeats=repeats, similarities=similarities)
     elif len(files_) == 2:
+        representations.check_same_rows(files_)
         x, y = (representations.activations(file, [layer])[layer] for file in files_)
         table = analysis.measure(x, y, repeats=repeats, similarities=similarities)
     else:
@@ -543,6 +544,8 @@ def _heatmap(
     from leaderboard.reading import representations
 
     _png(to)
+    for pair in zip(x, y, strict=True):
+        representations.check_same_rows(pair)
     pairs = ((representations.activations(a), representations.activations(b)) for a, b in zip(x, y, strict=True))
     with console.err.status("comparing"):
         table = heatmap.compare_runs(pairs, similarity=similarity, memory=memory, backend=backend)
@@ -575,7 +578,9 @@ def compare_run(
     """Compute CKA between all layers of all snapshots: Parquet, partitioned by study, for pandas or DuckDB."""
     from benchmark_data.publish import records
     from leaderboard.comparisons import all_pairs as comparison
+    from leaderboard.reading import representations
 
+    representations.check_same_rows([path for path in snapshots if path.exists()])
     with records.on_ray(ray):
         scores = comparison.run(
             {str(path): path for path in snapshots},

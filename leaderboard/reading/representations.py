@@ -39,7 +39,17 @@ from leaderboard import protocol
 from leaderboard.arrays import check_codes, check_factors
 from leaderboard.reading import graphs, units
 
-__all__ = ["LabelledCodes", "Posterior", "activations", "arrays", "bare_codes", "codes", "encode", "posterior"]
+__all__ = [
+    "LabelledCodes",
+    "Posterior",
+    "activations",
+    "arrays",
+    "bare_codes",
+    "check_same_rows",
+    "codes",
+    "encode",
+    "posterior",
+]
 
 Array: TypeAlias = NDArray[Any]
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -141,6 +151,33 @@ def activations_file(path: FilePath) -> Path:
     return _inside(path, "activations.npz", "activations")
 
 
+def check_same_rows(paths: Sequence[FilePath]) -> None:
+    """Check that activations are of the same images, where their files say of which rows they are.
+
+    Args:
+        paths: run folders or files as for ``activations``.
+
+    Raises:
+        InvalidInput: two of them hold other rows, or the same in another order.
+        DamagedFile: as ``activations``.
+        MissingExtra: as ``arrays``.
+    """
+    first: tuple[FilePath, Array] | None = None
+    for path in paths:
+        try:
+            indices = arrays(activations_file(path), ["indices"])["indices"]
+        except UnknownName:
+            continue
+        first = first or (path, indices)
+        if not np.array_equal(first[1], indices):
+            raise InvalidInput(
+                f"activations of {path}",
+                expected=f"those of the images that {first[0]} has, in that order",
+                received="those of other rows",
+                remedy="Write them of the same images: offaxis-train activations RUN... --dataset NAME",
+            )
+
+
 class Posterior(NamedTuple):
     """A Gaussian posterior over samples, with what went in.
 
@@ -211,7 +248,9 @@ def codes(path: FilePath, *, dataset: str | None = None, array: str | None = Non
     path = Path(path)
     if path.suffix == ".onnx":
         if dataset is None:
-            raise InvalidInput(str(path), expected="the dataset to encode", received="none", remedy="Name one.")
+            raise InvalidInput(
+                str(path), expected="the dataset to encode", received="none", remedy="Name one: --dataset NAME."
+            )
         task = protocol.task(dataset)
         found = encode(path, task.load(), task.indices, output=array, **encoding)
         return _labelled(found, task.indices, dataset)

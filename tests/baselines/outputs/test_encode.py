@@ -153,6 +153,13 @@ def test_activations_of_the_run_and_of_a_target(seeds, tmp_path):
         expected = run.activations(dataset.images(rows))
         assert list(found) == list(expected)
         np.testing.assert_array_equal(found["mean"], expected["mean"])
+    two = [seeds["xysquares/spacing_1", seed].folder for seed in range(2)]
+    call(f"activations {two[0]} {two[1]} --images 5 --dataset {target.id}")
+    representations.check_same_rows([tmp_path / "target.npz", *two])
+    with pytest.raises(InvalidInput, match=rf"expected those of the images that {tmp_path}/own.npz has"):
+        representations.check_same_rows([tmp_path / "own.npz", *two])
+    with pytest.raises(InvalidInput, match="--into: expected one run, received 2 runs"):
+        call(f"activations {two[0]} {two[1]} --into {tmp_path}/both.npz")
     with pytest.raises(InvalidInput, match=r"--into: expected a file name that ends in .npz, received x.npy"):
         call(f"activations {run.folder} --into x.npy")
     with pytest.raises(InvalidInput, match=r"step of .*: expected one of \[0, 2\], received 9"):

@@ -351,6 +351,22 @@ def test_heatmap_averages_seeds_by_any_similarity(board, tmp_path, runs):
     assert (code, "runs: expected as many of one model as of the other, received 3 in all" in err) == (2, True)
 
 
+def test_layers_of_other_images_are_not_compared(board, tmp_path, runs):
+    other = tmp_path / "other"
+    other.mkdir()
+    np.savez(other / "activations.npz", indices=np.arange(1, 81), **activations(3))
+    for command in (
+        ["heatmap", runs[0], other, "--to", tmp_path / "a.png"],
+        ["transfer", "heatmap", "--source", runs[0], "--target", other, "--to", tmp_path / "a.png"],
+        ["compare", "run", runs[0], other, "--into", tmp_path / "study"],
+        ["analyse", "sample-size", runs[0], other, "--to", tmp_path / "a.png"],
+    ):
+        code, _, err = board(*command)
+        assert (code, f"activations of {other}: expected those of the images that {runs[0]} has" in err) == (2, True)
+        assert "offaxis-train activations RUN... --dataset NAME" in err
+    assert not (tmp_path / "a.png").exists()
+
+
 def test_compare_many_snapshots_and_draw_some(board, tmp_path, runs):
     folder = tmp_path / "study"
     code, _, err = board("compare", "run", *runs, "--into", folder, "--jobs", 1)
