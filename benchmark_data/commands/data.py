@@ -123,13 +123,17 @@ def splits(name: Name) -> None:
     dataset = benchmark_data.load(name)
     table = rich.table.Table(box=None, pad_edge=False, collapse_padding=True)
     for column in ("split", "train", "test", "digest of train", "digest of test"):
-        table.add_column(column, no_wrap=True, justify="right" if column in ("train", "test") else "left")
+        whole = not column.startswith("digest")  # a digest is cut before a name is
+        table.add_column(column, no_wrap=whole, justify="right" if column in ("train", "test") else "left")
     for each in benchmark_data.split_names(dataset):
         found = benchmark_data.split(dataset, each)
         digests = (found.digests[part][:16] for part in ("train", "test"))
         table.add_row(each, f"{len(found.train):,}", f"{len(found.test):,}", *digests)
     out.print(table, highlight=False)
-    say(f"\n{dataset.id} divided by one of them: benchmark_data.load({splitting.joined(dataset.id, 'random')!r})")
+    say(
+        f"\n{dataset.id} divided by one of them: benchmark_data.load({splitting.joined(dataset.id, 'random')!r}), or "
+        f"offaxis-train run --dataset {dataset.id} --split random"
+    )
 
 
 @app.command()

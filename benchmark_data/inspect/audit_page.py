@@ -92,7 +92,14 @@ def summary(found: Audit) -> list[str]:
     if unseen:
         lines.append(f"not measured, since no two images differ in it alone: {', '.join(unseen)}")
     if math.isnan(found.giveaway.value):
-        lines.append("no giveaway, since no factor that was measured has an order")
+        measured = [one.factor for one in found.factors if one.traversals]
+        ordered = [factor.name for factor in measured if factor.size > 2 and factor.kind in ("ordinal", "cyclic")]
+        lines.append(
+            "no giveaway, since the order of values takes three images that differ in one factor alone, and none do in "
+            f"{', '.join(ordered)}: more images, or a grid of values"
+            if ordered
+            else "no giveaway, since no factor that was measured has an order"
+        )
     return lines
 
 

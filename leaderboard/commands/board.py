@@ -103,7 +103,9 @@ def list_tasks(
             ]
         )
         return
-    table = rich.table.Table("task", "train", "test", "factors scored", "digest of the rows", box=None, pad_edge=False)
+    table = rich.table.Table(box=None, pad_edge=False)
+    for title in ("task", "train", "test", "factors scored", "digest of the rows"):
+        table.add_column(title, no_wrap=not title.startswith("digest"))
     for task in shown:
         table.add_row(task.id, f"{len(task.train):,}", f"{len(task.test):,}", str(len(task.scored)), task.digest[:16])
     out.print(table, highlight=False)
@@ -307,7 +309,10 @@ def score(
     beside: Beside = PUBLISHED,
     into: Annotated[Path | None, typer.Option(help="A results tree to add the scores to.")] = None,
 ) -> None:
-    """Recompute all scores of a submission and show them beside the reference rows. Exit status 1 if it is invalid."""
+    """Recompute all scores of a submission and show them beside the published rows of its tasks and tier.
+
+    Exit status 1 if it is invalid. For the differences to one method: compare-methods, with --into RESULTS first.
+    """
     from leaderboard.report import formats, media
     from leaderboard.scoring import submission
     from leaderboard.store import results
@@ -324,10 +329,11 @@ def score(
             published=published,
             progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
         )
+    tier = scored[0].tiers[0]
     tasks = {result.task for result in scored}
-    references = [r for r in published if r.task in tasks and r.runs[0].supervision == "reference"]
-    out.print(formats.terminal([*scored, *references]))
-    for sentence in submission.outliers(scored, published):
+    others = [r for r in published if r.task in tasks and r.method != scored[0].method]
+    out.print(formats.terminal([*scored, *others], tier))
+    for sentence in (*submission.alone(tasks, tier, published), *submission.outliers(scored, published)):
         out.print(f"warning: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
     if into is not None:
         for file in results.write(into, scored):
@@ -448,6 +454,7 @@ def quarantine(
 def show(
     root: Results = PUBLISHED,
     task: Annotated[str, typer.Option(help="Only this task.")] = "",
+    tier: Annotated[str, typer.Option(help="Only this tier, such as smoke.")] = "",
     json: console.Json = False,
 ) -> None:
     """Print the tables of a results tree in the terminal."""
@@ -461,26 +468,34 @@ def show(
         if wanted not in known:
             raise UnknownName("task with results", wanted, known)
         found = [result for result in found if result.dataset == wanted]
+    tiers = {name for result in found for name in result.tiers}
+    if tier and found and tier not in tiers:
+        raise UnknownName("tier with results", tier, tiers)
     if not found:
         raise DamagedFile(
             str(root), expected="at least one result", received="none", remedy="Add some: see `evaluate`."
         )
     if json:
-        out.print_json(data=formats.plain(found), allow_nan=False)
+        out.print_json(data=formats.plain(found, tier), allow_nan=False)
         return
-    out.print(formats.terminal(found))
+    out.print(formats.terminal(found, tier))
 
 
 @app.command("compare-methods")
 def compare_methods(
     first: Annotated[str, typer.Argument(metavar="A", help="A method, such as beta_vae.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
-    root: Annotated[
-        Path,
-        typer.Option("--results", help="A results tree.", show_default="the published results", callback=there),
-    ] = PUBLISHED,
+    roots: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--results",
+            help="A results tree. Repeat it to compare methods of two: your own and leaderboard/published.",
+            show_default="the published results",
+        ),
+    ] = None,
+    task: Annotated[str, typer.Option(help="Only this task.")] = "",
     tier: Annotated[
-        str, typer.Option(help="Of the scores.", show_default="the first that has both, desk before smoke")
+        str, typer.Option(help="Of the scores, such as smoke.", show_default="the first that has both, desk first")
     ] = "",
     to: Annotated[Path | None, typer.Option(help="Write the differences to this CSV file, too.")] = None,
 ) -> None:
@@ -488,10 +503,17 @@ def compare_methods(
     from leaderboard.report import formats, pairwise, ranking
     from leaderboard.store import results
 
-    boards = [board for board in ranking.tables(results.read_all(root)) if not ranking.superseded(board.task)]
+    found = [result for root in roots or [PUBLISHED] for result in results.read_all(there(root))]
+    boards = [board for board in ranking.tables(found) if not ranking.superseded(board.task)]
+    if task:
+        known = {board.dataset for board in boards}
+        if (wanted := task.partition("@")[0]) not in known:
+            raise UnknownName("task with results", wanted, known)
+        boards = [board for board in boards if board.dataset == wanted]
+    first, second = (pairwise.method(boards, name) for name in (first, second))
     pair = pairwise.compare(pairwise.of_tier(boards, first, second, tier), first, second)
     table = rich.table.Table(
-        "task",
+        rich.table.Column("task", no_wrap=True),
         "score",
         *(rich.table.Column(title, justify="right") for title in ("A", "B", "A - B", "95% interval")),
         "seeds tell",
@@ -500,12 +522,12 @@ def compare_methods(
         box=None,
         pad_edge=False,
     )
-    for task, differences in pair.by_task.items():
+    for name, differences in pair.by_task.items():
         for one in differences:
-            found = one.comparison
-            interval = f"{formats.signed(found.low)} to {formats.signed(found.high)}" if found.low == found.low else "-"
-            numbers = (f"{one.first:.3f}", f"{one.second:.3f}", formats.signed(found.difference), interval)
-            shown = task if one is differences[0] else ""
+            by = one.comparison
+            interval = f"{formats.signed(by.low)} to {formats.signed(by.high)}" if by.low == by.low else "-"
+            numbers = (f"{one.first:.3f}", f"{one.second:.3f}", formats.signed(by.difference), interval)
+            shown = name if one is differences[0] else ""
             table.add_row(shown, one.column.title, *numbers, rich.text.Text(pair.says(one)))
     out.print(table, highlight=False)
     out.print(

@@ -362,11 +362,12 @@ def comma_separated(boards: Iterable[Table]) -> str:
     )
 
 
-def plain(found: Iterable[Result]) -> list[dict[str, object]]:
+def plain(found: Iterable[Result], tier: str = "") -> list[dict[str, object]]:
     """Put tables into dictionaries and lists, for JSON.
 
     Args:
         found: results.
+        tier: only the tables of this tier; all of them if empty.
 
     Returns:
         One for each task and tier: ``task``, ``tier`` and ``rows`` in the order of the tables. A row has ``method``,
@@ -395,6 +396,7 @@ def plain(found: Iterable[Result]) -> list[dict[str, object]]:
             ],
         }
         for board in tables(found)
+        if tier in ("", board.tier)
     ]
 
 
@@ -408,11 +410,12 @@ def _unranked(board: Table) -> str:
     return f"A rank takes {protocol.SEEDS} seeds." if few and few[0] < protocol.SEEDS else ""
 
 
-def terminal(found: Iterable[Result]) -> rich.console.Group:
+def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
     """Make tables to print in a terminal.
 
     Args:
         found: results.
+        tier: only the tables of this tier; all of them if empty.
 
     Returns:
         Something that ``rich.print`` prints: one table for each task and tier.
@@ -422,7 +425,7 @@ def terminal(found: Iterable[Result]) -> rich.console.Group:
     import rich.text
 
     parts = []
-    for board in tables(found):
+    for board in (board for board in tables(found) if tier in ("", board.tier)):
         shown = rich.table.Table(
             title=f"{board.task}, tier {board.tier}",
             caption=f"{board.caption}\n{_unranked(board)}".rstrip(),

@@ -107,6 +107,35 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     return Pair(boards[0].tier, titles[0], titles[1], differences)
 
 
+def method(boards: Sequence[Table], name: str) -> str:
+    """Find a method by its name, or by the title that tables show.
+
+    Args:
+        boards: tables.
+        name: such as ``beta_vae``, or ``β-VAE``.
+
+    Returns:
+        The method's name.
+
+    Raises:
+        UnknownName: there is no such method in the tables.
+        InvalidInput: two results of it on one task, from two results trees.
+    """
+    titles = {row.result.method: row.result.title for board in boards for row in board.rows}
+    found = name if name in titles else next((key for key, title in titles.items() if title == name), None)
+    if found is None:
+        raise UnknownName("method with results", name, titles)
+    for board in boards:
+        if (times := sum(row.result.method == found for row in board.rows)) > 1:
+            raise InvalidInput(
+                f"results of {found} on {board.task}",
+                expected="one",
+                received=f"{times}, in several results trees",
+                remedy="Name one of the trees alone.",
+            )
+    return found
+
+
 def of_tier(boards: Sequence[Table], first: str, second: str, tier: str = "") -> list[Table]:
     """Choose the tables of the tier in which two methods are compared.
 

@@ -145,7 +145,9 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
     for row in rows:
         for metric, sample in sorted(row.runs[0].samples.items(), key=lambda item: _place(item[0], order)):
             counts = (f"{sample.train:,}" if sample.train else "", f"{sample.test:,} held-out" if sample.test else "")
-            sizes.setdefault(f"on {' and '.join(filter(None, counts))} rows", []).append(metric.upper())
+            sizes.setdefault(f"on {' and '.join(filter(None, counts))} rows", []).append(
+                protocol.COLUMNS[metric].title if metric in protocol.COLUMNS else metric.upper()
+            )
     parts = [f"{', '.join(dict.fromkeys(metrics))} {size}" for size, metrics in sizes.items()]
     trained = [run for row in rows if row.category != "reference" for run in row.runs]
     cost = f" Training: {budgets.budget(trained)}." if trained else ""

@@ -28,7 +28,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from benchmark_data.files import write_json, written_atomically
 from leaderboard import protocol
 from leaderboard.reading import encoders, graphs
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import evaluate, leaks
 from leaderboard.scoring.evaluate import Candidate, RunFile
 from leaderboard.store import results
 from leaderboard.store.results import (
@@ -46,7 +46,7 @@ from leaderboard.store.results import (
     pydantic,
 )
 
-__all__ = ["Checked", "Submission", "check", "init", "json_schema", "score"]
+__all__ = ["Checked", "Submission", "alone", "check", "init", "json_schema", "score"]
 
 ENTRIES = 2_000
 """The most files and folders that a submission may hold: some 35 tasks with 50 seeds."""
@@ -131,6 +131,15 @@ class _OnlyTasks(Model):
     model_config = pydantic.ConfigDict(extra="ignore")
 
     tasks: Tasks
+
+
+class _OnlyAbout(Model):
+    """The part of a submission that people fill in, for the same reason."""
+
+    model_config = pydantic.ConfigDict(extra="ignore")
+
+    about: About
+    supervision: str = ""
 
 
 class Checked(NamedTuple):
@@ -236,8 +245,10 @@ def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -
         if isinstance(only, list):
             return Checked(problems, [], None)
         tasks = only.tasks
+        if isinstance(written := results.parse(_OnlyAbout, text, str(file)), _OnlyAbout):
+            problems += _incomplete(file, written.about, written.supervision, tasks)
     else:
-        problems += _incomplete(file, parsed)
+        problems += _incomplete(file, parsed.about, parsed.supervision, parsed.tasks)
         problems += _collisions(parsed, published)
         tasks = parsed.tasks
     problems += _strays(folder, tasks, entries)
@@ -274,6 +285,16 @@ def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -
                         )
                     )
                     continue
+            elif not os.path.lexists(npz):
+                problems.append(
+                    DamagedFile(
+                        str(npz),
+                        expected="an npz file",
+                        received="no such file",
+                        remedy=f"Encode rows.npy into it, or take seed {seed.seed} out of {FILE}.",
+                    )
+                )
+                continue
             read = functools.partial(evaluate.read_all, npz, task)
             try:
                 codes = read().codes
@@ -424,6 +445,28 @@ def score(
     return list(evaluate.score_all(found.candidates, tier=tier, fresh=fresh, tell=tell, progress=progress))
 
 
+def alone(tasks: Iterable[str], tier: str, published: Sequence[Result]) -> list[str]:
+    """Describe where there is nothing to compare a submission with, though there is in another tier.
+
+    Args:
+        tasks: those of the submission.
+        tier: that of the submission.
+        published: results that are on the board.
+
+    Returns:
+        One sentence for each such task.
+    """
+    sentences = []
+    for task in sorted(tasks):
+        tiers = sorted({name for result in published if result.task == task for name in result.tiers})
+        if tiers and tier not in tiers:
+            sentences.append(
+                f"{task}: nothing is published in tier {tier} to compare with, but in {' and '.join(tiers)}. "
+                f'The tier stands in {FILE}: "tier".'
+            )
+    return sentences
+
+
 def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]:
     """Describe what a reviewer should look at twice, beside the reference rows of the same task and tier.
 
@@ -450,6 +493,11 @@ def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]
                         )
         for run in result.runs:
             sentences += [f"{result.task}: seed {run.seed} is marked {mark}." for mark in run.marks]
+            if leaks.MARK in run.marks:
+                sentences.append(
+                    f"{result.task}: {leaks.MARK} means that codes alone cannot tell these from the labels. With its "
+                    f"encoder, seed_{run.seed}.onnx, the run can be verified, and the mark falls."
+                )
             for key, claim in run.claimed.items():
                 found_here = run.scores.get(key, claim)
                 if abs(claim - found_here) > results.DRIFT:
@@ -526,14 +574,14 @@ def _graph(encoder: Path) -> Iterator[OffaxisError]:
         yield error
 
 
-def _incomplete(file: Path, submission: Submission) -> Iterator[OffaxisError]:
+def _incomplete(file: Path, about: About, supervision: str, tasks: dict[str, Entry]) -> Iterator[OffaxisError]:
     """Find what the template leaves to be filled in."""
     for field in ("title", "authors", "license"):
-        if not getattr(submission.about, field).strip():
+        if not getattr(about, field).strip():
             yield InvalidInput(f"{file}: about.{field}", expected="some text", received="nothing")
-    for name, entry in submission.tasks.items():
+    for name, entry in tasks.items() if supervision != "reference" else ():
         for seed in entry.seeds:
-            if submission.supervision != "reference" and not seed.budget.steps and not seed.budget.images:
+            if not seed.budget.steps and not seed.budget.images:
                 yield InvalidInput(
                     f"{file}: tasks.{name}: budget of seed {seed.seed}",
                     expected="steps or images that training took",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -57,6 +58,17 @@ def test_list_fits_a_narrow_terminal(command, monkeypatch):
     _, out, _ = command("list")
     assert max(map(len, out.splitlines())) <= 80
     assert "…" not in out
+
+
+def test_splits_are_listed_by_names_that_can_be_typed(command):
+    code, shown, _ = command("splits", "xyobject")
+    assert code == 0
+    found = benchmark_data.split("xyobject", "composition")
+    assert re.search(
+        rf"^composition +{len(found.train):,} +{len(found.test):,} +{found.digests['train'][:8]}", shown, re.M
+    )
+    assert all(re.search(rf"^{re.escape(name)} ", shown, re.M) for name in benchmark_data.split_names("xyobject"))
+    assert "offaxis-train run --dataset xyobject/plain --split random" in shown
 
 
 def test_info(command):

@@ -152,6 +152,14 @@ def test_no_order_no_giveaway():
     assert "no giveaway, since no factor that was measured has an order" in audit_page.summary(found)
 
 
+def test_an_order_takes_three_images_that_differ_in_it_alone():
+    pixels = np.arange(4, dtype=np.uint8).reshape(4, 1, 1, 1) * 50
+    found = audit(from_images("mine", pixels, {"x": [0, 1, 2, 3], "y": [0, 0, 1, 1]}), pairs=50)
+    assert math.isnan(found.giveaway.value)
+    (sentence,) = [line for line in audit_page.summary(found) if line.startswith("no giveaway")]
+    assert "three images that differ in one factor alone, and none do in x: more images" in sentence
+
+
 def test_collisions():
     """The second factor changes nothing: all 6 images have an equal with another label, along b alone."""
     found = audit(made(Factor("a", range(3)), Factor("b", range(2)), draw=lambda labels: labels[:, :1] * 50), pairs=50)

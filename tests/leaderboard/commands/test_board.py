@@ -88,6 +88,31 @@ def test_two_methods_are_compared(board, made_result, tmp_path):
     assert "method with results: expected one of a, b" in error
 
 
+def test_ones_own_method_is_compared_with_a_published_one(board, made_result, tmp_path):
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    long = "toy/a_name_that_is_longer_than_a_third_of_a_line"
+    for root, method, title in ((ours, "mine", "Mine"), (theirs, "beta_vae", "β-VAE")):
+        about = results.About(title=title)
+        results.write(root, [made_result(t, method, 0.8, 0.81, about=about) for t in ("toy/spacing_1", long)])
+    both = ["--results", ours, "--results", theirs]
+    code, shown, _ = board("compare-methods", "mine", "beta_vae", *both)
+    assert code == 0
+    assert long in shown
+    code, shown, _ = board("compare-methods", "mine", "β-VAE", *both, "--task", "toy/spacing_1")
+    assert (code, long in shown, "toy/spacing_1" in shown) == (0, False, True)
+    code, _, error = board("compare-methods", "mine", "beta_vae", *both, "--task", "toy/spacing_2")
+    assert (code, "task with results: expected one of" in error) == (2, True)
+    code, _, error = board("compare-methods", "mine", "beta_vae", *both, *both[2:])
+    assert (code, "expected one, received 2, in several results trees" in error) == (2, True)
+
+
+def test_one_tier_is_shown(board, made_result, tmp_path):
+    results.write(tmp_path / "r", [made_result("toy/small", "a", 0.25)])
+    assert "tier smoke" in board("show", tmp_path / "r", "--tier", "smoke")[1]
+    code, _, error = board("show", tmp_path / "r", "--tier", "desk")
+    assert (code, "tier with results: expected one of smoke, received 'desk'" in error) == (2, True)
+
+
 def test_the_ledger_is_shown_and_recorded(board, made_result, tmp_path):
     root = tmp_path / "r"
     results.write(root, [made_result("toy/small", "a", 0.25)])
@@ -290,15 +315,16 @@ def test_heatmap(board, tmp_path):
 
 def test_the_installed_command_starts(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", "from leaderboard.commands.board import main; main()", "tasks", "xysquares/spacing_4"],
+        [sys.executable, "-c", "from leaderboard.commands.board import main; main()", "tasks", "xysquares"],
         capture_output=True,
         text=True,
         check=True,
     )
     assert "xysquares/spacing_4@v1" in done.stdout
+    assert "xysquares/spacing_1.extrapolation@v1" in done.stdout  # a name that can be typed, not one that is cut
 
 
-def test_submit_validate_score(board, toys, tmp_path):
+def test_submit_validate_score(board, toys, made_result, tmp_path):
     folder = tmp_path / "s"
     code, out, err = board(
         "submit", "init", "my_vae", "--task", "toy/small", "--to", folder, "--tier", "smoke", "--seeds", "1"
@@ -315,7 +341,7 @@ def test_submit_validate_score(board, toys, tmp_path):
     file.write_text(json.dumps(content), "utf-8")
     code, out, _ = board("score", folder)
     assert code == 1
-    assert "seed_0.npz: expected an npz file, received no such file" in out
+    assert "seed_0.npz: expected an npz file, received no such file. Encode rows.npy into it, or take seed 0 out" in out
     rows = np.load(folder / "toy/small/rows.npy")
     codes = toys["toy/small"].labels(rows) + np.sin(np.arange(180)).reshape(60, 3)
     np.savez(folder / "toy/small/seed_0.npz", indices=rows, codes=codes.astype(np.float32))
@@ -323,6 +349,15 @@ def test_submit_validate_score(board, toys, tmp_path):
     code, out, err = board("score", folder, "--into", tmp_path / "r")
     assert code == 0, err
     assert "My VAE" in out
+    made = [made_result("toy/small", name, 0.25, 0.5) for name in ("beta_vae", "my_vae")]
+    results.write(tmp_path / "board", made)
+    code, out, _ = board("score", folder, "--beside", tmp_path / "board")
+    assert (code, out.count("tier smoke"), "beta_vae" in out, "my_vae" in out) == (0, 1, True, False)
+    results.write(tmp_path / "other", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
+    code, out, _ = board("score", folder, "--beside", tmp_path / "other")
+    assert (code, "beta_vae" in out) == (0, False)
+    assert "nothing is published in tier smoke to compare with, but in desk" in out
+    code, out, err = board("score", folder, "--into", tmp_path / "r")
     assert "warning: toy/small@v1: mig of seed 0 was claimed as 0.999" in out
     code, out, _ = board("quarantine", tmp_path / "r/v1/toy/small/my_vae.json", "--reason", "a test")
     assert code == 0

@@ -77,13 +77,18 @@ def test_the_template_says_what_is_left_to_fill_in(toys, tmp_path):
     file = submission.init(tmp_path / "s", "my_vae", TASKS[:1], tier="smoke", seeds=1)
     assert np.array_equal(np.load(file.parent / "toy/spacing_1/rows.npy"), protocol.task(TASKS[0]).indices)
     first = problems(file.parent)
-    assert len(first) == 2
-    assert "supervision: expected 'unsupervised'" in first[0]
-    assert "seed_0.npz: expected an npz file, received no such file" in first[1]
+    expected = (
+        "supervision: expected 'unsupervised'",
+        "about.authors: expected some text",
+        "about.license: expected some text",
+        "budget of seed 0: expected steps",
+        "seed_0.npz: expected an npz file, received no such file. Encode rows.npy into it, or take seed 0 out of sub",
+    )
+    assert [part in problem for part, problem in zip(expected, first, strict=True)] == [True] * 5
     edit(file.parent, lambda c: c.update(supervision="unsupervised"))
-    second = " ".join(problems(file.parent))
-    for part in ("about.authors: expected some text", "about.license: expected", "budget of seed 0: expected steps"):
-        assert part in second
+    assert problems(file.parent) == first[1:]
+    edit(file.parent, lambda c: c.update(supervision="reference", selection=5))
+    assert not any("budget" in problem for problem in problems(file.parent))
     with pytest.raises(InvalidInput, match="expected a path that is free, received an existing folder"):
         submission.init(file.parent, "my_vae", TASKS, tier="smoke", seeds=1)
 
