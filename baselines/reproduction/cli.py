@@ -27,30 +27,43 @@ _RUNS = Path("runs/studies")
 
 
 @app.command("list")
-def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS) -> None:
-    """List every figure and table: what it needs, how long it takes at either tier, and how far it is."""
+def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS, json: console.Json = False) -> None:
+    """List every figure and table of a tier: what it shows, how long its training takes, and how far it is."""
     from baselines.reproduction import runner
 
     known = {id_: entry for id_, entry in runner.entries().items() if _has(entry, tier)}
-    columns = ("id", "what it shows", "datasets", "runs", *(f"hours, {each}" for each in runner.TIERS), "state")
-    table = rich.table.Table(*columns, box=None, pad_edge=False)
-    table.columns[0].no_wrap = True
+    plans = {id_: entry.plan(tier) for id_, entry in known.items()}
+    states = {id_: runner.state(entry, tier, into or Path("studies") / tier, runs) for id_, entry in known.items()}
+    if json:
+        console.out.print_json(data=[_outline(entry, tier, states[id_]) for id_, entry in known.items()])
+        return
+    table = rich.table.Table(box=None, pad_edge=False, collapse_padding=True)
+    for column in ("id", "what it shows", "runs", "hours", "state"):
+        right = column in ("runs", "hours")
+        table.add_column(column, no_wrap=column in ("id", "runs", "hours"), justify="right" if right else "left")
     for id_, entry in known.items():
-        plan = entry.plan(tier)
-        where = runner.state(entry, tier, into or Path("studies") / tier, runs)
-        datasets = ", ".join(dict.fromkeys(name.partition("/")[0] for name in plan.all_datasets))
-        hours = (f"{runner.hours([entry.plan(each)]):,.2f}" if each in entry.tiers else "none" for each in runner.TIERS)
-        table.add_row(id_, entry.title, datasets, str(len(plan.configs)), *hours, where)
+        hours = f"{runner.hours([plans[id_]]):,.2f}"
+        state = states[id_].replace(" runs", "")
+        table.add_row(id_, entry.title, str(len(plans[id_].configs)), hours, state)
     console.out.print(table, highlight=False)
+    console.say("")
     for each in runner.TIERS:
-        plans = [entry.plan(each) for entry in known.values() if each in entry.tiers]
-        count = len({digest for plan in plans for digest in plan.configs})
+        all_plans = [entry.plan(each) for entry in known.values() if each in entry.tiers]
+        count = len({digest for plan in all_plans for digest in plan.configs})
         device = "of an A100, at the rate that arXiv 2205.08399 states" if each == "study" else "on 2 cores"
-        console.out.print(
-            f"All {len(plans)}, tier {each}: {count} runs, {runner.hours(plans):,.1f} hours {device}.",
-            soft_wrap=True,
-            highlight=False,
-        )
+        console.say(f"All {len(all_plans)}, tier {each}: {count} runs, {runner.hours(all_plans):,.1f} hours {device}.")
+
+
+def _outline(entry: Any, tier: str, state: str) -> dict[str, Any]:
+    """Return what a program may want to know of an entry, hours by tier."""
+    from baselines.reproduction import runner
+
+    plan = entry.plan(tier)
+    return {
+        **{"id": entry.id, "title": entry.title, "paper": entry.paper, "claim": entry.claim, "tier": tier},
+        **{"datasets": list(dict.fromkeys(plan.all_datasets)), "runs": len(plan.configs), "state": state},
+        "hours": {each: round(runner.hours([entry.plan(each)]), 4) for each in entry.tiers},
+    }
 
 
 def _has(entry: Any, tier: str) -> bool:

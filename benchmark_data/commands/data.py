@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -45,6 +44,10 @@ Name = Annotated[
 ]
 
 
+LICENSE_WIDTH = 10
+"""Characters of a licence's name in a list of 80 columns; what is longer is for ``info`` to tell."""
+
+
 @app.command("list")
 def list_datasets(json: console.Json = False) -> None:
     """List every dataset and configuration."""
@@ -66,7 +69,7 @@ def list_datasets(json: console.Json = False) -> None:
                 "x".join(map(str, dataset.image_shape)),
                 str(len(dataset.space.factors)),
                 source_kind(dataset),
-                textwrap.shorten(dataset.license, 10, placeholder="..."),
+                dataset.license if len(dataset.license) <= LICENSE_WIDTH else "see info",
             )
     out.print(table, highlight=False)
     say("\noffaxis-data info NAME tells more, offaxis-data sheet NAME shows the images.")

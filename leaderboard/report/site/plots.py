@@ -221,7 +221,7 @@ def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: st
         panels.append(Panel(column.title, column.summary, _y_ticks(up, top), tuple(series)))
     caption = ranking.caption(plot.tier, [row for board in boards for row in board.rows]) + note
     if absent:
-        caption += f" Beyond the axis: {', '.join(sorted(absent))}."
+        caption += f" Above the scale and not drawn: {', '.join(sorted(absent))}."
     return dataclasses.replace(
         plot,
         caption=caption,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import re
 from pathlib import Path
@@ -11,11 +12,13 @@ import numpy as np
 import pandas as pd
 import PIL.Image
 import pytest
+import rich.console
+from typer.testing import CliRunner
 
 import benchmark_data
 from baselines import train
 from baselines.nets import reconstruction
-from baselines.reproduction import runner
+from baselines.reproduction import cli, runner
 from baselines.reproduction.papers import (
     _desk,
     _heatmaps,
@@ -28,6 +31,7 @@ from baselines.reproduction.papers import (
 )
 from baselines.reproduction.runner import Found
 from baselines.training import sweep
+from benchmark_data import console
 from leaderboard.scoring import transfer_accuracy
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "reproduction"
@@ -352,6 +356,21 @@ def test_all_figures_and_tables_are_listed():
         ],
     }
     assert set(runner.entries()) == {f"{paper}/{what}" for paper, items in wanted.items() for what in items}
+
+
+def test_the_list_fits_a_narrow_terminal_and_cuts_no_word(monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(console, "out", rich.console.Console(width=80))
+    folders = ["--tier", "desk", "--into", str(tmp_path / "into"), "--runs", str(tmp_path / "runs")]
+    out = CliRunner().invoke(cli.app, ["list", *folders]).output
+    assert max(map(len, out.splitlines()[:-4])) <= 80
+    assert "…" not in out
+    assert re.search(r"^2202\.13341/fig9_ends +The two ends of figure +20 +[\d.]+ 20 of 20 missing", out, re.M)
+    listed = json.loads(CliRunner().invoke(cli.app, ["list", "--json", *folders]).output)
+    assert next(each for each in listed if each["id"] == "2202.13341/fig9_ends")["runs"] == 20
+    for each in listed:
+        for word in each["title"].split():
+            assert word in out
 
 
 @every

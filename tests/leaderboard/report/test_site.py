@@ -496,7 +496,7 @@ def test_the_ladder_is_drawn_where_one_number_tells_tasks_apart(site, toys, tmp_
         toys[name] = dataclasses.replace(toys[name], parameters={"spacing": spacing})
     text = overview(tmp_path)
     assert "toy: score against spacing" in text
-    beyond = re.search(r"Beyond the axis: ([^.]*)\.", text)
+    beyond = re.search(r"Above the scale and not drawn: ([^.]*)\.", text)
     assert text.count("<polyline") + (len(beyond[1].split(", ")) if beyond else 0) == 4 * 4
     assert text.count('class="error"') >= 2, "of the method with five seeds"
 
