@@ -61,7 +61,13 @@ def pytest_configure(config):
             os.environ.pop(place, None)
         os.environ |= {HOME: str(home), "HOME": str(home), "USERPROFILE": str(home)}
         os.environ["OFFAXIS_CACHE"] = kept if config.getoption("--prepared") else str(home / "offaxis")
-    if config.getoption("--light"):
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session):
+    """Begin with what is collected: pytest-xdist starts its workers, and these ask the system what it is, before."""
+    starts_workers = getattr(session.config.option, "numprocesses", None) and not hasattr(session.config, "workerinput")
+    if session.config.getoption("--light") and not starts_workers:
         sys.meta_path.insert(0, NoHeavyPackage())
         subprocess.Popen.__init__ = only_git(subprocess.Popen.__init__)
 

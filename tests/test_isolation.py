@@ -32,7 +32,8 @@ def test_tensorflow_datasets_and_hugging_face_write_to_it():
         assert Path(os.path.expanduser(place)).is_relative_to(home), place
 
 
-def test_the_light_lane_leaves_out_what_it_says(tmp_path):
+@pytest.mark.parametrize("workers", [(), ("--numprocesses", "1")], ids=["alone", "a worker"])
+def test_the_light_lane_leaves_out_what_it_says(tmp_path, workers):
     (tmp_path / "conftest.py").write_text((ROOT / "conftest.py").read_text("utf-8"), "utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
     (tmp_path / "test_it.py").write_text(
@@ -42,7 +43,7 @@ def test_the_light_lane_leaves_out_what_it_says(tmp_path):
         "def test_program(): subprocess.run([sys.executable, '-c', ''])\n",
         "utf-8",
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-rs", "--light", "-p", "no:cacheprovider", tmp_path]
+    command = [sys.executable, "-m", "pytest", "-q", "-rs", "--light", "-p", "no:cacheprovider", *workers, tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert "1 passed, 2 skipped" in done.stdout, done.stdout + done.stderr
     assert "needs keras, which --light leaves out" in done.stdout
