@@ -287,9 +287,10 @@ def _environment() -> jinja2.Environment:
         slug=ranking.slug,
         number=formats.number,
         CATEGORIES=ranking.CATEGORIES,
-        NOTE=formats.NOTE,
+        NOTE=formats.NOTE.replace("In brackets", "In small print"),
         span=formats.span,
         signed=formats.signed,
+        breakable=lambda name: markupsafe.Markup(re.sub(r"([/_])", r"\1<wbr>", str(markupsafe.escape(name)))),
         family=family,
         across=pairwise.ACROSS,
         command=_command,
@@ -475,6 +476,18 @@ class TierPage:
             category: tuple(sorted(rows, key=lambda row: (-row.means.get(column.key, -1.0), row.title.lower())))
             for category, rows in self.groups.items()
         }
+
+    @property
+    def seeds(self) -> str:
+        """How many seeds the means are over, such as ``2 seeds`` or ``4 to 5 seeds``; references have one."""
+        counts = {row.seeds for table in self.tables for row in table.rows if row.category != "reference"} or {1}
+        least, most = min(counts), max(counts)
+        return f"{f'{least} to ' if least != most else ''}{most} seed{'s' if most != 1 else ''}"
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a method lacks a task, and so a mean."""
+        return any(self.columns[0].key not in row.means for rows in self.groups.values() for row in rows)
 
     @property
     def families(self) -> tuple[str, ...]:

@@ -590,3 +590,17 @@ def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_n
 
 def test_an_axis_ends_at_a_round_number():
     assert [plots.ceiling(v) for v in (0.03, 0.11, 0.5, 0.97, 1.0)] == pytest.approx([0.032, 0.12, 0.6, 1.0, 1.0])
+
+
+def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):
+    scored = (("toy/spacing_1", "a"), ("toy/spacing_8", "a"), ("toy/spacing_1", "b"))
+    results.write(tmp_path / "r", [made_result(task, method, 0.1, 0.2) for task, method in scored])
+    text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
+    for sentence in (
+        "A tier is a budget; this one is for tests.",
+        "Means over 2 seeds;",
+        "No method is ranked across these tasks: that takes 5 seeds on each.",
+        "A dash for the mean: not scored on every task.",
+    ):
+        assert sentence in text
+    assert "toy/<wbr>spacing_<wbr>1</a>" in (tmp_path / "s/methods/a.html").read_text("utf-8")
