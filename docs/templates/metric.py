@@ -6,11 +6,16 @@ share of one latent's variance that the classes of the factor explain, Fisher's 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from leaderboard.arrays import check_codes_factors, class_ids
 from leaderboard.properties import Properties
+
+if TYPE_CHECKING:  # shapes in types are for readers and tests
+    from jaxtyping import Real
 
 PROPERTIES = Properties(  # the contract tests hold the score to this; leaderboard/properties.py has the rest
     asks="how much of one latent's variance do the classes of a factor explain?",
@@ -19,7 +24,7 @@ PROPERTIES = Properties(  # the contract tests hold the score to this; leaderboa
 )
 
 
-def score(codes: ArrayLike, factors: ArrayLike) -> dict[str, float]:
+def score(codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"]) -> dict[str, float]:
     """Compute the score from arrays alone: no dataset, no model and no global seed; randomness is a keyword.
 
     Args:
@@ -27,7 +32,7 @@ def score(codes: ArrayLike, factors: ArrayLike) -> dict[str, float]:
         factors: class ids, shape (n, F).
 
     Returns:
-        ``correlation_ratio``: a Python float; higher is better.
+        ``correlation_ratio``, a Python float in [0, 1]; higher is better.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``, the first line of every metric.
