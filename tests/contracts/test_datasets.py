@@ -68,15 +68,17 @@ def test_parameters_find_the_config(dataset):
 
 @every
 def test_metadata_is_filled(dataset):
-    assert re.fullmatch(r"\d+\.\d+\.\d+", dataset.version)
-    assert dataset.license.strip()
-    assert dataset.homepage.startswith("http")
-    assert len(dataset.description) > 60
-    assert dataset.description.endswith((".", "!", ")"))
-    assert re.match(r"@\w+\{\w+,", dataset.citation)
-    assert dataset.citation.count("{") == dataset.citation.count("}")
-    assert "year" in dataset.citation
-    assert all(len(defect) > 20 and defect.endswith(".") for defect in dataset.defects)
+    assert re.fullmatch(r"\d+\.\d+\.\d+", dataset.version), "version: three numbers, such as 1.0.0"
+    assert dataset.license.strip(), "license: of the images; an SPDX name where there is one"
+    assert dataset.homepage.startswith("http"), "homepage: where the images are described"
+    said = "description: what is to be seen, in whole sentences of more than 60 letters; pages and cards begin with it"
+    assert len(dataset.description) > 60, said
+    assert dataset.description.endswith((".", "!", ")")), said
+    citation = "citation: an entry of BibTeX with a year, its braces closed"
+    assert re.match(r"@\w+\{\w+,", dataset.citation), citation
+    assert dataset.citation.count("{") == dataset.citation.count("}"), citation
+    assert "year" in dataset.citation, citation
+    assert all(len(defect) > 20 and defect.endswith(".") for defect in dataset.defects), "defects: whole sentences"
 
 
 @every
