@@ -309,7 +309,7 @@ class Dataset:
 
     def quick_rows(self) -> Indices:
         """Return the 1,024 fixed rows of the quick digest, or all rows of a smaller dataset: int64, shape (n,)."""
-        return draws.permutation(0, len(self))[:1024]
+        return draws.sample(0, len(self), 1024)
 
     def digest(self, *, full: bool = False, progress: Callable[[int], None] = lambda done: None) -> Digest:
         """Hash the decoded pixels and the class ids.

@@ -2,13 +2,17 @@
 
     python benchmarks/training.py                                   # Offaxis and Keras
     python benchmarks/training.py --torch /path/to/python           # and PyTorch and disent, where that Python has them
+    python benchmarks/training.py --only offaxis traced "one thread" --architecture fc --batch 16
+    python benchmarks/training.py --only offaxis bfloat16 --threads 1
 
 Every contender is a process of its own that holds the papers' convolutional VAE and one batch of 64 images of
 XYSquares, and waits. In each round every contender in turn takes the same number of steps while the others wait, so
 that a noisy machine is noisy for all. What is reported is the median over the rounds, and the median over the rounds of
 the ratio to the first one's figure of the same round. ``offaxis`` gets the same finished batch in every step, as the
 others do; ``jax`` and ``jax x5``, which ``--only`` must name, are the same on the jax backend, one model and five
-together; ``offaxis loop`` is fed by ``baselines.train``, which draws and renders a new batch for every step.
+together; ``bfloat16`` is the same in bfloat16, ``one thread`` the same on one thread, and ``traced`` looks its graph up
+in every step, as TensorFlow's functions do by themselves; ``offaxis loop`` is fed by ``baselines.train``, which draws
+and renders a new batch for every step.
 """
 
 from __future__ import annotations
@@ -21,15 +25,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
-BATCH, LATENTS, RATE, BETA = 64, 10, 1e-4, 4.0
+LATENTS, RATE, BETA = 10, 1e-4, 4.0
+BATCH = int(os.environ.get("OFFAXIS_BATCH", "64"))
+ARCHITECTURE = os.environ.get("OFFAXIS_ARCHITECTURE", "conv")
 
 TOGETHER = 5
 """Models of the contender that trains many in one program, on the jax backend."""
 
 
-def offaxis(models: int = 1) -> Callable[[int], None]:
+def offaxis(models: int = 1, precision: Literal["float32", "bfloat16"] = "float32") -> Callable[[int], None]:
     """The step of baselines.train on a batch that is there already; models together take that part of the steps."""
     import numpy as np
 
@@ -40,11 +46,18 @@ def offaxis(models: int = 1) -> Callable[[int], None]:
     from baselines.training.loop import draw_batch
 
     configs = [
-        RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", batch_size=BATCH, seed=seed)
+        RunConfig(
+            dataset="xysquares/spacing_1",
+            objective="beta_vae",
+            architecture=ARCHITECTURE,
+            batch_size=BATCH,
+            precision=precision,
+            seed=seed,
+        )
         for seed in range(models)
     ]
     data = benchmark_data.load(configs[0].dataset)
-    engine = engines.start(*(Model(config, data.image_shape) for config in configs))
+    engine = engines.start(*(Model(config, data.image_shape, precision=precision) for config in configs))
     rows = np.arange(len(data))
     batches = [draw_batch(config, config.build_objective(), data, rows, 1) for config in configs]
 
@@ -68,7 +81,7 @@ def offaxis_loop() -> Callable[[int], None]:
     from baselines.training import engines
     from baselines.training.loop import batches
 
-    config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", batch_size=BATCH)
+    config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", architecture=ARCHITECTURE, batch_size=BATCH)
     data = benchmark_data.load(config.dataset)
     engine = engines.start(Model(config, data.image_shape))
 
@@ -79,6 +92,20 @@ def offaxis_loop() -> Callable[[int], None]:
         np.asarray(history["loss"])
 
     return steps
+
+
+def traced() -> Callable[[int], None]:
+    """The step as it would be if the graph were not called by itself."""
+    from baselines.nets.backend import tensorflow
+    from baselines.training import engines
+
+    def looked_up(self: engines.TensorFlowEngine, *batches: engines.Arrays) -> dict[str, Any]:
+        (batch,) = batches
+        history: dict[str, Any] = self._trace({name: tensorflow.constant(array) for name, array in batch.items()})
+        return history
+
+    engines.TensorFlowEngine.step = looked_up  # type: ignore[method-assign]
+    return offaxis()
 
 
 def keras_fit() -> Callable[[int], None]:
@@ -211,7 +238,7 @@ def disent_step() -> Callable[[int], None]:
     return steps
 
 
-CONTENDERS = {
+CONTENDERS: dict[str, Callable[[], Callable[[int], None]]] = {
     "offaxis": offaxis,
     "offaxis loop": offaxis_loop,
     "keras fit": keras_fit,
@@ -219,6 +246,9 @@ CONTENDERS = {
     "disent": disent_step,
     "jax": offaxis,
     f"jax x{TOGETHER}": functools.partial(offaxis, TOGETHER),
+    "bfloat16": functools.partial(offaxis, precision="bfloat16"),
+    "traced": traced,
+    "one thread": offaxis,
 }
 
 
@@ -243,13 +273,16 @@ def main() -> None:
         "--steps", type=int, default=20, help=f"steps per round and contender, a multiple of {TOGETHER}"
     )
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads that each contender may use")
+    parser.add_argument("--architecture", default="conv", help="of Offaxis' own contenders")
+    parser.add_argument("--batch", type=int, default=64, help="images in a batch")
     parser.add_argument("--serve", metavar="NAME", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve(options.serve)
         return
     threads = {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"}
-    environment = {**os.environ, **dict.fromkeys(threads, str(options.threads))}
+    settings = {"OFFAXIS_BATCH": str(options.batch), "OFFAXIS_ARCHITECTURE": options.architecture}
+    environment = {**os.environ, **settings, **dict.fromkeys(threads, str(options.threads))}
     alone = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"} if options.threads == 1 else {}
     running = {}
     for name in options.only:
@@ -261,7 +294,9 @@ def main() -> None:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=environment | ({"KERAS_BACKEND": "jax", **alone} if name.startswith("jax") else {}),
+            env=environment
+            | ({"KERAS_BACKEND": "jax", **alone} if name.startswith("jax") else {})
+            | (dict.fromkeys(threads, "1") if name == "one thread" else {}),
         )
         if process.stdout is None or process.stdout.readline().strip() != "ready":
             print(f"{name}: left out, it did not start")
@@ -276,13 +311,13 @@ def main() -> None:
             process.stdin.write(f"{options.steps}\n")
             process.stdin.flush()
             wall, processor = map(float, process.stdout.readline().split())
-            rates[name].append(BATCH * options.steps / wall)
-            work[name].append(BATCH * options.steps / processor)
+            rates[name].append(options.batch * options.steps / wall)
+            work[name].append(options.batch * options.steps / processor)
     for process in running.values():
         process.communicate()
     load, first = os.getloadavg()[0], next(iter(running))
     print(f"{os.cpu_count()} cores, {options.threads} threads each, load {load:.1f}", end="; ")
-    print(f"batch {BATCH}, {options.rounds} rounds of {options.steps} steps")
+    print(f"{options.architecture}, batch {options.batch}, {options.rounds} rounds of {options.steps} steps")
     print(f"{'':14}{'images/s':>10}{'range':>16}{f'{first} is':>14}{'images/CPU s':>14}{f'{first} is':>14}")
     for name in running:
         wall, processor = (

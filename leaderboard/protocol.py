@@ -289,7 +289,7 @@ def task(name: str) -> Task:
         parts = (("train", TRAIN), ("test", TEST))
         train_rows, test_rows = (_drawn(task_id, name, dataset.splits[name], count) for name, count in parts)
         return Task(dataset.id, version, train_rows, test_rows, SUPERSEDED.get(task_id, ""))
-    rows = draws.permutation(seed(task_id), len(dataset))[:used].copy()
+    rows = draws.sample(seed(task_id), len(dataset), used)
     train = used * TRAIN // (TRAIN + TEST)
     rows.flags.writeable = False
     return Task(dataset.id, version, rows[:train], rows[train:], SUPERSEDED.get(task_id, ""))
@@ -297,7 +297,7 @@ def task(name: str) -> Task:
 
 def _drawn(task_id: str, part: str, rows: range, count: int) -> Indices:
     """Draw rows of one part of a divided dataset."""
-    drawn = rows.start + draws.permutation(seed(f"{task_id}:{part}"), len(rows))[:count]
+    drawn = rows.start + draws.sample(seed(f"{task_id}:{part}"), len(rows), count)
     drawn.flags.writeable = False
     return drawn
 
@@ -342,20 +342,29 @@ def tier(name: str) -> Tier:
     return TIERS[name]
 
 
-def tasks() -> tuple[Task, ...]:
-    """List the tasks: one for every configuration of every dataset that has at least three rows here, and `HELD_OUT`.
+def datasets() -> tuple[str, ...]:
+    """List the datasets that have a task: each configuration of all with at least three rows here, and `HELD_OUT`.
 
     Transfer pairs are left out: half of their factors do not apply to a row, so that a score over all of them would say
     which side an image is from. ``offaxis-board transfer`` is for them.
 
     Returns:
-        The tasks in the order of their datasets' names, those on held-out rows last.
+        Full names in order, those with held-out rows last.
     """
     configs = (config for name in benchmark_data.names() for config in benchmark_data.configs(name))
-    datasets = (benchmark_data.load(config) for config in configs)
-    whole = [d.id for d in datasets if len(d) >= 3 and not isinstance(d.source, Paired)]
+    loaded = (benchmark_data.load(config) for config in configs)
+    whole = [d.id for d in loaded if len(d) >= 3 and not isinstance(d.source, Paired)]
     divided = [name for name in HELD_OUT if name.partition("/")[0] in benchmark_data.names()]
-    return tuple(task(name) for name in (*whole, *divided))
+    return (*whole, *divided)
+
+
+def tasks() -> tuple[Task, ...]:
+    """List the tasks.
+
+    Returns:
+        Those of `datasets`, in their order.
+    """
+    return tuple(task(name) for name in datasets())
 
 
 def natural(name: str) -> tuple[tuple[int, int | str], ...]:

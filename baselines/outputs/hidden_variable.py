@@ -125,7 +125,7 @@ def derive(
         seed: train(dataclasses.replace(config, seed=seed), Path(folder) / f"seed_{seed}", progress=progress)
         for seed in seeds
     }
-    rows = draws.permutation(perturbation.SEED, len(base))[:SCORED]
+    rows = draws.sample(perturbation.SEED, len(base), SCORED)
     factors = base.labels(rows)
     migs = {
         seed: mig.score(encode(run, rows).mean, factors, constant_factors="drop")["mig"] for seed, run in runs.items()

@@ -52,7 +52,7 @@ class REFERENCE(Reference):
         from sklearn.decomposition import PCA
 
         pca = PCA(self.latents, svd_solver="randomized", random_state=seed % 2**32)
-        pca.fit(_flat(dataset.images(draws.permutation(seed, len(dataset))[: self.sample])))
+        pca.fit(_flat(dataset.images(draws.sample(seed, len(dataset), self.sample))))
         return np.concatenate([pca.transform(_flat(images)) for _, images in dataset.batches(rows, size=1024)])
 
 

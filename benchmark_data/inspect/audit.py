@@ -332,7 +332,7 @@ def _traversals(labels: Indices, sizes: Sequence[int], column: int, most: int, s
     lengths = np.diff(starts, append=len(codes))
     starts, lengths = starts[lengths > 1], lengths[lengths > 1]
     found = []
-    for chosen in draws.permutation(seed, len(starts))[:most]:
+    for chosen in draws.sample(seed, len(starts), most):
         shown = np.unique(np.linspace(0, lengths[chosen] - 1, MOST_VALUES).round().astype(np.int64))
         found.append(first[starts[chosen] + shown].astype(np.int64))
     return found
@@ -396,7 +396,7 @@ def _random_distances(dataset: Dataset, pairs: int, seed: int) -> NDArray[np.flo
 
 def _collisions(dataset: Dataset, most: int, seed: int) -> tuple[int, int]:
     """Count images that are equal to another one of the sample whose labels differ; and the sample."""
-    rows = draws.permutation(seed, len(dataset))[:most]
+    rows = draws.sample(seed, len(dataset), most)
     labels: dict[bytes, list[bytes]] = {}
     for batch, images in dataset.batches(rows, size=BATCH):
         for image, ids in zip(images, dataset.labels(batch), strict=True):

@@ -54,7 +54,7 @@ def contact_sheet(dataset: Dataset, *, rows: int = 4, columns: int = 8, seed: in
     for name, number in (("rows", rows), ("columns", columns)):
         if number < 1:
             raise InvalidInput(f"{name} of a sheet", expected="at least one", received=str(number))
-    tiles = _tiles(dataset.images(draws.permutation(seed, len(dataset))[: rows * columns]))
+    tiles = _tiles(dataset.images(draws.sample(seed, len(dataset), rows * columns)))
     width, height = tiles[0].size
     rows, columns = math.ceil(len(tiles) / columns), min(columns, len(tiles))
     sheet = Image.new("RGB", (columns * (width + GAP) + GAP, rows * (height + GAP) + GAP), PAPER)

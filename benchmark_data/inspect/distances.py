@@ -272,7 +272,7 @@ def channel_means(dataset: Dataset, *, images: int = 10_000, seed: int = 0) -> F
         [0.015625, 0.015625, 0.015625]
     """
     _require("images", images, 1)
-    rows = draws.permutation(seed, len(dataset))[:images]
+    rows = draws.sample(seed, len(dataset), images)
     total = sum(batch.sum(axis=(0, 1, 2), dtype=np.int64) for _, batch in dataset.batches(rows))
     height, width, _ = dataset.image_shape
     means: NDArray[np.float64] = total / (255.0 * len(rows) * height * width)

@@ -101,7 +101,7 @@ def _measured(dataset: Dataset, factor: Factor, effect: Effect) -> NDArray[np.fl
     space = dataset.space
     column = space.column(factor.name)
     if isinstance(space, FactorSpace):
-        labels = space.labels(draws.permutation(9, len(dataset))[:PLACES])
+        labels = space.labels(draws.sample(9, len(dataset), PLACES))
         for name, value in effect.where.items():
             labels[:, space.column(name)] = value
         labels = np.repeat(labels, factor.size, axis=0)

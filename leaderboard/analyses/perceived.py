@@ -130,7 +130,7 @@ def traversal_rows(dataset: Dataset, *, traversals: int = 50, seed: int = 0) -> 
     space = _grid(dataset)
     if traversals < 1:
         raise InvalidInput("traversals", expected="at least 1", received=str(traversals))
-    starts = draws.permutation(seed, len(dataset))[:traversals]
+    starts = draws.sample(seed, len(dataset), traversals)
     return np.unique(np.concatenate([space.traverse(int(start), name) for start in starts for name in space.names]))
 
 

@@ -91,9 +91,10 @@ def list_tasks(
     """List the tasks of the protocol: datasets, how many rows are scored, and the digest of the row list."""
     from leaderboard import protocol
 
-    shown = [t for t in protocol.tasks() if name in ("", t.dataset, t.dataset.partition("/")[0])]
+    known = protocol.datasets()
+    shown = [protocol.task(each) for each in known if name in ("", each, each.partition("/")[0])]
     if not shown:
-        raise UnknownName("dataset", name, {t.dataset.partition("/")[0] for t in protocol.tasks()})
+        raise UnknownName("dataset", name, {each.partition("/")[0] for each in known})
     if json:
         keys = ("name", "dataset", "train", "test", "factors_scored", "digest")
         out.print_json(
@@ -461,20 +462,18 @@ def show(
     from leaderboard.report import formats
     from leaderboard.store import results
 
-    found = results.read_all(root)
-    known = sorted({result.dataset for result in found})
-    if task:
-        wanted = task.partition("@")[0]
-        if wanted not in known:
-            raise UnknownName("task with results", wanted, known)
-        found = [result for result in found if result.dataset == wanted]
-    tiers = {name for result in found for name in result.tiers}
-    if tier and found and tier not in tiers:
-        raise UnknownName("tier with results", tier, tiers)
-    if not found:
+    listed = results.by_dataset(root)
+    if not listed:
         raise DamagedFile(
             str(root), expected="at least one result", received="none", remedy="Add some: see `evaluate`."
         )
+    wanted = task.partition("@")[0]
+    if wanted and wanted not in listed:
+        raise UnknownName("task with results", wanted, listed)
+    found = [results.read(file) for file in listed[wanted]] if wanted else results.read_all(root)
+    tiers = {name for result in found for name in result.tiers}
+    if tier and tier not in tiers:
+        raise UnknownName("tier with results", tier, tiers)
     if json:
         out.print_json(data=formats.plain(found, tier), allow_nan=False)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from benchmark_data import files
@@ -360,6 +360,38 @@ def comma_separated(boards: Iterable[Table]) -> str:
     return files.comma_separated(
         FIELDS, ([written(name, record[name]) for name in FIELDS] for record in records(boards))
     )
+
+
+def joined_json(parts: Sequence[str]) -> str:
+    r"""Put several tables in JSON into one list.
+
+    Args:
+        parts: as from ``as_json``.
+
+    Returns:
+        The same as ``as_json`` of all of them.
+
+    Example:
+        >>> joined_json(['[\\n{"a": 1}\\n]\\n', '[\\n{"a": 2}\\n]\\n'])
+        '[\\n{"a": 1},\\n{"a": 2}\\n]\\n'
+    """
+    return "[\n" + ",\n".join(part.removeprefix("[\n").removesuffix("\n]\n") for part in parts) + "\n]\n"
+
+
+def joined_csv(parts: Sequence[str]) -> str:
+    r"""Put several tables in CSV into one, under one header.
+
+    Args:
+        parts: as from ``comma_separated``, at least one.
+
+    Returns:
+        The same as ``comma_separated`` of all of them.
+
+    Example:
+        >>> joined_csv(["a,b\\n1,2\\n", "a,b\\n3,4\\n"])
+        'a,b\\n1,2\\n3,4\\n'
+    """
+    return parts[0] + "".join(part.partition("\n")[2] for part in parts[1:])
 
 
 def plain(found: Iterable[Result], tier: str = "") -> list[dict[str, object]]:

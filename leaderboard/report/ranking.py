@@ -7,7 +7,7 @@ result files.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from leaderboard import protocol
@@ -228,10 +228,7 @@ def _row(result: Result, tier: str, ranked: Ranked) -> Row:
         note = f"{len(runs)} of {protocol.SEEDS} seeds"
     else:
         note = ""
-    cells = {
-        key: _shown(summary, [run.scores[key] for run in runs], key) for key, summary in result.summary[tier].items()
-    }
-    return Row(result, runs, None, note, cells)
+    return Row(result, runs, None, note, _shown(result.summary[tier], runs))
 
 
 def _trusted(result: Result, tier: str, ranked: Ranked) -> bool:
@@ -240,15 +237,19 @@ def _trusted(result: Result, tier: str, ranked: Ranked) -> bool:
     return ranked == "all" or ours or result.trust(tier) == "verified"
 
 
-def _shown(stored: Summary, scores: Sequence[float], key: str) -> Summary:
-    """Return a summary with the interval that is shown, within the score's range."""
-    ends = verdicts.mean_interval(scores)
-    column = protocol.COLUMNS.get(key)
-    if ends is None or column is None:
-        low, high = ends or (None, None)
-    else:
-        low, high = max(ends[0], column.low), min(ends[1], column.high)
-    return stored.model_copy(update={"low": low, "high": high})
+def _shown(stored: Mapping[str, Summary], runs: Sequence[Run]) -> dict[str, Summary]:
+    """Return summaries with the intervals that are shown, within the scores' ranges."""
+    ends = verdicts.mean_intervals([[run.scores[key] for run in runs] for key in stored])
+    cells = {}
+    for place, (key, summary) in enumerate(stored.items()):
+        low, high = ends[place] if ends else (None, None)
+        column = protocol.COLUMNS.get(key)
+        if column is not None and low is not None and high is not None:
+            low, high = max(low, column.low), min(high, column.high)
+        cells[key] = Summary.model_construct(
+            seeds=summary.seeds, mean=summary.mean, iqm=summary.iqm, low=low, high=high
+        )
+    return cells
 
 
 def _place(name: str, order: Sequence[str]) -> tuple[int, str]:

@@ -11,6 +11,7 @@ Definitions follow Agarwal et al., "Deep Reinforcement Learning at the Edge of t
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -79,11 +80,33 @@ def summary(values: Sequence[float], *, seed: int = 0) -> Summary:
         >>> summary([0.2]).low is None
         True
     """
-    scores = _scores(values, 1)
-    if len(scores) == 1:
-        return Summary(1, float(scores[0]), float(scores[0]), None, None)
-    low, high = interval(scores, lambda sample: sample.mean(axis=-1), seed=seed)
-    return Summary(len(scores), float(scores.mean()), float(iqm(scores)), low, high)
+    return summaries([values], seed=seed)[0]
+
+
+def summaries(scores: Sequence[Sequence[float]], *, seed: int = 0) -> tuple[Summary, ...]:
+    """Summarise several scores of a method's seeds, each as `summary` does.
+
+    Args:
+        scores: for each score one value per seed, at least one, as many for every score.
+        seed: of the bootstrap.
+
+    Returns:
+        One for each score.
+
+    Raises:
+        InvalidInput: no values, or one that is not finite.
+
+    Example:
+        >>> [found.mean for found in summaries([[0.25, 0.5], [0.5, 1.0]])]
+        [0.375, 0.75]
+    """
+    values = np.array([_scores(of_one, 1) for of_one in scores])
+    if values.shape[1] == 1:
+        return tuple(Summary(1, value, value, None, None) for value in values[:, 0].tolist())
+    means, middles = values.mean(axis=1).tolist(), iqm(values).tolist()
+    resampled = values.take(_resamples(values.shape[1], RESAMPLES, seed), axis=1).mean(axis=-1)
+    lows, highs = np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=1).tolist()
+    return tuple(map(Summary, itertools.repeat(values.shape[1]), means, middles, lows, highs))
 
 
 def iqm(scores: ArrayLike, axis: int = -1) -> Any:

@@ -32,7 +32,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import scipy.stats
+import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
@@ -112,10 +112,10 @@ def compare(
     if seeds < SEEDS:
         return Comparison(difference, math.nan, math.nan, None, seeds, len(passing))
     error, freedom = _error(shown, paired)
-    half = float(scipy.stats.t.ppf(1 - ERROR / 2, freedom)) * error if error else 0.0
+    half = _student(freedom) * error if error else 0.0
     p: float | None = None
     if passing and paired:
-        p = float(2 * scipy.stats.t.sf(abs(difference) / error, freedom)) if error else float(difference == 0)
+        p = float(2 * _beyond(abs(difference) / error, freedom)) if error else float(difference == 0)
     elif passing:
         p = _exchanged(strata, bounds)
     return Comparison(difference, difference - half, difference + half, p, seeds, len(passing))
@@ -145,8 +145,8 @@ def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison
     if seeds < SEEDS:
         return Comparison(difference, math.nan, math.nan, None, seeds, len(strata))
     error, freedom = _error(strata, paired=False)
-    half = float(scipy.stats.t.ppf(1 - ERROR / 2, freedom)) * error if error else 0.0
-    p = float(2 * scipy.stats.t.sf(abs(difference) / error, freedom)) if error else float(difference == 0)
+    half = _student(freedom) * error if error else 0.0
+    p = float(2 * _beyond(abs(difference) / error, freedom)) if error else float(difference == 0)
     return Comparison(difference, difference - half, difference + half, p, seeds, len(strata))
 
 
@@ -341,7 +341,7 @@ def _of_pairs(moments: _Moments) -> Floats:
     spread = squared > 0
     p_values = (apart == 0).astype(np.float64)
     freedom = squared[spread] ** 2 / (moments.spent[first] + moments.spent[second])[spread]
-    p_values[spread] = 2 * scipy.stats.t.sf(apart[spread] / np.sqrt(squared[spread]), freedom)
+    p_values[spread] = 2 * _beyond(apart[spread] / np.sqrt(squared[spread]), freedom)
     found = np.ones((len(moments.means),) * 2)
     found[first, second] = found[second, first] = holm(p_values)
     return found
@@ -366,12 +366,46 @@ def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
         >>> mean_interval([0.1, 0.2]) is None
         True
     """
-    scores = _scores(values, 1)
-    if len(scores) < SEEDS:
+    found = mean_intervals([_scores(values, 1)])
+    return found[0] if found else None
+
+
+def mean_intervals(values: ArrayLike) -> list[tuple[float, float]] | None:
+    """Return what `mean_interval` does for several scores of the same seeds.
+
+    Args:
+        values: a row of seeds for each score, shape (k, n).
+
+    Returns:
+        Their ends; None below `SEEDS` seeds.
+
+    Raises:
+        InvalidInput: no seeds, or a score that is not finite.
+
+    Example:
+        >>> mean_intervals([[0.1, 0.2, 0.3, 0.4]]) == [mean_interval([0.1, 0.2, 0.3, 0.4])]
+        True
+    """
+    scores = np.asarray(values, np.float64)
+    if scores.ndim != 2 or not scores.shape[1] or not np.isfinite(scores).all():
+        raise InvalidInput("scores", expected="finite numbers, at least one of each", received=repr(scores.tolist()))
+    seeds = scores.shape[1]
+    if seeds < SEEDS:
         return None
-    mean = float(scores.mean())
-    half = float(scipy.stats.t.ppf(1 - ERROR / 2, len(scores) - 1) * scores.std(ddof=1) / math.sqrt(len(scores)))
-    return mean - half, mean + half
+    means = scores.mean(axis=1)
+    halves = _student(seeds - 1) * scores.std(axis=1, ddof=1) / math.sqrt(seeds)
+    return [(mean - half, mean + half) for mean, half in zip(means.tolist(), halves.tolist(), strict=True)]
+
+
+def _student(freedom: float) -> float:
+    """Return how many standard errors an interval of a mean goes to either side: a quantile of Student's t."""
+    return float(scipy.special.stdtrit(freedom, 1 - ERROR / 2))
+
+
+def _beyond(t: ArrayLike, freedom: ArrayLike) -> Floats:
+    """Return the share of Student's t above a number, elementwise."""
+    found: Floats = scipy.special.stdtr(np.asarray(freedom, np.float64), -np.asarray(t, np.float64))
+    return found
 
 
 def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | None:
@@ -399,7 +433,7 @@ def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | Non
     mean, squared, spent = (float(found[0]) for found in (moments.means, moments.squared, moments.spent))
     if not squared:
         return mean, mean
-    half = float(scipy.stats.t.ppf(1 - ERROR / 2, squared**2 / spent) * math.sqrt(squared))
+    half = _student(squared**2 / spent) * math.sqrt(squared)
     return mean - half, mean + half
 
 
@@ -434,10 +468,10 @@ def _exchanged(strata: Sequence[tuple[Floats, Floats]], bounds: Sequence[float])
     for place, ((x, y), bound) in enumerate(zip(strata, bounds, strict=True)):
         pooled, n = np.concatenate([x, y]), len(x)
         if every:
-            chosen = np.array(list(itertools.combinations(range(len(pooled)), n)))
+            chosen = np.array(list(itertools.combinations(range(len(pooled)), n))).T
         else:
-            chosen = _orders(place, len(pooled))[:, :n]
-        first = pooled[chosen].mean(axis=1)
+            chosen = _orders(place, len(pooled))[:n]
+        first = pooled[chosen].mean(axis=0)
         second = (pooled.sum() - n * first) / len(y)
         others = others + np.where(first >= bound, first - second, 0.0)
         seen = seen + np.where(x.mean() >= bound, x.mean() - y.mean(), 0.0)
@@ -447,10 +481,11 @@ def _exchanged(strata: Sequence[tuple[Floats, Floats]], bounds: Sequence[float])
     return float(min(1.0, 2 * (min(sides) + extra) / (len(others) + extra)))
 
 
-@functools.lru_cache(maxsize=64)
-def _orders(place: int, count: int) -> NDArray[np.int64]:
-    """Draw `RESAMPLES` orders, the same on every machine: a row each, shape (RESAMPLES, count)."""
-    return np.argsort(draws.uniform(place, np.arange(RESAMPLES), count), axis=1)
+@functools.lru_cache(maxsize=512)
+def _orders(place: int, count: int) -> NDArray[np.integer]:
+    """Draw `RESAMPLES` orders, the same on every machine: a column each, shape (count, RESAMPLES)."""
+    orders = np.argsort(draws.uniform(place, np.arange(RESAMPLES), count), axis=1)
+    return np.ascontiguousarray(orders.T, np.min_scalar_type(count))
 
 
 def _scores(values: ArrayLike, least: int) -> Floats:

@@ -91,6 +91,13 @@ def test_permutation_holds_everything_once(n):
     assert sorted(order.tolist()) == list(range(n))
 
 
+@pytest.mark.parametrize("count", [0, 1, 37, 5_000, 49_900, 50_000, 50_001])
+def test_a_sample_is_what_a_permutation_begins_with(count):
+    drawn = draws.sample(9, 50_000, count)
+    assert drawn.dtype == np.int64
+    assert drawn.tolist() == draws.permutation(9, 50_000)[:count].tolist()
+
+
 def test_permutations_are_uniform():
     """All 6 orders of 3 things come up about equally often."""
     orders = np.array([draws.permutation(seed, 3) for seed in range(3000)]) @ [9, 3, 1]

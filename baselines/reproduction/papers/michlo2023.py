@@ -244,7 +244,7 @@ def seen(run: Run, factors: Sequence[str], count: int) -> dict[str, NDArray[Any]
         Arguments of `leaderboard.analyses.perceived.measure`, images as `compared` gives them.
     """
     space: Any = run.dataset.space
-    starts = draws.permutation(0, len(run.dataset))[:count]
+    starts = draws.sample(0, len(run.dataset), count)
     rows = np.stack([space.traverse(int(start), factor) for factor in factors for start in starts])
     images = run.dataset.images(rows.ravel())
     posterior = run.encode(images)

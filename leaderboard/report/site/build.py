@@ -7,29 +7,43 @@ the same bytes.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib.metadata
 import os
 import re
 import sys
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import benchmark_data
 import leaderboard
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.files import read_json, write_json, written_atomically
 from leaderboard.report import formats, paper_claims, ranking, transfer_page
+from leaderboard.report.ranking import Table
 from leaderboard.report.site import extras, pages
+from leaderboard.report.site.kept import Kept
 from leaderboard.store import reported, results, transfers
 
 
-def files(root: str | os.PathLike[str], *, address: str = "", space: bool = False) -> dict[str, bytes]:
+def files(
+    root: str | os.PathLike[str],
+    *,
+    address: str = "",
+    space: bool = False,
+    known: Container[str] = (),
+    kept: Kept | None = None,
+) -> dict[str, bytes]:
     """Make everything that a board consists of, in memory.
 
     Args:
         root: the results tree.
         address: where the board will be, such as ``https://example.org/board/``; empty if that is not known.
         space: add the card that makes the folder a static Space of the Hugging Face Hub.
+        known: SHA-256 of results that an earlier build by the same programs has read (`results.read`).
+        kept: the board of that build, of which is taken over what has not changed.
 
     Returns:
         Path within the board's folder -> content, in the order of the paths.
@@ -38,38 +52,45 @@ def files(root: str | os.PathLike[str], *, address: str = "", space: bool = Fals
         DamagedFile: the tree is missing or empty, or a file of it is damaged.
         MissingExtra: Jinja is not installed.
     """
-    root = Path(root)
-    found = results.read_all(root)
+    root, kept = Path(root), kept or Kept()
+    found = results.read_all(root, known=known)
     if not found:
         raise DamagedFile(
             str(root), expected="at least one result", received="none", remedy="Add some: `offaxis-board evaluate`."
         )
     boards = ranking.tables(found)
     papers, transferred = reported.read_all(root), transfers.read_all(root)
-    current = [board for board in boards if not ranking.superseded(board.task)]
+    claims = paper_claims.find([board for board in boards if not ranking.superseded(board.task)])
+    everything: dict[str, bytes] = {}
+    for kind, (written, together) in FORMATS.items():
+        parts = {}
+        for board in boards:
+            name = f"tables/{ranking.slug(board.task)}.{board.tier}.{kind}"
+            parts[name] = kept.text(name, kept.of_task(board.task), functools.partial(written, board))
+        everything |= parts
+        everything[f"tables/all.{kind}"] = together([part.decode() for part in parts.values()]).encode()
     made = {
-        "tables/all.csv": formats.comma_separated(boards),
-        "tables/all.json": formats.as_json(boards),
-        "tables/all.md": "\n".join(formats.markdown(board) for board in boards),
-        "tables/all.tex": "\n".join(formats.latex(board) for board in boards),
         "tables/methods.bib": formats.bibtex(found),
         "tables/reported.csv": reported.comma_separated(papers),
         "tables/transfer.csv": transfer_page.comma_separated(transferred),
-        "tables/paper_claims.csv": paper_claims.comma_separated(paper_claims.find(current)),
+        "tables/paper_claims.csv": paper_claims.comma_separated(claims),
     }
-    for board in boards:
-        name = f"tables/{ranking.slug(board.task)}.{board.tier}"
-        made |= {
-            f"{name}.md": formats.markdown(board),
-            f"{name}.csv": formats.comma_separated([board]),
-            f"{name}.json": formats.as_json([board]),
-            f"{name}.tex": formats.latex(board),
-        }
-    rendered = pages.render(root, found, papers, transferred, address=address)
     if space:
         made["README.md"] = extras.SPACE
-    everything = {name: text.encode() for name, text in made.items()} | rendered
+    everything |= {name: text.encode() for name, text in made.items()}
+    everything |= pages.render(
+        root, found, papers, transferred, boards=boards, claims=claims, kept=kept, address=address
+    )
     return {name: everything[name] for name in sorted(everything)}
+
+
+FORMATS: Mapping[str, tuple[Callable[[Table], str], Callable[[Sequence[str]], str]]] = {
+    "md": (formats.markdown, "\n".join),
+    "csv": (lambda board: formats.comma_separated([board]), formats.joined_csv),
+    "json": (lambda board: formats.as_json([board]), formats.joined_json),
+    "tex": (formats.latex, "\n".join),
+}
+"""The kinds of tables: how one is written, and how several are put together."""
 
 
 def build(
@@ -94,11 +115,15 @@ def build(
     site = Path(site)
     if address and not re.fullmatch(r"https?://[^\s\"'<>\\]+/", address):
         raise InvalidInput("address", expected="one that begins with https:// and ends with /", received=repr(address))
-    before = built(site)
-    inputs = _inputs(Path(root), address, space)
-    if before and _up_to_date(site, before, inputs):
+    before, earlier = built(site), _record(site)
+    programs, read = _programs(), _content(Path(root))
+    inputs = hashlib.sha256(repr((address, space, programs, sorted(read.items()))).encode()).hexdigest()
+    if before and earlier.get("inputs") == inputs and _untouched(site, before):
         return site / "index.html"
-    made = files(root, address=address, space=space)
+    same = earlier.get("programs") == programs
+    kept = Kept(read, programs, site, before, earlier["pages"] if same else {})
+    known = frozenset(earlier["results"]) if same else frozenset()
+    made = files(root, address=address, space=space, known=known, kept=kept)
     for name, content in made.items():
         if not (site / name).is_file() or (site / name).read_bytes() != content:
             with written_atomically(site / name) as temporary:
@@ -106,7 +131,8 @@ def build(
     for name in before.keys() - made.keys():
         (site / name).unlink(missing_ok=True)
     write_json(site / MANIFEST, {name: hashlib.sha256(content).hexdigest() for name, content in made.items()})
-    write_json(site / INPUTS, {"inputs": inputs})
+    record = {"inputs": inputs, "programs": programs, "results": sorted(set(read.values())), "pages": kept.made_of}
+    write_json(site / INPUTS, record)
     return site / "index.html"
 
 
@@ -114,35 +140,53 @@ MANIFEST = "manifest.json"
 """Lists the files of a built board with their SHA-256, so that a later build knows what it may replace."""
 
 INPUTS = ".offaxis-build.json"
-"""Holds a digest of what a board was built from: results, programs and settings. It is no part of the board."""
+"""Holds what a board was built from, and is no part of it: a digest of everything, one of the programs, the SHA-256 of
+each file of the results tree, and a digest of what each page was made of. The results among the files were found sound,
+so the next build need not check them, and it takes pages over that would be made of the same."""
 
 
-def _up_to_date(site: Path, before: dict[str, str], inputs: str) -> bool:
-    """Return whether a board was built from the same, and all of its files are as they were written."""
-    record = site / INPUTS
-    if not record.is_file() or read_json(record) != {"inputs": inputs}:
-        return False
-    return all(
-        (site / name).is_file() and hashlib.sha256((site / name).read_bytes()).hexdigest() == digest
-        for name, digest in before.items()
-    )
+def _record(site: Path) -> dict[str, Any]:
+    """Return what a board was built from; nothing where that is not known."""
+    try:
+        found = read_json(site / INPUTS)
+    except DamagedFile:
+        return {}
+    return found if isinstance(found, dict) and found.keys() == {"inputs", "programs", "results", "pages"} else {}
 
 
-def _inputs(root: Path, address: str, space: bool) -> str:
-    """Hash everything that decides what a board is."""
-    found = hashlib.sha256(repr((address, space, sys.version)).encode())
+def _untouched(site: Path, before: dict[str, str]) -> bool:
+    """Return whether all files of a board are as they were written."""
+    return all((site / name).is_file() and _digest(site / name) == digest for name, digest in before.items())
+
+
+def _programs() -> str:
+    """Hash the programs that make a board."""
+    found = hashlib.sha256(sys.version.encode())
     for package in ("jinja2", "numpy", "pillow", "pydantic", "scipy"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found.update(f"{package} {importlib.metadata.version(package)}".encode())
-    packages = [Path(module.__file__).parent for module in (leaderboard, benchmark_data) if module.__file__]
-    for folder in (root, *packages):
-        listed = sorted(path for path in folder.rglob("*") if path.suffix != ".pyc" and path.is_file())
-        for path in listed:
-            if folder != root and path.is_relative_to(packages[0] / "published"):
-                continue
-            found.update(f"{path.relative_to(folder).as_posix()} {path.stat().st_size} ".encode())
-            found.update(hashlib.sha256(path.read_bytes()).digest())
+    for module in (leaderboard, benchmark_data):
+        folder = Path(module.__file__ or "").parent
+        for name, digest in sorted(_content(folder).items()):
+            found.update(f"{name} {digest} ".encode())
     return found.hexdigest()
+
+
+def _content(folder: Path) -> dict[str, str]:
+    """Hash the files of a folder: path within it -> SHA-256. The published results are no part of the program."""
+    found = {}
+    for at, folders, names in os.walk(folder):
+        if Path(at) == folder and (folder / "__init__.py").exists():
+            folders[:] = [name for name in folders if name != "published"]
+        for name in names:
+            path = Path(at, name)
+            if path.suffix != ".pyc" and path.is_file():
+                found[path.relative_to(folder).as_posix()] = _digest(path)
+    return found
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def settings(site: Path) -> tuple[str, bool]:

@@ -40,6 +40,7 @@ from leaderboard.report import (
 )
 from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import extras, pictures, plots
+from leaderboard.report.site.kept import Kept
 from leaderboard.report.site.pictures import Picture
 from leaderboard.report.site.plots import Plot
 from leaderboard.store import giveaways, results, statistics, verdicts
@@ -135,6 +136,9 @@ def render(
     papers: Sequence[Paper] = (),
     transferred: Sequence[Transfer] = (),
     *,
+    boards: Sequence[Table] | None = None,
+    claims: Sequence[paper_claims.Direction] | None = None,
+    kept: Kept | None = None,
     address: str = "",
 ) -> dict[str, bytes]:
     """Render the site.
@@ -144,6 +148,9 @@ def render(
         found: its results.
         papers: what papers report.
         transferred: its transfer matrix.
+        boards: the results' tables; None makes them.
+        claims: what the tables say of papers' claims; None works it out.
+        kept: an earlier board, whose pages of tasks and methods are taken over where nothing of them has changed.
         address: where the board will be, ending in a slash; empty if that is not known.
 
     Returns:
@@ -155,22 +162,42 @@ def render(
     """
     env = _environment()
     album: dict[str, bytes] = {}
-    everything = ranking.tables(found)
+    everything = ranking.tables(found) if boards is None else boards
     boards = [board for board in everything if not ranking.superseded(board.task)] or everything
-    shown = {(result.task, result.method): pictures.of_method(root, result, album) for result in found}
+    claims = paper_claims.find(boards) if claims is None else claims
+    beside = pictures.beside(root, found)
+    by_method: dict[str, list[Result]] = {}
+    for result in found:
+        by_method.setdefault(result.method, []).append(result)
+    rows: dict[str, list[tuple[Table, Row]]] = {}
+    for board in everything:
+        for row in board.rows:
+            rows.setdefault(row.result.method, []).append((board, row))
     tasks = [_task(root, name, everything, found, album) for name in _in_order(board.task for board in everything)]
-    kept = weights.read_all(root)
-    methods = [_method(name, everything, found, shown, kept) for name in sorted({result.method for result in found})]
+    published = weights.read_all(root)
+    methods = [
+        _method(
+            name,
+            by_method[name],
+            rows[name],
+            [pictures.of_method(one, beside, album) for one in by_method[name]],
+            [one for one in published if one.method == name],
+        )
+        for name in sorted(by_method)
+    ]
     by_tier = {
         tier: [board for board in boards if board.tier == tier]
         for tier in sorted({board.tier for board in boards}, key=ranking.tier_order)
     }
     known = giveaways.read(root)
-    tiers = [_tier(tier, of_tier, place == 0, known, found) for place, (tier, of_tier) in enumerate(by_tier.items())]
+    tiers = [
+        _tier(tier, of_tier, [claim for claim in claims if claim.tier == tier], place == 0, known, found)
+        for place, (tier, of_tier) in enumerate(by_tier.items())
+    ]
     dates = sorted({run.date.isoformat() for result in found for run in result.runs})
     events = ledger.read(root)
-    rows = [extras.thumbnails(album, [task.thumb.file]) for task in tasks if task.thumb]
-    picture = extras.link_picture([content for of_task in rows for content in of_task]) if rows else b""
+    thumbs = [extras.thumbnails(album, [task.thumb.file]) for task in tasks if task.thumb]
+    picture = extras.link_picture([content for of_task in thumbs for content in of_task]) if thumbs else b""
     shared = {
         "version": protocol.VERSION,
         "many_tiers": len(tiers) > 1,
@@ -192,11 +219,29 @@ def render(
         "floor": verdicts.FLOOR,
         "newest": dates[-1] if dates else "",
     }
-    made: dict[str, str] = {}
+    made: dict[str, bytes] = {}
+    kept = kept or Kept()
+    common = (
+        [
+            (
+                *(tier.name, tier.first, [c.key for c in tier.columns]),
+                *(bool(tier.overall), bool(tier.pairs), bool(tier.hardness), bool(tier.studies)),
+            )
+            for tier in tiers
+        ],
+        kept.reported(),
+        (bool(transferred), address, bool(picture), shared["newest"]),
+    )
+
+    def written(name: str, template: str, content: dict[str, object]) -> str:
+        up = "../" * name.count("/")
+        return env.get_template(template).render(shared, up=up, here=name, **content)
 
     def page(name: str, template: str, **content: object) -> None:
-        up = "../" * name.count("/")
-        made[name] = env.get_template(template).render(shared, up=up, here=name, **content)
+        made[name] = written(name, template, content).encode()
+
+    def page_of(name: str, template: str, made_of: object, **content: object) -> None:
+        made[name] = kept.text(name, (common, made_of), lambda: written(name, template, content))
 
     for tier in tiers:
         current = [task for task in tasks if not task.superseded_by and tier.name in task.tiers]
@@ -218,10 +263,10 @@ def render(
             page(f"overall.{tier.name}.html", "overall.html", tier=tier, overall=tier.overall)
         if tier.hardness:
             page(f"datasets.{tier.name}.html", "datasets.html", tier=tier)
-            made[f"tables/datasets.{tier.name}.csv"] = hardness.comma_separated(tier.hardness)
+            made[f"tables/datasets.{tier.name}.csv"] = hardness.comma_separated(tier.hardness).encode()
         if tier.studies:
             page(f"splits.{tier.name}.html", "splits.html", tier=tier)
-            made[f"tables/splits.{tier.name}.csv"] = generalisation.comma_separated(tier.studies)
+            made[f"tables/splits.{tier.name}.csv"] = generalisation.comma_separated(tier.studies).encode()
         if tier.agreement:
             page(f"agreement.{tier.name}.html", "agreement.html", tier=tier)
         if tier.pairs:
@@ -241,16 +286,25 @@ def render(
             caption=transfer_page.caption(transferred),
         )
     for task in tasks:
-        page(f"tasks/{ranking.slug(task.id)}.html", "task.html", task=task)
+        page_of(f"tasks/{ranking.slug(task.id)}.html", "task.html", kept.of_task(task.id), task=task)
     for method in methods:
-        page(f"methods/{method.name}.html", "method.html", method=method)
-    for one in kept:
+        places = [
+            (board.task, board.tier, row.rank, row.place, row.note)
+            for of_tier in method.by_tier.values()
+            for board, row in of_tier
+        ]
+        files = [kept.of_method(result.task, method.name) for result in method.results]
+        paired = [tier.name for tier in tiers if (method.name, method.title) in tier.paired]
+        encoders = [(one.task, one.tier, one.seed, list(one.files.items())) for one in method.weights]
+        made_of = (places, files, paired, encoders)
+        page_of(f"methods/{method.name}.html", "method.html", made_of, method=method)
+    for one in published:
         album |= {one.name(file): (one.folder / file).read_bytes() for file in one.files}
     for name, content in _badges(tiers).items():
         album[name] = content
     if picture:
         album["pictures/link.png"] = picture
-    return album | {name: text.encode() for name, text in made.items()}
+    return album | made
 
 
 def _badges(tiers: Sequence[TierPage]) -> dict[str, bytes]:
@@ -377,17 +431,16 @@ def _task(
 
 def _method(
     name: str,
-    boards: Sequence[Table],
     found: Sequence[Result],
-    shown: dict[tuple[str, str], tuple[Picture, ...]],
-    kept: Sequence[weights.Weights],
+    rows: Sequence[tuple[Table, Row]],
+    shown: Sequence[tuple[Picture, ...]],
+    published: Sequence[weights.Weights],
 ) -> MethodPage:
-    mine = sorted((result for result in found if result.method == name), key=lambda r: protocol.natural(r.task))
+    in_order = sorted(zip(found, shown, strict=True), key=lambda one: protocol.natural(one[0].task))
+    mine = [result for result, _ in in_order]
     by_tier: dict[str, list[tuple[Table, Row]]] = {}
-    for board in boards:
-        for row in board.rows:
-            if row.result.method == name:
-                by_tier.setdefault(board.tier, []).append((board, row))
+    for board, row in rows:
+        by_tier.setdefault(board.tier, []).append((board, row))
     return MethodPage(
         name=name,
         title=mine[0].title,
@@ -400,8 +453,8 @@ def _method(
         ),
         results=tuple(mine),
         by_tier={tier: by_tier[tier] for tier in sorted(by_tier, key=ranking.tier_order)},
-        galleries=pictures.galleries([shown[result.task, result.method] for result in mine]),
-        weights=tuple(one for one in kept if one.method == name),
+        galleries=pictures.galleries([of_task for _, of_task in in_order]),
+        weights=tuple(published),
     )
 
 
@@ -552,7 +605,12 @@ def family(dataset: str) -> str:
 
 
 def _tier(
-    tier: str, boards: Sequence[Table], first: bool, known: Mapping[str, giveaways.Giveaway], found: Sequence[Result]
+    tier: str,
+    boards: Sequence[Table],
+    claims: Sequence[paper_claims.Direction],
+    first: bool,
+    known: Mapping[str, giveaways.Giveaway],
+    found: Sequence[Result],
 ) -> TierPage:
     standings, hard = overall.overall(boards), hardness.hardness(boards, known)
     return TierPage(
@@ -567,7 +625,7 @@ def _tier(
         pairs=_pairs(boards),
         plots=(*plots.scores_vs_parameter(boards), *plots.pairs(boards)),
         scatters=tuple(plots.scatters(boards)),
-        directions=tuple(paper_claims.find(boards)),
+        directions=tuple(claims),
         hardness=hard,
         giveaways=plots.giveaways(hard) if hard else None,
         agreement=_agreement(tier, [result for result in found if not ranking.superseded(result.task)]),
@@ -626,10 +684,12 @@ def _groups(boards: Sequence[Table], standings: overall.Overall | None) -> dict[
 
 def _pairs(boards: Sequence[Table]) -> tuple[pairwise.Pair, ...]:
     """Compare every two trained methods that share a task, in both orders."""
+    tasks: dict[str, set[str]] = {}
+    for board in boards:
+        for row in board.rows:
+            tasks.setdefault(row.result.method, set()).add(board.task)
     there = {
-        row.result.method: {
-            board.task for board in boards for other in board.rows if other.result.method == row.result.method
-        }
+        row.result.method: tasks[row.result.method]
         for board in boards
         for row in board.rows
         if row.category != "reference" and not row.warning

@@ -6,7 +6,7 @@ import csv
 import dataclasses
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -72,12 +72,32 @@ def galleries(of_tasks: Sequence[tuple[Picture, ...]]) -> dict[str, tuple[Pictur
     return {kind: tuple(p for pictures in of_tasks for p in pictures if p.caption == kind) for kind in kinds}
 
 
-def of_method(root: Path, result: Result, album: dict[str, bytes]) -> tuple[Picture, ...]:
-    """Find pictures ``<method>.<what>.<suffix>`` beside a result, and the numbers of heatmaps in ``.csv``.
+def beside(root: Path, found: Iterable[Result]) -> dict[tuple[str, str], list[Path]]:
+    """List what lies beside results, each folder once.
 
     Args:
         root: the results tree.
+        found: its results.
+
+    Returns:
+        (task, method) -> files ``<method>.<what>.<suffix>``, sorted.
+    """
+    folders = {result.task: results.path(root, result.task, result.method).parent for result in found}
+    listed: dict[tuple[str, str], list[Path]] = {}
+    for task, folder in folders.items():
+        for file in sorted(folder.glob("*.*")):
+            listed.setdefault((task, file.name.partition(".")[0]), []).append(file)
+    return listed
+
+
+def of_method(
+    result: Result, files: Mapping[tuple[str, str], Sequence[Path]], album: dict[str, bytes]
+) -> tuple[Picture, ...]:
+    """Find pictures ``<method>.<what>.<suffix>`` beside a result, and the numbers of heatmaps in ``.csv``.
+
+    Args:
         result: the result.
+        files: as from ``beside``.
         album: where the pictures are put: path within the site -> content.
 
     Returns:
@@ -86,10 +106,9 @@ def of_method(root: Path, result: Result, album: dict[str, bytes]) -> tuple[Pict
     Raises:
         DamagedFile: a picture or a table cannot be read.
     """
-    folder = results.path(root, result.task, result.method).parent
     known = list(CAPTIONS)
     found = {}
-    for file in sorted(folder.glob(f"{result.method}.*")):
+    for file in files.get((result.task, result.method), ()):
         what = file.name.removeprefix(f"{result.method}.")
         if file.suffix not in PICTURES and not what.startswith("cka.csv"):
             continue

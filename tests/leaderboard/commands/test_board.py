@@ -241,6 +241,15 @@ def test_tasks_as_json(board):
     }
 
 
+def test_show_of_a_task_reads_that_task_alone(board, tree):
+    code, whole, _ = board("show", tree, "--task", "toy/small")
+    assert code == 0
+    (tree / "v1" / "toy" / "other").mkdir()
+    (tree / "v1" / "toy" / "other" / "x.json").write_text("{")
+    assert board("show", tree, "--task", "toy/small")[:2] == (0, whole)
+    assert board("show", tree)[0] == 2
+
+
 def test_show_as_json(board, tree):
     code, out, _ = board("show", tree, "--json")
     assert code == 0

@@ -11,11 +11,12 @@ import unicodedata
 
 import pytest
 import rich.console
+from PIL import Image
 
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard import protocol
 from leaderboard.report import formats, overall, ranking
-from leaderboard.report.site import build
+from leaderboard.report.site import build, pages
 from leaderboard.store import results
 from leaderboard.store.results import About, Budget, Compared, Digests, Run, Sample, Verification
 
@@ -241,6 +242,49 @@ def test_nothing_is_built_where_nothing_has_changed(tmp_path, monkeypatch):
     fresh = build.build(root, tmp_path / "fresh", space=True).parent
     files = {name: (site / name).read_bytes() for name in build.built(site)}
     assert files == {name: (fresh / name).read_bytes() for name in build.built(fresh)}
+
+
+def test_a_build_after_a_change_is_that_of_a_new_folder(tmp_path, monkeypatch):
+    """Pages are taken over where nothing of them has changed, and made again where anything has."""
+    task = "xysquares/spacing_8@v1"
+    far_apart = {"m": 0.1, "n": 0.4, "o": 0.8}
+    root = write(
+        tmp_path / "results", *(method(name, *(at + k / 100 for k in range(5))) for name, at in far_apart.items())
+    )
+    site = build.build(root, tmp_path / "site").parent
+    made = []
+    whole = pages._environment().get_template
+    monkeypatch.setattr(
+        pages._environment(), "get_template", lambda name, *more: made.append(name) or whole(name, *more)
+    )
+    file = results.path(root, task, "n")
+    for number, (change, count) in enumerate(
+        (
+            (lambda: write(root, results.result(task, "n", [run(0.45, 7)])), 1),
+            (lambda: write(root, method("z", 0.6, 0.7)), 1),
+            (lambda: results.quarantine(file, "a slip"), 2),  # and the one below moves up
+            (lambda: file.unlink(), 0),
+            (lambda: Image.new("RGB", (8, 8)).save(file.parent / "m.traversals.png"), 1),
+            (lambda: (site / "methods" / "m.html").write_text("by hand"), 1),
+        )
+    ):
+        change()
+        made.clear()
+        build.build(root, site)
+        assert made.count("method.html") == count
+        fresh = build.build(root, tmp_path / f"fresh{number}").parent
+        assert {name: (site / name).read_bytes() for name in build.built(site)} == {
+            name: (fresh / name).read_bytes() for name in build.built(fresh)
+        }
+
+
+def test_a_damaged_record_of_a_build_is_none(tmp_path):
+    root = write(tmp_path / "results", method("m", 0.1, 0.2))
+    site = build.build(root, tmp_path / "site").parent
+    for record in ("{", "[]", '{"inputs": "a"}'):
+        (site / build.INPUTS).write_text(record)
+        build.build(root, site)
+        assert json.loads((site / build.INPUTS).read_text()).keys() == {"inputs", "programs", "results", "pages"}
 
 
 def test_what_is_gone_from_the_results_goes_from_the_site(tmp_path):

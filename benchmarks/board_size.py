@@ -1,0 +1,202 @@
+"""What does a board of thousands of results cost: to build, to build again, to ask and to look at?
+
+    python benchmarks/board_size.py
+
+Every task that the published results have in tier smoke is filled up to 384 methods: copies of the published ones under
+other names, with the gaps that MIG is made of scaled, so that methods differ. Every step is a process of its own; what
+counts is its processor time and its peak memory, which other work on the machine changes least. With ``chromium`` the
+first page is opened at 1,300 px, and the time until it has been painted with its first table is read from the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmark_data import discovery, draws
+from leaderboard import protocol
+from leaderboard.store import results
+
+PUBLISHED = Path(results.__file__).parents[1] / "published"
+TIER = "smoke"
+
+
+def fill(root: Path, methods: int, seeds: int) -> int:
+    """Write a results tree.
+
+    Args:
+        root: a new folder.
+        methods: on each task, among them the references.
+        seeds: of each method.
+
+    Returns:
+        How many result files there are.
+    """
+    by_task = _by_task()
+    names = sorted(set.intersection(*(set(there) for there in by_task.values())))
+    for number, (task, there) in enumerate(by_task.items()):
+        folder = results.path(root, task, "x").parent
+        folder.mkdir(parents=True)
+        for name in ("sheet.png", "factors.png", "distances.csv"):
+            found = results.path(PUBLISHED, task, "x").with_name(name)
+            if found.is_file():
+                shutil.copy(found, folder / name)
+        references = [name for name in names if there[name].runs[0].supervision == "reference"]
+        trained = [name for name in names if name not in references]
+        for k in range(methods):
+            name = references[k] if k < len(references) else trained[k % len(trained)]
+            base, known = there[name], k < len(references)
+            made = results.result(
+                task,
+                name if known else f"{name}_{k}",
+                _runs(base.of(TIER), k, number, seeds),
+                about=base.about if known else base.about.model_copy(update={"title": f"{base.title} {k}"}),
+            )
+            text = json.dumps(made.model_dump(mode="json", by_alias=True), indent=2, sort_keys=True)
+            results.path(root, task, made.method).write_text(text, "utf-8")
+    return methods * len(by_task)
+
+
+def _by_task() -> dict[str, dict[str, results.Result]]:
+    found: dict[str, dict[str, results.Result]] = {}
+    for one in results.read_all(PUBLISHED):
+        if TIER in one.tiers and one.task not in protocol.SUPERSEDED:
+            found.setdefault(one.task, {})[one.method] = one
+    return found
+
+
+def _runs(runs: Sequence[results.Run], method: int, task: int, seeds: int) -> list[results.Run]:
+    """Return runs that are made of those of a published result: the gaps of MIG are scaled by chance."""
+    combine = discovery.find("leaderboard.metrics", "mig", kind="metric").combine
+    skill = draws.uniform(0, [method], 1)[0, 0]
+    made = []
+    for seed, luck in enumerate(draws.uniform(1 + method, [task], seeds)[0]):
+        run = runs[seed % len(runs)]
+        share = 0.3 + 0.6 * skill + 0.1 * luck
+        gaps = tuple((share * np.array(run.parts["mig"]["gaps"])).round(6).tolist())
+        scores = run.scores | {"mig": round(combine({"gaps": gaps})["mig"], 6)}
+        parts = run.parts | {"mig": {"gaps": gaps}}
+        digest = hashlib.sha256(f"{method} {task} {seed}".encode()).hexdigest()
+        made.append(run.model_copy(update={"seed": seed, "scores": scores, "parts": parts, "codes_digest": digest}))
+    return made
+
+
+def measured(what: str, *command: str) -> None:
+    """Run a command; print its processor time and the peak memory of its process.
+
+    Args:
+        what: it does, in words.
+        *command: program and arguments.
+    """
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    print(f"{what:<44} {used.ru_utime + used.ru_stime:8.2f} s {used.ru_maxrss / 1024:8.0f} MiB", flush=True)
+
+
+def board(*arguments: str) -> list[str]:
+    """Return a command line of ``offaxis-board``."""
+    return [sys.executable, "-c", "from leaderboard.commands.board import main; main()", *arguments]
+
+
+def painted(page: Path, chromium: str) -> str:
+    """Open a page, and read when it had been painted with a table on it.
+
+    Args:
+        page: an HTML file.
+        chromium: the program.
+
+    Returns:
+        Milliseconds since the navigation, and the number of nodes, in words.
+    """
+    probe = (
+        "<script>addEventListener('load', () => requestAnimationFrame(() => setTimeout(() => {"
+        "const paint = performance.getEntriesByName('first-contentful-paint')[0];"
+        "document.title = `seen ${Math.round(paint ? paint.startTime : -1)} ms to the first paint, ` +"
+        "`${Math.round(performance.now())} ms to the whole page, ` +"
+        "`${document.querySelectorAll('*').length} nodes`; }, 0)));</script>"
+    )
+    text = page.read_text("utf-8")
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text).replace(
+        "</head>", probe + "</head>", 1
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        copy = page.with_name("probe.html")
+        copy.write_text(text, "utf-8")
+        try:
+            shown = subprocess.run(
+                [
+                    *(chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}"),
+                    *("--window-size=1300,900", "--virtual-time-budget=20000", "--dump-dom", copy.as_uri()),
+                ],
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        finally:
+            copy.unlink()
+    found = re.search(r"<title>seen (.*?)</title>", shown)
+    return html.unescape(found[1]) if found else "the page said nothing"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--methods", type=int, default=384, help="on each task")
+    parser.add_argument("--seeds", type=int, default=protocol.SEEDS, help="of each method; 5 are ranked")
+    parser.add_argument("--at", type=Path, help="keep the results and the board in this folder, and use what is there")
+    parser.add_argument("--chromium", default=shutil.which("chromium") or "", help="the browser's program")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        at = given.at or Path(scratch)
+        root, site, whole = at / "results", at / "site", at / "whole"
+        if not root.exists():
+            fill(root, given.methods, given.seeds)
+        found = results.files(root)
+        print(f"{len(found):,} results, {len({file.parent for file in found})} tasks")
+        for folder in (site, whole):
+            shutil.rmtree(folder, ignore_errors=True)
+        build = board("build", str(root), "--to")
+        measured("help", *board("--help"))
+        measured("build", *build, str(site))
+        measured("build again, nothing changed", *build, str(site))
+        file = found[len(found) // 2]
+        before = file.read_bytes()
+        try:
+            results.quarantine(file, "a change, to build again")
+            measured("build again, one file changed", *build, str(site))
+            measured("build of the same in a new folder", *build, str(whole))
+            same = all(
+                (site / one.relative_to(whole)).read_bytes() == one.read_bytes()
+                for one in whole.rglob("*")
+                if one.is_file()
+            )
+            print(f"the two have {'the same bytes' if same else 'DIFFERENT bytes'}")
+        finally:
+            file.write_bytes(before)
+        task = results.read(file).dataset
+        measured(f"show --task {task}", *board("show", str(root), "--task", task))
+        measured("tasks", *board("tasks"))
+        size = sum(one.stat().st_size for one in whole.rglob("*") if one.is_file())
+        print(f"index.html {(whole / 'index.html').stat().st_size / 1e6:.2f} MB, site {size / 1e6:.1f} MB")
+        if given.chromium:
+            for _ in range(3):
+                print(f"index.html in Chromium: {painted(whole / 'index.html', given.chromium)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""How close to the processor's limits is a training step? Every layer, forward and backward, beside them.
+
+    OMP_NUM_THREADS=1 TF_NUM_INTRAOP_THREADS=1 python benchmarks/roofline.py --architecture conv --batch 64
+
+The limits are measured by the same library: the best rate of square float32 products of matrices, and the rate at which
+a large array is copied (a byte read and a byte written count as two). A layer is a graph of its own that runs on its
+true shapes, forward, and forward and backward, whose difference is the backward pass. Its operations are counted from
+the shapes: two for each multiplication and addition, twice as many in the backward pass, since a gradient goes to the
+inputs and to the weights (only to the weights in the first layer). Its bytes are its inputs, weights and outputs, once
+each. The roofline is the shorter time that the limits allow, and the share is that over the time it took, both in
+processor seconds, which other work on the machine changes least.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+def seconds(work: Callable[[], object], least: float) -> float:
+    """Return the processor seconds that a call takes: the median of five groups of calls of ``least`` seconds in all."""
+    work()
+    began = time.process_time()
+    work()
+    calls = max(1, math.ceil(least / 5 / max(time.process_time() - began, 1e-6)))
+    found = []
+    for _ in range(5):
+        began = time.process_time()
+        for _ in range(calls):
+            work()
+        found.append((time.process_time() - began) / calls)
+    return statistics.median(found)
+
+
+def limits(least: float) -> tuple[float, float]:
+    """Measure the limits: float32 operations and bytes per processor second."""
+    from baselines.nets.backend import tensorflow
+
+    n = 2048
+    rng = np.random.default_rng(0)
+    a, b = (tensorflow.constant(rng.normal(size=(n, n)).astype(np.float32)) for _ in range(2))
+    product = tensorflow.function(tensorflow.matmul).get_concrete_function(a, b)
+    big = tensorflow.constant(rng.normal(size=2**25).astype(np.float32))
+    copy = tensorflow.function(lambda x: x + 1.0).get_concrete_function(big)
+    return 2 * n**3 / seconds(lambda: product(a, b), least), 2 * 2**27 / seconds(lambda: copy(big), least)
+
+
+def operations(layer: Any, inside: tuple[int, ...], outside: tuple[int, ...]) -> int:
+    """Count the multiplications and additions of a layer's forward pass, from its shapes.
+
+    Args:
+        layer: a Keras layer.
+        inside: shape of its input, with the batch.
+        outside: shape of its output.
+
+    Returns:
+        How many; 0 for a layer without products.
+    """
+    kernels = [tuple(v.shape) for v in layer.trainable_variables if len(v.shape) > 1]
+    if not kernels:
+        return 0
+    (kernel,) = kernels
+    if len(kernel) == 2:
+        return 2 * inside[0] * math.prod(kernel)
+    transposed = math.prod(outside[1:3]) > math.prod(inside[1:3])
+    places = inside if transposed else outside
+    return 2 * math.prod(places[:3]) * math.prod(kernel)
+
+
+def layers(architecture: str, batch: int) -> list[tuple[str, Any, tuple[int, ...]]]:
+    """Build both networks; list their layers with products: name, layer, shape of the input."""
+    from baselines.nets import architectures
+
+    networks = getattr(architectures, architecture)((64, 64, 3), 10, np.random.default_rng(0))
+    found = []
+    for network in networks:
+        for layer in network.layers:
+            if any(len(v.shape) > 1 for v in layer.trainable_variables):
+                found.append((layer.name, layer, (batch, *layer.input.shape[1:])))
+    return found
+
+
+def measured(layer: Any, inside: tuple[int, ...], first: bool, least: float) -> tuple[float, float, tuple[int, ...]]:
+    """Return the processor seconds of a layer's forward and backward pass, and the shape of its output."""
+    from baselines.nets.backend import tensorflow
+
+    x = tensorflow.constant(np.random.default_rng(0).normal(size=inside).astype(np.float32))
+    weights = [v.value for v in layer.trainable_variables]
+    outside = tuple(layer(x).shape)
+    error = tensorflow.constant(np.random.default_rng(1).normal(size=outside).astype(np.float32))
+
+    def both(given: Any) -> Any:
+        with tensorflow.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(weights if first else [given, *weights])
+            out = layer(given)
+        return tape.gradient(out, weights if first else [given, *weights], output_gradients=error)
+
+    forward = tensorflow.function(layer, autograph=False).get_concrete_function(x)
+    whole = tensorflow.function(both, autograph=False).get_concrete_function(x)
+    there = seconds(lambda: forward(x), least)
+    return there, max(seconds(lambda: whole(x), least) - there, 1e-9), outside
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--architecture", default="conv")
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--least", type=float, default=0.5, help="processor seconds of each measurement")
+    given = parser.parse_args()
+    rate, bandwidth = limits(2 * given.least)
+    print(f"float32 products {rate / 1e9:.0f} GFLOP/s, copies {bandwidth / 1e9:.1f} GB/s, per processor second;")
+    print(f"{given.architecture}, batch {given.batch}, load {os.getloadavg()[0]:.1f}")
+    print(f"{'':14}{'MFLOP':>9}{'FLOP/byte':>10}{'ms':>8}{'GFLOP/s':>9}{'of rate':>9}{'of roof':>9}")
+    total = np.zeros(3)
+    for place, (name, layer, inside) in enumerate(layers(given.architecture, given.batch)):
+        forward, backward, outside = measured(layer, inside, place == 0, given.least)
+        work = operations(layer, inside, outside)
+        sizes = [math.prod(inside), math.prod(outside), sum(math.prod(v.shape) for v in layer.trainable_variables)]
+        moved = 4 * sum(sizes)
+        passes = (
+            ("forward", forward, work, moved),
+            ("backward", backward, work * (1 if place == 0 else 2), moved + 4 * sum(sizes[:: 2 if place else 3])),
+        )
+        for what, took, done, byte in passes:
+            roof = max(done / rate, byte / bandwidth)
+            total += (took, done / rate, roof)
+            shown = f"{name} {what}"
+            print(f"{shown:22}{done / 1e6:9.1f}{done / byte:8.0f}{1e3 * took:9.2f}{done / took / 1e9:9.0f}", end="")
+            print(f"{done / rate / took:9.0%}{roof / took:9.0%}", flush=True)
+    print(
+        f"all layers: {1e3 * total[0]:.1f} ms, {total[1] / total[0]:.0%} of the rate, {total[2] / total[0]:.0%} of the roof"
+    )
+
+
+if __name__ == "__main__":
+    main()
