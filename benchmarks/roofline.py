@@ -8,12 +8,14 @@ true shapes, forward, and forward and backward, whose difference is the backward
 the shapes: two for each multiplication and addition, twice as many in the backward pass, since a gradient goes to the
 inputs and to the weights (only to the weights in the first layer). Its bytes are its inputs, weights and outputs, once
 each. The roofline is the shorter time that the limits allow, and the share is that over the time it took, both in
-processor seconds, which other work on the machine changes least.
+processor seconds, which other work on the machine changes least. The time of a call of an empty graph is taken off, for
+a step is one call; what is shorter than that cannot be told.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import os
 import statistics
@@ -25,9 +27,12 @@ import numpy as np
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+SHORT = 1e-4
+"""Seconds below which a layer cannot be told from a call."""
+
 
 def seconds(work: Callable[[], object], least: float) -> float:
-    """Return the processor seconds that a call takes: the median of five groups of calls of ``least`` seconds in all."""
+    """Return the processor seconds of a call: the median of five groups of calls, ``least`` seconds in all."""
     work()
     began = time.process_time()
     work()
@@ -102,12 +107,12 @@ def measured(layer: Any, inside: tuple[int, ...], first: bool, least: float) -> 
         with tensorflow.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(weights if first else [given, *weights])
             out = layer(given)
-        return tape.gradient(out, weights if first else [given, *weights], output_gradients=error)
+        return out, tape.gradient(out, weights if first else [given, *weights], output_gradients=error)
 
-    forward = tensorflow.function(layer, autograph=False).get_concrete_function(x)
-    whole = tensorflow.function(both, autograph=False).get_concrete_function(x)
-    there = seconds(lambda: forward(x), least)
-    return there, max(seconds(lambda: whole(x), least) - there, 1e-9), outside
+    graphs = ((tensorflow.shape, tensorflow.constant(0.0)), (layer, x), (both, x))
+    compiled = ((tensorflow.function(graph, autograph=False).get_concrete_function(on), on) for graph, on in graphs)
+    call, there, all_ = (seconds(functools.partial(graph, on), least) for graph, on in compiled)
+    return there - call, all_ - there, outside
 
 
 def main() -> None:
@@ -120,7 +125,7 @@ def main() -> None:
     rate, bandwidth = limits(2 * given.least)
     print(f"float32 products {rate / 1e9:.0f} GFLOP/s, copies {bandwidth / 1e9:.1f} GB/s, per processor second;")
     print(f"{given.architecture}, batch {given.batch}, load {os.getloadavg()[0]:.1f}")
-    print(f"{'':14}{'MFLOP':>9}{'FLOP/byte':>10}{'ms':>8}{'GFLOP/s':>9}{'of rate':>9}{'of roof':>9}")
+    print(f"{'':22}{'MFLOP':>9}{'per byte':>8}{'ms':>9}{'GFLOP/s':>9}{'of rate':>9}{'of roof':>9}")
     total = np.zeros(3)
     for place, (name, layer, inside) in enumerate(layers(given.architecture, given.batch)):
         forward, backward, outside = measured(layer, inside, place == 0, given.least)
@@ -133,13 +138,14 @@ def main() -> None:
         )
         for what, took, done, byte in passes:
             roof = max(done / rate, byte / bandwidth)
-            total += (took, done / rate, roof)
-            shown = f"{name} {what}"
-            print(f"{shown:22}{done / 1e6:9.1f}{done / byte:8.0f}{1e3 * took:9.2f}{done / took / 1e9:9.0f}", end="")
-            print(f"{done / rate / took:9.0%}{roof / took:9.0%}", flush=True)
-    print(
-        f"all layers: {1e3 * total[0]:.1f} ms, {total[1] / total[0]:.0%} of the rate, {total[2] / total[0]:.0%} of the roof"
-    )
+            total += (max(took, 0.0), done / rate, roof)
+            print(f"{f'{name} {what}':22}{done / 1e6:9.1f}{done / byte:8.0f}", end="")
+            if took < SHORT:
+                print("  too short to tell", flush=True)
+                continue
+            print(f"{1e3 * took:9.2f}{done / took / 1e9:9.0f}{done / rate / took:9.0%}{roof / took:9.0%}", flush=True)
+    print(f"all layers: {1e3 * total[0]:.1f} ms, {total[1] / total[0]:.0%} of the rate, ", end="")
+    print(f"{total[2] / total[0]:.0%} of the roof")
 
 
 if __name__ == "__main__":

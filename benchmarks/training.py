@@ -2,7 +2,7 @@
 
     python benchmarks/training.py                                   # Offaxis and Keras
     python benchmarks/training.py --torch /path/to/python           # and PyTorch and disent, where that Python has them
-    python benchmarks/training.py --only offaxis traced "one thread" --architecture fc --batch 16
+    python benchmarks/training.py --only offaxis traced "one thread" --architecture fc --width 128 --batch 16
     python benchmarks/training.py --only offaxis bfloat16 --threads 1
 
 Every contender is a process of its own that holds the papers' convolutional VAE and one batch of 64 images of
@@ -30,6 +30,8 @@ from typing import Any, Literal
 LATENTS, RATE, BETA = 10, 1e-4, 4.0
 BATCH = int(os.environ.get("OFFAXIS_BATCH", "64"))
 ARCHITECTURE = os.environ.get("OFFAXIS_ARCHITECTURE", "conv")
+WIDTH = int(os.environ.get("OFFAXIS_WIDTH", "0"))
+PARAMETERS = {"width": WIDTH} if WIDTH else {}
 
 TOGETHER = 5
 """Models of the contender that trains many in one program, on the jax backend."""
@@ -50,6 +52,7 @@ def offaxis(models: int = 1, precision: Literal["float32", "bfloat16"] = "float3
             dataset="xysquares/spacing_1",
             objective="beta_vae",
             architecture=ARCHITECTURE,
+            architecture_parameters=PARAMETERS,
             batch_size=BATCH,
             precision=precision,
             seed=seed,
@@ -81,7 +84,13 @@ def offaxis_loop() -> Callable[[int], None]:
     from baselines.training import engines
     from baselines.training.loop import batches
 
-    config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", architecture=ARCHITECTURE, batch_size=BATCH)
+    config = RunConfig(
+        dataset="xysquares/spacing_1",
+        objective="beta_vae",
+        architecture=ARCHITECTURE,
+        architecture_parameters=PARAMETERS,
+        batch_size=BATCH,
+    )
     data = benchmark_data.load(config.dataset)
     engine = engines.start(Model(config, data.image_shape))
 
@@ -274,6 +283,7 @@ def main() -> None:
     )
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads that each contender may use")
     parser.add_argument("--architecture", default="conv", help="of Offaxis' own contenders")
+    parser.add_argument("--width", type=int, default=0, help="of the architecture fc")
     parser.add_argument("--batch", type=int, default=64, help="images in a batch")
     parser.add_argument("--serve", metavar="NAME", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -282,6 +292,7 @@ def main() -> None:
         return
     threads = {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"}
     settings = {"OFFAXIS_BATCH": str(options.batch), "OFFAXIS_ARCHITECTURE": options.architecture}
+    settings["OFFAXIS_WIDTH"] = str(options.width)
     environment = {**os.environ, **settings, **dict.fromkeys(threads, str(options.threads))}
     alone = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"} if options.threads == 1 else {}
     running = {}

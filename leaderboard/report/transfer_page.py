@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 
 from benchmark_data import files
 from leaderboard import protocol
-from leaderboard.scoring import transfer_accuracy
 from leaderboard.store.budgets import spent
 from leaderboard.store.transfers import NO_SOURCE, Transfer
 
@@ -49,6 +48,8 @@ def matrices(found: Sequence[Transfer]) -> list[Matrix]:
     Returns:
         One matrix for each classifier that was used.
     """
+    from leaderboard.scoring import transfer_accuracy  # loads pandas, which most boards do without
+
     labels: dict[str, dict[str, None]] = {}
     for one in found:
         labels.setdefault(one.target, {}).update(dict.fromkeys(a.label for a in one.runs[0].accuracies))

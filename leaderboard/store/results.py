@@ -575,14 +575,27 @@ def read_all(root: str | os.PathLike[str], *, known: Container[str] = ()) -> lis
     Raises:
         DamagedFile: there is no such folder, or a file is damaged.
     """
-    collected = gc.isenabled()
-    gc.disable()  # results refer to nothing that refers to them, and thousands of them are walked again and again
-    try:
+    with uncollected():
         found = [read(file, known=known) for file in files(root)]
-    finally:
-        if collected:
-            gc.enable()
     return sorted(found, key=lambda result: (result.task, result.method))
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the garbage collector still while a ``with`` block makes thousands of things that stay.
+
+    It would walk all of them again and again, and find nothing: results refer to nothing that refers to them.
+
+    Yields:
+        Nothing.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: bool = False) -> list[Path]:

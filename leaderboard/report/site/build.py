@@ -123,7 +123,8 @@ def build(
     same = earlier.get("programs") == programs
     kept = Kept(read, programs, site, before, earlier["pages"] if same else {})
     known = frozenset(earlier["results"]) if same else frozenset()
-    made = files(root, address=address, space=space, known=known, kept=kept)
+    with results.uncollected():
+        made = files(root, address=address, space=space, known=known, kept=kept)
     for name, content in made.items():
         if not (site / name).is_file() or (site / name).read_bytes() != content:
             with written_atomically(site / name) as temporary:
