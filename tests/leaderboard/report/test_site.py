@@ -365,6 +365,15 @@ def test_the_page_across_tasks_says_what_it_averages(two_scores):
     assert "other/small, toy/spacing_1, toy/spacing_8. Each counts once." in text
     assert "Average rank" in text
     assert "Beats another" in text
+    assert "How probably one beats another" not in text, "one method alone is ranked"
+
+
+def test_the_page_across_tasks_gives_intervals_of_single_pairs(two_scores, tmp_path, made_result):
+    root = tmp_path / "pair"
+    for task in ("other/small", "toy/spacing_1"):
+        for method, mean in (("beta_vae", 0.1), ("factor_vae", 0.2)):
+            results.write(root, [made_result(task, method, *[mean] * 5, tier="desk", status="reproduced")])
+    text = pages.render(root, results.read_all(root))["overall.desk.html"].decode()
     pair = re.search(r'<td style="--v: 1.000">(.*?)</td>', text)[1]
     low, high = map(float, re.search(r'<span class="interval">(.*?)–(.*?)</span>', pair).groups())
     assert 0.5 < low < high == 1, "five runs a task, all better, leave an interval"
