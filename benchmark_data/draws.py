@@ -104,7 +104,7 @@ def permutation(seed: int, n: int) -> Int64[NDArray[np.int64], " n"]:
     return np.argsort(bits(seed, np.arange(n), 1)[:, 0], kind="stable").astype(np.int64)
 
 
-def sample(seed: int, n: int, count: int) -> NDArray[np.int64]:
+def sample(seed: int, n: int, count: int) -> Int64[NDArray[np.int64], " k"]:
     """Draw from ``range(n)`` without replacement: what `permutation` begins with, without shuffling the rest.
 
     Args:
