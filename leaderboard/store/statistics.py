@@ -259,7 +259,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
     Example:
         >>> found = rank_correlation([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 6, 5])
         >>> round(found.value, 3), round(found.low, 1), round(found.high, 1)
-        (0.943, 0.6, 1.0)
+        (0.943, 0.3, 1.0)
         >>> rank_correlation([1, 2, 3], [1, 2, 3]) is None
         True
     """
