@@ -397,7 +397,7 @@ def test_the_commands(tmp_path, monkeypatch):
     assert "2 of 2 done, 1 claims hold. They took 0 runs, " in done.output
     listed = runner.invoke(cli.app, ["list", "--into", "r"]).output
     assert re.search(r"2202\.13341/fig8 .* done\s*\n", listed)
-    assert re.search(r"2202\.13341/fig9 .* 16 of 16 runs missing", listed)
+    assert re.search(r"2202\.13341/fig9 .* 16 of 16 missing", listed)
     assert re.search(r"tier smoke: \d+ runs, [\d.]+ hours on 2 cores", listed)
     assert re.search(r"All \d+, tier desk: \d+ runs, [\d.]+ hours on 2 cores", listed)
     at_desk = runner.invoke(cli.app, ["list", "--tier", "desk", "--into", "r"]).output
