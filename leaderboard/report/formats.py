@@ -372,8 +372,8 @@ def joined_json(parts: Sequence[str]) -> str:
         The same as ``as_json`` of all of them.
 
     Example:
-        >>> joined_json(['[\\n{"a": 1}\\n]\\n', '[\\n{"a": 2}\\n]\\n'])
-        '[\\n{"a": 1},\\n{"a": 2}\\n]\\n'
+        >>> joined_json(['[\n{"a": 1}\n]\n', '[\n{"a": 2}\n]\n'])
+        '[\n{"a": 1},\n{"a": 2}\n]\n'
     """
     return "[\n" + ",\n".join(part.removeprefix("[\n").removesuffix("\n]\n") for part in parts) + "\n]\n"
 
@@ -388,8 +388,8 @@ def joined_csv(parts: Sequence[str]) -> str:
         The same as ``comma_separated`` of all of them.
 
     Example:
-        >>> joined_csv(["a,b\\n1,2\\n", "a,b\\n3,4\\n"])
-        'a,b\\n1,2\\n3,4\\n'
+        >>> joined_csv(["a,b\n1,2\n", "a,b\n3,4\n"])
+        'a,b\n1,2\n3,4\n'
     """
     return parts[0] + "".join(part.partition("\n")[2] for part in parts[1:])
 

@@ -49,7 +49,7 @@ def test_runs_that_differ_in_the_number_of_latents_alone_make_a_curve(latents):
     [
         [with_latents(5, 5)],
         [with_latents(5, 5), with_latents(10, 4)],
-        [with_latents(5, 5), with_latents(10, 5, beta=8.0)],
+        [with_latents(5, 5), with_latents(10, 5, beta=3.5)],
     ],
     ids=["one number", "four seeds", "another setting"],
 )
