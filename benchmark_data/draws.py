@@ -101,7 +101,7 @@ def permutation(seed: int, n: int) -> Int64[NDArray[np.int64], " n"]:
         >>> sorted(permutation(3, 5).tolist())
         [0, 1, 2, 3, 4]
     """
-    return np.argsort(bits(seed, np.arange(n), 1)[:, 0], kind="stable").astype(np.int64)
+    return sample(seed, n, n)
 
 
 def sample(seed: int, n: int, count: int) -> Int64[NDArray[np.int64], " k"]:

@@ -30,7 +30,7 @@ from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import FactorSpace, Indices
 from benchmark_data.publish import records
 
-__all__ = ["Batch", "Fields", "Images", "Pairs", "order", "rows_of"]
+__all__ = ["Batch", "Fields", "Images", "Pairs", "order", "rows_of", "share"]
 
 Fields: TypeAlias = str | Sequence[str]
 """One field, given bare, or several, given as a tuple."""
@@ -114,6 +114,31 @@ def order(
         >>> order(range(5), seed=0).tolist(), order(range(5), seed=0, epoch=1).tolist()
         ([4, 1, 3, 0, 2], [0, 4, 2, 1, 3])
     """
+    mine = share(len(rows), shard, even=even)
+    ordered = np.asarray(rows, np.int64)
+    if seed is not None:
+        ordered = ordered[draws.permutation(int(draws.bits(seed, [epoch], 1)[0, 0]), len(ordered))]
+    return ordered[mine.start : mine.stop : mine.step]
+
+
+def share(count: int, shard: tuple[int, int], *, even: bool = False) -> range:
+    """Describe which of so many places in an order are those of one process.
+
+    Args:
+        count: places of all processes.
+        shard: as of `order`.
+        even: as of `order`.
+
+    Returns:
+        The places, rising.
+
+    Raises:
+        InvalidInput: there is no such process.
+
+    Example:
+        >>> share(5, (1, 2)), len(share(5, (0, 2), even=True))
+        (range(1, 5, 2), 2)
+    """
     process, processes = shard
     if not 0 <= process < processes:
         raise InvalidInput(
@@ -121,12 +146,7 @@ def order(
             expected="(number of this process, how many there are), such as (0, 2) and (1, 2)",
             received=repr(shard),
         )
-    ordered = np.asarray(rows, np.int64)
-    if seed is not None:
-        ordered = ordered[draws.permutation(int(draws.bits(seed, [epoch], 1)[0, 0]), len(ordered))]
-    if even:
-        ordered = ordered[: len(ordered) // processes * processes]
-    return ordered[process::processes]
+    return range(process, count // processes * processes if even else count, processes)
 
 
 class Batch(Sequence[Any]):

@@ -188,9 +188,7 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         self._items = range(data if isinstance(data, int) else len(data))
         self._size, self._seed, self._shard, self._drop_last = batch_size, shuffle_seed, shard, drop_last
         self._epoch = 0
-        reading.order(range(0), shard=shard)  # there is such a process
-        shared = len(self._items) // shard[1] * shard[1] if drop_last else len(self._items)
-        mine = len(range(shard[0], shared, shard[1]))
+        mine = len(reading.share(len(self._items), shard, even=drop_last))
         self._count = mine // batch_size if drop_last else -(-mine // batch_size)
 
     def __len__(self) -> int:

@@ -6,13 +6,12 @@ a correlated sample with ``holdout``.
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from benchmark_data import files
 from benchmark_data.variants import splitting
 from leaderboard import protocol
 from leaderboard.properties import Column
@@ -163,14 +162,12 @@ def comma_separated(found: Iterable[Study]) -> str:
     Returns:
         A line for each score, and for R² of each factor (``r_squared:<factor>``), of each rule, dataset and method.
     """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
     head = ("dataset", "method", "rule", "reference", "seeds", "score", "mean", "low", "high")
-    writer.writerow((*head, "difference", "difference_low", "difference_high", "verdict"))
+    return files.comma_separated((*head, "difference", "difference_low", "difference_high", "verdict"), _cells(found))
 
-    def numbers(values: Iterable[float | None]) -> list[str]:
-        return ["" if value is None or value != value else f"{value:.6f}" for value in values]
 
+def _cells(found: Iterable[Study]) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the CSV."""
     for study in found:
         for line in study.lines:
             first = (study.dataset, study.method, line.rule, line.reference, line.row.seeds)
@@ -179,9 +176,8 @@ def comma_separated(found: Iterable[Study]) -> str:
                 if cell is None:
                     continue
                 fall = line.falls.get(column.key)
-                difference = numbers(fall.comparison[:3]) if fall else [""] * 3
+                difference = fall.comparison[:3] if fall else (None,) * 3
                 answer = {"holds": "lower", "contradicted": "higher"}.get(fall.answer, fall.answer) if fall else ""
-                writer.writerow((*first, column.key, *numbers((cell.mean, cell.low, cell.high)), *difference, answer))
+                yield (*first, column.key, cell.mean, cell.low, cell.high, *difference, answer)
             for name, (mean, ends) in line.factors.items():
-                writer.writerow((*first, f"r_squared:{name}", *numbers((mean, *(ends or (None, None)))), *[""] * 4))
-    return stream.getvalue()
+                yield (*first, f"r_squared:{name}", mean, *(ends or (None, None)), *(None,) * 4)

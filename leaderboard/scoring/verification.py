@@ -209,7 +209,7 @@ def compare(
 def _compared(running: encoders.Encoder, codes: NDArray[Any], task: protocol.Task, seed: str) -> float:
     """Compare an encoder's codes of some of the task's rows with those that were handed in."""
     number = int.from_bytes(hashlib.sha256(f"offaxis:{task.id}:checked:{seed}".encode()).digest()[:8], "big")
-    places = draws.permutation(number, len(task.indices))[:CHECKED]
+    places = draws.sample(number, len(task.indices), CHECKED)
     dataset, rows = task.load(), task.indices[places]
     ours = running.encode(dataset, rows).astype(np.float64)
     theirs = codes[places].astype(np.float64)

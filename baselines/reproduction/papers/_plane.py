@@ -115,7 +115,7 @@ def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
         A row per run and point: ``model``, ``seed``, ``x`` and ``y`` in pixels, ``z1`` and ``z2``, and ``angle``, the
         mean of both latents' angles to the nearest principal axis, in degrees, 0 to 45.
     """
-    rows = draws.permutation(0, len(PLANE))[: settings["points"]]
+    rows = draws.sample(0, len(PLANE), settings["points"])
     images = PLANE.images(rows)
     principal = _principal_angle(PLANE.images(np.arange(len(PLANE))))
     tables = []
