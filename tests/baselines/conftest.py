@@ -27,5 +27,8 @@ def tiny():
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
-    """The run of the smallest config. Do not write to its folder."""
-    return train(RunConfig(**TINY), tmp_path_factory.mktemp("runs") / "tiny")
+    """The run of the smallest config. Nothing may write to its folder: the last test with it would fail for it."""
+    run = train(RunConfig(**TINY), tmp_path_factory.mktemp("runs") / "tiny")
+    before = sorted(run.folder.rglob("*"))
+    yield run
+    assert sorted(run.folder.rglob("*")) == before, "a test wrote to the run that all share"

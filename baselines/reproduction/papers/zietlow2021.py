@@ -6,7 +6,8 @@ and 2 have a control, ``squeezed``, that makes the room and leaves it empty.
 
 The hidden variable is a latent of a β-VAE at study tier, as in the paper, and the first principal component at the
 others; `table1_latent` has the former at desk tier, too. At smoke tier models on unchanged data are the board's of that
-tier. At desk tier the tables take the board's runs, and nothing else is trained for tables 1 and 2.
+tier. At desk tier the tables take the board's runs, and nothing else is trained for tables 1 and 2. `table1_longer` and
+`table2_longer` train one VAE for three times the steps, but for smoke tier.
 
 Panel (c) of figure 4 is on ``patterned`` data, where s is one more independent factor. There is none of dSprites: at
 study tier its stand-in, which has its grid, is trained on with the paper's budget. Figure 1 (b) is `_plane`.
@@ -168,17 +169,34 @@ def _training(tier: str, every: Iterable[RunConfig]) -> dict[str, float]:
     return _desk.training(every) if tier == "desk" else _smoke.training(*(config.dataset for config in every))
 
 
-def table_plans(variants: tuple[str, ...], objectives: tuple[str, ...], desk: tuple[str, ...]) -> dict[str, Plan]:
+def table_plans(
+    variants: tuple[str, ...], objectives: tuple[str, ...], desk: tuple[str, ...], *, times: int = 1
+) -> dict[str, Plan]:
     """Return the plans of a table that compares variants with the unchanged data.
 
     Args:
         variants: what stands behind the datasets' names.
         objectives: rows of the table.
         desk: the datasets at desk tier.
+        times: how many times as many steps the models are trained, at all tiers but smoke, which stays small.
     """
     published = runs(("", *variants), objectives)
-    made = {"smoke": small(published), "desk": _desk.board(desk, objectives), "study": published}
+    made = {
+        "smoke": small(published),
+        "desk": longer(_desk.board(desk, objectives), times),
+        "study": longer(published, times),
+    }
     return {tier: plan(tier, [(1.0, configs)]) for tier, configs in made.items()}
+
+
+def longer(configs: Iterable[RunConfig], times: int) -> tuple[RunConfig, ...]:
+    """Return runs with a number of times as many steps.
+
+    Example:
+        >>> longer(runs(("",), ("ae",))[:1], 3)[0].steps
+        900000
+    """
+    return tuple(dataclasses.replace(config, steps=times * config.steps) for config in configs)
 
 
 def tuned_plans() -> dict[str, Plan]:
@@ -539,6 +557,10 @@ _TABLE_1_LATENT = table_plans(
     (LEARNED, SQUEEZED), tuple(OBJECTIVES), (*_SPRITES, f"sprites2d{LEARNED}", "room3d", f"room3d{LEARNED}")
 )
 _TABLE_2 = table_plans((NOISY, SQUEEZED), VAES, (*_SPRITES, f"sprites2d{NOISY}"))
+_LONGER, _STRONGEST = 3, ("beta_tc_vae",)
+"""Times as many steps for the VAE that the desk tier has above the floor: does a fall there come of short training?"""
+_TABLE_1_LONGER = table_plans((LEARNED, SQUEEZED), _STRONGEST, (*_SPRITES, f"sprites2d{BY_PIXELS}"), times=_LONGER)
+_TABLE_2_LONGER = table_plans((NOISY, SQUEEZED), _STRONGEST, (*_SPRITES, f"sprites2d{NOISY}"), times=_LONGER)
 _FALLS = (
     "MIG falls on perturbed data, on every dataset: from original data, and from data with as little contrast and no "
     "pattern."
@@ -546,6 +568,13 @@ _FALLS = (
 _DROPS = (
     "dSprites: β-VAE 0.23 to 0.07, β-TCVAE 0.25 to 0.14, FactorVAE 0.27 to 0.11; Shapes3D: 0.60 to 0.02, 0.58 to 0.28, "
     "0.27 to 0.11"
+)
+_STAYS = (
+    f"Noise of the same magnitude does not lower MIG by {SAME} or more, from data with as little contrast and no noise."
+)
+_KEEPS = (
+    "dSprites: β-VAE 0.23 to 0.09, β-TCVAE 0.25 to 0.20, FactorVAE 0.27 to 0.16; Shapes3D: 0.60 to 0.66, 0.58 to 0.60, "
+    "0.27 to 0.33"
 )
 
 BESIDE = ((f"{PAPER}/fig1", f"{PAPER}/fig1_linear"), (f"{PAPER}/table1", f"{PAPER}/table1_latent"))
@@ -641,13 +670,31 @@ ENTRIES = (
         judge=judge_falls,
     ),
     Entry(
+        id=f"{PAPER}/table1_longer",
+        title="Table 1 for β-TCVAE, with three times the steps",
+        paper=_DROPS,
+        claim=_FALLS,
+        **_TABLE_1_LONGER,
+        compute=scored,
+        draw=draw_scores,
+        judge=judge_falls,
+    ),
+    Entry(
         id=f"{PAPER}/table2",
         title="MIG on original, squeezed and noisy data",
-        paper="dSprites: β-VAE 0.23 to 0.09, β-TCVAE 0.25 to 0.20, FactorVAE 0.27 to 0.16; Shapes3D: 0.60 to 0.66, "
-        "0.58 to 0.60, 0.27 to 0.33",
-        claim=f"Noise of the same magnitude does not lower MIG by {SAME} or more, from data with as little contrast "
-        "and no noise.",
+        paper=_KEEPS,
+        claim=_STAYS,
         **_TABLE_2,
+        compute=scored,
+        draw=draw_scores,
+        judge=judge_stays,
+    ),
+    Entry(
+        id=f"{PAPER}/table2_longer",
+        title="Table 2 for β-TCVAE, with three times the steps",
+        paper=_KEEPS,
+        claim=_STAYS,
+        **_TABLE_2_LONGER,
         compute=scored,
         draw=draw_scores,
         judge=judge_stays,

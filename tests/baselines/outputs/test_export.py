@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import onnxruntime
@@ -77,6 +78,12 @@ def test_a_layer_that_is_not_known():
     dense = keras.layers.Dense(2, "selu", name="odd")(keras.layers.Flatten()(image))
     with pytest.raises(InvalidInput, match="activation of odd: expected linear, relu, tanh or gelu, received selu"):
         onnx_graphs.encoder(image, dense, (8, 8, 1))
+
+
+@pytest.fixture
+def trained(trained, tmp_path):
+    """A copy of the shared run: an export first writes codes to the run's own folder."""
+    return Run.open(shutil.copytree(trained.folder, tmp_path / "run"))
 
 
 def test_an_export_holds_all_that_others_need(trained, tmp_path):
