@@ -280,6 +280,9 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
     Returns:
         The name of the dataset that has the part as a split of its own, and the name of that split.
 
+    Raises:
+        InvalidInput: a rule divides into no such part.
+
     Example:
         >>> settled("sprites2d", "composition:test"), settled("sprites2d", "random"), settled("smallnorb", "train")
         (('sprites2d/composition', 'test'), ('sprites2d/random', 'train'), ('smallnorb', 'train'))
@@ -287,6 +290,14 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
     name, _, chosen = part.partition(":")
     if name.partition(".")[0] not in split_rules():
         return dataset, part
+    if chosen not in ("", "train", "test"):
+        raise InvalidInput(
+            f"split {part!r}",
+            expected="train or test behind the colon",
+            received=repr(chosen),
+            remedy="A rule's variant follows a full stop, such as correlated.posX-posY-0.1. "
+            f"List them: offaxis-data splits {dataset}",
+        )
     return joined(dataset, name), chosen or "train"
 
 

@@ -118,6 +118,11 @@ def test_a_rule_and_a_part_of_it(text, settled):
     assert splitting.settled("sprites2d", text) == settled
 
 
+def test_a_variant_behind_a_colon_is_told_where_it_belongs():
+    with pytest.raises(InvalidInput, match=r"received 'posX,posY'. A rule's variant follows a full stop, such as"):
+        splitting.settled("sprites2d", "correlated:posX,posY")
+
+
 def test_records_of_tfds(divided, tmp_path):
     tfds = pytest.importorskip("tensorflow_datasets")
     from benchmark_data import tfds as provider
