@@ -73,7 +73,7 @@ def test_an_honest_encoder_is_verified(task, tmp_path):
     assert (train.shape, test.shape, found.rows) == ((6, 120), (6, 60), 1080)
     assert found.deviation == pytest.approx(0, abs=1e-6)
     assert list(found.scores) == ["mig"]
-    assert (found.version, found.seed) == ("fresh_rows@v1", "x")
+    assert (found.version, found.seed) == ("fresh_rows@v2", "x")
     assert "onnxruntime" in found.verified_with
 
 
@@ -121,6 +121,16 @@ def test_an_encoder_that_knows_the_tasks_rows(task, tmp_path):
         verification.Disagreement, match=r"mig of 0\.\d+ on fresh rows, as on the task's, within 0\.\d+"
     ):
         verification.verify(path, labels, task, TIER, seed="x")
+
+
+def test_labels_among_the_codes_of_an_encoder_with_a_latent_of_great_scale(task, tmp_path):
+    """The great latent makes the tolerance of the others wide, and labels stand where the task's first rows end."""
+    mixing = np.hstack([MIXING, 1e6 * MIXING[:, :1]])
+    given = codes(task, mixing)
+    after = np.r_[6 * 120 : 1200, 1200 + 6 * 60 : 1800]
+    given[after, :4] = task.labels()[after]
+    with pytest.raises(verification.Disagreement, match=r"mig of 0\.\d+ on fresh rows"):
+        verification.verify(encoder(tmp_path, mixing=mixing), given, task, TIER, seed="x")
 
 
 def test_an_encoder_that_looks_at_the_rest_of_the_batch(task, tmp_path):
