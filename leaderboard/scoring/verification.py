@@ -9,10 +9,10 @@ if three things hold (version ``fresh_rows@v2``):
    the difference is at most 2% of each number's spread, which counts as at least a hundredth of the greatest one.
 2. It encodes each image by itself: the same rows in another order, and so in other batches, get the same codes.
 3. Each score of the fresh rows agrees with that of the task's rows within the sampling error. Six disjoint blocks of
-   either, drawn by the text, each a tenth of the task, are scored alike. Block scores of the same distribution differ by chance alone, and
-   the difference of their two means must lie within Student's t interval (10 degrees of freedom, pooled variance) at an
-   error of 0.001 for all scores of the run together (Bonferroni), to which 0.001 is added, since a score without any
-   spread has no interval.
+   either, drawn by the text, each a tenth of the task, are scored alike. Block scores of the same distribution differ
+   by chance alone, and the difference of their two means must lie within Student's t interval (10 degrees of freedom,
+   pooled variance) at an error of 0.001 for all scores of the run together (Bonferroni), to which 0.001 is added, since
+   a score without any spread has no interval.
 
 So of a thousand honest runs one is refused; another text may be drawn then, and both are published.
 
