@@ -109,15 +109,22 @@ def table(dataset: Dataset, batch: encoding.Batch) -> Any:
 
 
 class _Builder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
-    """A ``datasets`` builder of one dataset. The digest is part of the cache's path, so that no stale copy is read."""
+    """A ``datasets`` builder of one dataset.
+
+    What records hold is part of the cache's path, so that no stale copy is read: pixels, and, since one's own images
+    may be labelled anew, class ids and what they mean.
+    """
 
     def __init__(self, dataset: Dataset, cache_dir: str | None) -> None:
         self.dataset = dataset
+        digest = dataset.digest()
+        meant = [[factor.name, factor.as_json(), factor.labels] for factor in dataset.space.factors]
+        labelled = hashlib.sha256(json.dumps([digest.factors, meant]).encode()).hexdigest()
         super().__init__(
             cache_dir=cache_dir,
             dataset_name=f"offaxis_{dataset.name}",
             config_name=card.config_name(dataset),
-            hash=dataset.digest().pixels[:16],
+            hash=f"{digest.pixels[:16]}{labelled[:16]}",
             version=datasets.Version(dataset.version),
         )
 
@@ -188,7 +195,7 @@ def load_dataset(
         ((64, 64), 0, 0)
     """
     dataset = name if isinstance(name, Dataset) else benchmark_data.load(f"{name}/{config}" if config else name)
-    for part in (split or "").split("+") if split else ():
+    for part in split.split("+") if split else ():
         if part.partition("[")[0].strip() not in dataset.splits:
             raise UnknownName(f"split of {dataset.id}", part.partition("[")[0].strip(), dataset.splits)
     cache = None if cache_dir is None else os.fspath(cache_dir)

@@ -120,6 +120,19 @@ def test_the_cache_is_used_again_but_not_for_other_pixels(tiny_grid, tmp_path):
     assert loaded.cache_files != first
 
 
+def test_images_that_are_labelled_anew_are_not_read_from_the_cache(tmp_path):
+    pixels = np.zeros((4, 8, 8, 1), np.uint8)
+
+    def loaded(kinds):
+        mine = benchmark_data.from_images("mine", pixels, {"kind": kinds})
+        data = hf.load_dataset(mine, split="train", cache_dir=tmp_path)
+        names = data.features["label_kind"].names
+        return [names[label] for label in data["label_kind"]]
+
+    for kinds in (["a", "b", "a", "b"], ["b", "b", "a", "b"], ["a", "c", "a", "c"]):
+        assert loaded(kinds) == kinds
+
+
 @pytest.mark.parametrize(
     ("arguments", "split", "message"),
     [
