@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.arrays import ConstantFactors, check_codes_factors, class_ids
 from leaderboard.information import discretise
 from leaderboard.properties import Properties
 
@@ -48,7 +48,7 @@ def score(
         codes: real numbers, shape (n, L).
         factors: class ids, shape (n, F).
         quantile: which quantile of the distances counts; 1 is the paper's, which one outlier decides.
-        bins: equal-width bins of class ids; a factor with no more values than this keeps them apart.
+        bins: equal-width bins of a factor's classes in order; a factor with no more classes than this keeps them apart.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
@@ -69,7 +69,8 @@ def score(
     if not z.shape[1]:
         return {"irs": 0.0, "active_latents": 0.0}
     greatest = np.abs(z - z.mean(axis=0)).max(axis=0)
-    robustness = np.stack([1 - _deviation(z, ids, quantile) / greatest for ids in discretise(factors * 1.0, bins)])
+    numbered = np.stack([class_ids(column)[0] for column in np.ascontiguousarray(factors.T)], axis=1)
+    robustness = np.stack([1 - _deviation(z, ids, quantile) / greatest for ids in discretise(numbered * 1.0, bins)])
     return {
         "irs": float(np.average(robustness.max(axis=0), weights=greatest)),
         "active_latents": float(z.shape[1]),

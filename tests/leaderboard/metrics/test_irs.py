@@ -39,6 +39,14 @@ def test_active_latents_are_counted_and_constant_ones_left_out():
     assert irs.score(padded[:, 2:], factors) == {"irs": 0.0, "active_latents": 0.0}
 
 
+def test_classes_whose_ids_lie_far_apart_are_kept_apart():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 4, size=(400, 2))
+    codes = factors + 0.1 * rng.normal(size=factors.shape)
+    spread = np.array([0, 1, 100, 101])[factors]
+    assert irs.score(codes, spread) == irs.score(codes, factors)
+
+
 def test_noise_scores_well_above_zero_as_documented():
     rng = np.random.default_rng(0)
     factors = rng.integers(0, 8, size=(10_000, 3))
