@@ -263,11 +263,11 @@ def heatmap(scores: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:
         ``leaderboard.comparisons.heatmap.compare_layers`` gives it.
 
     Raises:
-        InvalidInput: no pairs, or a pair that is not in the table.
+        InvalidInput: no pairs, a pair that is not in the table, or pairs with different layers.
     """
     if not pairs:
         raise InvalidInput("pairs", expected="at least one", received="none")
-    frames = []
+    frames: list[pd.DataFrame] = []
     for x, y in pairs:
         straight = scores[(scores["x"] == x) & (scores["y"] == y)]
         turned = scores[(scores["x"] == y) & (scores["y"] == x)]
@@ -276,7 +276,14 @@ def heatmap(scores: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:
         if straight.empty:
             straight = turned.rename(columns={"layer_x": "layer_y", "layer_y": "layer_x"})
         frame = straight.set_index(["layer_x", "layer_y"])["similarity"].astype(np.float64).unstack()
-        frames.append(frame.loc[straight["layer_x"].unique(), straight["layer_y"].unique()])
+        frame = frame.loc[straight["layer_x"].unique(), straight["layer_y"].unique()]
+        if frames and not (frame.index.equals(frames[0].index) and frame.columns.equals(frames[0].columns)):
+            raise InvalidInput(
+                f"layers of {x!r} and {y!r}",
+                expected=f"those of the first pair: {', '.join(frames[0].index)} and {', '.join(frames[0].columns)}",
+                received=f"{', '.join(frame.index)} and {', '.join(frame.columns)}",
+            )
+        frames.append(frame)
     mean = np.mean([frame.to_numpy() for frame in frames], axis=0)
     return pd.DataFrame(mean, index=frames[0].index.tolist(), columns=frames[0].columns.tolist())
 

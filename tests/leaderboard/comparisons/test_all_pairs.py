@@ -90,6 +90,15 @@ def test_pairs_of_a_study_average_to_a_heatmap(snapshots, tmp_path):
         all_pairs.heatmap(scores, [])
 
 
+def test_pairs_with_other_layers_are_not_averaged():
+    rows = [(x, f"{x}_1", y, f"{y}_1", 0.5) for x, y in (("a", "b"), ("c", "b"))]
+    scores = pd.DataFrame(rows, columns=["x", "layer_x", "y", "layer_y", "similarity"])
+    with pytest.raises(
+        InvalidInput, match="layers of 'c' and 'b': expected those of the first pair: a_1 and b_1, received c_1 and b_1"
+    ):
+        all_pairs.heatmap(scores, [("a", "b"), ("c", "b")])
+
+
 def test_some_scores_of_a_study_are_read_without_the_others(snapshots, tmp_path, monkeypatch):
     monkeypatch.setattr(all_pairs, "BLOCK", 2)
     all_pairs.run(snapshots, tmp_path / "out", study="one", jobs=1)
