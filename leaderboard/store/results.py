@@ -379,11 +379,14 @@ class Result(Model):
                         )
                 if run.scores.keys() != runs[0].scores.keys():
                     raise _wrong(f"scores of seed {run.seed}", str(sorted(runs[0].scores)), str(sorted(run.scores)))
-        for tier, scores in summarise(self.runs).items():
-            for key, expected in scores.items():
-                written = self.summary.get(tier, {}).get(key)
-                if written is None or not _close(expected, written):
-                    raise _wrong(f"summary.{tier}.{key}", f"{expected}, what the runs come to", str(written))
+        expected_of = summarise(self.runs)
+        for tier in sorted(expected_of.keys() | self.summary.keys()):
+            scores, said = expected_of.get(tier, {}), self.summary.get(tier, {})
+            for key in sorted(scores.keys() | said.keys()):
+                expected, written = scores.get(key), said.get(key)
+                if expected is None or written is None or not _close(expected, written):
+                    wanted = f"{expected or 'nothing'}, what the runs come to"
+                    raise _wrong(f"summary.{tier}.{key}", wanted, str(written))
         return self
 
     @property

@@ -155,6 +155,14 @@ def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
         (lambda c: c["runs"][0]["parts"].update(magic={}), r"parts\.magic: expected what the metric"),
         (lambda c: c["summary"]["smoke"]["mig"].update(low=0.0), r"summary\.smoke\.mig"),
         (lambda c: c["summary"].clear(), r"summary\.smoke\.dci\.completeness: expected .* received None"),
+        (
+            lambda c: c["summary"]["smoke"].update(sap=c["summary"]["smoke"]["mig"]),
+            r"summary\.smoke\.sap: expected nothing, what the runs come to",
+        ),
+        (
+            lambda c: c["summary"].update(study=c["summary"]["smoke"]),
+            r"summary\.study\.dci\.completeness: expected nothing, what the runs come to",
+        ),
         (lambda c: c["runs"].reverse(), "runs: expected one run for each tier and seed, in order"),
         (lambda c: c["runs"].append(c["runs"][1]), "runs: expected one run for each tier and seed, in order"),
         (lambda c: c["runs"].clear(), "runs: expected .*at least 1 item"),
