@@ -23,7 +23,8 @@ class Standing:
         method: its name.
         title: as it is printed.
         category: what it may see.
-        rank: by the mean over tasks of the mean score, within the category; from 1 on.
+        rank: by the mean over tasks of the mean score, within the category; from 1 on. Means that are equal as printed
+            share a rank.
         place: the ranks that the seeds leave open, and the band (`verdicts.places`).
         mean: over tasks, of the mean score.
         across: average rank, interquartile mean and probability of improvement.
@@ -105,7 +106,9 @@ def overall(boards: Sequence[Table]) -> Overall | None:
         places = verdicts.places(scores)
         resamples = RESAMPLES if len(methods) <= MOST else FEWER
         across = dict(zip(methods, statistics.across(list(scores.values()), resamples=resamples), strict=True))
-        for rank, method in enumerate(sorted(methods, key=lambda m: (-means[m], m)), 1):
+        printed = {method: round(mean, ranking.DIGITS) for method, mean in means.items()}
+        for method in sorted(methods, key=lambda m: (-means[m], m)):
+            rank = 1 + sum(other > printed[method] for other in printed.values())
             found.append(
                 Standing(method, titles[method], category, rank, places[method], means[method], across[method])
             )

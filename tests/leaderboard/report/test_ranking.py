@@ -384,6 +384,17 @@ def test_standings_across_tasks():
     assert (board.tasks, board.left_out) == (("xysquares/spacing_1", "xysquares/spacing_8"), ("c",))
 
 
+def test_means_over_tasks_that_are_printed_alike_share_a_rank():
+    one, two = "xysquares/spacing_1@v1", "xysquares/spacing_8@v1"
+    found = [
+        method(name, *[mean] * 5, task=task)
+        for name, mean in zip("abc", (0.3, 0.3, 0.2), strict=True)
+        for task in (one, two)
+    ]
+    board = overall.overall(ranking.tables(found))
+    assert [(standing.method, standing.rank) for standing in board.standings] == [("a", 1), ("b", 1), ("c", 3)]
+
+
 def test_there_are_no_standings_on_one_task():
     assert overall.overall(ranking.tables([method("a", *[0.9] * 5)])) is None
 
