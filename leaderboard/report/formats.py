@@ -32,8 +32,19 @@ def bibtex(found: Iterable[Result]) -> str:
 
 
 def number(value: float | None) -> str:
-    """Print a score: three decimals, or a dash where there is none."""
-    return "–" if value is None else f"{value:.{DIGITS}f}"
+    """Print a score: three decimals, or a dash where there is none.
+
+    Args:
+        value: the score.
+
+    Returns:
+        Text; what rounds to nothing has no sign.
+
+    Example:
+        >>> number(0.25), number(-0.0001), number(None)
+        ('0.250', '0.000', '–')
+    """
+    return "–" if value is None else f"{round(value, DIGITS) + 0.0:.{DIGITS}f}"
 
 
 def signed(value: float) -> str:
