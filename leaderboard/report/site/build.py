@@ -125,13 +125,15 @@ def build(
     known = frozenset(earlier["results"]) if same else frozenset()
     with results.uncollected():
         made = files(root, address=address, space=space, known=known, kept=kept)
+    listed = {name: hashlib.sha256(content).hexdigest() for name, content in made.items()}
+    write_json(site / MANIFEST, before | listed)  # so that a build that is broken off here can be done again
     for name, content in made.items():
         if not (site / name).is_file() or (site / name).read_bytes() != content:
             with written_atomically(site / name) as temporary:
                 temporary.write_bytes(content)
     for name in before.keys() - made.keys():
         (site / name).unlink(missing_ok=True)
-    write_json(site / MANIFEST, {name: hashlib.sha256(content).hexdigest() for name, content in made.items()})
+    write_json(site / MANIFEST, listed)
     record = {"inputs": inputs, "programs": programs, "results": sorted(set(read.values())), "pages": kept.made_of}
     write_json(site / INPUTS, record)
     return site / "index.html"

@@ -13,6 +13,7 @@ import pytest
 import rich.console
 from PIL import Image
 
+from benchmark_data import files
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard import protocol
 from leaderboard.report import formats, overall, ranking
@@ -295,6 +296,30 @@ def test_what_is_gone_from_the_results_goes_from_the_site(tmp_path):
     build.build(root, site)
     assert not (site / "methods" / "n.html").exists()
     assert (site / "CNAME").read_text() == "kept"
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_build_that_was_broken_off_is_done_again(tmp_path, monkeypatch, earlier):
+    root, site, begun = write(tmp_path / "results", method("m", 0.1), method("n", 0.2)), tmp_path / "site", []
+    if earlier:
+        build.build(root, site)
+        results.path(root, "xysquares/spacing_8@v1", "n").unlink()
+
+    def broken_off(path):
+        begun.append(path)
+        if len(begun) > 3:
+            raise KeyboardInterrupt
+        return files.written_atomically(path)
+
+    monkeypatch.setattr(build, "written_atomically", broken_off)
+    with pytest.raises(KeyboardInterrupt):
+        build.build(root, site)
+    monkeypatch.setattr(build, "written_atomically", files.written_atomically)
+    build.build(root, site)
+    fresh = build.build(root, tmp_path / "fresh").parent
+    assert {file.name: file.read_bytes() for file in site.rglob("*") if file.is_file()} == {
+        file.name: file.read_bytes() for file in fresh.rglob("*") if file.is_file()
+    }
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path):
