@@ -9,6 +9,7 @@ vouches for. Codes and the weights of the other networks are left out for their 
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -25,7 +26,9 @@ FOLDER = "weights"
 
 ENCODER = "encoder.onnx"
 
-FILES = (ENCODER, "run.json", "config.json", "scores.json", "README.md")
+RECORD = "run.json"
+
+FILES = (ENCODER, RECORD, "config.json", "scores.json", "README.md")
 """What is published of an export."""
 
 SMALL = 2**18
@@ -72,7 +75,7 @@ def read_all(root: str | os.PathLike[str]) -> tuple[Weights, ...]:
     Raises:
         DamagedFile: a folder lacks a file, holds another one, or a file does not hold what it should.
     """
-    found = [_read(file.parent) for file in sorted((Path(root) / FOLDER).glob("**/run.json"))]
+    found = [_read(file.parent) for file in sorted((Path(root) / FOLDER).glob(f"**/{RECORD}"))]
     return tuple(sorted(found, key=lambda one: (protocol.natural(one.task), one.method, one.seed)))
 
 
@@ -109,7 +112,7 @@ def add(root: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]])
                     received=f"{sum(there.values()):,} with {given}",
                     remedy="Publish fewer encoders, or smaller ones.",
                 )
-            for name in FILES:
+            for name in sorted(FILES, key=lambda name: name == RECORD):  # last, for `read_all` goes by it
                 content = (given / name).read_bytes()
                 with written_atomically(to / name) as temporary:
                     temporary.write_bytes(content)
@@ -132,6 +135,12 @@ def check(root: str | os.PathLike[str], known: Sequence[Result]) -> Iterator[Off
     except OffaxisError as error:
         yield error
         return
+    folders = {one.folder for one in found}
+    for file in sorted((Path(root) / FOLDER).rglob("*")):
+        if file.is_file() and file.parent not in folders:
+            yield InvalidInput(
+                str(file), expected=f"{RECORD} beside it", received="none", remedy="Remove it, or publish it again."
+            )
     for one in found:
         if problem := _against(one, known):
             yield problem
@@ -181,10 +190,9 @@ def _against(one: Weights, known: Iterable[Result]) -> OffaxisError | None:
         )
     scores = _scores(one.folder)[1]
     for key, value in run.scores.items():
-        if abs(scores.get(key, 2.0) - value) > results.DRIFT / 10:
-            return InvalidInput(
-                f"{what}: {key}", expected=f"{value:.6f}", received=f"{scores.get(key, float('nan')):.6f}"
-            )
+        found = scores.get(key, math.nan)
+        if not abs(found - value) <= results.DRIFT / 10:
+            return InvalidInput(f"{what}: {key}", expected=f"{value:.6f}", received=f"{found:.6f}")
     return None
 
 

@@ -88,6 +88,7 @@ def test_an_encoder_that_scores_were_verified_by_is_published_and_linked(exporte
         ({"mig": 0.25}, {"encoder.onnx": b"another"}, "expected the encoder that the run was verified by"),
         ({"mig": 0.26}, {}, "mig: expected 0.250000, received 0.260000"),
         ({}, {}, "mig: expected 0.250000, received nan"),
+        ({"mig": float("nan")}, {}, "mig: expected 0.250000, received nan"),
     ],
 )
 def test_an_encoder_that_does_not_belong_to_the_run_is_refused(exported, root, scores, changed, message):
@@ -120,6 +121,27 @@ def test_the_check_sees_what_was_changed_afterwards(exported, root):
     (problem,) = weights.check(root, results.read_all(root))
     assert "expected only encoder.onnx" in str(problem)
     assert "codes.npz" in str(problem)
+
+
+def test_what_was_broken_off_is_told_and_can_be_done_again(exported, root, monkeypatch):
+    real, names = weights.written_atomically, []
+
+    def broken_off(path):
+        names.append(path.name)
+        if len(names) == len(weights.FILES):
+            raise KeyboardInterrupt
+        return real(path)
+
+    monkeypatch.setattr(weights, "written_atomically", broken_off)
+    with pytest.raises(KeyboardInterrupt):
+        weights.add(root, [exported({"mig": 0.25})])
+    assert names[-1] == "run.json"
+    told = list(weights.check(root, results.read_all(root)))
+    assert len(told) == len(weights.FILES) - 1
+    assert "expected run.json beside it" in str(told[0])
+    monkeypatch.setattr(weights, "written_atomically", real)
+    weights.add(root, [exported({"mig": 0.25})])
+    assert list(weights.check(root, results.read_all(root))) == []
 
 
 def test_more_than_a_clone_can_bear_is_refused(exported, root, monkeypatch):
