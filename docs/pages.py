@@ -191,29 +191,32 @@ def printed_by_the_demo() -> list[str]:
     return ["```", *(f"{name}: MIG {found}" for name, found in zip(("near", "far"), ranges, strict=True)), "```"]
 
 
-BOARD = {
-    "sprites2d": "sprites2d",
-    "squeezed": "sprites2d_squeezed/eps10",
-    "noisy": "sprites2d_noisy/eps10",
-    "perturbed": "sprites2d_perturbed/pca32_eps10",
-    "xysquares 1": "xysquares/spacing_1",
-    "xysquares 8": "xysquares/spacing_8",
+SPRITES = {
+    "`sprites2d`": "sprites2d",
+    "`_squeezed`": "sprites2d_squeezed/eps10",
+    "`_noisy`": "sprites2d_noisy/eps10",
+    "`_perturbed`": "sprites2d_perturbed/pca32_eps10",
 }
-"""Column of the board's table in README -> the dataset of its task."""
+LADDER = {f"spacing {spacing}": f"xysquares/spacing_{spacing}" for spacing in (1, 2, 4, 8)}
+"""Column of a table of the board in README -> the dataset of its task."""
 
 
-def table_of_the_board() -> list[str]:
-    """Write the MIG of each method of the published tier desk that has at least five seeds on a task."""
+def table_of_the_board(tasks: Mapping[str, str]) -> list[str]:
+    """Write the MIG of each method of the published tier desk that has at least five seeds on a task.
+
+    Args:
+        tasks: title of a column -> the dataset of its task.
+    """
     mig: dict[str, dict[str, list[float]]] = {}
     titles: dict[str, str] = {}
     for result in results.read_all(RESULTS):
         scores = [run.scores["mig"] for run in result.runs if run.tier == "desk"]
-        column = next((name for name, dataset in BOARD.items() if result.task.partition("@")[0] == dataset), "")
+        column = next((name for name, dataset in tasks.items() if result.task.partition("@")[0] == dataset), "")
         if column and scores and (result.method in REFERENCES or len(scores) >= LEAST_SEEDS):
             mig.setdefault(result.method, {})[column] = scores
             titles[result.method] = result.title
-    columns = [name for name in BOARD if any(name in of for of in mig.values())]
-    lines = [row("MIG", *(f"`{name}`" for name in columns)), row("---", *["---:"] * len(columns))]
+    columns = [name for name in tasks if any(name in of for of in mig.values())]
+    lines = [row("MIG", *columns), row("---", *["---:"] * len(columns))]
     for method in sorted(mig, key=lambda name: (name in REFERENCES, titles[name])):
         cells = ("" if (of := mig[method].get(name)) is None else spread(of) for name in columns)
         lines.append(row(titles[method], *cells))
@@ -258,7 +261,11 @@ TABLES_OVER_SEEDS = {
 PAGES = {
     "datasets.md": {"datasets": table_of_datasets, "files": table_of_files, "defects": list_of_defects},
     "metrics.md": {"metrics": table_of_metrics},
-    "../README.md": {"board": table_of_the_board, "demo": table_of_the_demo},
+    "../README.md": {
+        "demo": table_of_the_demo,
+        "ladder": functools.partial(table_of_the_board, LADDER),
+        "sprites": functools.partial(table_of_the_board, SPRITES),
+    },
     "tutorials/see_a_vae_fail.md": {"demo": printed_by_the_demo},
     **{
         f"tutorials/{tutorial}.md": {
