@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from baselines import references
+from baselines import objectives, references
 from baselines.config import RunConfig
 from baselines.reproduction.runner import Runs
+from baselines.run import about
 from benchmark_data import files
 from leaderboard import figures, protocol
 from leaderboard.scoring import evaluate, measure
@@ -137,6 +138,16 @@ def _column(key: str) -> str:
     return key.replace(".", "_")
 
 
+def shown(name: str) -> str:
+    """Return what a picture calls an objective; anything else is called what it is.
+
+    Example:
+        >>> shown("beta_vae"), shown("squeezed")
+        ('β-VAE', 'squeezed')
+    """
+    return str(about(name)["title"]) if name in objectives.names() else name
+
+
 def draw_curves(frame: pd.DataFrame, path: Path, *, x: str, group: str) -> None:
     """Draw MIG beside DCI disentanglement over a number, a line per group with a band over runs."""
     figures.check_columns(frame, [x, group, "mig", "dci_disentanglement"])
@@ -145,7 +156,7 @@ def draw_curves(frame: pd.DataFrame, path: Path, *, x: str, group: str) -> None:
         axes[0], ("mig", "dci_disentanglement"), ("MIG", "DCI disentanglement"), strict=True
     ):
         for style, (name, part) in enumerate(frame.groupby(group, sort=False)):
-            figures.curve(panel, part, x, score, style=style, label=str(name))
+            figures.curve(panel, part, x, score, style=style, label=shown(str(name)))
         panel.set(title=title, xlabel=x.replace("_", " "), ylim=(0, None))
     axes[0, 0].legend(frameon=False, fontsize=8)
     figures.save(figure, path)
@@ -161,7 +172,7 @@ def draw_bars(frame: pd.DataFrame, path: Path, *, x: str, group: str, scores: tu
             values = frame[frame[group] == name].groupby(x)[score].agg(["mean", "std"]).reindex(names).fillna(0.0)
             at = [i + (place - (len(groups) - 1) / 2) * 0.8 / len(groups) for i in range(len(names))]
             colour = figures.COLOURS[place % len(figures.COLOURS)]
-            panel.bar(at, values["mean"], 0.8 / len(groups), yerr=values["std"], color=colour, label=str(name))
+            panel.bar(at, values["mean"], 0.8 / len(groups), yerr=values["std"], color=colour, label=shown(str(name)))
         panel.set_xticks(range(len(names)), names, fontsize=8, rotation=20, ha="right")
         panel.set_title(score.replace("_", " "), fontsize=9)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=8)

@@ -197,7 +197,7 @@ def draw_densities(found: Found, path: Path) -> None:
             drawn = panel.violinplot(values, range(len(names)), showextrema=False, quantiles=quartiles, side=side)
             drawn["cquantiles"].set(color=colour, linewidth=1)
             for body in drawn["bodies"]:
-                body.set(facecolor=colour, label=objective if body is drawn["bodies"][0] else "")
+                body.set(facecolor=colour, label=_scores.shown(objective) if body is drawn["bodies"][0] else "")
         panel.set_xticks(range(len(names)), names, fontsize=8, rotation=20, ha="right")
         panel.set_title(score.replace("_", " "), fontsize=9)
     axes[0, -1].legend(frameon=False, fontsize=8)

@@ -248,7 +248,8 @@ def encoded(run: Run, samples: int) -> tuple[Indices, NDArray[np.floating], NDAr
 def draw_scores(found: Found, path: Path) -> None:
     """Draw the MIG of the table, bars for original, squeezed and changed data."""
     scales = ["" if scale == 1 else f", β × {scale:g}" for scale in found.table["scale"]]
-    table = found.table.assign(model=found.table["base"] + " " + found.table["objective"] + scales)
+    names = found.table["objective"].map(_scores.shown)
+    table = found.table.assign(model=found.table["base"] + " " + names + scales)
     _scores.draw_bars(table, path, x="model", group="variant")
 
 
@@ -364,7 +365,7 @@ def draw_regularised(found: Found, path: Path) -> None:
     for panel, (base, table) in zip(axes[0], bases, strict=True):
         counts = panel.twinx()
         for style, ((objective, variant), part) in enumerate(table.groupby(["objective", "variant"], sort=False)):
-            figures.curve(panel, part, "scale", "mig", style=style, label=f"{objective}, {variant}")
+            figures.curve(panel, part, "scale", "mig", style=style, label=f"{_scores.shown(str(objective))}, {variant}")
             units = part.groupby("scale")["active"].mean()
             counts.plot(units.index, units, color=figures.COLOURS[style % len(figures.COLOURS)], linestyle="--")
         panel.set_xscale("log", base=2)
