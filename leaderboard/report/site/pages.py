@@ -98,10 +98,9 @@ class TaskPage:
                 shown.append((table.tier, rows))
         return shown
 
-    @property
-    def summary(self) -> str:
-        """How many methods there are."""
-        methods = {row.result.method for table in self.tables for row in table.rows}
+    def summary(self, tier: str) -> str:
+        """Say how many methods a tier has."""
+        methods = {row.result.method for table in self.tables if table.tier == tier for row in table.rows}
         return f"{len(methods)} method{'' if len(methods) == 1 else 's'}"
 
 
@@ -124,10 +123,9 @@ class MethodPage:
         """Whether it has a rank anywhere."""
         return any(row.rank for rows in self.by_tier.values() for _, row in rows)
 
-    @property
-    def tasks(self) -> set[str]:
-        """The tasks it was scored on."""
-        return {result.task for result in self.results}
+    def tasks(self, tier: str) -> int:
+        """Return on how many tasks of a tier it was scored; those that were replaced do not count."""
+        return sum(not ranking.superseded(board.task) for board, _ in self.by_tier[tier])
 
 
 def render(

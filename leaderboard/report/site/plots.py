@@ -260,7 +260,8 @@ def scatters(boards: Sequence[Table]) -> Iterator[Plot]:
     }
     means = {m: float(np.mean([row.cells[first.key].mean for row in of])) for m, of in known.items() if of}
     drawn = sorted(sorted(means, key=lambda m: -means[m])[:DRAWN])
-    note = "" if len(drawn) == len(rows) else f" The {len(drawn)} methods with the highest means on all tasks."
+    note = "" if len(whole) == len(rows) else f" Only methods that were scored on {len(rows[min(whole)])} tasks."
+    note += f" The {DRAWN} methods with the highest means." if len(drawn) < len(means) else ""
     costs = {m: float(np.mean([run.budget.seconds for row in known[m] for run in row.runs])) for m in drawn}
     if len(set(costs.values())) > 1:
         points = {m: [(costs[m], means[m])] for m in drawn}

@@ -18,7 +18,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.sources import Derived
 from leaderboard import properties, protocol
 from leaderboard.commands import board
-from leaderboard.report import audit, media
+from leaderboard.report import audit, media, ranking
 from leaderboard.report.site import build, extras, pages, pictures, plots
 from leaderboard.scoring import evaluate
 from leaderboard.store import giveaways, results
@@ -613,3 +613,59 @@ def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):
     ):
         assert sentence in text
     assert "toy/<wbr>spacing_<wbr>1</a>" in (tmp_path / "s/methods/a.html").read_text("utf-8")
+
+
+def test_pages_of_a_tier_count_what_is_in_it(made_result, toys, tmp_path, monkeypatch):
+    tiers = {name: protocol.Tier(name, "For tests.", ()) for name in ("desk", "smoke")}
+    monkeypatch.setattr(protocol, "TIERS", tiers)
+    scored = [(f"toy/{config}", method, "smoke") for config in ("small", "spacing_1", "spacing_8") for method in "abc"]
+    scored += [("toy/small", "a", "desk"), ("toy/small", "b", "desk"), ("toy/spacing_1", "a", "desk")]
+    results.write(tmp_path / "r", [made_result(task, method, 0.1, 0.2, tier=tier) for task, method, tier in scored])
+    monkeypatch.setattr(pages, "INLINE", 0)
+    text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
+    cards = re.findall(r'<h3><a href="([^"]+)">.*?<p class="soft">(\d \w+)</p></li>', text, re.DOTALL)
+    assert dict(cards) == {
+        "tasks/toy.small.html": "2 methods",
+        "tasks/toy.spacing_1.html": "1 method",
+        "methods/a.html": "2 tasks",
+        "methods/b.html": "1 task",
+    }
+    task = (tmp_path / "s" / "tasks" / "toy.small.html").read_text("utf-8")
+    assert "Tables of this task: tier desk: <a" in task
+    method = (tmp_path / "s" / "methods" / "a.html").read_text("utf-8")
+    assert "<dt>Scores are</dt><dd>reproduced</dd>" in method
+
+
+def test_a_cloud_says_which_methods_it_leaves_out(made_result, toys, monkeypatch):
+    made = [made_result(f"toy/{config}", method, 0.1) for config in ("small", "spacing_1") for method in "abd"]
+    made.append(made_result("toy/small", "c", 0.9))
+    for place, one in enumerate(made):
+        budget = one.runs[0].budget.model_copy(update={"seconds": float(place)})
+        made[place] = results.result(one.task, one.method, [one.runs[0].model_copy(update={"budget": budget})])
+
+    def caption():
+        return next(plots.scatters(ranking.tables(made))).caption
+
+    assert caption() == "A point for each method: means over its tasks. Only methods that were scored on 2 tasks."
+    monkeypatch.setattr(plots, "DRAWN", 2)
+    assert caption().endswith(" scored on 2 tasks. The 2 methods with the highest means.")
+
+
+def test_where_seeds_are_too_few_for_a_verdict_none_is_counted(made_result, toys, tmp_path):
+    results.write(tmp_path / "r", [made_result("toy/small", method, 0.1, 0.9) for method in "ab"])
+    build.build(tmp_path / "r", tmp_path / "s")
+    text = (tmp_path / "s" / "compare.smoke.html").read_text("utf-8")
+    assert text.count(">few seeds</a>") == 2
+    assert "Few seeds: fewer than 4 a side, so no verdict." in text
+    assert "No method is ranked across these tasks" not in (tmp_path / "s" / "index.html").read_text("utf-8")
+
+
+def test_the_verdict_floor_is_explained_where_it_is_counted(made_result, toys, tmp_path):
+    low = [0.01, 0.02, 0.01, 0.02, 0.01]
+    for spacing in (1, 8):
+        toys[f"xysquares/spacing_{spacing}"] = dataclasses.replace(
+            toys[f"toy/spacing_{spacing}"], name="xysquares", parameters={"spacing": spacing}
+        )
+    results.write(tmp_path / "r", [made_result(f"xysquares/spacing_{k}", "a", *low) for k in (1, 8)])
+    text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
+    assert "1 floor (no method does well enough on the first dataset for a fall to show)." in text
