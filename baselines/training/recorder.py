@@ -212,8 +212,11 @@ def _longer(folder: Path, held: RunConfig, config: RunConfig) -> str:
     return f"To make it longer: offaxis-train resume {shlex.quote(str(folder))} --steps {config.steps}"
 
 
-MADE = ("codes.npz", "activations.npz", "traversals.png", "traversals.gif", "reconstructions.png")
-"""Files of a run folder that are made from its last snapshot."""
+MADE = (
+    *("codes.npz", "activations.npz", "encoder.onnx"),
+    *("traversals.png", "traversals.gif", "reconstructions.png", "losses.png", "units.png"),
+)
+"""Files of a run folder that are made of the run up to its last snapshot."""
 
 
 def lengthen(folder: Path, steps: int) -> RunConfig:
@@ -245,9 +248,9 @@ def lengthen(folder: Path, steps: int) -> RunConfig:
         return held
     config = held.with_steps(steps)
     with alone(folder):
-        files.write_json(folder / "config.json", config.as_json())
-        for name in MADE:
+        for name in MADE:  # first: whoever is killed here leaves the shorter run, and not the longer one with its codes
             (folder / name).unlink(missing_ok=True)
+        files.write_json(folder / "config.json", config.as_json())
     return config
 
 

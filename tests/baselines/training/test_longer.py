@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from baselines import cli, train
-from baselines.run import Run
+from baselines.run import Run, read_config
+from baselines.training import recorder
 from benchmark_data import InvalidInput
 
 
@@ -22,7 +23,8 @@ def resume(*words):
 def test_a_longer_run_is_one_long_run(tiny, tmp_path, objective, hyperparameters):
     settings = {"objective": objective, "hyperparameters": hyperparameters}
     train(tiny(**settings), tmp_path / "grown")
-    for name in ("codes.npz", "traversals.png"):
+    made = ("codes.npz", "encoder.onnx", "traversals.png", "units.png", "losses.png")
+    for name in made:
         (tmp_path / "grown" / name).touch()
     assert resume(tmp_path / "grown", "--steps", 11, "--no-encode").exit_code == 0
     whole = train(tiny(**settings, steps=11), tmp_path / "whole")
@@ -31,8 +33,21 @@ def test_a_longer_run_is_one_long_run(tiny, tmp_path, objective, hyperparameters
     assert grown.steps == whole.steps == [0, 4, 11]
     for file in (f"snapshots/step_00000011/{name}.npz" for name in ("weights", "optimiser")):
         assert (grown.folder / file).read_bytes() == (whole.folder / file).read_bytes()
-    assert not (grown.folder / "codes.npz").exists(), "those were the shorter run's"
-    assert not (grown.folder / "traversals.png").exists()
+    assert not [name for name in made if (grown.folder / name).exists()], "those were the shorter run's"
+
+
+def test_killed_while_a_run_is_made_longer_it_keeps_no_codes_of_the_shorter_one(trained, tmp_path, monkeypatch):
+    folder = shutil.copytree(trained.folder, tmp_path / "run")
+    (folder / "codes.npz").touch()
+
+    def killed(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("benchmark_data.files._sync", killed)  # no file takes its name any more
+    with pytest.raises(KeyboardInterrupt):
+        recorder.lengthen(folder, 9)
+    assert read_config(folder).steps == 6
+    assert not (folder / "codes.npz").exists()
 
 
 def test_fewer_steps_and_a_longer_run_in_the_same_folder_are_refused(tiny, trained, tmp_path):
