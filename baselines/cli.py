@@ -117,6 +117,7 @@ def run(
     from baselines.run import default_folder, remember_images
     from baselines.training import recorder
     from benchmark_data import files
+    from benchmark_data.variants import splitting
 
     values: dict[str, Any] = files.read_json(config) if config else {}
     if not isinstance(values, dict):
@@ -133,8 +134,9 @@ def run(
     if dry_run:
         _dry_run(settled, folder, encode, device, threads, own)
         return
-    if images is not None:
+    if images is not None and own is not None:
         recorder.claim(folder, settled)
+        recorder.same_pixels(folder, splitting.of(own, settled.dataset).digest())
         remember_images(folder, images)
     _train(settled, folder, tensorboard, wandb, encode, device, threads, own)
 

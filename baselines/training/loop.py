@@ -26,7 +26,7 @@ from baselines.run import Run, Snapshots, default_folder
 from baselines.training import device_images, devices, engines, finetune, stopping
 from baselines.training.behind import Behind
 from baselines.training.prefetch import ahead
-from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim
+from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim, same_pixels
 from baselines.training.stopping import Stopped
 from benchmark_data import console, draws
 from benchmark_data.dataset import Dataset
@@ -157,6 +157,10 @@ def train_together(
     configs = [finetune.resolved(c, folder, dataset) for c, folder in zip(configs, paths, strict=True)]
     for config, folder in zip(configs, paths, strict=True):
         claim(folder, config)
+    if own is not None:  # other images may bear the same name; no run passes for theirs, a finished one neither
+        digest = own.digest()
+        for folder in paths:
+            same_pixels(folder, digest)
     left = [
         i
         for i, (config, folder) in enumerate(zip(configs, paths, strict=True))

@@ -76,7 +76,7 @@ class Recorder:
         self._behind = behind
         self._kept: Future[None] | None = None
         clear_leftovers(folder)
-        _same_pixels(folder, digest)
+        same_pixels(folder, digest)
         done = self.snapshots.steps()
         self.step = done[-1] if done else 0
         self._history = folder / "history.jsonl"
@@ -279,7 +279,17 @@ def _limit(loss: float) -> float:
     return EXPLODED * max(1.0, abs(loss))
 
 
-def _same_pixels(folder: Path, digest: Digest) -> None:
+def same_pixels(folder: Path, digest: Digest) -> None:
+    """Check that a run is of these images; one that has no record yet may be of any.
+
+    Args:
+        folder: the run folder.
+        digest: the dataset's quick digest.
+
+    Raises:
+        InvalidInput: it began with other pixels or factors.
+        DamagedFile: its record does not hold what it should.
+    """
     path = folder / "run.json"
     if not path.exists():
         return

@@ -68,6 +68,12 @@ def test_it_goes_on_with_the_same_images_only(run, tmp_path):
         assert (again.folder / file).read_bytes() == (run.folder / file).read_bytes()
 
 
+def test_a_finished_run_does_not_pass_for_one_of_other_images_of_the_same_name(run):
+    with pytest.raises(InvalidInput, match=r"dataset of .*: expected the pixels and factors that the run began with"):
+        train(config(), run.folder, dataset=from_images("mine", PIXELS[::-1]))
+    assert train(config(), run.folder, dataset=MINE).step == 4
+
+
 def test_the_dataset_is_the_configs(tmp_path):
     with pytest.raises(InvalidInput, match="dataset: expected the config's, 'yours', received 'mine'"):
         train(config(dataset="yours"), tmp_path / "run", dataset=MINE)
@@ -168,6 +174,17 @@ def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):
     (folder / "images.json").write_text("[]")
     with pytest.raises(DamagedFile, match=r"images\.json: expected the folder of the run's images, received \[\]"):
         typed("traverse", folder)
+
+
+def test_a_run_keeps_in_mind_its_own_pictures_where_others_are_named(photos, tmp_path):
+    folder, others = tmp_path / "run", tmp_path / "others" / "photos"  # two folders of one name
+    shutil.copytree(photos, others)
+    PIL.Image.new("L", (16, 16)).save(others / "00.png")
+    asked = ("--objective", "ae", *SMALL, "--steps", 2, "--into", folder)
+    typed("run", "--images", photos, *asked)
+    with pytest.raises(InvalidInput, match="expected the pixels and factors that the run began with, received others"):
+        typed("run", "--images", others, *asked)
+    assert json.loads((folder / "images.json").read_text()) == {"folder": str(photos)}
 
 
 def test_pictures_without_labels_are_encoded_too(photos, tmp_path):
