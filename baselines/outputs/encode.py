@@ -57,7 +57,7 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     Raises:
         DamagedFile: the folder is no submission, or a file in it is damaged.
         InvalidInput: a run is not finished, the submission does not ask for its dataset and seed, two runs have the
-            same, or they differ in hyperparameters; nothing is written then. Or a file cannot be written.
+            same, or they differ in method or hyperparameters; nothing is written then. Or a file cannot be written.
     """
     folder = Path(folder)
     path = folder / submission.FILE
@@ -69,7 +69,7 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     first = next(iter(records.values()))
     for place, record in records.items():
         places[place].check_finished()
-        for key in ("hyperparameters", "supervision"):
+        for key in ("method", "hyperparameters", "supervision"):
             if record[key] != first[key]:
                 raise InvalidInput(
                     f"{key} of {places[place].folder}",
@@ -90,7 +90,9 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
 def _record(run: Run) -> dict[str, Any]:
     path = run.folder / "run.json"
     record = files.read_json(path)
-    missing = {"hyperparameters", "supervision", "budget", "versions"} - set(record if isinstance(record, dict) else ())
+    missing = {"method", "hyperparameters", "supervision", "budget", "versions"} - set(
+        record if isinstance(record, dict) else ()
+    )
     if missing:
         raise DamagedFile(str(path), expected="a run's record", received=f"no {min(missing)}")
     return dict(record)

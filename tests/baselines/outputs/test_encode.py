@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import benchmark_data
 from baselines import RunConfig, cli, train
 from baselines.outputs import encode
+from baselines.run import Run
 from benchmark_data import DamagedFile, InvalidInput
 from leaderboard import protocol
 from leaderboard.reading import representations
@@ -111,6 +112,11 @@ def test_runs_that_a_submission_does_not_ask_for(seeds, asked, tmp_path):
     shutil.rmtree(tmp_path / "run")
     with pytest.raises(InvalidInput, match=r"hyperparameters of .*run: expected those of the other runs: one method"):
         encode.fill(asked, [run, changed(hyperparameters={"beta": 9})])
+    other = Run.open(shutil.copytree(seeds["xysquares/spacing_1", 1].folder, tmp_path / "other"))
+    record = json.loads((other.folder / "run.json").read_text())
+    (other.folder / "run.json").write_text(json.dumps(record | {"method": "annealed_vae"}))
+    with pytest.raises(InvalidInput, match=r"method of .*other: expected those of the other runs: one method"):
+        encode.fill(asked, [run, other])
     with pytest.raises(DamagedFile, match=r"nothing/submission.json: expected a JSON file"):
         encode.fill(tmp_path / "nothing", [run])
     (asked / "submission.json").write_text('{"tasks": {"xysquares/spacing_1": 3}}')
