@@ -312,7 +312,8 @@ class Run:
         Args:
             path: the folder.
             step: the snapshot to use; the last one if None.
-            dataset: the dataset, for a run on one's own images whose rows are asked for.
+            dataset: the dataset, for a run on one's own images whose rows are asked for; its full name is that of the
+                run's config, up to a split by a rule.
 
         Returns:
             The run.
@@ -337,15 +338,21 @@ class Run:
 
     @functools.cached_property
     def own_images(self) -> Dataset | None:
-        """The user's own images that the run was trained on: given, or found in the folder that the run remembers."""
-        return self._own if self._own is not None else own_images(self.folder, self.config)
+        """The user's own images that the run was trained on: given, or found in the folder that the run remembers.
+
+        Raises:
+            InvalidInput: those that were given have another name.
+        """
+        if self._own is not None:
+            return splitting.of(self._own, self.config.dataset)
+        return own_images(self.folder, self.config)
 
     @property
     def dataset(self) -> Dataset:
         """The dataset that the run was trained on.
 
         Raises:
-            InvalidInput: it is no published one, and was not given.
+            InvalidInput: it is no published one, and was not given, or another was.
         """
         if self.own_images is not None:
             return self.own_images
@@ -373,7 +380,7 @@ class Run:
         path = self.folder / "run.json"
         record = files.read_json(path)
         found = record.get(key) if isinstance(record, dict) else None
-        if not isinstance(found, list) or len(found) != (len(found) if count is None else count):
+        if not isinstance(found, list) or count not in (None, len(found)):
             raise DamagedFile(str(path), expected=f"a run's record with {key}", received=repr(found))
         return found
 
@@ -477,10 +484,11 @@ class Run:
             Posterior means, float32 (n, latents).
 
         Raises:
-            InvalidInput: rows that do not exist, or images of another shape.
+            InvalidInput: no rows, rows that do not exist, or images of another shape.
         """
         chosen = self._fitting(dataset)
-        return np.concatenate([self.encode(images).mean for _, images in chosen.batches(rows, size=ENCODED)])
+        batches = chosen.batches(chosen.rows(rows), size=ENCODED)
+        return np.concatenate([self.encode(images).mean for _, images in batches])
 
     def encode_task(self) -> Path:
         """Encode the leaderboard's rows of the run's dataset into ``codes.npz``.

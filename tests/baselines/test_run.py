@@ -38,6 +38,11 @@ def test_encoding_does_not_depend_on_the_batch(trained):
     )
 
 
+def test_no_rows_are_refused(trained):
+    with pytest.raises(InvalidInput, match="rows of xysquares/spacing_1: expected at least one row"):
+        trained.encode_rows([])
+
+
 def test_a_snapshot_by_its_step(trained):
     images = trained.dataset.images([3])
     assert (Run.open(trained.folder, step=4).encode(images).mean != trained.encode(images).mean).any()

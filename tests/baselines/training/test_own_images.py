@@ -57,6 +57,15 @@ def test_a_run_is_opened_and_used_without_the_images(run):
     np.testing.assert_array_equal(run.encode_rows([0, 1]), opened.encode(PIXELS[:2]).mean)
 
 
+def test_a_run_on_a_split_reads_the_rows_of_the_split_from_the_images_that_are_given(tmp_path):
+    done = train(config(split="holdout"), tmp_path / "run", dataset=MINE)
+    opened = Run.open(done.folder, dataset=MINE)
+    assert opened.dataset.id == done.dataset.id == "mine/holdout"
+    np.testing.assert_array_equal(opened.encode_rows([0, 39]), done.encode_rows([0, 39]))
+    with pytest.raises(InvalidInput, match="dataset: expected the config's, 'mine/holdout', received 'yours'"):
+        Run.open(done.folder, dataset=from_images("yours", PIXELS)).encode_rows([0])
+
+
 def test_it_goes_on_with_the_same_images_only(run, tmp_path):
     folder = shutil.copytree(run.folder, tmp_path / "run")
     Snapshots(folder).remove(4)
