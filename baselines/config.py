@@ -127,8 +127,10 @@ class RunConfig:
         object.__setattr__(self, "reconstruction_weight", weight)
         if self.seed >= 2**63:
             raise InvalidInput("seed", expected="less than 2**63", received=str(self.seed))
-        if not 0 < validation.typed("train_share", self.train_share, float) <= 1:
-            raise InvalidInput("train_share", expected="a number in (0, 1]", received=f"{self.train_share:g}")
+        share = validation.typed("train_share", self.train_share, float)
+        if not 0 < share <= 1:
+            raise InvalidInput("train_share", expected="a number in (0, 1]", received=f"{share:g}")
+        object.__setattr__(self, "train_share", share)
         if self.reduction not in get_args(Reduction):
             raise UnknownName("reduction", self.reduction, get_args(Reduction))
         if self.precision not in get_args(Precision):

@@ -30,6 +30,12 @@ def test_json_and_back(tmp_path):
     assert c.architecture_parameters == {"width": 1200}
 
 
+@pytest.mark.parametrize("key", ["train_share", "learning_rate", "reconstruction_weight"])
+def test_a_whole_number_is_the_same_config_as_the_fraction_that_it_is(key):
+    whole = config(**{key: 1})
+    assert whole.digest == config(**{key: 1.0}).digest == RunConfig.from_json(whole.as_json()).digest
+
+
 def test_snapshots_that_are_kept():
     assert [s for s in range(11) if config(steps=10, snapshots=3).keeps(s)] == [0, 3, 6, 9, 10]
     assert [s for s in range(11) if config(steps=10, snapshots=[5]).keeps(s)] == [0, 5, 10]
