@@ -54,7 +54,7 @@ class PairVae(Objective):
         """Draw pairs: the first image from the rows to train on, the second from the whole grid.
 
         Raises:
-            InvalidInput: the dataset is no full grid, has fewer than two factors, or ``changed`` exceeds F - 1.
+            InvalidInput: the dataset is no full grid, fewer than two factors vary, or ``changed`` exceeds F - 1.
         """
         if not isinstance(space, FactorSpace):
             raise InvalidInput(
@@ -65,6 +65,8 @@ class PairVae(Objective):
             )
         sizes = np.array(space.sizes)
         varying = np.flatnonzero(sizes > 1)
+        if len(varying) < 2:
+            raise InvalidInput("objective on pairs", expected="two factors that vary, or more", received=repr(space))
         if not self.changed < len(varying):
             raise InvalidInput(
                 "hyperparameter 'changed'",

@@ -46,6 +46,9 @@ def test_too_many_factors_or_no_grid_are_refused():
     rng = np.random.default_rng(0)
     with pytest.raises(InvalidInput, match="'changed': expected fewer than the 4 factors that vary, received 4"):
         OBJECTIVE(changed=4).rows(np.arange(9), SPACE, 2, rng)
+    single = FactorSpace(Factor("colour", [0]), Factor("x", range(5)))
+    with pytest.raises(InvalidInput, match="objective on pairs: expected two factors that vary, or more, received"):
+        OBJECTIVE().rows(np.arange(5), single, 2, rng)
     table = FactorTable(Factor("smiling", (0, 1), "binary"), rows=3, read=lambda: np.array([[0], [1], [0]]))
     with pytest.raises(InvalidInput, match="objective on pairs: expected a dataset that is a full grid"):
         OBJECTIVE().rows(np.arange(3), table, 2, rng)
