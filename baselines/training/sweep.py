@@ -512,6 +512,9 @@ def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None, device: s
                 if process is None:
                     process = _start(share, cores)
                     processes.append(process)
+                    if over.is_set():  # it began while the others were ended
+                        process.kill()
+                        return
                 if _answered(process, (*task, share, device)):
                     break
                 status = process.wait()

@@ -184,6 +184,27 @@ def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypat
     assert {seed: row["state"] for seed, row in index(tmp_path).items()} == {1: "done", 2: "failed"}
 
 
+def test_a_worker_that_begins_while_a_sweep_is_stopped_gets_no_run(tmp_path, monkeypatch):
+    both, ended, end = threading.Barrier(2), threading.Event(), sweep._end
+    late = f"import pathlib, sys; sys.stdin.readline() and pathlib.Path({str(tmp_path / 'begun')!r}).touch(); print()"
+
+    def start(threads, cores):
+        if both.wait(60) == 0:
+            raise OSError("stopped")
+        ended.wait(60)
+        return subprocess.Popen([sys.executable, "-c", late], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ending(processes):
+        end(processes)
+        ended.set()
+
+    monkeypatch.setattr(sweep, "_start", start)
+    monkeypatch.setattr(sweep, "_end", ending)
+    with pytest.raises(OSError, match="stopped"):
+        sweep._train_here([([], str(tmp_path), False)] * 4, 2, 1, "cpu")
+    assert not (tmp_path / "begun").exists()
+
+
 def test_a_worker_ends_with_whoever_started_it():
     process = sweep._start(1, set())
     assert process.poll() is None
