@@ -291,8 +291,10 @@ def _train(
         progress.update(bars[i], completed=r.step, rate=f"{rate:,.0f} img/s", loss=loss)
 
     for i, recorder in enumerate(recorders):
-        if recorder.step == 0 and recorder.keeps and not recorder.snapshots.steps():
+        if not recorder.snapshots.steps():
             keep(i)
+        elif not (recorder.folder / "run.json").exists():  # somebody has removed it
+            recorder.describe(recorder.step, before[i])
     with batches([r.config for r in recorders], dataset, first, images=held is None) as feed:
         for batch in feed:
             scalars, running = engine.step(*batch), [r for r in recorders if r.running]

@@ -143,8 +143,17 @@ class Recorder:
             self._kept.result()  # no more than one waits, or memory would fill up behind a slow disk
         self._kept = self._behind.do(self._write, self.step, state, seconds)
 
-    def _write(self, step: int, state: State, seconds: float) -> None:
-        write_record(  # before the snapshot, so that a run with its last snapshot always has its record
+    def describe(self, step: int, seconds: float) -> None:
+        """Write the run's record.
+
+        Args:
+            step: the step that was done last.
+            seconds: seconds of training so far.
+
+        Raises:
+            InvalidInput: the file cannot be written.
+        """
+        write_record(
             self.folder,
             method=self.config.objective,
             dataset=self._dataset,
@@ -160,6 +169,9 @@ class Recorder:
             seconds=seconds,
             computed=devices.record(self.config.precision),
         )
+
+    def _write(self, step: int, state: State, seconds: float) -> None:
+        self.describe(step, seconds)  # before the snapshot, so that a run with its last snapshot always has its record
         self.snapshots.write(step, state, seconds)
         for other in self.snapshots.steps():
             if other != step and not self.config.keeps(other):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -156,6 +157,14 @@ def test_killed_between_the_record_and_the_last_snapshot(tiny, trained, tmp_path
     run = train(tiny(), tmp_path / "run")
     assert json.loads((run.folder / "run.json").read_text())["budget"]["steps"] == 6
     assert run.history == trained.history
+
+
+def test_a_finished_run_gets_its_record_back(tiny, trained, tmp_path):
+    folder = shutil.copytree(trained.folder, tmp_path / "run")
+    held = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").unlink()
+    train(tiny(), folder)
+    assert json.loads((folder / "run.json").read_text()) == held
 
 
 def test_two_processes_do_not_train_one_folder(tiny, tmp_path):
