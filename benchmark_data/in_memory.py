@@ -93,7 +93,7 @@ def from_images(
 
     Raises:
         InvalidInput: the name is taken or not such a name, there are no images, they differ in size, have their
-            channels first or are not uint8, or the labels are not as many.
+            channels first, are not uint8 or are files of more than 8 bits a channel, or the labels are not as many.
         DamagedFile: a file of the folder is no image.
 
     Example:
@@ -145,7 +145,8 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
 
     Raises:
         InvalidInput: there is no such folder, no picture in it, or more than one CSV file; the CSV file cannot be read,
-            has no rows, or a value is missing; pictures differ in size; or the name is taken.
+            has no rows, or a value is missing; pictures differ in size or have more than 8 bits a channel; or the name
+            is taken.
         DamagedFile: a picture is not there or cannot be read.
 
     Example:
@@ -208,7 +209,7 @@ def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]]]:
 
 
 def _listed(folder: Path) -> tuple[Path, ...]:
-    """List the pictures of a folder and of the folders within it, in the order of their names."""
+    """List the pictures of a folder and of the folders within it, in the order of their names; no hidden ones."""
     if not folder.is_dir():
         raise InvalidInput(
             f"images in {folder}",
@@ -216,7 +217,8 @@ def _listed(folder: Path) -> tuple[Path, ...]:
             received="a file" if folder.exists() else "no such folder",
         )
     found = [path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()]
-    names = sorted(name for path in found if not (name := path.relative_to(folder).as_posix()).startswith("."))
+    inside = [path.relative_to(folder) for path in found]
+    names = sorted(path.as_posix() for path in inside if not any(part.startswith(".") for part in path.parts))
     if not names:
         raise InvalidInput(f"images in {folder}", expected="files that end in .png, .jpg or .jpeg", received="none")
     return tuple(folder / name for name in names)
@@ -245,6 +247,13 @@ def _of_files(name: str, paths: tuple[Path, ...], labels: Mapping[str, ArrayLike
 def _head(path: Path) -> tuple[tuple[int, int], bool]:
     """Return a picture's (height, width), and whether it is grey; its pixels are not read."""
     with _opened(path) as picture:
+        if picture.mode.startswith(("I", "F")):  # Pillow's conversion would clip them
+            raise InvalidInput(
+                str(path),
+                expected="8 bits for each channel",
+                received=f"Pillow's mode {picture.mode}",
+                remedy="Scale pixels to 0 ... 255 and save it again.",
+            )
         return (picture.height, picture.width), picture.mode in ("1", "L")
 
 

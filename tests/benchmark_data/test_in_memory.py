@@ -97,7 +97,7 @@ def test_a_folder(folder):
 
 
 def test_a_folder_of_colours(folder):
-    """The first picture decides how all are read; without ``file_name`` the first column names the files."""
+    """One picture in colour makes all of them so; without ``file_name`` the first column names the files."""
     PIL.Image.new("RGB", (6, 4), (1, 2, 3)).save(folder / "3.png")
     (folder / "labels.csv").write_text("picture,level\n3.png,0\n1.png,1\n", "utf-8")
     data = from_folder(folder)
@@ -132,6 +132,13 @@ def test_folders_that_will_not_do(folder):
 def test_pictures_of_a_folder_have_one_size(folder):
     PIL.Image.new("L", (5, 4)).save(folder / "2.png")
     with pytest.raises(InvalidInput, match=r"2\.png: expected 6 x 4 pixels, as 3\.png has, received 5 x 4. Resize"):
+        from_folder(folder)
+
+
+def test_pictures_of_more_than_eight_bits_are_refused(folder):
+    """Pillow would clip them: everything above 255 of 65,535 would be white."""
+    PIL.Image.fromarray(np.full((4, 6), 1000, np.uint16)).save(folder / "2.png")
+    with pytest.raises(InvalidInput, match=r"2\.png: expected 8 bits for each channel, received .* mode I.*Scale"):
         from_folder(folder)
 
 
@@ -179,6 +186,7 @@ def photos(tmp_path):
 
 
 def test_a_folder_of_pictures(photos, monkeypatch):
+    (photos / "a" / "._d.jpeg").write_bytes(b"what macOS leaves beside a file")
     monkeypatch.chdir(photos.parent)
     data = from_images("a", "photos", {"animal": ["cow", "dog", "cat"]})
     assert (len(data), data.image_shape) == (3, (8, 12, 3))
