@@ -360,7 +360,7 @@ class Pairs(Images):
 
     Raises:
         UnknownName: there is no such dataset, split, factor or field.
-        InvalidInput: the dataset is no full grid, or k is not between 1 and F.
+        InvalidInput: the dataset is no full grid, k is not between 1 and F, or no factor is named.
 
     Example:
         >>> pairs = Pairs("xysquares", changed=1, distinct=True, fields=("image", "label"))
@@ -394,10 +394,11 @@ class Pairs(Images):
             raise InvalidInput(
                 "changed", expected=f"1 to {len(self._varying)}, the factors that vary", received=str(changed)
             )
-        self._named = () if changed is None or isinstance(changed, int) else tuple(changed)
-        if self._named:
-            self._varying = np.array([self.dataset.space.column(name) for name in self._named])
+        if changed is not None and not isinstance(changed, int):
+            self._varying = np.array([self.dataset.space.column(name) for name in changed], np.int64)
             changed = len(self._varying)
+            if not changed:
+                raise InvalidInput("changed", expected="the name of a factor, or several", received="none")
         self.changed, self.distinct, self.seed = changed, distinct, seed
         self._length = len(self.rows) if length is None else length
 

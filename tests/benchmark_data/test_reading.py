@@ -175,3 +175,5 @@ def test_pairs_that_cannot_be(tiny_family, tiny_grid):
     for changed in (0, 3):
         with pytest.raises(InvalidInput, match=f"changed: expected 1 to 2, the factors that vary, received {changed}"):
             reading.Pairs(tiny_grid, changed=changed)
+    with pytest.raises(InvalidInput, match="changed: expected the name of a factor, or several, received none"):
+        reading.Pairs(tiny_grid, changed=[])
