@@ -180,6 +180,7 @@ def split(dataset: Dataset | str, name: str = "holdout", *, seed: int | None = N
 
     Raises:
         UnknownName: there is no such dataset, rule, variant or factor.
+        Unavailable: the dataset's length is not known before it is prepared.
         InvalidInput: the rule needs a full grid or an ordered factor, or draws nothing and was given a seed.
 
     Example:

@@ -270,13 +270,9 @@ class Dataset:
             The same as int64.
 
         Raises:
+            Unavailable: the dataset's length is not known before it is prepared.
             InvalidInput: an empty selection, not integers, or a row that does not exist.
         """
-        array = np.asarray(indices)
-        if array.size == 0:
-            raise InvalidInput(f"rows of {self.id}", expected="at least one row", received="an empty selection")
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise InvalidInput(f"rows of {self.id}", **_no_rows(indices, array))
         if not len(self):
             raise Unavailable(
                 self.id,
@@ -284,6 +280,11 @@ class Dataset:
                 received="one whose length is not known yet",
                 remedy=f"Run: offaxis-data prepare {self.id}",
             )
+        array = np.asarray(indices)
+        if array.size == 0:
+            raise InvalidInput(f"rows of {self.id}", expected="at least one row", received="an empty selection")
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise InvalidInput(f"rows of {self.id}", **_no_rows(indices, array))
         if array.min() < 0 or array.max() >= len(self):
             raise InvalidInput(
                 f"rows of {self.id}",
@@ -320,8 +321,12 @@ class Dataset:
 
         Returns:
             The two hashes. A quick and a full digest of the same dataset differ.
+
+        Raises:
+            Unavailable: the dataset must be prepared first.
         """
         rows: Rows = range(len(self)) if full else self.quick_rows()
+        self.rows(rows[:1])  # a dataset whose length is not known yet says so
         return Digest.of(
             self.block_digest(rows[start : start + CHUNK], progress) for start in range(0, len(rows), CHUNK)
         )

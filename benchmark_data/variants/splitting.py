@@ -191,6 +191,7 @@ def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Spl
         raise InvalidInput(f"seed of split {name!r}", expected="an integer in [0, 2**63)", received=str(seed))
     if seed and not rule.DRAWN:
         raise InvalidInput(f"seed of split {name!r}", expected="none, since the rule draws nothing", received=str(seed))
+    base.rows([0])  # a dataset whose length is not known yet says so
     parts = rule.divide(base.space, variant=variant, seed=seed)
     for array in (parts.train, parts.test, parts.weights):
         if array is not None:

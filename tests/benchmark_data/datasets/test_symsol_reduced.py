@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from benchmark_data import reading, split
 from benchmark_data.datasets import symsol, symsol_reduced
 from benchmark_data.datasets.symsol_reduced import DATASET
 from benchmark_data.errors import DamagedFile, Unavailable
@@ -111,6 +112,11 @@ def test_before_it_is_prepared_it_is_empty_and_says_what_to_do(rederived):
         Unavailable, match=r"expected a prepared dataset, .* Run: offaxis-data prepare symsol_reduced/red"
     ):
         rederived.images([0])
+    for asked in (rederived.digest, lambda: split(rederived), lambda: reading.Images(rederived)):
+        with pytest.raises(
+            Unavailable, match=r"received one whose length is not known yet\. Run: offaxis-data prepare"
+        ):
+            asked()
 
 
 def test_the_declaration():
