@@ -176,8 +176,10 @@ def _card(one: FactorAudit, found: Audit) -> str:
 
 
 def _curve(one: FactorAudit, random: float) -> str:
-    """Draw mean distance by distance of class ids, as SVG."""
+    """Draw mean distance by distance of class ids, as SVG; nothing where a row of the matrix holds all that differ."""
     points = one.curve()
+    if not points:
+        return ""
     far, top = max(k for k, _ in points), max(random, *(mean for _, mean in points)) or 1.0
     left, bottom = 6, HEIGHT - 18
 

@@ -249,6 +249,15 @@ def test_json_and_page(spacings, tmp_path):
         assert outside not in page
 
 
+def test_a_page_of_a_factor_whose_values_differ_alone_within_a_row_of_its_matrix_only():
+    """Of 128 values a row of the matrix holds two: each frame and the one that is of the same pair."""
+    pixels = np.random.default_rng(0).integers(0, 256, (128, 4, 4, 1), np.uint8)
+    data = from_images("frames", pixels, {"frame": range(128), "pair": np.arange(128) // 2})
+    found = audit(data, traversals=3, pairs=10)
+    assert found.factors[0].curve() == []
+    assert "<h3>frame</h3>" in audit_page.page(data, found)
+
+
 def test_a_name_is_text_on_the_page():
     pixels = np.arange(3, dtype=np.uint8).reshape(-1, 1, 1, 1)
     data = from_images("mine", pixels, {"<b>&": [0, 1, 2]})
