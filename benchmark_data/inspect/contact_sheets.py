@@ -69,7 +69,7 @@ def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -
     Without a full grid nothing can be held fixed: each value is then shown by some image that has it.
 
     Args:
-        dataset: any dataset.
+        dataset: a dataset with factors.
         row: the row of the dataset that the traversals go through; by default the contact sheet's first.
         columns: values per factor, evenly spread over those it has.
 
@@ -77,10 +77,12 @@ def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -
         An RGB picture.
 
     Raises:
-        InvalidInput: fewer than two columns, or no such row.
+        InvalidInput: fewer than two columns, no such row, or a dataset without factors.
     """
     if columns < 2:
         raise InvalidInput("columns of a traversal", expected="two or more", received=str(columns))
+    if not dataset.space.factors:
+        raise InvalidInput(f"traversals of {dataset.id}", expected="a dataset with factors", received="none")
     font, small = ImageFont.load_default(TEXT), ImageFont.load_default(TEXT - 2)
     lines = []
     for factor in dataset.space.factors:
@@ -106,7 +108,7 @@ def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -
 
 
 def sheet(dataset: Dataset) -> Image.Image:
-    """Put a title, a contact sheet and the traversals into one picture.
+    """Put a title, a contact sheet and the traversals, if there are factors, into one picture.
 
     Args:
         dataset: any dataset.
@@ -114,7 +116,7 @@ def sheet(dataset: Dataset) -> Image.Image:
     Returns:
         An RGB picture.
     """
-    parts = contact_sheet(dataset, rows=3, columns=11), traversals(dataset)
+    parts = [contact_sheet(dataset, rows=3, columns=11), *([traversals(dataset)] if dataset.space.factors else [])]
     title = f"{dataset.id} {dataset.version}: {len(dataset):,} images of shape {dataset.image_shape}"
     font = ImageFont.load_default(TEXT + 4)
     width = max(math.ceil(font.getlength(title)) + 2 * GAP, *(part.width for part in parts))

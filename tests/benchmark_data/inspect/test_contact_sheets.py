@@ -104,6 +104,13 @@ def test_sheet_holds_both():
     assert np.array_equal(np.asarray(whole)[-16 - len(below) : -16, : below.shape[1]], below)
 
 
+def test_images_without_factors_have_a_sheet_and_no_traversals():
+    data = benchmark_data.from_images("mine", np.zeros((5, 8, 8, 1), np.uint8))
+    assert contact_sheets.sheet(data).height > contact_sheets.contact_sheet(data, rows=3, columns=11).height
+    with pytest.raises(InvalidInput, match="traversals of mine: expected a dataset with factors, received none"):
+        contact_sheets.traversals(data)
+
+
 def test_bad_input():
     dataset = benchmark_data.load("xysquares")
     with pytest.raises(InvalidInput, match="rows of a sheet: expected at least one, received 0"):
