@@ -95,13 +95,19 @@ def pending(events: Sequence[Event], found: Iterable[Result], today: datetime.da
         What is not in the ledger yet, by date, task, tier and method.
     """
     last = {event.row: event for event in events}
+    held: set[RowId] = set()  # rows in quarantine
+    for event in events:
+        if event.change == "quarantined":
+            held.add(event.row)
+        elif event.change in ("added", "removed", "trusted again"):
+            held.discard(event.row)
     now = {(result.task, tier, result.method): result for result in found for tier in result.tiers}
     dates = [event.date for event in events] + [run.date for result in now.values() for run in result.runs]
     day = today or max(dates, default=datetime.date(1970, 1, 1))
     changes: list[Event] = []
     for row, result in now.items():
         before = last.get(row)
-        event = _event(row, result, before, day)
+        event = _event(row, result, before, row in held, day)
         if before is None or before.digest != event.digest:
             changes.append(event)
     for row, event in last.items():
@@ -146,22 +152,22 @@ def record(root: str | os.PathLike[str], today: datetime.date) -> tuple[Event, .
     return new
 
 
-def _event(row: RowId, result: Result, before: Event | None, day: datetime.date) -> Event:
-    """Describe what a row holds now, as a change of what it held before."""
+def _event(row: RowId, result: Result, before: Event | None, held: bool, day: datetime.date) -> Event:
+    """Describe what a row holds now, as a change of what it held before, in quarantine or not."""
     task, tier, method = row
     runs = result.of(tier)
     main = next(iter(result.summary[tier]))
     key = "mig" if "mig" in result.summary[tier] else main
     mean = round(result.summary[tier][key].mean, 6)
-    there = before is not None and before.change != "removed"
-    quarantined = there and bool(result.quarantine) and before is not None and before.change != "quarantined"
     change: Change = "added"
     date = max(run.date for run in runs)
-    if there and before is not None:
-        if quarantined:
-            change, date = "quarantined", day
-        elif before.change == "quarantined" and not result.quarantine:
-            change, date = "trusted again", day
+    if before is not None and before.change == "removed":
+        before = None
+    if before is not None:
+        if before.digest == _digest(runs, not result.quarantine):  # the one thing that has changed; it may have come so
+            held = not result.quarantine
+        if held != bool(result.quarantine):
+            change, date = ("trusted again" if held else "quarantined"), day
         else:
             change = "more seeds" if len(runs) > before.seeds else "re-scored"
     return Event(
@@ -172,12 +178,12 @@ def _event(row: RowId, result: Result, before: Event | None, day: datetime.date)
         method=method,
         seeds=len(runs),
         mean=mean,
-        before=before.mean if there and before is not None else None,
-        digest=_digest(runs, result.quarantine),
+        before=before.mean if before is not None else None,
+        digest=_digest(runs, bool(result.quarantine)),
     )
 
 
-def _digest(runs: Sequence[Run], quarantine: str) -> str:
+def _digest(runs: Sequence[Run], quarantine: bool) -> str:
     held = [[run.seed, run.codes_digest, sorted(run.scores.items())] for run in runs]
-    text = json.dumps([held, bool(quarantine)], separators=(",", ":"))
+    text = json.dumps([held, quarantine], separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

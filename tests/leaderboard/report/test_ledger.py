@@ -51,6 +51,27 @@ def test_quarantine_is_a_change(tmp_path, made_result):
     assert said(ledger.record(tmp_path, TODAY)) == [("2026-03-04", "trusted again", "a", "smoke", 1, 0.1, 0.1)]
 
 
+def test_what_is_scored_in_quarantine_is_not_put_there_again(tmp_path, made_result):
+    (file,) = results.write(tmp_path, [made_result(TASK, "a", 0.1)])
+    ledger.record(tmp_path, TODAY)
+    changes = []
+
+    def change(reason, *scores):
+        results.write(tmp_path, [made_result(TASK, "a", *scores)])
+        results.quarantine(file, reason)
+        changes.extend(event.change for event in ledger.record(tmp_path, TODAY))
+
+    change("why", 0.1)
+    change("why", 0.1, 0.2)
+    change("why", 0.1, 0.2, 0.3)
+    change("", 0.1, 0.2, 0.3)
+    change("why", 0.1, 0.2, 0.3, 0.4)
+    change("", 0.1, 0.2, 0.3, 0.4, 0.5)
+    change("", 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+    more = "more seeds"
+    assert changes == ["quarantined", more, more, "trusted again", "quarantined", "trusted again", more]
+
+
 def test_what_is_pending_needs_no_clock(tmp_path, made_result):
     """A board is a pure function of the files: a removal that is not recorded has the date of the newest evaluation."""
     first, second = made_result(TASK, "a", 0.1), made_result(TASK, "b", 0.5, date=datetime.date(2026, 2, 3))
