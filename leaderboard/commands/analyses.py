@@ -166,6 +166,8 @@ def _rescored(run: Path, names: list[str] | None) -> dict[str, Any]:
 
     known = discovery.names("leaderboard.metrics")
     found = representations.codes(run)
+    if found.factors is None:
+        raise InvalidInput(f"codes of {run}", expected="codes of a dataset, with its factors", received="codes alone")
     record = files.read_json(run / "run.json")
     row: dict[str, Any] = {name: str(record[key]) for name, key in zip(("task", "method", "seed"), _RUN, strict=True)}
     for name in known if names == ["all"] else names or ["mig", "dci"]:

@@ -468,3 +468,12 @@ def test_a_record_that_is_none_and_an_unknown_hyperparameter(board, tmp_path, ru
     (runs[0] / "run.json").write_text("[1]")
     code, _, err = board("analyse", "latents", runs[0], "--to", tmp_path / "a.png")
     assert (code, "expected the record of a run, received [1]" in err) == (2, True)
+
+
+def test_metrics_of_codes_without_factors_do_not_agree(board, tmp_path):
+    """A run on the user's own images, which nobody labelled."""
+    (tmp_path / "run.json").write_text(json.dumps({"dataset": "mine", "method": "m", "seed": 0}))
+    (tmp_path / "images.json").write_text("{}")
+    np.savez(tmp_path / "codes.npz", codes=np.eye(30, 3), indices=np.arange(30))
+    code, _, error = board("analyse", "metric-agreement", tmp_path, "--to", tmp_path / "a.png")
+    assert (code, "expected codes of a dataset, with its factors, received codes alone" in error) == (2, True)
