@@ -257,15 +257,16 @@ def score_all(
     grouped: dict[tuple[str, str], list[Candidate]] = {}
     for candidate in candidates:
         where, run = candidate.where, candidate.run
-        other = seen.setdefault((run.dataset, run.method, run.seed), where)
-        if other != where:
+        task_id = protocol.task(run.dataset).id
+        if other := seen.get((task_id, run.method, run.seed)):
             raise InvalidInput(
                 f"{where}: seed",
                 expected=f"another seed of {run.method} on {run.dataset} than {run.seed}",
                 received=f"the same as in {other}",
                 remedy="Give one folder for each seed.",
             )
-        grouped.setdefault((protocol.task(run.dataset).id, run.method), []).append(candidate)
+        seen[task_id, run.method, run.seed] = where
+        grouped.setdefault((task_id, run.method), []).append(candidate)
     steps, done = len(candidates) * len(chosen.measurements), 0
     for (task_id, method), group in sorted(grouped.items()):
         task, scored = protocol.task(group[0].run.dataset), []

@@ -1,5 +1,7 @@
 """Run folders in, results out; whatever is wrong with a folder is said before anything is scored."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,12 @@ def test_the_same_seed_twice(run_folder, tmp_path):
     copy = tmp_path / "copy"
     folder.rename(copy)
     with pytest.raises(InvalidInput, match="expected another seed of beta_vae on toy/small than 0"):
+        list(evaluate.evaluate([run_folder(), copy]))
+    with pytest.raises(InvalidInput, match=r"than 0, received the same as in .*copy"):
+        list(evaluate.evaluate([copy, copy]))
+    record = json.loads((copy / "run.json").read_text())
+    (copy / "run.json").write_text(json.dumps(record | {"dataset": "toy"}))
+    with pytest.raises(InvalidInput, match="expected another seed of beta_vae on toy than 0"):
         list(evaluate.evaluate([run_folder(), copy]))
 
 
