@@ -460,17 +460,17 @@ def activations(
             help="Of this dataset's images, as runs take that were trained on others. Default: the run's own."
         ),
     ] = "",
-    images: Annotated[int, typer.Option(min=1, help="How many of the task's test rows.")] = 1000,
+    images: Annotated[
+        int, typer.Option(min=1, help="How many of the task's test rows, or of one's own images.")
+    ] = 1000,
     step: Annotated[int | None, typer.Option(help="At this snapshot. Default: the last.")] = None,
 ) -> None:
     """Write the activations of every layer of each run, for offaxis-board heatmap, analyse and transfer heatmap.
 
     Layers are compared on the same images. Runs on different datasets take the images of one, with --dataset.
     """
-    import numpy as np
-
     import benchmark_data
-    from baselines.run import Run
+    from baselines.run import Run, own_rows
     from leaderboard import protocol
 
     if into is not None and into.suffix != ".npz":
@@ -479,7 +479,7 @@ def activations(
         raise InvalidInput("--into", expected="one run", received=f"{len(runs)} runs")
     for opened in [Run.open(run, step=step) for run in runs]:
         target = benchmark_data.load(dataset) if dataset else opened.dataset
-        rows = np.arange(len(target)) if opened.own_images and not dataset else protocol.task(target.id).test
+        rows = own_rows(target) if opened.own_images and not dataset else protocol.task(target.id).test
         console.say(opened.write_activations(rows[:images], into, target))
 
 

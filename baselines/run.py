@@ -31,7 +31,7 @@ import benchmark_data
 from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.objectives import Posterior
-from benchmark_data import discovery, files
+from benchmark_data import discovery, draws, files
 from benchmark_data.archives import npz
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
@@ -493,8 +493,8 @@ class Run:
     def encode_task(self) -> Path:
         """Encode the leaderboard's rows of the run's dataset into ``codes.npz``.
 
-        Of the user's own images, for which there is no task, every row is encoded, and the class ids are written beside
-        the codes: ``factors``, int64 (n, F), and their ``factor_names``.
+        Of the user's own images, for which there is no task, every row is encoded, shuffled as `own_rows` says, and the
+        class ids are written beside the codes: ``factors``, int64 (n, F), and their ``factor_names``.
 
         Returns:
             The file's path.
@@ -508,7 +508,7 @@ class Run:
             indices = task_rows(dataset)
             write_arrays(path, {"indices": indices, "codes": self.encode_rows(indices)})
             return path
-        indices = np.arange(len(dataset))
+        indices = own_rows(dataset)
         arrays: dict[str, NDArray[Any]] = {"indices": indices, "codes": self.encode_rows(indices, dataset)}
         if dataset.space.names:
             arrays |= {"factors": dataset.labels(indices), "factor_names": np.array(dataset.space.names)}
@@ -654,6 +654,21 @@ def task_rows(dataset: Dataset) -> Indices:
             remedy="Encode other images with Run.encode or Run.encode_rows.",
         ) from error
     return rows
+
+
+def own_rows(dataset: Dataset) -> Indices:
+    """Return all rows of a dataset of one's own, in the order in which they are encoded.
+
+    A list of pictures mostly stands in the order of its factors. Metrics hold out the last third of the rows, which
+    would hold values that they never learnt from. So rows are shuffled, always alike, and runs have the same order.
+
+    Args:
+        dataset: one's own images.
+
+    Returns:
+        int64, shape (n,): each row once.
+    """
+    return draws.permutation(0, len(dataset))
 
 
 def clear_leftovers(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -182,6 +182,9 @@ _RUN = ("dataset", "method", "seed")
 
 HELD_OUT = ("codes_test", "factors_test")
 """Arrays of rows that nothing is learned from."""
+
+DEVIATIONS = 6
+"""A factor's mean differs by so many between rows to learn from and held-out rows only where rows are sorted."""
 
 
 def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
@@ -747,7 +750,8 @@ def metrics(
     """Compute any metric on anyone's codes: a run folder, plain arrays of any framework, or an encoder in ONNX.
 
     The first two thirds of the rows are to learn from and the last third is held out, as in the protocol's tasks,
-    unless the file holds codes_test and factors_test. For a place on the board, use evaluate or submit.
+    unless the file holds codes_test and factors_test: rows should be shuffled. For a place on the board, use evaluate
+    or submit.
     """
     needs("this command", "metrics", "pandas")
     import pandas as pd
@@ -775,6 +779,9 @@ def metrics(
         )
     held_out = _held_out(path, dataset)
     tables, doubts = [], []
+    if found.indices is None and held_out is None:
+        remedy = f"offaxis-train encode {path}" if path.is_dir() else "shuffle codes and factors alike"
+        doubts += [f"{sentence}: {remedy}." for sentence in _in_order(found.factors, found.names)]
     with console.progress() as progress:
         work = progress.add_task("scoring", total=len(modules))
         for name, module in zip(chosen, modules, strict=True):
@@ -840,6 +847,19 @@ def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
         except InvalidInput:
             return [f"{metric}: parts of so small a sample cannot be scored."]
     return [str(w.message) for w in caught if issubclass(w.category, sensitivity.SmallSample)]
+
+
+def _in_order(factors: Any, names: Sequence[str]) -> list[str]:
+    """Return which factors have other values in the last third of the rows, as no shuffle leaves them."""
+    import numpy as np
+
+    learnt, tested = np.split(factors, [len(factors) * 2 // 3])
+    if not len(learnt):
+        return []
+    apart = np.abs(learnt.mean(axis=0) - tested.mean(axis=0))
+    chance = factors.std(axis=0) * np.sqrt(1 / len(learnt) + 1 / len(tested))
+    ordered = [name for name, much in zip(names, apart > DEVIATIONS * chance, strict=True) if much]
+    return [f"rows stand in the order of {', '.join(ordered)}, and the last third is held out"] if ordered else []
 
 
 def _png(path: Path) -> None:

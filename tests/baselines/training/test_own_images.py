@@ -110,9 +110,10 @@ def test_pictures_need_the_images_and_codes_hold_labels(run, tmp_path):
     folder = shutil.copytree(run.folder, tmp_path / "run")
     assert pictures.draw_all(Run.open(folder, dataset=MINE))
     with np.load(Run.open(folder, dataset=MINE).encode_task()) as codes:
-        np.testing.assert_array_equal(codes["factors"], MINE.labels(np.arange(40)))
+        assert sorted(codes["indices"]) == list(range(40))
+        np.testing.assert_array_equal(codes["factors"], MINE.labels(codes["indices"]))
         assert codes["factor_names"].tolist() == ["kind"]
-        np.testing.assert_array_equal(codes["codes"], run.encode_rows(np.arange(40)))
+        np.testing.assert_array_equal(codes["codes"], run.encode_rows(codes["indices"]))
     with pytest.raises(InvalidInput, match="expected the images called 'mine', received none"):
         pictures.draw_all(Run.open(folder))
 
@@ -164,9 +165,22 @@ def test_a_folder_of_pictures_from_the_command_line(photos, tmp_path):
     typed("encode", folder)
     found = representations.codes(folder)
     assert (found.codes.shape, found.names) == ((40, 2), ("kind",))
-    np.testing.assert_array_equal(found.factors[:, 0], np.arange(40) % 4)
     typed("activations", folder, "--images", 5)
     assert len(representations.activations(folder)["input"]) == 5
+
+
+def test_pictures_in_the_order_of_a_factor_are_scored_and_compared_in_another(photos, tmp_path):
+    """A table of pictures mostly stands in order; the held-out third would hold what was never learnt from."""
+    lines = "".join(f"{number:02}.png,{number // 10}\n" for number in range(40))
+    (photos / "labels.csv").write_text(f"file_name,x\n{lines}", "utf-8")
+    folder = tmp_path / "run"
+    typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--into", folder)
+    factors = representations.codes(folder).factors
+    assert set(factors[:26, 0]) == set(factors[26:, 0]) == {0, 1, 2, 3}
+    typed("activations", folder, "--images", 20)
+    with np.load(folder / "activations.npz") as held, np.load(folder / "codes.npz") as codes:
+        np.testing.assert_array_equal(held["indices"], codes["indices"][:20])
+        assert set(held["indices"] // 10) == {0, 1, 2, 3}
 
 
 def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):

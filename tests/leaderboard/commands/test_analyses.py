@@ -235,6 +235,19 @@ def test_metrics_of_arrays_with_held_out_rows(board, tmp_path):
     assert (code, "Did you mean 'mig'?" in err) == (2, True)
 
 
+def test_metrics_of_rows_in_the_order_of_a_factor_say_so(board, tmp_path):
+    """A grid written row by row: codes that are the factors miss what is held out, and one is told why."""
+    x, y = np.divmod(np.arange(240), 20)
+    factors = np.stack([x, y % 4], axis=1)
+    shuffled = factors[np.random.default_rng(0).permutation(240)]
+    for name, rows in {"a": factors, "b": shuffled}.items():
+        np.savez(tmp_path / f"{name}.npz", codes=rows.astype(float), factors=rows, factor_names=np.array(["x", "y"]))
+    _, out, _ = board("metrics", tmp_path / "a.npz", "--metric", "mig", "--no-check")
+    assert "warning: rows stand in the order of x, and the last third is held out: shuffle codes and factors" in out
+    _, out, _ = board("metrics", tmp_path / "b.npz", "--metric", "mig", "--no-check")
+    assert "warning" not in out
+
+
 def test_metrics_of_a_run_and_of_an_encoder(board, toys, run_folder, tmp_path):
     from onnx import TensorProto, helper, numpy_helper, save
 
