@@ -261,7 +261,7 @@ def submit_init(
         list[str], typer.Option("--task", "--tasks", help="A task, such as xysquares/spacing_4. Give it several times.")
     ],
     to: Annotated[Path, typer.Option(help="The folder to make.")],
-    tier: Tier = "study",
+    tier: Tier = "desk",
     seeds: Annotated[int, typer.Option(help="How many seeds. A rank takes 5.")] = 5,
 ) -> None:
     """Make a submission's folder: a template to fill in, and the rows to encode for each task."""

@@ -23,6 +23,9 @@ from leaderboard.store import results, transfers
 
 pytestmark = pytest.mark.usefixtures("one_tier", "toys")
 
+TIERS = protocol.TIERS
+"""Those of the protocol, beside the one that tests have."""
+
 
 @pytest.fixture
 def board(capsys):
@@ -331,6 +334,13 @@ def test_the_installed_command_starts(tmp_path):
     )
     assert "xysquares/spacing_4@v1" in done.stdout
     assert "xysquares/spacing_1.extrapolation@v1" in done.stdout  # a name that can be typed, not one that is cut
+
+
+def test_a_submission_is_for_the_tier_that_the_board_opens_on(board, toys, monkeypatch, tmp_path):
+    first = next(iter(TIERS))
+    monkeypatch.setattr(protocol, "TIERS", TIERS)
+    assert board("submit", "init", "my_vae", "--task", "toy/small", "--to", tmp_path / "s")[0] == 0
+    assert json.loads((tmp_path / "s" / "submission.json").read_text("utf-8"))["tier"] == first
 
 
 def test_submit_validate_score(board, toys, made_result, tmp_path):
