@@ -225,7 +225,7 @@ class Run(Model):
 
     Attributes:
         seed: of the training.
-        tier: of the protocol.
+        tier: of the protocol; it becomes part of the names of files and pages.
         status: who vouches for the scores.
         scores: ``<metric>.<score>``, or ``<metric>`` where the two are the same.
         claimed: what the authors say the scores are, where they say so.
@@ -251,7 +251,7 @@ class Run(Model):
     """
 
     seed: int = Field(ge=0, lt=2**63)
-    tier: str
+    tier: Name
     status: Status
     scores: Scores
     claimed: Scores = Field(default_factory=dict)
