@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from leaderboard import protocol
 from leaderboard.properties import Column
 from leaderboard.store import budgets, verdicts
 from leaderboard.store.results import Result, Run, Summary, Trust
-
-if TYPE_CHECKING:
-    pass
 
 DIGITS = 3
 """Decimals that are printed. Methods whose means agree in all of them share a rank."""

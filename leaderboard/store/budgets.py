@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from leaderboard.store.results import Budget, Run
-
-if TYPE_CHECKING:
-    pass
 
 
 def budget(runs: Sequence[Run], *, full: bool = True) -> str:

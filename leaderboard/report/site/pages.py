@@ -555,10 +555,6 @@ class TierPage:
         """Names and titles of the methods that are compared."""
         return tuple(dict.fromkeys(pair.first for pair in self.pairs))
 
-    def pair(self, first: str, second: str) -> pairwise.Pair:
-        """Return the comparison of two methods."""
-        return next(pair for pair in self.pairs if (pair.first[0], pair.second[0]) == (first, second))
-
 
 @dataclasses.dataclass(frozen=True)
 class MatrixRow:
