@@ -55,7 +55,10 @@ SEEDS = 10
 SCALES = (0.5, 1.0, 2.0, 4.0)
 """What figure 5 multiplies the strengths by."""
 
-TUNED = (1.0, 2.0, 4.0, 8.0)
+WEAKER = (0.5, 0.25)
+"""What the strength is multiplied by on squeezed data, whose images differ by less: is it β that lowers MIG there?"""
+
+TUNED = (2.0, 4.0, 8.0)
 """Among what table 2 seeks the β for noisy data; the paper found 16, four times that of `OBJECTIVES`."""
 
 LEARNED, BY_PIXELS = "_perturbed/conv32_eps10", "_perturbed/pca32_eps10"
@@ -199,14 +202,25 @@ def longer(configs: Iterable[RunConfig], times: int) -> tuple[RunConfig, ...]:
     return tuple(dataclasses.replace(config, steps=times * config.steps) for config in configs)
 
 
-def tuned_plans() -> dict[str, Plan]:
-    """Return the plans that seek the β for noisy data, on dSprites."""
-    published = [run for run in runs(("", NOISY), ("beta_vae",)) if _smoke.family(run.dataset) == "dsprites"]
-    desk = _desk.board({"sprites2d", f"sprites2d{NOISY}"}, {"beta_vae"})
+def tuned_plans(objective: str, variant: str, scales: tuple[float, ...], *, times: int = 1) -> dict[str, Plan]:
+    """Return the plans that seek the strength for a changed form of dSprites.
+
+    Args:
+        objective: the VAE.
+        variant: what stands behind the dataset's name.
+        scales: what the strength is multiplied by; 1 is there without being named.
+        times: how many times as many steps the models are trained, at all tiers but smoke, which stays small.
+    """
+    published = [run for run in runs(("", variant), (objective,)) if _smoke.family(run.dataset) == "dsprites"]
+    desk = _desk.board({"sprites2d", f"sprites2d{variant}"}, {objective})
     made = {}
-    for tier, configs in (("smoke", small(published)), ("desk", desk), ("study", published)):
-        noisy = [config for config in configs if role(config.dataset) == CHANGED]
-        made[tier] = plan(tier, [(1.0, configs), *((scale, noisy) for scale in TUNED if scale != 1)])
+    for tier, configs in (
+        ("smoke", small(published)),
+        ("desk", longer(desk, times)),
+        ("study", longer(published, times)),
+    ):
+        changed = [config for config in configs if role(config.dataset) != ORIGINAL]
+        made[tier] = plan(tier, [(1.0, configs), *((scale, changed) for scale in scales)])
     return made
 
 
@@ -342,17 +356,18 @@ def judge_stays(table: pd.DataFrame) -> Verdict:
 
 
 def judge_tuned(table: pd.DataFrame) -> Verdict:
-    """Judge that at the best β the MIG on noisy data is not below that on original data by `SAME`.
+    """Judge that at the best β the MIG on a changed form is not below that on original data by `SAME`.
 
     The best β is the one with the highest mean, chosen on the same runs, in favour of the claim.
     """
     ((base, _), usual), *_ = _groups(table).items()
-    noisy = table[table["variant"] == CHANGED]
-    by_scale = noisy.groupby("scale")["mig"].mean()
-    best = noisy[noisy["scale"] == by_scale.idxmax()]
+    form = CHANGED if (table["variant"] == CHANGED).any() else CONTROL
+    changed = table[table["variant"] == form]
+    by_scale = changed.groupby("scale")["mig"].mean()
+    best = changed[changed["scale"] == by_scale.idxmax()]
     original = usual[ORIGINAL]
     numbers = {f"fall of MIG on {base}, best β": float(original["mig"].mean() - by_scale.max())}
-    numbers |= {f"MIG on {base}, changed, β × {scale:g}": float(mig) for scale, mig in by_scale.items()}
+    numbers |= {f"MIG on {base}, {form}, β × {scale:g}": float(mig) for scale, mig in by_scale.items()}
     numbers |= {"MIG, original": float(original["mig"].mean()), "floor": _scores.floor(original, "mig")}
     return judged([_no_fall([(original, best)])], numbers, GATE)
 
@@ -681,6 +696,16 @@ ENTRIES = (
         judge=judge_falls,
     ),
     Entry(
+        id=f"{PAPER}/table1_weaker",
+        title="MIG of a β-TCVAE on squeezed data, with weaker β",
+        paper="not in the paper, which has no squeezed data",
+        claim=f"With a half or a quarter of β, MIG on squeezed data is less than {SAME} below that on original data.",
+        **tuned_plans("beta_tc_vae", SQUEEZED, WEAKER, times=_LONGER),
+        compute=scored,
+        draw=draw_scores,
+        judge=judge_tuned,
+    ),
+    Entry(
         id=f"{PAPER}/table2",
         title="MIG on original, squeezed and noisy data",
         paper=_KEEPS,
@@ -705,7 +730,7 @@ ENTRIES = (
         title="MIG of a β-VAE on noisy data, with tuned β",
         paper="dSprites: 0.23 on original data, 0.09 on noisy data, and 0.23 there with β = 16",
         claim=f"With a β that is tuned to noisy data, MIG there is less than {SAME} below that on original data.",
-        **tuned_plans(),
+        **tuned_plans("beta_vae", NOISY, TUNED),
         compute=scored,
         draw=draw_scores,
         judge=judge_tuned,
