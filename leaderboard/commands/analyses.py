@@ -899,9 +899,12 @@ def _write(table: pd.DataFrame, path: Path, *, shown: pd.DataFrame | None = None
 
 def _show(table: pd.DataFrame, title: str = "") -> None:
     import rich.table
+    import rich.text
 
-    headers = (rich.table.Column(str(name).replace("_", " "), overflow="fold") for name in table.columns)
-    printed = rich.table.Table(*headers, box=None, pad_edge=False, title=title or None)
+    headers = (rich.text.Text(str(name).replace("_", " ")) for name in table.columns)
+    columns = (rich.table.Column(header, overflow="fold") for header in headers)
+    printed = rich.table.Table(*columns, box=None, pad_edge=False, title=title or None)
     for row in table.itertuples(index=False):
-        printed.add_row(*(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row))
+        cells = (f"{value:.3f}" if isinstance(value, float) else str(value) for value in row)
+        printed.add_row(*map(rich.text.Text, cells))
     out.print(printed, highlight=False)

@@ -578,7 +578,7 @@ def show_datasets(
     scores = [*([f"mean {found.column.title}"] if found.common else []), *(title for _, title in found.methods)]
     table = rich.table.Table(
         "dataset",
-        *(rich.table.Column(title, justify="right", no_wrap=True) for title in ("giveaway", *scores)),
+        *(rich.table.Column(rich.text.Text(name), justify="right", no_wrap=True) for name in ("giveaway", *scores)),
         title=rich.text.Text(f"tier {found.tier}: {found.column.title}, the harder, the lower"),
         title_justify="left",
         box=None,

@@ -470,8 +470,8 @@ def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
     parts = []
     for board in (board for board in tables(found) if tier in ("", board.tier)):
         shown = rich.table.Table(
-            title=f"{board.task}, tier {board.tier}",
-            caption=f"{board.caption}\n{_unranked(board)}".rstrip(),
+            title=rich.text.Text(f"{board.task}, tier {board.tier}"),
+            caption=rich.text.Text(f"{board.caption}\n{_unranked(board)}".rstrip()),
             title_justify="left",
             caption_justify="left",
         )

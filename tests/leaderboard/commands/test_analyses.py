@@ -483,6 +483,15 @@ def test_a_record_that_is_none_and_an_unknown_hyperparameter(board, tmp_path, ru
     assert (code, "expected the record of a run, received [1]" in err) == (2, True)
 
 
+def test_names_that_look_like_styles_are_printed_as_they_are(capsys):
+    analyses._show(pd.DataFrame({"run[red]": ["runs/[bold]/a", "runs/[/x]"]}))
+    assert [line.strip() for line in capsys.readouterr().out.split("\n")][:3] == [
+        "run[red]",
+        "runs/[bold]/a",
+        "runs/[/x]",
+    ]
+
+
 def test_metrics_of_codes_without_factors_do_not_agree(board, tmp_path):
     """A run on the user's own images, which nobody labelled."""
     (tmp_path / "run.json").write_text(json.dumps({"dataset": "mine", "method": "m", "seed": 0}))

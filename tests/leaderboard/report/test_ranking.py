@@ -190,6 +190,14 @@ def test_latex_compiles(tmp_path):
     subprocess.run(["pdflatex", "-halt-on-error", "t.tex"], cwd=tmp_path, check=True, capture_output=True)
 
 
+def test_the_terminal_prints_what_strangers_write_as_it_is(capsys):
+    found = method("m", 0.1)
+    run = found.runs[0]
+    run = run.model_copy(update={"budget": run.budget.model_copy(update={"device": "rtx [cuda] [/x]"})})
+    rich.console.Console(width=120).print(formats.terminal([found.model_copy(update={"runs": (run,)})]))
+    assert "on rtx [cuda] [/x]." in " ".join(capsys.readouterr().out.split())
+
+
 def test_terminal_shows_a_table_for_each_task(capsys):
     about = About(title="[red]β[/red]")
     found = [method("m", 0.1, 0.2, 0.1, 0.2, about=about), method("pca", 0.05, supervision="reference")]
