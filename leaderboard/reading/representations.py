@@ -128,9 +128,12 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
         layers = _order(path)
     found = arrays(path, layers)
     if layers is None:
-        found = {k: v for k, v in found.items() if k not in _NOT_LAYERS and v.ndim >= 2 and v.dtype.kind == "f"}
+        others = () if path.suffix == ".npy" else _NOT_LAYERS  # its one array is a layer, whatever it is called
+        found = {k: v for k, v in found.items() if k not in others and v.ndim >= 2 and v.dtype.kind == "f"}
     if not found:
         raise InvalidInput(str(path), expected="at least one layer: floats of shape (n, ...)", received="none")
+    if single := [name for name, array in found.items() if not array.ndim]:
+        raise InvalidInput(f"layer {single[0]} of {path}", expected="shape (n, ...)", received="a single number")
     if len(counts := {name: len(array) for name, array in found.items()}) and len(set(counts.values())) > 1:
         raise InvalidInput(f"layers of {path}", expected="the same samples in each", received=str(counts))
     return {name: array.reshape(len(array), -1) for name, array in found.items()}
@@ -278,6 +281,12 @@ def codes(path: FilePath, *, dataset: str | None = None, array: str | None = Non
             f"{path}: factors", expected=f"{len(checked)} rows, as in {name}", received=str(len(factors))
         )
     names = found_arrays.get("factor_names", np.array([f"factor_{i}" for i in range(factors.shape[1])]))
+    if names.shape != factors.shape[1:]:
+        raise InvalidInput(
+            f"{path}: factor_names",
+            expected=f"{factors.shape[1]}, one for each factor",
+            received=f"shape {names.shape}",
+        )
     return LabelledCodes(checked, None, factors, tuple(str(name) for name in names))
 
 

@@ -168,6 +168,28 @@ def test_layers_keep_their_order(tmp_path):
     assert {name: array.shape for name, array in found.items()} == {"z_input": (5, 4), "mean": (5, 2)}
 
 
+def test_the_one_array_of_a_file_is_a_layer(tmp_path):
+    np.save(tmp_path / "a.npy", np.eye(5, 3))
+    assert {name: array.shape for name, array in representations.activations(tmp_path / "a.npy").items()} == {
+        "codes": (5, 3)
+    }
+
+
+def test_a_single_number_is_no_layer(tmp_path):
+    np.savez(tmp_path / "a.npz", mean=np.eye(5, 3), step=np.float32(7))
+    assert list(representations.activations(tmp_path / "a.npz")) == ["mean"]
+    with pytest.raises(InvalidInput, match=r"layer step of .*a\.npz: expected shape \(n, \.\.\.\), received a single"):
+        representations.activations(tmp_path / "a.npz", ["mean", "step"])
+
+
+def test_names_for_other_factors_than_there_are(tmp_path):
+    np.savez(
+        tmp_path / "a.npz", codes=np.eye(5, 3), factors=np.eye(5, 2, dtype=int), factor_names=np.array(list("xyz"))
+    )
+    with pytest.raises(InvalidInput, match=r"factor_names: expected 2, one for each factor, received shape \(3,\)"):
+        representations.codes(tmp_path / "a.npz")
+
+
 def test_layers_that_cannot_be_compared(tmp_path):
     with pytest.raises(
         DamagedFile,
