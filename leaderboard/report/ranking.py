@@ -176,8 +176,8 @@ def table(task: str, tier: str, found: Iterable[Result], *, ranked: Ranked = RAN
 
     Within a category, ranked rows come first, then the others; both by the mean of the first column, highest first, and
     by name where that is equal to ``DIGITS`` decimals. Such rows share a rank, and the next rank counts them: 1, 2, 2,
-    4. A row is ranked when it is no reference, has the protocol's number of seeds, no mark, is not in quarantine, and
-    is trusted as far as ``ranked`` asks.
+    4. A row is ranked when it is no reference, has the first score and the protocol's number of seeds, no mark, is not
+    in quarantine, and is trusted as far as ``ranked`` asks.
 
     Args:
         task: the task's name.
@@ -190,9 +190,11 @@ def table(task: str, tier: str, found: Iterable[Result], *, ranked: Ranked = RAN
     """
     rows = [_row(result, tier, ranked) for result in found]
     columns = tuple(c for key, c in protocol.COLUMNS.items() if any(key in row.cells for row in rows))
+    key, title = (columns[0].key, columns[0].title) if columns else ("", "score of the table")
+    rows = [row if key in row.cells else dataclasses.replace(row, note=row.note or f"no {title}") for row in rows]
 
     def order(row: Row) -> tuple[bool, float, str]:
-        first = row.cells.get(columns[0].key) if columns else None
+        first = row.cells.get(key)
         return bool(row.note), -round(first.mean, DIGITS) if first else 2.0, row.result.method
 
     groups = {}
@@ -200,7 +202,7 @@ def table(task: str, tier: str, found: Iterable[Result], *, ranked: Ranked = RAN
         ordered = sorted((row for row in rows if row.category == category), key=order)
         listed = [row for row in ordered if not row.note]
         means = [order(row)[1] for row in listed]
-        left = verdicts.places({row.result.method: [row.values(columns[0].key)] for row in listed}) if listed else {}
+        left = verdicts.places({row.result.method: [row.values(key)] for row in listed})
         if ordered:
             groups[category] = tuple(
                 row

@@ -88,6 +88,18 @@ def test_what_is_not_ranked_comes_after_what_is_and_says_why():
     ]
 
 
+@pytest.mark.parametrize(("there", "note"), [([0.1] * 5, "no MIG"), ([], "no DCI D"), (None, "no score of the table")])
+def test_a_method_without_the_first_score_is_not_ranked(there, note):
+    sample = Sample(train=1, test=1, arguments={})
+    score, samples = ("sap", {"sap": sample}) if there is None else ("dci.completeness", {"dci": sample})
+    found = [method("m", *[0.5] * 5, scores={score: 0.5}, samples=samples)]
+    if there == []:
+        found.append(method("n", 0.5, scores={"dci.disentanglement": 0.5}, samples=samples))
+    found += [method("other", *there)] if there else []
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", found)
+    assert next((row.rank, row.note) for row in board.rows if row.result.method == "m") == (None, note)
+
+
 def test_categories_are_ranked_apart():
     found = [method("own", *[0.1] * 5), method("helped", *[0.9] * 5, supervision="weakly_supervised")]
     board = ranking.table("xysquares/spacing_8@v1", "smoke", found)
