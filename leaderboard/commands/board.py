@@ -265,9 +265,15 @@ def submit_init(
     seeds: Annotated[int, typer.Option(help="How many seeds. A rank takes 5.")] = 5,
 ) -> None:
     """Make a submission's folder: a template to fill in, and the rows to encode for each task."""
+    from leaderboard import protocol
     from leaderboard.scoring import submission
+    from leaderboard.store import results
 
     file = submission.init(to, method, tasks, tier=tier, seeds=seeds)
+    listed = results.by_dataset(PUBLISHED) if PUBLISHED.is_dir() else {}
+    chosen = [protocol.task(name) for name in tasks]
+    published = [results.read(one) for task in chosen for one in listed.get(task.dataset, ())]
+    _say_alone({task.id for task in chosen}, tier, published)
     out.print(
         f"{file}\nFill it in. To be ranked, put your encoder of each task and seed in as <task>/seed_<k>.onnx; "
         f"offaxis-board submit encode {to} writes the codes. Without one, encode the images of <task>/rows.npy in that "
@@ -314,7 +320,7 @@ def score(
 
     Exit status 1 if it is invalid. For the differences to one method: compare-methods, with --into RESULTS first.
     """
-    from leaderboard.report import formats, media
+    from leaderboard.report import media
     from leaderboard.scoring import submission
     from leaderboard.store import results
 
@@ -330,12 +336,12 @@ def score(
             published=published,
             progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
         )
-    tier = scored[0].tiers[0]
-    tasks = {result.task for result in scored}
-    others = [r for r in published if r.task in tasks and r.method != scored[0].method]
-    out.print(formats.terminal([*scored, *others], tier))
-    for sentence in (*submission.alone(tasks, tier, published), *submission.outliers(scored, published)):
+    _show_beside(scored, published)
+    for sentence in submission.outliers(scored, published):
         out.print(f"warning: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
+    if any(folder.glob("**/seed_*.onnx")):
+        sentence = f"Scores are not verified yet, so nothing is ranked: offaxis-board verify {folder}"
+        out.print(sentence, soft_wrap=True, highlight=False, markup=False)
     if into is not None:
         for file in results.write(into, scored):
             media.of_dataset(results.read(file).dataset, file.parent)
@@ -361,7 +367,7 @@ def verify(
     status 1 if anything is wrong or not verified. The fresh rows are drawn by a text that is made up now and stands in
     the results.
     """
-    from leaderboard.report import formats, media
+    from leaderboard.report import media
     from leaderboard.scoring import evaluate, submission
     from leaderboard.store import results
 
@@ -391,7 +397,7 @@ def verify(
             submission.encode_run(path, progress=told)
         if folders:
             found += evaluate.evaluate(folders, tier=tier, fresh=fresh, tell=notes.append, progress=told)
-    out.print(formats.terminal(found))
+    _show_beside(found, published)
     out.print(f"fresh rows drawn by {fresh}", soft_wrap=True, highlight=False, markup=False)
     out.print(_verified(found))
     if into is not None:
@@ -403,6 +409,26 @@ def verify(
         out.print(sentence, style="red", soft_wrap=True, highlight=False, markup=False)
     if unverified:
         raise typer.Exit(1)
+
+
+def _show_beside(scored: list[Result], published: list[Result]) -> None:
+    """Print the tables of scored methods, with the published rows of the same tasks and tiers."""
+    from leaderboard.report import formats
+
+    own = {(result.task, result.method) for result in scored}
+    for tier in sorted({tier for result in scored for tier in result.tiers}):
+        tasks = {result.task for result in scored if tier in result.tiers}
+        others = [r for r in published if r.task in tasks and (r.task, r.method) not in own]
+        out.print(formats.terminal([*(r for r in scored if tier in r.tiers), *others], tier))
+        _say_alone(tasks, tier, published)
+
+
+def _say_alone(tasks: set[str], tier: str, published: list[Result]) -> None:
+    """Warn of tasks that have published rows to compare with in other tiers only."""
+    from leaderboard.scoring import submission
+
+    for sentence in submission.alone(tasks, tier, published):
+        out.print(f"warning: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
 
 
 def _verified(found: list[Result]) -> rich.table.Table:

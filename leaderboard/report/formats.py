@@ -449,8 +449,10 @@ def _statistics(cell: Summary) -> dict[str, float | None]:
 
 def _unranked(board: Table) -> str:
     """Describe why rows are not ranked, where the reader could not know."""
-    few = sorted({row.seeds for row in board.rows if not row.rank and row.category != "reference"})
-    return f"A rank takes {protocol.SEEDS} seeds." if few and few[0] < protocol.SEEDS else ""
+    rows = [row for row in board.rows if not row.rank and row.category != "reference"]
+    few = [f"A rank takes {protocol.SEEDS} seeds."] if any(row.seeds < protocol.SEEDS for row in rows) else []
+    others = [f"{row.result.title} is not ranked: {row.note}." for row in rows if row.seeds >= protocol.SEEDS]
+    return " ".join([*few, *others])
 
 
 def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
@@ -463,17 +465,18 @@ def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
     Returns:
         Something that ``rich.print`` prints: one table for each task and tier.
     """
+    import rich.box
     import rich.console
     import rich.table
     import rich.text
 
-    parts = []
+    parts: list[rich.console.RenderableType] = []
     for board in (board for board in tables(found) if tier in ("", board.tier)):
         shown = rich.table.Table(
-            title=rich.text.Text(f"{board.task}, tier {board.tier}"),
-            caption=rich.text.Text(f"{board.caption}\n{_unranked(board)}".rstrip()),
-            title_justify="left",
-            caption_justify="left",
+            box=rich.box.HORIZONTALS,  # no lines between columns: of 80, four intervals leave 14 for a name
+            padding=(0, 1, 0, 0),
+            pad_edge=False,
+            show_edge=False,
         )
         if board.ranked:
             shown.add_column("#", justify="right")
@@ -489,11 +492,13 @@ def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
                     for column in board.columns
                 ]
                 shown.add_row(
-                    *([_rank(row)] if board.ranked else []),
+                    *([_rank(row).replace(" ", "\n")] if board.ranked else []),
                     rich.text.Text(row.result.title),
                     *cells,
                     str(row.seeds),
                     style="italic" if category == "reference" else "",
                 )
-        parts.append(shown)
+        caption = f"{board.caption}\n{_unranked(board)}".rstrip() + "\n"
+        title = rich.text.Text(f"{board.task}, tier {board.tier}", style="table.title")
+        parts += [title, shown, rich.text.Text(caption, style="table.caption")]
     return rich.console.Group(*parts)

@@ -343,6 +343,17 @@ def test_a_submission_is_for_the_tier_that_the_board_opens_on(board, toys, monke
     assert json.loads((tmp_path / "s" / "submission.json").read_text("utf-8"))["tier"] == first
 
 
+def test_a_new_submission_is_told_where_there_are_rows_to_compare_with(board, made_result, tmp_path, monkeypatch):
+    monkeypatch.setattr(cli, "PUBLISHED", tmp_path / "published")
+    asked = ("submit", "init", "my_ica", "--task", "toy/small", "--tier", "smoke", "--to")
+    assert "warning" not in board(*asked, tmp_path / "a")[1]
+    results.write(tmp_path / "published", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
+    _, out, _ = board(*asked, tmp_path / "b")
+    assert "warning: toy/small@v1: nothing is published in tier smoke to compare with, but in desk." in out
+    results.write(tmp_path / "published", [made_result("toy/small", "beta_tc_vae", 0.25)])
+    assert "warning" not in board(*asked, tmp_path / "c")[1]
+
+
 def test_submit_validate_score(board, toys, made_result, tmp_path):
     folder = tmp_path / "s"
     code, out, err = board(

@@ -222,6 +222,34 @@ def test_terminal_shows_a_table_for_each_task(capsys):
     assert "A rank takes 5 seeds." in shown
 
 
+def test_terminal_keeps_names_beside_four_intervals_and_says_why_a_row_has_no_rank():
+    """Typed as `offaxis-board score my_ica` in 80 columns: two methods that seeds leave open, and one's own."""
+    keys = ("mig", "dci.disentanglement", "dci.completeness", "dci.informativeness_test")
+    seeds = [dict.fromkeys(keys, 0.1 + 0.1 * seed) for seed in range(5)]
+    samples = {name: Sample(train=10_000, test=5_000, arguments={}) for name in ("mig", "dci")}
+    results_of = {
+        "β-TCVAE": {"status": "reproduced"},
+        "Random encoder": {"status": "reproduced"},
+        "My own ICA": {"status": "recomputed"},
+    }
+    found = [
+        results.result(
+            "xysquares/spacing_8@v1",
+            f"m{place}",
+            [run(0, seed, **fields, scores=scores, samples=samples) for seed, scores in enumerate(seeds)],
+            about=About(title=title),
+        )
+        for place, (title, fields) in enumerate(results_of.items())
+    ]
+    console = rich.console.Console(width=80, file=io.StringIO())
+    console.print(formats.terminal(found))
+    shown = console.file.getvalue()
+    assert all(title in shown for title in results_of)
+    assert shown.count("(1–2)") == 2
+    assert "Seeds\n" in shown
+    assert "My own ICA is not ranked: recomputed from codes, not verified." in " ".join(shown.split())
+
+
 def write(root, *found):
     results.write(root, found)
     return root
