@@ -38,7 +38,6 @@ import collections
 import dataclasses
 import itertools
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
@@ -243,16 +242,16 @@ def builder(
     """
     if isinstance(dataset, str):
         dataset = benchmark_data.load(dataset)
+    name, config = encoding.tfds_names(dataset, shuffled=shuffled)
     if not isinstance(dataset.source, Divided):
-        config = f"{dataset.config}{SHUFFLED * shuffled}".removeprefix("_")
-        made: Builder = tfds.builder(f"offaxis_{dataset.name}/{config}".removesuffix("/"), data_dir=data_dir)
+        made: Builder = tfds.builder(f"{name}/{config}".removesuffix("/"), data_dir=data_dir)
         return made
     published = benchmark_data.load(dataset.id)
     if published.id not in _divided:
-        name = re.sub(r"\W", "_", published.id.lower())
-        _divided[published.id] = builder_class(dataclasses.replace(published, name=name, config=""))
+        alone = dataclasses.replace(published, name=name.removeprefix("offaxis_"), config="")
+        _divided[published.id] = builder_class(alone)
         _divided[published.id].declared = published
-    return _divided[published.id](data_dir=data_dir, config=SHUFFLED[1:] if shuffled else None)
+    return _divided[published.id](data_dir=data_dir, config=config or None)
 
 
 _divided: dict[str, type[Builder]] = {}

@@ -14,6 +14,7 @@ import contextvars
 import itertools
 import math
 import os
+import re
 import socket
 import struct
 import zlib
@@ -29,6 +30,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName, needs
 from benchmark_data.factors import Indices
 from benchmark_data.types import Extra, Images
+from benchmark_data.variants.splitting import Divided
 
 try:
     import deflate  # libdeflate: zlib's format at less than half of zlib's time
@@ -276,6 +278,29 @@ def _floats(values: ArrayLike) -> bytes:
 
 def _numbers(values: NDArray[Any]) -> bytes:
     return _floats(values) if values.dtype.kind == "f" else _int64s(b"".join(map(_varint, values.ravel().tolist())))
+
+
+def tfds_names(dataset: Dataset, *, shuffled: bool = False) -> tuple[str, str]:
+    """Return the names under which TFDS has a dataset, which are also its folders: of the builder and of the config.
+
+    A divided dataset is a builder of its own, named in full with an underscore for every other sign.
+
+    Args:
+        dataset: the dataset.
+        shuffled: for the layout whose rows are shuffled.
+
+    Returns:
+        Both names; the config's is empty where there is none.
+
+    Example:
+        >>> tfds_names(benchmark_data.load("xysquares"), shuffled=True)
+        ('offaxis_xysquares', 'spacing_8_shuffled')
+        >>> tfds_names(benchmark_data.load("sprites2d/composition"))
+        ('offaxis_sprites2d_composition', '')
+    """
+    divided = isinstance(dataset.source, Divided)
+    name, config = (re.sub(r"\W", "_", dataset.id.lower()), "") if divided else (dataset.name, dataset.config)
+    return f"offaxis_{name}", f"{config}{'_shuffled' if shuffled else ''}".removeprefix("_")
 
 
 def shards(dataset: Dataset, rows: range, count: int | None = None, *, size: int | None = None) -> list[range]:

@@ -137,8 +137,8 @@ def _path(dataset: Dataset, copy: Copy) -> Path:
     """Return the folder of one layout of a copy."""
     if copy.kind == "hf":
         return copy.folder / card.config_name(dataset, shuffled=copy.shuffled)
-    config = card.config_name(dataset, shuffled=True) if copy.shuffled else dataset.config
-    return copy.folder / f"offaxis_{dataset.name}" / config / dataset.version
+    name, config = records.tfds_names(dataset, shuffled=copy.shuffled)
+    return copy.folder / name / config / dataset.version
 
 
 def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], None] = lambda rows: None) -> Digest:

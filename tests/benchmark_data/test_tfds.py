@@ -14,6 +14,7 @@ import pytest
 import benchmark_data
 from benchmark_data import Rendered, draws, reading
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.publish import verify
 
 tfds = pytest.importorskip("tensorflow_datasets")
 
@@ -362,3 +363,13 @@ def test_without_files_by_name():
         assert np.array_equal(batch["image"], benchmark_data.load("xysquares/spacing_4").images([0, 1]))
     with pytest.raises(UnknownName, match="split of xysquares/spacing_4"):
         provider.as_dataset("xysquares/spacing_4", split="trian")
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize(
+    "name", ["sprites2d", "xysquares/spacing_4", "sprites2d/composition", "xysquares/spacing_4.random.seed_1"]
+)
+def test_a_copy_is_looked_for_where_it_is_built(name, shuffled, tmp_path):
+    dataset = benchmark_data.load(name)
+    built = Path(provider.builder(dataset, tmp_path, shuffled=shuffled).data_path)
+    assert verify._path(dataset, verify.Copy("tfds", tmp_path, shuffled)) == built
