@@ -115,7 +115,9 @@ def write(
             )
     rows = task_rows(dataset)
     codes = np.ascontiguousarray(reference.codes(dataset, rows, seed=seed), np.float32)
-    write_arrays(folder / "codes.npz", {"indices": rows, "codes": codes})
+    # The record first, since a folder without one is something else to whoever goes on after a kill; and at no moment
+    # codes beside a record that is not theirs.
+    (folder / "codes.npz").unlink(missing_ok=True)
     write_record(
         folder,
         method=name,
@@ -127,4 +129,5 @@ def write(
         device=backend.host(),
         versions=backend.versions(*reference.packages),
     )
+    write_arrays(folder / "codes.npz", {"indices": rows, "codes": codes})
     return folder

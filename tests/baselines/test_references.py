@@ -47,6 +47,19 @@ def test_the_random_encoder_is_random_by_its_seed():
     assert (codes[0] != codes[1]).all()
 
 
+@pytest.mark.parametrize("last", ["write_arrays", "write_record"])
+def test_what_was_killed_while_it_was_written_is_written_again(last, tmp_path, monkeypatch):
+    def killed(*arguments, **named):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"baselines.references._base.{last}", killed)
+        with pytest.raises(KeyboardInterrupt):
+            references.write("ground_truth", DATA, tmp_path / "run")
+    folder = references.write("ground_truth", DATA, tmp_path / "run")
+    assert {path.name for path in folder.iterdir()} == {"codes.npz", "run.json"}
+
+
 def test_the_folder_is_a_runs(tmp_path):
     folder = references.write("ground_truth", DATA, tmp_path / "run", seed=3)
     record = json.loads((folder / "run.json").read_text())
