@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines import validation
 from baselines.nets import architectures
 from baselines.nets.backend import Tensor, keras, ops
 from baselines.objectives import Adam, Batch, Network, Objective, Term
+from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 CLIP = 1e-6
@@ -51,6 +53,15 @@ class OBJECTIVE(Objective):
     discriminator_beta_1: float = 0.5
     discriminator_beta_2: float = 0.9
     units: int = 1000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        validation.at_least("hyperparameter 'units'", self.units, 1)
+        for name in ("discriminator_beta_1", "discriminator_beta_2"):
+            if not getattr(self, name) < 1:  # a moment that never moves: the discriminator would not learn
+                raise InvalidInput(
+                    f"hyperparameter {name!r}", expected="less than 1", received=f"{getattr(self, name):g}"
+                )
 
     def sample_noise(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator

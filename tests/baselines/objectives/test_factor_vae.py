@@ -9,7 +9,7 @@ from baselines.model import Model, generator
 from baselines.objectives.factor_vae import CLIP, OBJECTIVE
 from baselines.training.engines import start
 from baselines.training.loop import draw_batch
-from benchmark_data import Factor, FactorSpace
+from benchmark_data import Factor, FactorSpace, InvalidInput
 
 SPACE = FactorSpace(Factor("x", range(12)))
 
@@ -43,6 +43,19 @@ def test_terms_against_numpy(make_batch, posterior):
     assert float(terms["discriminator"].value) == pytest.approx(loss, rel=1e-5)
     assert [term.weight for term in terms.values()] == [1.0, 3.0, 1.0]
     assert sorted(stopped) == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"discriminator_beta_1": 1.0}, "'discriminator_beta_1': expected less than 1, received 1"),
+        ({"discriminator_beta_2": 1.0}, "'discriminator_beta_2': expected less than 1, received 1"),
+        ({"units": 0}, "'units': expected at least 1, received 0"),
+    ],
+)
+def test_a_discriminator_that_cannot_learn_is_refused(settings, message):
+    with pytest.raises(InvalidInput, match=message):
+        OBJECTIVE(**settings)
 
 
 def test_two_images_by_hand(make_batch):
