@@ -34,8 +34,8 @@ class Request:
 def awaited() -> Iterator[Request]:
     """Take the first Ctrl-C or SIGTERM as a request to stop; the second ends the process at once.
 
-    Signals that are ignored stay ignored, as under ``nohup``. Outside the main thread, where no signal arrives, and in
-    a block within another one, nothing changes.
+    Signals that are ignored stay ignored, as under ``nohup``. Outside the main thread, where no signal arrives, nothing
+    changes. In a block within another one the request is the inner one's.
 
     Yields:
         The request, to be looked at after each step.

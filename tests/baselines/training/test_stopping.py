@@ -100,6 +100,15 @@ def test_the_second_ctrl_c_ends_at_once(tmp_path):
     assert b"Stopping after this step, with a snapshot. Ctrl-C again ends it at once." in done.stderr
 
 
+def test_a_request_is_the_inner_blocks():
+    with stopping.awaited() as outer:
+        with stopping.awaited() as inner:
+            signal.raise_signal(signal.SIGINT)
+        assert (outer.made, inner.made) == (False, True)
+        signal.raise_signal(signal.SIGINT)
+        assert outer.made, "behind the inner block it is the outer one's again"
+
+
 def test_what_is_ignored_stays_so_and_threads_are_left_alone():
     held = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
