@@ -80,7 +80,7 @@ def ordered(factor: Factor) -> bool:
     return factor.size > 1 and factor.kind in ("ordinal", "cyclic")
 
 
-def divided(space: Space, test: NDArray[np.bool_]) -> Parts:
+def divided(test: NDArray[np.bool_]) -> Parts:
     """Divide the rows of a space by a mask of the rows to test on, bool (N,)."""
     return Parts(np.flatnonzero(~test).astype(np.int64), np.flatnonzero(test).astype(np.int64))
 

@@ -32,4 +32,4 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         [5, 6, 7, 9, 10, 11, 13, 14, 15]
     """
     space = _rule.plain_grid(space, "composition", variant)
-    return _rule.divided(space, ~_rule.combined(space, _schott2022.composed(space), every=False))
+    return _rule.divided(~_rule.combined(space, _schott2022.composed(space), every=False))

@@ -31,4 +31,4 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         [0, 1, 6, 7]
     """
     space = _rule.plain_grid(space, "extrapolation", variant)
-    return _rule.divided(space, _rule.combined(space, _schott2022.extrapolated(space), every=False))
+    return _rule.divided(_rule.combined(space, _schott2022.extrapolated(space), every=False))

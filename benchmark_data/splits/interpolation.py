@@ -1,7 +1,8 @@
 """Interpolation: values between those to train on are seen in testing only.
 
 Schott et al., ICLR 2022, arXiv 2107.08221. An image is for testing if any of its factors has a value that is held out:
-ceil(q size) of each, spread as evenly as can be, never the first or the last.
+ceil(q size) of each, spread as evenly as can be; never the first, and the last only where the first is all that is
+left to train on.
 `benchmark_data.splits._schott2022` says which factors and what q is.
 """
 
@@ -32,4 +33,4 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         [0, 5, 6, 11]
     """
     space = _rule.plain_grid(space, "interpolation", variant)
-    return _rule.divided(space, _rule.combined(space, _schott2022.interpolated(space), every=False))
+    return _rule.divided(_rule.combined(space, _schott2022.interpolated(space), every=False))

@@ -141,7 +141,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
     known = _conditions(space)
     _rule.known_variant("recombination", variant, tuple(known))
     condition = known[variant]
-    parts = _rule.divided(space, _rule.combined(space, _columns(space, condition.test), every=True))
+    parts = _rule.divided(_rule.combined(space, _columns(space, condition.test), every=True))
     if not condition.neither:
         return parts
     left_out = _rule.combined(space, _columns(space, condition.neither), every=True)
