@@ -338,6 +338,8 @@ def _collected(what: str, images: Any) -> Images:
 def _column(name: str, values: ArrayLike, count: int) -> tuple[Factor, NDArray[np.int64]]:
     """Make a factor of what is known of each image, and the class ids."""
     array = np.asarray(values)
+    if array.dtype == object and all(isinstance(value, str) for value in array.flat):  # as pandas keeps texts
+        array = array.astype(str)
     if (
         array.shape != (count,)
         or array.dtype.kind not in "biufU"

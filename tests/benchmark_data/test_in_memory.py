@@ -48,6 +48,9 @@ def test_labels_become_factors():
     assert data.values([1]).tolist() == [[2.0, 2.0, 1.0]]
     assert [factor.labels for factor in data.space.factors] == [("cat", "cow", "dog"), ("0.5", "1.0", "2.0"), ("True",)]
     assert [factor.kind for factor in data.space.factors] == ["categorical", "ordinal", "ordinal"]
+    of_pandas = from_images("mine", PIXELS, {"animal": np.array(labels["animal"], object)})
+    assert of_pandas.space.factors[0] == data.space.factors[0]
+    np.testing.assert_array_equal(of_pandas.labels(range(5))[:, 0], data.labels(range(5))[:, 0])
 
 
 @pytest.mark.parametrize(
