@@ -202,6 +202,7 @@ def readme(records: Sequence[Record]) -> str:
     head = yaml.safe_dump(front_matter(records), sort_keys=False, allow_unicode=True, width=1_000)
     load = f'"PATH-OR-HUB-ID", "{main["config"]}", split="{main["splits"][0]["name"]}"'
     tfds_name = f"offaxis_{main['name']}" + ("" if main["config"] == "default" else f"/{main['config']}")
+    labels = [f"label_{factor['name']}" for factor in main["factors"][:1]]
     several = len(records) > 1
     lines = [
         f"# {main['name']}",
@@ -214,7 +215,7 @@ def readme(records: Sequence[Record]) -> str:
         "import datasets",
         "",
         f"data = datasets.load_dataset({load})  # or streaming=True",
-        'data[0]["image"], data[0]["index"], data[0]["label_' + main["factors"][0]["name"] + '"]',
+        ", ".join(f'data[0]["{column}"]' for column in ("image", "index", *labels)),
         "```",
         "",
         "The same records for TensorFlow Datasets, made on your machine by the package `offaxis`: "

@@ -315,10 +315,15 @@ def shards(dataset: Dataset, rows: range, count: int | None = None, *, size: int
     Returns:
         Consecutive parts of ``rows``; no part is empty.
 
+    Raises:
+        InvalidInput: there are no rows.
+
     Example:
         >>> [len(part) for part in shards(benchmark_data.load("xysquares"), range(10), 3)]
         [3, 3, 4]
     """
+    if not rows:
+        raise InvalidInput(f"split of {dataset.id}", expected="at least one row", received="none")
     count = min(count or -(-len(rows) * math.prod(dataset.image_shape) // (size or SHARD)), len(rows))
     bounds = [len(rows) * i // count for i in range(count + 1)]
     return [rows[a:b] for a, b in itertools.pairwise(bounds)]

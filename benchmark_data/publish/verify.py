@@ -261,6 +261,8 @@ class _Labels(FactorTable):
                 expected=f"row {indices[row]}",
                 received=f"row {columns['index'][row]} in its place",
             )
+        if not self.names:
+            return np.empty((len(indices), 0), np.int64)
         labels = self.checked(np.stack([columns[f"label_{name}"] for name in self.names], axis=1))
         values = np.stack([columns[f"value_{name}"] for name in self.names], axis=1)
         if not np.array_equal(values, self.values(labels).astype(np.float32), equal_nan=True):

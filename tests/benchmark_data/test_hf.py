@@ -18,7 +18,7 @@ import benchmark_data
 from benchmark_data import DamagedFile, Factor, FactorSpace, Rendered, draws, reading
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
-from benchmark_data.publish import card, records
+from benchmark_data.publish import card, records, verify
 
 datasets = pytest.importorskip("datasets")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -226,6 +226,17 @@ def test_a_licence_unknown_to_the_hub_keeps_its_name(tiny_grid, tmp_path):
     head = yaml.safe_load((tmp_path / "README.md").read_text().split("---\n")[1])
     assert (head["license"], head["license_name"]) == ("other", "Research only")
     assert head["license_link"] == tiny_grid.homepage
+
+
+def test_images_without_factors_are_published(tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 8, 8, 1), np.uint8)
+    mine = dataclasses.replace(benchmark_data.from_images("mine", pixels), redistributable=True, license="MIT")
+    hf.publish(mine, tmp_path)
+    assert '\ndata[0]["image"], data[0]["index"]\n' in (tmp_path / "README.md").read_text()
+    assert [finding.problem for finding in verify.verify(mine, [("hf", tmp_path)], full=True)] == ["", ""]
+    for empty in (hf.load_dataset, lambda data: hf.publish(data, tmp_path)):
+        with pytest.raises(InvalidInput, match="split of mine: expected at least one row, received none"):
+            empty(dataclasses.replace(mine, splits={"train": range(5), "test": range(0)}))
 
 
 def test_a_card_says_where_images_and_labels_come_from(tiny_grid, published, tmp_path):
