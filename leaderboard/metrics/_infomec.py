@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.errors import needs
+from benchmark_data.errors import InvalidInput, needs
 from leaderboard.arrays import Codes, class_ids
 from leaderboard.information import entropy, mutual_information
 
@@ -31,6 +31,9 @@ def scores(
 
     Returns:
         ``infom``, ``infoc``, ``infoe`` and ``active_latents``.
+
+    Raises:
+        InvalidInput: continuous codes, and a factor that has a class of its own for each row.
     """
     if not active.any():
         return {"infom": 0.0, "infoc": 0.0, "infoe": 0.0, "active_latents": 0.0}
@@ -57,6 +60,14 @@ def _normalised_information(
         needs("InfoMEC", "metrics", "sklearn")
         from sklearn.feature_selection import mutual_info_classif
 
+        for place, column in enumerate(ids.T):
+            if np.bincount(column).max() == 1:
+                raise InvalidInput(
+                    "factors",
+                    expected="a class with two rows or more, to look for neighbours in",
+                    received=f"as many classes as rows in column {place}",
+                    remedy="Put neighbouring values into one class.",
+                )
         z = _standardised(z)
         information = np.array(
             [

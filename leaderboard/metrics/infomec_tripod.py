@@ -62,7 +62,8 @@ def score(
         if no latent is active.
 
     Raises:
-        InvalidInput: see ``leaderboard.arrays.check_codes_factors``.
+        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or, for continuous codes, a factor with a class of
+            its own for each row.
 
     Example:
         >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)

@@ -152,7 +152,7 @@ def warn_if_small(
 
     Raises:
         UnknownName: there is no such metric.
-        InvalidInput: fewer than 20 samples, or what the metric refuses.
+        InvalidInput: what the metric refuses.
 
     Warns:
         SmallSample: the score moves by more than ``tolerance``. The message holds the curve.

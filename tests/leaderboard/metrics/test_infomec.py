@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmark_data.errors import InvalidInput
 from leaderboard.metrics import infomec
 
 KEYS = ("infom", "infoc", "infoe")
@@ -60,3 +61,9 @@ def test_noise_may_look_modular_and_compact_but_not_explicit():
     assert max(scores["infom"] for scores in noises) > 0.9
     assert max(scores["infoc"] for scores in noises) > 0.9
     assert max(scores["infoe"] for scores in noises) < 0.3
+
+
+def test_a_class_for_each_row_leaves_no_neighbours():
+    factors = np.stack([np.arange(20) % 2, np.arange(20)], axis=1)
+    with pytest.raises(InvalidInput, match=r"two rows or more, .* received as many classes as rows in column 1"):
+        infomec.score(np.random.default_rng(0).normal(size=(20, 2)), factors)
