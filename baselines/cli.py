@@ -457,7 +457,8 @@ def activations(
     dataset: Annotated[
         str,
         typer.Option(
-            help="Of this dataset's images, as runs take that were trained on others. Default: the run's own."
+            help="Of this dataset's images, or of a folder's, as runs take that were trained on others. "
+            "Default: the run's own."
         ),
     ] = "",
     images: Annotated[
@@ -471,6 +472,7 @@ def activations(
     """
     import benchmark_data
     from baselines.run import Run, own_rows
+    from benchmark_data.in_memory import named_or_folder
     from leaderboard import protocol
 
     if into is not None and into.suffix != ".npz":
@@ -478,22 +480,24 @@ def activations(
     if into is not None and len(runs) != 1:
         raise InvalidInput("--into", expected="one run", received=f"{len(runs)} runs")
     for opened in [Run.open(run, step=step) for run in runs]:
-        target = benchmark_data.load(dataset) if dataset else opened.dataset
-        rows = own_rows(target) if opened.own_images and not dataset else protocol.task(target.id).test
+        target = named_or_folder(dataset) if dataset else opened.dataset
+        own = target.name not in benchmark_data.names()
+        rows = own_rows(target) if own else protocol.task(target.id).test
         console.say(opened.write_activations(rows[:images], into, target))
 
 
 @app.command()
 def traverse(
-    run: Folder,
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.", show_default=False)],
     row: Annotated[int, typer.Option(help="The row of the dataset to start from.")] = 0,
 ) -> None:
-    """Draw a run: latent traversals (PNG and GIF), reconstructions, loss curves and units in use, into its folder."""
+    """Draw each run: latent traversals (PNG and GIF), reconstructions, losses and units in use, into its folder."""
     from baselines.outputs import pictures
     from baselines.run import Run
 
-    for path in pictures.draw_all(Run.open(run), row=row):
-        console.say(path)
+    for opened in [Run.open(run) for run in runs]:
+        for path in pictures.draw_all(opened, row=row):
+            console.say(path)
 
 
 @app.command()

@@ -18,6 +18,7 @@ from benchmark_data.archives import downloads
 from benchmark_data.console import out
 from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.files import write_json, written_atomically
+from benchmark_data.in_memory import named_or_folder
 
 if TYPE_CHECKING:
     from benchmark_data.dataset import Dataset
@@ -39,6 +40,16 @@ Name = Annotated[
     typer.Argument(
         metavar="NAME",
         help="A dataset, or one of its configs, such as xysquares/spacing_4.",
+        autocompletion=names_like,
+    ),
+]
+
+
+NameOrFolder = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|FOLDER",
+        help="A dataset, one of its configs, or a folder of pictures with one CSV file of labels.",
         autocompletion=names_like,
     ),
 ]
@@ -76,16 +87,16 @@ def list_datasets(json: console.Json = False) -> None:
 
 
 @app.command()
-def info(name: Name, json: console.Json = False) -> None:
+def info(name: NameOrFolder, json: console.Json = False) -> None:
     """Show what is known about one dataset: factors, licence, citation, known defects, digest."""
     from benchmark_data.archives.archive import Archive
     from benchmark_data.commands.descriptions import description, factor_table, source_kind, stores
 
-    dataset = benchmark_data.load(name)
+    dataset = named_or_folder(name)
     if json:
         out.print_json(data=description(dataset), allow_nan=False)
         return
-    configs = benchmark_data.configs(dataset.name)
+    configs = () if source_kind(dataset) == "own" else benchmark_data.configs(dataset.name)
     say(f"{dataset.id} {dataset.version}\n{dataset.description}\n")
     facts = rich.table.Table(box=None, show_header=False, pad_edge=False)
     facts.add_row("images", f"{len(dataset):,} of shape {dataset.image_shape}, uint8")
@@ -99,6 +110,7 @@ def info(name: Name, json: console.Json = False) -> None:
         {
             "download": "archive, to be downloaded",
             "derive": "values of a latent, which `offaxis-train derive-perturbation` makes",
+            "own": f"the pictures in {rich.markup.escape(name)}",
         }.get(kind, kind),
     )
     for archive in (cached for cached in stores(dataset) if isinstance(cached, Archive)):
@@ -141,10 +153,10 @@ def splits(name: Name) -> None:
 
 @app.command()
 def sheet(
-    name: Name, file: Annotated[Path, typer.Option("--out", metavar="FILE.png", help="The PNG to write.")]
+    name: NameOrFolder, file: Annotated[Path, typer.Option("--out", metavar="FILE.png", help="The PNG to write.")]
 ) -> None:
     """Draw random images and a traversal of each factor into one PNG."""
-    dataset = benchmark_data.load(name)
+    dataset = named_or_folder(name)
     from benchmark_data.inspect import contact_sheets
 
     picture = contact_sheets.sheet(dataset)
@@ -313,13 +325,7 @@ def write_matrices(datasets: Sequence[Dataset], matrices: Mapping[str, Mapping[s
 
 @app.command()
 def audit(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME|FOLDER",
-            help="A dataset, one of its configs, or a folder of pictures with one CSV file of labels.",
-        ),
-    ],
+    name: NameOrFolder,
     traversals: Annotated[int, typer.Option(min=2, help="Traversals of each factor.")] = 200,
     pairs: Annotated[int, typer.Option(min=2, help="Random pairs, and images searched for collisions.")] = 5000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of what is drawn.")] = 0,
@@ -335,9 +341,7 @@ def audit(
     intervals. docs/audit.md explains each column.
     """
     needs("the audit", "metrics", "scipy", "pandas")
-    known = name.partition("/")[0] in benchmark_data.names()
-    own = not known and Path(name).is_dir()
-    dataset = benchmark_data.from_folder(name) if own else benchmark_data.load(name)
+    dataset = named_or_folder(name)
     dataset.images([0])  # one that is not ready says so before anything is measured
     from benchmark_data.inspect import audit as measured
     from benchmark_data.inspect import audit_page

@@ -8,6 +8,7 @@ import benchmark_data
 from benchmark_data.archives.archive import Archive, Cached
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor
+from benchmark_data.in_memory import InMemory, PictureFiles
 from benchmark_data.variants.perturbation import HiddenVariable
 
 
@@ -40,7 +41,7 @@ def description(dataset: Dataset) -> dict[str, object]:
             name: {"meaning": extra.meaning, "dtype": str(extra.dtype), "shape": list(extra.shape)}
             for name, extra in dataset.extras.items()
         },
-        "configs": list(benchmark_data.configs(dataset.name)),
+        "configs": [dataset.id] if source_kind(dataset) == "own" else list(benchmark_data.configs(dataset.name)),
         "files": [{"name": file.name, "urls": list(file.urls), "note": file.note} for file in files],
         "redistributable": dataset.redistributable,
         "homepage": dataset.homepage,
@@ -76,7 +77,9 @@ def value_range(factor: Factor) -> str:
 
 
 def source_kind(dataset: Dataset) -> str:
-    """Say in a word where images come from: computed, on this machine's disk, still to be downloaded or derived."""
+    """Say in a word where images come from: computed, on disk, one's own, still to be downloaded or derived."""
+    if isinstance(dataset.source, (InMemory, PictureFiles)):
+        return "own"
     hidden = getattr(dataset.source, "hidden", None)
     if isinstance(hidden, HiddenVariable) and hidden.kind != "pca" and not hidden.ready:
         return "derive"

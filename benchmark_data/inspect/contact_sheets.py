@@ -66,7 +66,8 @@ def contact_sheet(dataset: Dataset, *, rows: int = 4, columns: int = 8, seed: in
 def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -> Image.Image:
     """Show how each factor changes the image: a row per factor, its values from first to last, named below.
 
-    Without a full grid nothing can be held fixed: each value is then shown by some image that has it.
+    Without a full grid, the other factors are held fixed where rows that agree in them have half of the values or more
+    that occur. Else each value is shown by some image that has it.
 
     Args:
         dataset: a dataset with factors.
@@ -254,11 +255,15 @@ def _tiles(images: Images) -> list[Image.Image]:
 def _examples(dataset: Dataset, factor: str, values: Indices, row: int | None) -> tuple[Indices, Indices]:
     """Find a row for each class id; class ids that no row has are left out."""
     order = draws.permutation(0, len(dataset))
+    chosen = int(dataset.rows([order[0] if row is None else row])[0])
     if isinstance(dataset.space, FactorSpace):
-        chosen = dataset.rows([order[0] if row is None else row])[0]
-        return values, dataset.space.traverse(int(chosen), factor)[values]
-    labels = dataset.labels(order)[:, dataset.space.column(factor)]
-    present, first = np.unique(labels, return_index=True)
+        return values, dataset.space.traverse(chosen, factor)[values]
+    labels, column = dataset.labels(order), dataset.space.column(factor)
+    others = np.arange(labels.shape[1]) != column
+    alike = (labels[:, others] == dataset.labels([chosen])[:, others]).all(axis=1)
+    if 2 * len(np.unique(labels[alike, column])) >= len(np.unique(labels[:, column])):
+        labels, order = labels[alike], order[alike]
+    present, first = np.unique(labels[:, column], return_index=True)
     keep = np.isin(present, values)
     return present[keep], order[first[keep]]
 

@@ -330,6 +330,13 @@ def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Float32Codes]:
     """
     folder = Path(folder)
     run = read_record(folder)
+    if (folder / "images.json").exists():
+        raise InvalidInput(
+            str(folder),
+            expected="a run on a dataset that the board has a task on",
+            received=f"one on your own pictures, {run.dataset!r}",
+            remedy=f"Score it by itself: offaxis-board metrics {shlex.quote(str(folder))}",
+        )
     task = protocol.task(run.dataset)
     check_dataset(task, run.dataset_version, run.dataset_digest, str(folder / "run.json"))
     return run, read_codes(codes_file(folder), task)

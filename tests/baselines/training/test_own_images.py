@@ -15,6 +15,7 @@ from baselines.outputs import pictures
 from baselines.run import Run, Snapshots, default_folder
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, from_folder, from_images
 from leaderboard.reading import representations
+from leaderboard.scoring import evaluate
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (40, 16, 16, 1), np.uint8)
 MINE = from_images("mine", PIXELS, {"kind": np.arange(40) % 4})
@@ -181,6 +182,19 @@ def test_pictures_in_the_order_of_a_factor_are_scored_and_compared_in_another(ph
     with np.load(folder / "activations.npz") as held, np.load(folder / "codes.npz") as codes:
         np.testing.assert_array_equal(held["indices"], codes["indices"][:20])
         assert set(held["indices"] // 10) == {0, 1, 2, 3}
+
+
+def test_two_folders_of_pictures_are_compared_and_are_no_task_of_the_board(photos, tmp_path):
+    """Runs on two variants of one's own pictures: drawn together, and their layers on the images of one of them."""
+    other = shutil.copytree(photos, tmp_path / "far")
+    runs = [tmp_path / "run", tmp_path / "run_far"]
+    for folder, run in zip((photos, other), runs, strict=True):
+        typed("run", "--images", folder, "--objective", "ae", *SMALL, "--steps", 1, "--into", run)
+    assert typed("traverse", *runs).count("traversals.png") == 2
+    typed("activations", *runs, "--dataset", photos)
+    representations.check_same_rows(runs)
+    with pytest.raises(InvalidInput, match=r"received one on your own pictures, 'far'. Score it by itself: offaxis-bo"):
+        list(evaluate.evaluate(runs[1:], tier="smoke"))
 
 
 def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):

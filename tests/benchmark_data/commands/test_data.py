@@ -283,6 +283,12 @@ def test_audit_of_a_folder(command, tmp_path):
     assert code == 0, err
     assert "giveaway: 0.87 [0.87, 0.87]" in out.splitlines()
     assert "collisions: 0 of 3 images equal one with other labels (the whole dataset)" in out.splitlines()
+    code, out, err = command("info", tmp_path)
+    assert (code, re.search(r"^level +ordinal +3 +0, 1, 7", out, re.MULTILINE) is not None) == (0, True), err
+    described = json.loads(command("info", tmp_path, "--json")[1])
+    assert (described["source"], described["configs"], described["images"]) == ("own", [described["name"]], 3)
+    code, out, err = command("sheet", tmp_path, "--out", tmp_path / "sheet.png")
+    assert (code, (tmp_path / "sheet.png").is_file()) == (0, True), err
 
 
 def test_audit_fails_in_one_line(command, tmp_path, monkeypatch):

@@ -88,6 +88,17 @@ def test_tables_show_one_image_for_each_value_that_occurs():
     assert [tile(picture, picture.width - 68 * (3 - i), 4)[0, 0, 0] for i in range(3)] == [0, 10, 30]
 
 
+@pytest.mark.parametrize("kept", [12, 11])
+def test_a_table_of_every_combination_holds_the_other_factors_fixed(kept):
+    """Levels 60 a + 10 b, as a folder and its CSV file give them: a grid written row by row, and all of it but one."""
+    a, b = np.divmod(np.arange(12)[:kept], 4)
+    pixels = np.broadcast_to((60 * a + 10 * b)[:, None, None, None], (kept, 64, 64, 1)).astype("u1")
+    picture = contact_sheets.traversals(benchmark_data.from_images("mine", pixels, {"a": a, "b": b}), row=1)
+    left = picture.width - 4 * 68
+    assert [tile(picture, left + 68 * place, 4)[0, 0, 0] for place in range(3)] == [10, 70, 130]
+    assert [tile(picture, left + 68 * place, 4 + 84)[0, 0, 0] for place in range(4)] == [0, 10, 20, 30]
+
+
 def test_small_images_are_enlarged_and_two_channels_stand_side_by_side():
     picture = contact_sheets.contact_sheet(labelled(4, channels=2), rows=1, columns=5)
     assert picture.size == (5 * (128 + 4) + 4, 64 + 8)
