@@ -213,9 +213,9 @@ class Images:
         space = self.dataset.space
         self.factors = space.names if factors is None else tuple(factors)
         self._columns = [space.column(name) for name in self.factors]
-        self.fields = fields
+        self.fields = fields if isinstance(fields, str) else tuple(fields)
         known = [*FIELDS, *(f"extra_{name}" for name in self.dataset.extras)]
-        for field in (fields,) if isinstance(fields, str) else fields:
+        for field in (fields,) if isinstance(fields, str) else self.fields:
             if field not in known:
                 raise UnknownName(f"field of {self.dataset.id}", field, known)
         self.dataset.images(self.rows[:1])  # one that is not ready says so now

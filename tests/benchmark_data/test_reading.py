@@ -37,6 +37,12 @@ def test_one_field_is_given_bare_and_chosen_factors_in_their_order(tiny_family):
     assert np.array_equal(data[:], dataset.labels(range(11))[:, ::-1])
 
 
+def test_fields_may_come_from_anything_that_yields_them(tiny_grid):
+    listed, yielded = (reading.Images(tiny_grid, fields=kind(("index", "label"))) for kind in (list, iter))
+    assert [part.tolist() for part in yielded[3]] == [part.tolist() for part in listed[3]]
+    assert len(yielded[3]) == len(yielded[3]) == 2
+
+
 def test_items_end_and_count_from_the_end(tiny_grid):
     data = reading.Images(tiny_grid, rows=[7, 3, 3], fields="index")
     assert [int(row) for row in data] == [7, 3, 3]  # a loop needs IndexError at the end
