@@ -187,10 +187,11 @@ def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Spl
     rule_name, variant, named_seed = _read(name)
     rule = _rule(rule_name)
     seed = named_seed if seed is None else seed
-    if not 0 <= seed < 2**63:
+    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise InvalidInput(f"seed of split {name!r}", expected="an integer in [0, 2**63)", received=str(seed))
     if seed and not rule.DRAWN:
         raise InvalidInput(f"seed of split {name!r}", expected="none, since the rule draws nothing", received=str(seed))
+    seed = int(seed)  # as the name has it
     base.rows([0])  # a dataset whose length is not known yet says so
     parts = rule.divide(base.space, variant=variant, seed=seed)
     for array in (parts.train, parts.test, parts.weights):

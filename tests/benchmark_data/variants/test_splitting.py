@@ -94,6 +94,14 @@ def test_a_wrong_split(dataset, split, message):
         benchmark_data.split(dataset, split)
 
 
+def test_a_seed_is_a_whole_number():
+    """It becomes part of the name: 1.5 would draw what 1 does, and call it something else."""
+    table = benchmark_data.load("solids")
+    assert benchmark_data.split(table, "random", seed=np.int64(2)).name == "random.seed_2"
+    with pytest.raises(InvalidInput, match=r"seed of split 'random': expected an integer in .*, received 1\.5"):
+        benchmark_data.split(table, "random", seed=1.5)
+
+
 def test_a_dataset_without_configs_lists_the_rules():
     with pytest.raises(
         UnknownName, match=r"config of sprites2d: expected one of composition, .* Did you mean 'random'"
