@@ -21,6 +21,7 @@ from benchmark_data.factors import FactorSpace
 from benchmark_data.files import read_json
 from benchmark_data.publish import datasheet
 from benchmark_data.publish import records as encoding
+from benchmark_data.variants import splitting
 
 RECORD = "offaxis.json"
 """Name of a config's record."""
@@ -201,7 +202,10 @@ def readme(records: Sequence[Record]) -> str:
     main = next((r for r in records if r["default"]), records[0])
     head = yaml.safe_dump(front_matter(records), sort_keys=False, allow_unicode=True, width=1_000)
     load = f'"PATH-OR-HUB-ID", "{main["config"]}", split="{main["splits"][0]["name"]}"'
-    tfds_name = f"offaxis_{main['name']}" + ("" if main["config"] == "default" else f"/{main['config']}")
+    named = main["name"] + ("" if main["config"] == "default" else f"/{main['config']}")
+    of_tfds = f'tfds.load("offaxis_{named}")'
+    if splitting.named(whole := named.removesuffix("_shuffled"))[1]:  # TFDS does not know it before it is asked for
+        of_tfds = f'benchmark_data.tfds.as_dataset("{whole}")'
     labels = [f"label_{factor['name']}" for factor in main["factors"][:1]]
     several = len(records) > 1
     lines = [
@@ -219,7 +223,7 @@ def readme(records: Sequence[Record]) -> str:
         "```",
         "",
         "The same records for TensorFlow Datasets, made on your machine by the package `offaxis`: "
-        f'`import benchmark_data.tfds; tfds.load("{tfds_name}")`.',
+        f"`import benchmark_data.tfds; {of_tfds}`.",
         "",
         "## Configs",
         "",

@@ -221,6 +221,21 @@ def test_the_evaluation_file_is_written_when_asked_for(published, tiny_family, t
     ]
 
 
+@pytest.mark.parametrize(
+    ("config", "call"),
+    [
+        ("default", 'tfds.load("offaxis_sprites2d")'),
+        ("shuffled", 'tfds.load("offaxis_sprites2d/shuffled")'),
+        ("composition", 'benchmark_data.tfds.as_dataset("sprites2d/composition")'),
+        ("composition_shuffled", 'benchmark_data.tfds.as_dataset("sprites2d/composition")'),
+    ],
+)
+def test_a_card_says_how_tfds_has_the_records(config, call, published):
+    record = card.read_record(published / "plus_1" / card.RECORD)
+    text = card.readme([record | {"name": "sprites2d", "config": config, "features": []}])
+    assert f"`import benchmark_data.tfds; {call}`" in text
+
+
 def test_a_licence_unknown_to_the_hub_keeps_its_name(tiny_grid, tmp_path):
     hf.publish(dataclasses.replace(tiny_grid, license="Research only"), tmp_path)
     head = yaml.safe_load((tmp_path / "README.md").read_text().split("---\n")[1])
