@@ -556,8 +556,10 @@ class Run:
             )
 
     def _fitting(self, dataset: Dataset | None) -> Dataset:
-        if dataset is None or dataset.image_shape == self.image_shape:
-            return dataset or self.dataset
+        if dataset is None:
+            return self.dataset
+        if dataset.image_shape == self.image_shape:
+            return dataset
         raise InvalidInput(
             f"images of {dataset.id}",
             expected=f"shape {self.image_shape}, as {self.config.dataset} has it",
