@@ -135,8 +135,9 @@ def run(
         _dry_run(settled, folder, encode, device, threads, own)
         return
     if images is not None and own is not None:
+        digest = splitting.of(own, settled.dataset).digest()
         recorder.claim(folder, settled)
-        recorder.same_pixels(folder, splitting.of(own, settled.dataset).digest())
+        recorder.same_pixels(folder, digest)
         remember_images(folder, images)
     _train(settled, folder, tensorboard, wandb, encode, device, threads, own)
 
