@@ -1,4 +1,4 @@
-"""Files that are whole or absent: temporary name, fsync, rename. Internal."""
+"""Files that are whole or absent: temporary name, fsync, rename; files of strangers, read with care. Internal."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import json
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,33 @@ def read_json(path: str | os.PathLike[str]) -> Any:
             received=str(error),
             remedy="Restore the file from a copy or remove it and make it again.",
         ) from error
+
+
+def bounded(path: str | os.PathLike[str], largest: int, *, what: str, size: str = "at most") -> bytes:
+    """Read a file that a stranger may have put there: no link is followed, and its size is known before it is read.
+
+    Args:
+        path: the file.
+        largest: how many bytes it may have.
+        what: what it should be, for the message where it cannot be read.
+        size: the words before the number of bytes, for the message where it is larger.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        DamagedFile: no regular file, too large, or it cannot be read.
+    """
+    path = Path(path)
+    try:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            raise DamagedFile(str(path), expected="a regular file", received="a link, folder or device")
+        if status.st_size > largest:
+            raise DamagedFile(str(path), expected=f"{size} {largest:,} bytes", received=f"{status.st_size:,} bytes")
+        return path.read_bytes()
+    except OSError as error:
+        raise DamagedFile(str(path), expected=what, received=error.strerror or str(error)) from error
 
 
 class RepeatedKey(ValueError):

@@ -13,7 +13,6 @@ import hashlib
 import importlib.util
 import os
 import signal
-import stat
 import subprocess
 import sys
 import threading
@@ -25,6 +24,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmark_data import files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
 from benchmark_data.factors import Indices
@@ -196,17 +196,7 @@ def content(path: Path) -> bytes:
     Raises:
         DamagedFile: no regular file, too large, or it cannot be read.
     """
-    try:
-        status = path.lstat()
-        if not stat.S_ISREG(status.st_mode):
-            raise DamagedFile(str(path), expected="a regular file", received="a link, folder or device")
-        if status.st_size > graphs.LARGEST:
-            raise DamagedFile(
-                str(path), expected=f"a model of at most {graphs.LARGEST:,} bytes", received=f"{status.st_size:,} bytes"
-            )
-        return path.read_bytes()
-    except OSError as error:
-        raise DamagedFile(str(path), expected="a model in ONNX", received=error.strerror or str(error)) from error
+    return files.bounded(path, graphs.LARGEST, what="a model in ONNX", size="a model of at most")
 
 
 def _stream(stream: IO[bytes] | None) -> IO[bytes]:

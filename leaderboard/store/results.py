@@ -14,14 +14,13 @@ import hashlib
 import os
 import re
 import reprlib
-import stat
 from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from benchmark_data import discovery
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
-from benchmark_data.files import RepeatedKey, parse_json, unwritable, write_json
+from benchmark_data.files import RepeatedKey, bounded, parse_json, unwritable, write_json
 from leaderboard import protocol
 from leaderboard.store import statistics
 
@@ -753,15 +752,7 @@ def content(file: Path, largest: int = LARGEST) -> bytes:
     Raises:
         DamagedFile: no regular file, too large, or it cannot be read.
     """
-    try:
-        status = file.lstat()
-        if not stat.S_ISREG(status.st_mode):
-            raise DamagedFile(str(file), expected="a regular file", received="a link, folder or device")
-        if status.st_size > largest:
-            raise DamagedFile(str(file), expected=f"at most {largest:,} bytes", received=f"{status.st_size:,} bytes")
-        return file.read_bytes()
-    except OSError as error:
-        raise DamagedFile(str(file), expected="a JSON file", received=error.strerror or str(error)) from error
+    return bounded(file, largest, what="a JSON file")
 
 
 def validated(model: type[M], text: str | bytes, what: str) -> M:
