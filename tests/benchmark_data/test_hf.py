@@ -217,7 +217,7 @@ def test_the_evaluation_file_is_written_when_asked_for(published, tiny_family, t
     assert content["tasks"] == [
         {"id": f"{config}_v1_{tier}", "config": config, "split": "train"}
         for config in ("plus_1", "plus_2")
-        for tier in ("desk", "smoke", "study")  # `publish.card.TIERS`
+        for tier in ("desk", "smoke", "study")  # `publish.card.EVALUATIONS`
     ]
 
 
