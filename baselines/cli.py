@@ -473,17 +473,19 @@ def activations(
     """
     import benchmark_data
     from baselines.run import Run, own_rows
-    from benchmark_data.in_memory import named_or_folder
     from leaderboard import protocol
 
     if into is not None and into.suffix != ".npz":
         raise InvalidInput("--into", expected="a file name that ends in .npz", received=into.name)
     if into is not None and len(runs) != 1:
         raise InvalidInput("--into", expected="one run", received=f"{len(runs)} runs")
+    known = benchmark_data.names()
+    folder = dataset.partition("/")[0] not in known and Path(dataset).is_dir()
+    read = benchmark_data.from_folder if folder else benchmark_data.load
+    named = read(dataset) if dataset else None
     for opened in [Run.open(run, step=step) for run in runs]:
-        target = named_or_folder(dataset) if dataset else opened.dataset
-        own = target.name not in benchmark_data.names()
-        rows = own_rows(target) if own else protocol.task(target.id).test
+        target = named or opened.dataset
+        rows = protocol.task(target.id).test if target.name in known else own_rows(target)
         console.say(opened.write_activations(rows[:images], into, target))
 
 

@@ -124,26 +124,6 @@ def from_images(
     return _dataset(name, InMemory(pixels), pixels.shape[1:], len(pixels), labels or {})
 
 
-def named_or_folder(name: str) -> Dataset:
-    """Return a dataset by name or, where there is none of that name, the pictures of the folder that is called so.
-
-    Args:
-        name: a dataset, one of its configs, or a folder as for `from_folder`.
-
-    Returns:
-        The dataset.
-
-    Raises:
-        UnknownName: there is neither.
-        InvalidInput: as `from_folder`.
-        DamagedFile: as `from_folder`.
-    """
-    import benchmark_data
-
-    known = name.partition("/")[0] in benchmark_data.names()
-    return from_folder(name) if not known and Path(name).is_dir() else benchmark_data.load(name)
-
-
 def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     r"""Make a dataset of a folder of pictures and, if there is one, the CSV file that says what is known of them.
 

@@ -18,7 +18,6 @@ from benchmark_data.archives import downloads
 from benchmark_data.console import out
 from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.files import write_json, written_atomically
-from benchmark_data.in_memory import named_or_folder
 
 if TYPE_CHECKING:
     from benchmark_data.dataset import Dataset
@@ -53,6 +52,24 @@ NameOrFolder = Annotated[
         autocompletion=names_like,
     ),
 ]
+
+
+def named_or_folder(name: str) -> Dataset:
+    """Return a dataset by name or, where there is none of that name, the pictures of the folder that is called so.
+
+    Args:
+        name: a dataset, one of its configs, or a folder as `benchmark_data.from_folder` reads it.
+
+    Returns:
+        The dataset.
+
+    Raises:
+        UnknownName: there is neither.
+        InvalidInput: as `benchmark_data.from_folder`.
+        DamagedFile: as `benchmark_data.from_folder`.
+    """
+    known = name.partition("/")[0] in benchmark_data.names()
+    return benchmark_data.from_folder(name) if not known and Path(name).is_dir() else benchmark_data.load(name)
 
 
 LICENSE_WIDTH = 10
