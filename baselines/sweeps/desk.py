@@ -9,8 +9,9 @@
 540 runs of small models with as many latents as factors (Zietlow et al. 2021 do the same), in batches of 64 images.
 Models and strengths are those of the papers' grids that `baselines.sweeps.desk_pilot` found to serve on the original
 datasets; that pilot looked at labels, and every run says so (``selection``). One line of settings serves all objectives
-on a family of datasets: a small convolution for sprites2d and room3d; a fully connected model for XYSquares. On sprites2d
-1,000 steps give β-TCVAE a MIG of 0.12, and 3,000 one of 0.16, for three times the time (2102.06822/table1_longer).
+on a family of datasets: a small convolution for sprites2d and room3d; a fully connected model for XYSquares. On
+sprites2d 1,000 steps give β-TCVAE a MIG of 0.12, and 3,000 one of 0.16, for three times the time
+(2102.06822/table1_longer).
 
 On XYSquares the reconstruction weighs four times: with a weight of 1 the posterior collapses where places do not
 overlap, so that nothing is learned at all; with 8 β-TCVAE loses the factors where they do.
