@@ -138,6 +138,10 @@ def _column(key: str) -> str:
     return key.replace(".", "_")
 
 
+TITLES = {"mig": "MIG", "dci_disentanglement": "DCI disentanglement"}
+"""Column of `table` -> what a picture calls it."""
+
+
 def shown(name: str) -> str:
     """Return what a picture calls an objective; anything else is called what it is.
 
@@ -152,9 +156,7 @@ def draw_curves(frame: pd.DataFrame, path: Path, *, x: str, group: str) -> None:
     """Draw MIG beside DCI disentanglement over a number, a line per group with a band over runs."""
     figures.check_columns(frame, [x, group, "mig", "dci_disentanglement"])
     figure, axes = figures.panels(1, 2)
-    for panel, score, title in zip(
-        axes[0], ("mig", "dci_disentanglement"), ("MIG", "DCI disentanglement"), strict=True
-    ):
+    for panel, (score, title) in zip(axes[0], TITLES.items(), strict=True):
         for style, (name, part) in enumerate(frame.groupby(group, sort=False)):
             figures.curve(panel, part, x, score, style=style, label=shown(str(name)))
         panel.set(title=title, xlabel=x.replace("_", " "), ylim=(0, None))
@@ -173,7 +175,7 @@ def draw_bars(frame: pd.DataFrame, path: Path, *, x: str, group: str, scores: tu
             at = [i + (place - (len(groups) - 1) / 2) * 0.8 / len(groups) for i in range(len(names))]
             colour = figures.COLOURS[place % len(figures.COLOURS)]
             panel.bar(at, values["mean"], 0.8 / len(groups), yerr=values["std"], color=colour, label=shown(str(name)))
-        panel.set_xticks(range(len(names)), names, fontsize=8, rotation=20, ha="right")
-        panel.set_title(score.replace("_", " "), fontsize=9)
+        panel.set_xticks(range(len(names)), [shown(str(name)) for name in names], fontsize=8, rotation=20, ha="right")
+        panel.set_title(TITLES.get(score, score.replace("_", " ")), fontsize=9)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=8)
     figures.save(figure, path)
