@@ -529,6 +529,12 @@ class TierPage:
         }
 
     @property
+    def verified(self) -> tuple[int, int]:
+        """How many rows of trained methods are verified, and how many there are."""
+        trusts = [row.trust for table in self.tables for row in table.rows if row.category != "reference"]
+        return trusts.count("verified"), len(trusts)
+
+    @property
     def seeds(self) -> str:
         """How many seeds the means are over, such as ``2 seeds`` or ``4 to 5 seeds``; references have one."""
         counts = {row.seeds for table in self.tables for row in table.rows if row.category != "reference"} or {1}

@@ -484,7 +484,7 @@ def test_bibtex_is_collected_once():
     assert formats.bibtex([method("d", 0.1)]) == ""
 
 
-def test_who_is_ranked_is_one_switch():
+def test_who_is_ranked_is_one_switch(tmp_path):
     """Trained here, verified, and recomputed from codes alone: five seeds each, so that nothing else decides."""
     verification = Verification(
         version="x",
@@ -520,3 +520,5 @@ def test_who_is_ranked_is_one_switch():
     assert ranking.RANKED == "trusted"
     partly = [run(0.5, 0, verification=verification), *(run(0.5, seed) for seed in range(1, 5))]
     assert results.result("sprites2d@v1", "partly", partly).trust("smoke") == "recomputed"
+    shown = build.build(write(tmp_path / "results", *found), tmp_path / "site").read_text("utf-8")
+    assert "Scores are means over 5 seeds; 1 of 3 rows of a method on a task are verified" in shown
