@@ -273,6 +273,11 @@ class Dataset:
             Unavailable: the dataset's length is not known before it is prepared.
             InvalidInput: an empty selection, not integers, or a row that does not exist.
         """
+        array = np.asarray(indices)
+        if array.size == 0:
+            raise InvalidInput(f"rows of {self.id}", expected="at least one row", received="an empty selection")
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise InvalidInput(f"rows of {self.id}", **_no_rows(indices, array))
         if not len(self):
             raise Unavailable(
                 self.id,
@@ -280,11 +285,6 @@ class Dataset:
                 received="one whose length is not known yet",
                 remedy=f"Run: offaxis-data prepare {self.id}",
             )
-        array = np.asarray(indices)
-        if array.size == 0:
-            raise InvalidInput(f"rows of {self.id}", expected="at least one row", received="an empty selection")
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise InvalidInput(f"rows of {self.id}", **_no_rows(indices, array))
         if array.min() < 0 or array.max() >= len(self):
             raise InvalidInput(
                 f"rows of {self.id}",

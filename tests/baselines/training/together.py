@@ -64,7 +64,7 @@ def every_objective_takes_strengths():
         fields, (fixed, _) = dataclasses.fields(kind), small(name)
         data = benchmark_data.load(SETTINGS["dataset"])
         models, batches = [], []
-        for i in (1, 2):
+        for i in (1.0, 0.5):
             floats = {f.name: getattr(kind(), f.name) * i for f in fields if isinstance(getattr(kind(), f.name), float)}
             settled = config(objective=name, hyperparameters=fixed | floats)
             models.append(Model(settled, data.image_shape, data.space.sizes))
