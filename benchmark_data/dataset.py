@@ -326,7 +326,7 @@ class Dataset:
             Unavailable: the dataset must be prepared first.
         """
         rows: Rows = range(len(self)) if full else self.quick_rows()
-        self.rows(rows[:1])  # a dataset whose length is not known yet says so
+        self.rows([0])  # a dataset whose length is not known yet says so
         return Digest.of(
             self.block_digest(rows[start : start + CHUNK], progress) for start in range(0, len(rows), CHUNK)
         )

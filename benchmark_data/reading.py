@@ -50,6 +50,7 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
         The rows, in order; a range where they are one.
 
     Raises:
+        Unavailable: the dataset's length is not known before it is prepared.
         UnknownName: there is no such split.
         InvalidInput: not a split that can be read, or no row is in it.
 
@@ -57,6 +58,7 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
         >>> rows_of(benchmark_data.load("xysquares"), "train[:1%]")
         range(0, 2621)
     """
+    dataset.rows([0])  # a dataset whose length is not known yet says so
     if split is None:
         return range(len(dataset))
     parts = []
