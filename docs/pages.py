@@ -152,6 +152,7 @@ def table_over_seeds(tutorial: str, columns: Mapping[str, str], of: Sequence[str
     return [*lines, "", f"Lowest to highest of {len(seeds)} seeds ([record](../../benchmarks/{SEEDS.name}))."]
 
 
+@functools.cache
 def demo_record() -> list[dict[str, str]]:
     """Return the lines of benchmarks/demo_seeds.csv."""
     with DEMO_SEEDS.open(encoding="utf-8", newline="") as stream:
