@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from baselines.config import RunConfig
+    from baselines.run import Run
     from benchmark_data.dataset import Dataset
 
 app = console.command_line(
@@ -49,6 +50,13 @@ DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="Train nothing: say what would be trained, how long on this machine, and on disk."),
 ]
+
+
+EXPLAINED = 256
+"""Images whose reconstructions are measured after training."""
+
+HARDLY = 0.1
+"""A share of the pixels' variance that is hardly more than the mean picture."""
 
 
 @app.command()
@@ -280,7 +288,22 @@ def _train(
             raise _said(str(stopped)) from stopped
     if encode:
         finished.encode_task()
+    _explained(finished)
     console.say(folder)
+
+
+def _explained(run: Run) -> None:
+    """Say how much of the images the decoder draws, and warn where that is hardly anything."""
+    share = run.explained(run.dataset.images(run.dataset.quick_rows()[:EXPLAINED]))
+    console.err.print(f"reconstructions explain {share:.0%} of the pixels' variance", highlight=False)
+    if share < HARDLY:
+        console.err.print(
+            "warning: the decoder draws hardly more than one mean picture: the codes hold little of the images. More "
+            "steps, a weaker prior (beta) or --set reconstruction_weight=4 may mend it.",
+            style="yellow",
+            soft_wrap=True,
+            highlight=False,
+        )
 
 
 def _said(how: str) -> typer.Exit:
@@ -479,10 +502,8 @@ def activations(
         raise InvalidInput("--into", expected="a file name that ends in .npz", received=into.name)
     if into is not None and len(runs) != 1:
         raise InvalidInput("--into", expected="one run", received=f"{len(runs)} runs")
+    named = benchmark_data.named_or_folder(dataset) if dataset else None
     known = benchmark_data.names()
-    folder = dataset.partition("/")[0] not in known and Path(dataset).is_dir()
-    read = benchmark_data.from_folder if folder else benchmark_data.load
-    named = read(dataset) if dataset else None
     for opened in [Run.open(run, step=step) for run in runs]:
         target = named or opened.dataset
         rows = protocol.task(target.id).test if target.name in known else own_rows(target)
@@ -501,6 +522,7 @@ def traverse(
     for opened in [Run.open(run) for run in runs]:
         for path in pictures.draw_all(opened, row=row):
             console.say(path)
+        _explained(opened)
 
 
 @app.command()

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import os
 import re
 import shutil
@@ -453,6 +454,26 @@ class Run:
         if array.ndim != 2 or array.shape[1] != self.model.code_size or not len(array):
             raise InvalidInput("codes", expected=f"shape (n, {self.model.code_size})", received=f"shape {array.shape}")
         return self.model.decode(array)
+
+    def explained(self, images: Images) -> float:
+        """Return the share of the pixels' variance that reconstructions from the posterior's mean explain.
+
+        1 - sum (x - decoded x)² / sum (x - mean of the images)², over all pixels.
+
+        Args:
+            images: uint8, shape (n, H, W, C).
+
+        Returns:
+            A share in (-inf, 1]: 0 or less for a decoder that draws one picture, whatever the image. NaN where all
+            images are equal.
+
+        Raises:
+            InvalidInput: as `encode`.
+        """
+        decoded = self.decode(self.encode(images).mean)
+        pixels = images / np.float32(255)
+        variance = float(np.square(pixels - pixels.mean(0)).sum(dtype=np.float64))
+        return 1 - float(np.square(pixels - decoded).sum(dtype=np.float64)) / variance if variance else math.nan
 
     def activations(self, images: Images) -> dict[str, NDArray[np.float32]]:
         """Take the activations of every layer.

@@ -48,6 +48,7 @@ __all__ = [
     "from_folder",
     "from_images",
     "load",
+    "named_or_folder",
     "names",
     "split",
     "split_names",
@@ -135,6 +136,32 @@ def load(name: str, **parameters: object) -> Dataset:
     if isinstance(declared, Dataset):
         return declared
     return declared.configs[config] if config else declared.find(parameters)
+
+
+def named_or_folder(name: str) -> Dataset:
+    """Return a dataset by name or, where there is none of that name, the images of the folder that is called so.
+
+    Args:
+        name: as of `load`, or a folder as of `from_folder`.
+
+    Returns:
+        The dataset.
+
+    Raises:
+        UnknownName: there is neither.
+        InvalidInput: as `from_folder`.
+        DamagedFile: as `from_folder`.
+
+    Example:
+        >>> named_or_folder("xysquares/spacing_4").id
+        'xysquares/spacing_4'
+    """
+    from pathlib import Path
+
+    from benchmark_data import in_memory
+
+    known = name.partition("/")[0] in names()
+    return in_memory.from_folder(name) if not known and Path(name).is_dir() else load(name)
 
 
 @functools.lru_cache(maxsize=32)

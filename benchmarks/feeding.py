@@ -94,7 +94,7 @@ def measure(
 
     def asleep(*chosen: Any, **options: Any) -> Any:
         engine = start(*chosen, **options)
-        state, last = engine.state, []
+        copy, last = engine.copy, []
 
         def step(held: Any, *_: Any) -> tuple[Any, dict[str, Any]]:
             if not first:
@@ -105,9 +105,9 @@ def measure(
         def awake(model: int = 0) -> Any:
             for done in last:
                 done.wait()
-            return state(model)
+            return copy(model)
 
-        engine._step, engine.state = step, awake
+        engine._step, engine.copy = step, awake
         return engine
 
     def counted(self: Any, *arguments: Any) -> None:

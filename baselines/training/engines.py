@@ -7,9 +7,10 @@ function, which may be mapped over many models. Both hold all the state a run ha
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,19 @@ from baselines.run import State
 from baselines.training.device_images import Pixels
 
 Arrays = Mapping[str, NDArray[Any]]
+
+
+class Copy(NamedTuple):
+    """A model's state as it was after a step; further steps do not change it.
+
+    Attributes:
+        flaw: what in it is not finite: "weight", "moment", or "" if nothing is.
+        bring: returns the state as numpy arrays. On a device's copy it waits until they are there, in whatever thread
+            calls it, so that steps go on meanwhile.
+    """
+
+    flaw: str
+    bring: Callable[[], State]
 
 
 class Engine(Protocol):
@@ -37,6 +51,10 @@ class Engine(Protocol):
         Returns:
             The history's scalars before the update, each of shape (models,), on the device; ``np.asarray`` waits.
         """
+        ...
+
+    def copy(self, model: int = 0) -> Copy:
+        """Copy a model's state. Those of all models are copied at once, on the device, where further steps follow."""
         ...
 
     def state(self, model: int = 0) -> State:
@@ -126,10 +144,15 @@ class TensorFlowEngine:
         history: dict[str, Any] = self._step(tensors)
         return history
 
+    def copy(self, model: int = 0) -> Copy:
+        """Copy the state, to numpy arrays at once: the next step changes the variables."""
+        parts = (self._weights, self._first, self._second)
+        state = State(*({n: v.numpy().copy() for n, v in zip(self._names, part, strict=True)} for part in parts))
+        return Copy(_flaw([all(np.isfinite(a).all() for a in part.values()) for part in state]), lambda: state)
+
     def state(self, model: int = 0) -> State:
         """Copy the state to numpy arrays."""
-        parts = (self._weights, self._first, self._second)
-        return State(*({n: v.numpy().copy() for n, v in zip(self._names, part, strict=True)} for part in parts))
+        return self.copy().bring()
 
     def load(self, state: State, source: str, model: int = 0) -> None:
         """Set the state."""
@@ -167,7 +190,8 @@ class JaxEngine:
         self._own = jax.sharding.NamedSharding(mesh, own)
         weights = [self._put(list(w)) for w in zip(*(m.weights().values() for m in models), strict=True)]
         self._state = (weights, *([self._put([np.zeros_like(w[0])] * len(models)) for w in weights] for _ in range(2)))
-        self._copy: tuple[list[NDArray[np.float32]], ...] | None = None
+        self._copied = jax.jit(_copied)
+        self._copies: tuple[NDArray[np.bool_], Callable[[], tuple[list[NDArray[np.float32]], ...]]] | None = None
         self._pixels = pixels
         self._held = jax.device_put(pixels.held, jax.sharding.NamedSharding(mesh, all_)) if pixels else None
         strengths = _varying([m.objective for m in models])
@@ -207,7 +231,7 @@ class JaxEngine:
     def step(self, *batches: Arrays) -> dict[str, Any]:
         """Take one step of every model."""
         self._state, history = self._step(*self.arguments(*batches))
-        self._copy = None
+        self._copies = None
         return {name: value[: self._count] for name, value in history.items()} if self._filled else dict(history)
 
     def arguments(self, *batches: Arrays) -> tuple[Any, ...]:
@@ -215,11 +239,27 @@ class JaxEngine:
         stacked = {name: self._stack([batch[name] for batch in batches]) for name in batches[0]}
         return self._state, jax.device_put(stacked, self._own), self._varying, self._held
 
+    def copy(self, model: int = 0) -> Copy:
+        """Copy a model's state, on the device; the first that is brought brings those of all models.
+
+        Only what tells finite states from others is waited for, a few bytes, so that the device rests no longer than
+        it takes to ask for the next step.
+        """
+        if self._copies is None:
+            copies, finite = self._copied(self._state)
+            self._copies = (
+                np.asarray(finite),
+                functools.cache(lambda: tuple([np.asarray(a) for a in part] for part in copies)),
+            )
+        finite, bring = self._copies
+        return Copy(
+            _flaw(finite[:, model]),
+            lambda: State(*({n: a[model] for n, a in zip(self._names, part, strict=True)} for part in bring())),
+        )
+
     def state(self, model: int = 0) -> State:
-        """Copy a model's state to numpy arrays. The states of all models come from the device at once."""
-        if self._copy is None:
-            self._copy = tuple([np.array(a) for a in part] for part in self._state)
-        return State(*({n: a[model] for n, a in zip(self._names, part, strict=True)} for part in self._copy))
+        """Copy a model's state to numpy arrays."""
+        return self.copy(model).bring()
 
     def load(self, state: State, source: str, model: int = 0) -> None:
         """Set a model's state."""
@@ -229,7 +269,18 @@ class JaxEngine:
             [jax.device_put(a.at[model].set(arrays[n]), self._own) for n, a in zip(self._names, part, strict=True)]
             for part, arrays in zip(self._state, state, strict=True)
         )
-        self._state, self._copy = (weights, first, second), None
+        self._state, self._copies = (weights, first, second), None
+
+
+def _copied(state: tuple[list[Any], ...]) -> tuple[tuple[list[Any], ...], Any]:
+    """Copy states of models side by side; say which are finite: bool (3, models) for weights and both moments."""
+    finite = [[jax.numpy.isfinite(a).reshape(len(a), -1).all(1) for a in part] for part in state]
+    return jax.tree.map(jax.numpy.copy, state), jax.numpy.stack([jax.numpy.stack(part).all(0) for part in finite])
+
+
+def _flaw(finite: Iterable[Any]) -> str:
+    """Name the first of weights and moments that are not finite."""
+    return next((name for name, all_ in zip(("weight", "moment", "moment"), finite, strict=True) if not all_), "")
 
 
 def spread(models: int, devices: int) -> tuple[int, int]:

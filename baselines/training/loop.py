@@ -282,7 +282,7 @@ def _train(
 
     def keep(i: int) -> None:
         share = (time.perf_counter() - start) / len(recorders)
-        recorders[i].keep(engine.state(i), before[i] + share)
+        recorders[i].keep(engine.copy(i), before[i] + share)
 
     def show(i: int) -> None:
         r = recorders[i]

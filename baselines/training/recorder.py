@@ -11,14 +11,13 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from baselines.config import RunConfig
 from baselines.nets import backend
 from baselines.objectives import Objective
-from baselines.run import Snapshots, State, clear_leftovers, read_config, read_history, write_record
+from baselines.run import Snapshots, clear_leftovers, read_config, read_history, write_record
 from baselines.training import devices
 from baselines.training.behind import Behind
+from baselines.training.engines import Copy
 from benchmark_data import files
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
@@ -125,23 +124,22 @@ class Recorder:
         for observe in self._observers:
             observe(self.step, {name: value for name, value in row.items() if name != "step"})
 
-    def keep(self, state: State, seconds: float) -> None:
+    def keep(self, copy: Copy, seconds: float) -> None:
         """Have a snapshot and the record written, and earlier snapshots removed that were not asked for.
 
         Args:
-            state: weights and moments after the step that was done last; a copy that nobody changes.
+            copy: weights and moments after the step that was done last; they are brought by who writes them.
             seconds: seconds of training so far.
 
         Raises:
             Diverged: a weight, or a moment of Adam, which would keep its weight where it is, is not finite.
             InvalidInput: the snapshot before could not be written.
         """
-        for name, part in zip(("weight", "moment", "moment"), state, strict=True):
-            if not all(np.isfinite(array).all() for array in part.values()):
-                raise self._diverged(f"a {name} that is not finite")
+        if copy.flaw:
+            raise self._diverged(f"a {copy.flaw} that is not finite")
         if self._kept is not None:
             self._kept.result()  # no more than one waits, or memory would fill up behind a slow disk
-        self._kept = self._behind.do(self._write, self.step, state, seconds)
+        self._kept = self._behind.do(self._write, self.step, copy, seconds)
 
     def describe(self, step: int, seconds: float) -> None:
         """Write the run's record.
@@ -170,9 +168,9 @@ class Recorder:
             computed=devices.record(self.config.precision),
         )
 
-    def _write(self, step: int, state: State, seconds: float) -> None:
+    def _write(self, step: int, copy: Copy, seconds: float) -> None:
         self.describe(step, seconds)  # before the snapshot, so that a run with its last snapshot always has its record
-        self.snapshots.write(step, state, seconds)
+        self.snapshots.write(step, copy.bring(), seconds)
         for other in self.snapshots.steps():
             if other != step and not self.config.keeps(other):
                 self.snapshots.remove(other)

@@ -54,24 +54,6 @@ NameOrFolder = Annotated[
 ]
 
 
-def named_or_folder(name: str) -> Dataset:
-    """Return a dataset by name or, where there is none of that name, the pictures of the folder that is called so.
-
-    Args:
-        name: a dataset, one of its configs, or a folder as `benchmark_data.from_folder` reads it.
-
-    Returns:
-        The dataset.
-
-    Raises:
-        UnknownName: there is neither.
-        InvalidInput: as `benchmark_data.from_folder`.
-        DamagedFile: as `benchmark_data.from_folder`.
-    """
-    known = name.partition("/")[0] in benchmark_data.names()
-    return benchmark_data.from_folder(name) if not known and Path(name).is_dir() else benchmark_data.load(name)
-
-
 LICENSE_WIDTH = 10
 """Characters of a licence's name in a list of 80 columns; what is longer is for ``info`` to tell."""
 
@@ -109,7 +91,7 @@ def info(name: NameOrFolder, json: console.Json = False) -> None:
     from benchmark_data.archives.archive import Archive
     from benchmark_data.commands.descriptions import description, factor_table, source_kind, stores
 
-    dataset = named_or_folder(name)
+    dataset = benchmark_data.named_or_folder(name)
     if json:
         out.print_json(data=description(dataset), allow_nan=False)
         return
@@ -173,7 +155,7 @@ def sheet(
     name: NameOrFolder, file: Annotated[Path, typer.Option("--out", metavar="FILE.png", help="The PNG to write.")]
 ) -> None:
     """Draw random images and a traversal of each factor into one PNG."""
-    dataset = named_or_folder(name)
+    dataset = benchmark_data.named_or_folder(name)
     from benchmark_data.inspect import contact_sheets
 
     picture = contact_sheets.sheet(dataset)
@@ -199,7 +181,14 @@ Ray = Annotated[
 
 @app.command()
 def distances(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Datasets or configs, one or more.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME|FOLDER...",
+            help="Datasets, configs, or folders of pictures with one CSV file of labels; one or more.",
+            autocompletion=names_like,
+        ),
+    ],
     config: Configs = None,
     every: Every = False,
     pairs: Annotated[int, typer.Option(min=2, help="Random pairs for each factor.")] = 10_000,
@@ -358,7 +347,7 @@ def audit(
     intervals. docs/audit.md explains each column.
     """
     needs("the audit", "metrics", "scipy", "pandas")
-    dataset = named_or_folder(name)
+    dataset = benchmark_data.named_or_folder(name)
     dataset.images([0])  # one that is not ready says so before anything is measured
     from benchmark_data.inspect import audit as measured
     from benchmark_data.inspect import audit_page
@@ -597,7 +586,9 @@ def chosen(name: str, configs: Sequence[str] | None, every: bool) -> list[Datase
         )
     if every:
         return [benchmark_data.load(full_name) for full_name in benchmark_data.configs(name)]
-    return [benchmark_data.load(f"{name}/{config}") for config in configs] if configs else [benchmark_data.load(name)]
+    if configs:
+        return [benchmark_data.load(f"{name}/{config}") for config in configs]
+    return [benchmark_data.named_or_folder(name)]
 
 
 def numbers(values: Iterable[float]) -> str:

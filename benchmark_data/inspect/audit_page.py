@@ -91,6 +91,11 @@ def summary(found: Audit) -> list[str]:
     unseen = [one.factor.name for one in found.factors if not one.traversals]
     if unseen:
         lines.append(f"not measured, since no two images differ in it alone: {', '.join(unseen)}")
+    unordered = [
+        one.factor.name for one in found.factors if one.traversals and one.factor.kind not in ("ordinal", "cyclic")
+    ]
+    if unordered:
+        lines.append(f"no correlation and no overlap, since their values have no order: {', '.join(unordered)}")
     if math.isnan(found.giveaway.value):
         measured = [one.factor for one in found.factors if one.traversals]
         ordered = [factor.name for factor in measured if factor.size > 2 and factor.kind in ("ordinal", "cyclic")]

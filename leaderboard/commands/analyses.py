@@ -718,16 +718,21 @@ def shared(
 
 
 def metrics(
-    path: Annotated[
-        Path,
+    paths: Annotated[
+        list[Path],
         typer.Argument(
-            metavar="FILE",
-            help="A run folder, a file of arrays, or an encoder in ONNX. Arrays: codes (n, latents) and factors (n, "
-            "factors), class ids; codes_test and factors_test to hold out rows of your own choice.",
+            metavar="FILE...",
+            help="Run folders, files of arrays, or encoders in ONNX; of several, such as the seeds of a method, mean "
+            "and spread are shown. Arrays: codes (n, latents) and factors (n, factors), class ids; codes_test and "
+            "factors_test to hold out rows of your own choice.",
         ),
     ],
     dataset: Annotated[
-        str, typer.Option(help="The dataset that the codes are of. A run knows its own; a file may hold factors.")
+        str,
+        typer.Option(
+            help="The dataset that the codes are of, or a folder of images with one CSV file of labels. A run knows "
+            "its own; a file may hold factors."
+        ),
     ] = "",
     names: Annotated[
         list[str] | None, typer.Option("--metric", help="A metric, or all. Repeat it. Default: mig and dci.")
@@ -745,9 +750,11 @@ def metrics(
         bool, typer.Option(help="Say which scores still move with the number of samples; costs less than the scores.")
     ] = True,
     bins: Annotated[bool, typer.Option("--bins", help="MIG with other numbers of bins and another estimator.")] = False,
-    to: Annotated[Path | None, typer.Option(help="Write the scores here, .csv.")] = None,
+    to: Annotated[
+        Path | None, typer.Option(help="Write the scores here, .csv: a line for each file and score.")
+    ] = None,
 ) -> None:
-    """Compute any metric on anyone's codes: a run folder, plain arrays of any framework, or an encoder in ONNX.
+    """Compute any metric on anyone's codes: run folders, plain arrays of any framework, or encoders in ONNX.
 
     The first two thirds of the rows are to learn from and the last third is held out, as in the protocol's tasks,
     unless the file holds codes_test and factors_test: rows should be shuffled. For a place on the board, use evaluate
@@ -756,63 +763,111 @@ def metrics(
     needs("this command", "metrics", "pandas")
     import pandas as pd
 
+    import benchmark_data
     from benchmark_data import discovery
     from leaderboard.reading import representations
-    from leaderboard.scoring import sensitivity
 
     if to is not None and to.suffix != ".csv":
         raise InvalidInput("--to", expected="a file name that ends in .csv", received=to.name)
     known = discovery.names("leaderboard.metrics")
     chosen = known if names == ["all"] else names or ["mig", "dci"]
-    modules = [discovery.find("leaderboard.metrics", name, kind="metric") for name in chosen]
-    encoding: dict[str, Any] = {}
-    if path.suffix == ".onnx":
-        encoding = {"layout": None if layout == "auto" else layout, "mean": mean or (0.0,), "std": std or (1.0,)}
-    with console.err.status("reading"):
-        found = representations.codes(path, dataset=dataset or None, array=array or None, **encoding)
-    if found.factors is None:
-        raise InvalidInput(
-            str(path),
-            expected="codes of a dataset, or an array called factors beside them",
-            received="codes alone",
-            remedy="Name the --dataset.",
-        )
-    held_out = _held_out(path, dataset)
-    tables, doubts = [], []
-    if found.indices is None and held_out is None:
-        remedy = f"offaxis-train encode {path}" if path.is_dir() else "shuffle codes and factors alike"
-        doubts += [f"{sentence}: {remedy}." for sentence in _in_order(found.factors, found.names)]
+    modules = {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in chosen}
+    asked = benchmark_data.named_or_folder(dataset) if dataset else None
+    encoding: dict[str, Any] = {
+        "layout": None if layout == "auto" else layout,
+        "mean": mean or (0.0,),
+        "std": std or (1.0,),
+    }
+    samples = []
+    for path in paths:  # all of them are read before any is scored
+        with console.err.status(f"reading {path}"):
+            options = encoding if path.suffix == ".onnx" else {}
+            found = representations.codes(path, dataset=asked, array=array or None, **options)
+        if found.factors is None:
+            raise InvalidInput(
+                str(path),
+                expected="codes of a dataset, or an array called factors beside them",
+                received="codes alone",
+                remedy="Name the --dataset.",
+            )
+        samples.append((path, found, _held_out(path, dataset)))
+    tables, doubts, variants = [], [], []
     with console.progress() as progress:
-        work = progress.add_task("scoring", total=len(modules))
-        for name, module in zip(chosen, modules, strict=True):
-            progress.update(work, description=name)
-            sample, options = _halves(module, found.codes, found.factors, held_out)
-            scores = module.score(*sample, **options)
-            scored = pd.DataFrame({"score": list(scores), "value": list(scores.values())})
-            if intervals:
-                progress.update(work, description=f"interval of {name}")
-                around = sensitivity.intervals(name, *sample, resamples=max(2, intervals), **options)
-                scored = scored.assign(low=around["low"].to_numpy(), high=around["high"].to_numpy())
-            tables.append(scored.assign(metric=name))
-            if check and name != "downstream":  # which is a curve over sample sizes by itself
-                progress.update(work, description=f"sample size of {name}")
-                doubts += _doubts(name, *sample, whole=scores, **options)
-            progress.advance(work)
-    table = pd.concat(tables, ignore_index=True)
-    table.insert(0, "metric", table.pop("metric"))
-    if to is None:
-        _show(table)
-    else:
-        _write(table, to, shown=table)
-    for sentence in doubts:
-        out.print(f"warning: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
+        work = progress.add_task("scoring", total=len(modules) * len(paths))
+        for path, found, held_out in samples:
+            if found.indices is None and held_out is None:
+                remedy = f"offaxis-train encode {path}" if path.is_dir() else "shuffle codes and factors alike"
+                doubts += [(path, f"{sentence}: {remedy}.") for sentence in _in_order(found.factors, found.names)]
+            for name, module in modules.items():
+                progress.update(work, description=name)
+                table, doubted = _scored(name, module, found, held_out, intervals, check=check)
+                tables.append(table.assign(file=str(path)))
+                doubts += [(path, sentence) for sentence in doubted]
+                progress.advance(work)
+            if bins:
+                variants.append(_binned(found, held_out).assign(file=str(path)))
+    _report(pd.concat(tables, ignore_index=True), to)
+    several = len(paths) > 1
+    for path, sentence in doubts:
+        said = f"warning: {path}: {sentence}" if several else f"warning: {sentence}"
+        out.print(said, style="yellow", soft_wrap=True, highlight=False, markup=False)
     if bins:
-        variants = sensitivity.mig_variants(*sample, constant_factors="drop")
-        variants = variants.rename_axis("estimator").reset_index().rename(columns=str)
-        if to is None:
-            _show(variants, "MIG by number of bins")
-        else:
-            _write(variants, to.with_suffix(".bins.csv"), shown=variants)
+        binned = pd.concat(variants, ignore_index=True)
+        binned.insert(0, "file", binned.pop("file"))
+        binned = binned if several else binned.drop(columns="file")
+        _show(binned, "MIG by number of bins")
+        if to is not None:
+            _write(binned, to.with_suffix(".bins.csv"))
+
+
+def _scored(
+    name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None, intervals: int, *, check: bool
+) -> tuple[pd.DataFrame, list[str]]:
+    """Score codes by one metric.
+
+    Returns:
+        A line for each score, with its interval if intervals are asked for; and what is to be doubted.
+    """
+    import pandas as pd
+
+    from leaderboard.scoring import sensitivity
+
+    sample, options = _halves(module, found.codes, found.factors, held_out)
+    scores = module.score(*sample, **options)
+    scored = pd.DataFrame({"metric": name, "score": list(scores), "value": list(scores.values())})
+    if intervals:
+        around = sensitivity.intervals(name, *sample, resamples=max(2, intervals), **options)
+        scored = scored.assign(low=around["low"].to_numpy(), high=around["high"].to_numpy())
+    if not check or name == "downstream":  # which is a curve over sample sizes by itself
+        return scored, []
+    return scored, _doubts(name, *sample, whole=scores, **options)
+
+
+def _binned(found: Any, held_out: tuple[Any, Any] | None) -> pd.DataFrame:
+    """Score the rows to learn from by MIG with other numbers of bins, a line for each estimator."""
+    from leaderboard.metrics import mig
+    from leaderboard.scoring import sensitivity
+
+    sample, _ = _halves(mig, found.codes, found.factors, held_out)
+    variants = sensitivity.mig_variants(*sample, constant_factors="drop")
+    return variants.rename_axis("estimator").reset_index().rename(columns=str)
+
+
+def _report(table: pd.DataFrame, to: Path | None) -> None:
+    """Print scores, and write them if they are wanted; of several files, print mean and spread of each score."""
+    import pandas as pd
+
+    several = table["file"].nunique()
+    table.insert(0, "file", table.pop("file"))
+    if several == 1:
+        shown = table = table.drop(columns="file")
+    else:
+        values = table.groupby(["metric", "score"], sort=False)["value"]
+        parts = {"mean": values.mean(), "sd": values.std(), "least": values.min(), "greatest": values.max()}
+        shown = pd.DataFrame(parts).reset_index()
+    _show(shown, f"{several} files" if several > 1 else "")
+    if to is not None:
+        _write(table, to)
 
 
 def small_samples(runs: Iterable[Path]) -> list[str]:

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import benchmark_data
+from benchmark_data import draws
 from benchmark_data.archives import npz
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
@@ -227,13 +228,16 @@ def posterior(path: FilePath) -> Posterior:
     return Posterior(found["mean"], variance, found.get("sampled"), found.get("input"))
 
 
-def codes(path: FilePath, *, dataset: str | None = None, array: str | None = None, **encoding: Any) -> LabelledCodes:
+def codes(
+    path: FilePath, *, dataset: Dataset | str | None = None, array: str | None = None, **encoding: Any
+) -> LabelledCodes:
     """Read codes, and look up the factors of their samples.
 
     Args:
         path: a run folder, a file as for ``arrays``, or an ONNX encoder.
-        dataset: full name of the dataset that the codes were made from, such as ``"sprites2d"``. A run folder knows its
-            own. Without one, and for a run on the user's own images, factors are those in the file, if any.
+        dataset: the dataset that the codes were made from, or its full name, such as ``"sprites2d"``. A run folder
+            knows its own. Without one, and for a run on the user's own images, factors are those in the file, if any.
+            Of a dataset that has no task, such as the user's own images, rows are taken in random order.
         array: the name of the array of codes. By default ``codes``, else ``mean``, else the only array that could be.
         **encoding: for ``encode``, where the file is an ONNX encoder.
 
@@ -254,17 +258,18 @@ def codes(path: FilePath, *, dataset: str | None = None, array: str | None = Non
             raise InvalidInput(
                 str(path), expected="the dataset to encode", received="none", remedy="Name one: --dataset NAME."
             )
-        task = protocol.task(dataset)
-        found = encode(path, task.load(), task.indices, output=array, **encoding)
-        return _labelled(found, task.indices, dataset)
+        asked = _asked(dataset)
+        found = encode(path, asked.dataset, asked.rows, output=array, **encoding)
+        return _labelled(found, asked.rows, asked)
     if path.is_dir() and not (path / "images.json").exists():  # of the user's own images, which only the file labels
         trained_on = dataset_of(path)
-        if dataset is not None and benchmark_data.load(dataset).id != trained_on:
+        wanted = trained_on if dataset is None else _loaded(dataset).id
+        if wanted != trained_on:
             raise InvalidInput(
                 f"codes of {path}",
-                expected=f"codes of {dataset}",
+                expected=f"codes of {wanted}",
                 received=f"codes of {trained_on}",
-                remedy=f"Encode the rows of {dataset} with this run into a file of their own, and give that.",
+                remedy=f"Encode the rows of {wanted} with this run into a file of their own, and give that.",
             )
         dataset = trained_on
     path = _inside(path, "codes.npz", "encode")
@@ -272,7 +277,7 @@ def codes(path: FilePath, *, dataset: str | None = None, array: str | None = Non
     name = _codes_name(path, found_arrays, array)
     checked = check_codes(units.reduced(found_arrays[name], f"{path}: {name}"), f"{path}: {name}")
     if dataset is not None:
-        return _labelled(checked, found_arrays.get("indices"), dataset)
+        return _labelled(checked, found_arrays.get("indices"), _asked(dataset))
     if "factors" not in found_arrays:
         return LabelledCodes(checked, None, None, ())
     factors = check_factors(found_arrays["factors"], f"{path}: factors")
@@ -458,23 +463,48 @@ def _inside(path: FilePath, name: str, command: str) -> Path:
     return path / name
 
 
-def _labelled(codes: Array, indices: Array | None, dataset: str) -> LabelledCodes:
-    task = protocol.task(dataset)
+class _Asked(NamedTuple):
+    """A dataset: the rows to encode, those that codes are of where nothing else is said, and what is scored."""
+
+    dataset: Dataset
+    rows: Indices
+    in_order: Indices
+    described: str
+    scored: tuple[str, ...]
+
+
+def _loaded(dataset: Dataset | str) -> Dataset:
+    return benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
+
+
+def _asked(dataset: Dataset | str) -> _Asked:
+    """Return the rows of a dataset's task or, where it has none, random rows, as many as a task has."""
+    loaded = _loaded(dataset)
+    if loaded.name in benchmark_data.names():
+        task = protocol.task(loaded.id)
+        return _Asked(loaded, task.indices, task.indices, f"those of {task.id} in order", task.scored)
+    rows = draws.permutation(0, len(loaded))[: protocol.TRAIN + protocol.TEST]
+    scored = tuple(factor.name for factor in loaded.space.factors if factor.size > 1)
+    return _Asked(loaded, rows, np.arange(len(loaded)), f"those of {loaded.id} in order", scored)
+
+
+def _labelled(codes: Array, indices: Array | None, asked: _Asked) -> LabelledCodes:
     if indices is None:
-        if len(codes) != len(task.indices):
+        if len(codes) != len(asked.in_order):
             raise InvalidInput(
                 "codes",
-                expected=f"{len(task.indices)} rows, those of {task.id} in order",
+                expected=f"{len(asked.in_order)} rows, {asked.described}",
                 received=str(len(codes)),
                 remedy="Store the rows of the dataset beside them, as an array `indices`.",
             )
-        indices = task.indices
-    loaded = task.load()
-    rows = loaded.rows(indices)
+        indices = asked.in_order
+        if asked.rows is not asked.in_order:  # not a task's, which are in random order
+            codes, indices = codes[asked.rows], asked.rows
+    rows = asked.dataset.rows(indices)
     if len(rows) != len(codes):
         raise InvalidInput("indices", expected=f"{len(codes)} rows, as in codes", received=str(len(rows)))
-    columns = [loaded.space.column(name) for name in task.scored]
-    return LabelledCodes(check_codes(codes), rows, loaded.labels(rows)[:, columns], task.scored)
+    columns = [asked.dataset.space.column(name) for name in asked.scored]
+    return LabelledCodes(check_codes(codes), rows, asked.dataset.labels(rows)[:, columns], asked.scored)
 
 
 def _codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str:

@@ -31,6 +31,8 @@ def test_run_encode_traverse_resume(tmp_path, monkeypatch):
     assert done.exit_code == 0
     folder = tmp_path / "runs/xysquares/spacing_1/beta_vae/seed_0"
     assert done.stdout.strip() == str(folder.relative_to(tmp_path))
+    assert "of the pixels' variance" in done.stderr
+    assert "warning: the decoder draws hardly more than one mean picture" in done.stderr  # after two steps
     config = json.loads((folder / "config.json").read_text())
     assert config["hyperparameters"] == {"beta": 2.0}
     assert config["architecture_parameters"] == {"width": 4}

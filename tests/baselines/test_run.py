@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shutil
 
 import numpy as np
@@ -29,6 +30,16 @@ def test_encode_decode(trained):
     assert decoded.dtype == np.float32
     assert 0 <= decoded.min() <= decoded.max() <= 1
     assert repr(trained).endswith("tiny: beta_vae on xysquares/spacing_1, seed 0, step 6 of 6>")
+
+
+def test_what_reconstructions_explain(trained, monkeypatch):
+    images = trained.dataset.images(np.arange(0, 200_000, 999))
+    pixels = images / np.float32(255)
+    mean = pixels.mean(0)
+    for decoded, share in ((pixels, 1), (np.broadcast_to(mean, pixels.shape), 0), (mean + (pixels - mean) / 2, 0.75)):
+        monkeypatch.setattr(trained, "decode", lambda codes, decoded=decoded: decoded)
+        assert trained.explained(images) == pytest.approx(share, abs=1e-6)
+    assert math.isnan(trained.explained(images[:1].repeat(201, axis=0)))
 
 
 def test_encoding_does_not_depend_on_the_batch(trained):

@@ -217,7 +217,29 @@ def compiled():
     }
 
 
+def copied():
+    """Copy states, take two more steps, and only then bring the copies; name what is not finite in each model."""
+    with devices(4):
+        engine, batches = engine_of("beta_vae", "float32", count=3)
+        engine.step(*batches[0])
+        copies = [engine.copy(i) for i in range(3)]
+        before = [np.array(a) for part in engine._state for a in part]
+        for drawn in batches[1:]:
+            engine.step(*drawn)
+        brought = [[a for part in copy.bring() for a in part.values()] for copy in copies]
+        after = [np.array(a) for part in engine._state for a in part]
+        sound = engine.state(1)
+        infinite = {name: np.full_like(array, np.inf) for name, array in sound.first.items()}
+        engine.load(sound._replace(first=infinite), "", 1)
+    return {
+        "flaws": [copy.flaw for copy in copies],
+        "as before": [all(np.array_equal(a[i], b) for a, b in zip(before, brought[i], strict=True)) for i in range(3)],
+        "as after": [any(np.array_equal(a[i], b) for a, b in zip(after, brought[i], strict=True)) for i in range(3)],
+        "broken": [engine.copy(i).flaw for i in range(3)],
+    }
+
+
 if __name__ == "__main__":
     ROOT, SETTINGS = Path(sys.argv[1]), json.loads(sys.argv[2])
-    for part in (divided, diverging, moved, lowered, compiled):
+    for part in (divided, diverging, moved, lowered, compiled, copied):
         print(json.dumps({part.__name__: part()}), flush=True)

@@ -89,3 +89,11 @@ def test_the_benchmark_of_a_device_that_sleeps_runs():
     steps, busy = re.search(r"step of 0.001 s: (\d+) steps, busy ([\d.]+)%", done.stdout).groups()
     assert int(steps) == 200  # every step that the loop asked for, and no other
     assert 0 < float(busy) <= 100
+
+
+def test_steps_go_on_while_a_copy_of_the_states_is_brought(found):
+    copied = found["copied"]
+    assert copied["as before"] == [True] * 3
+    assert copied["as after"] == [False] * 3, "the steps moved nothing"
+    assert copied["flaws"] == [""] * 3
+    assert copied["broken"] == ["", "moment", ""]

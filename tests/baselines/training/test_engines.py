@@ -64,6 +64,20 @@ def test_the_engine_takes_adams_step_on_the_losss_gradient(tiny):
             np.testing.assert_allclose(value, np.asarray(expected[i]), rtol=2e-4, atol=slack, err_msg=name)
 
 
+def test_a_copy_is_the_state_before_the_steps_that_follow(tiny):
+    config = tiny()
+    engine = engines.start(Model(config, (64, 64, 3)))
+    before, copy = engine.state(), engine.copy()
+    engine.step(batch(config, 1))
+    for part, held, now in zip(before, copy.bring(), engine.state(), strict=True):
+        assert all(np.array_equal(part[name], held[name]) for name in part)
+        assert not all(np.array_equal(part[name], now[name]) for name in part)
+    assert copy.flaw == ""
+    before.weights["encoder/mean/kernel"][0] = np.nan
+    engine.load(before, "")
+    assert engine.copy().flaw == "weight"
+
+
 def test_state_of_another_model_is_refused(tiny):
     engine = engines.start(Model(tiny(), (64, 64, 3)))
     state = engine.state()

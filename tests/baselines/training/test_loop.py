@@ -108,14 +108,16 @@ def test_a_loss_that_explodes_stops_the_run_and_leaves_the_last_good_snapshot(ti
 def test_a_state_that_is_not_finite_is_never_kept(tiny, tmp_path, monkeypatch, part, name):
     from baselines.training import engines
 
-    state = engines.TensorFlowEngine.state
+    start = engines.start
 
-    def broken(self, model=0):
-        found = state(self, model)
-        getattr(found, part)["encoder/mean/bias"][0] = np.inf
-        return found
+    def broken(*models, **options):
+        engine = start(*models, **options)
+        state = engine.state()
+        getattr(state, part)["encoder/mean/bias"][0] = np.inf
+        engine.load(state, "")
+        return engine
 
-    monkeypatch.setattr(engines.TensorFlowEngine, "state", broken)
+    monkeypatch.setattr(engines, "start", broken)
     with pytest.raises(Diverged, match=rf"received a {name} that is not finite. The last good snapshot is none"):
         train(tiny(snapshots=[]), tmp_path / "run")
     with pytest.raises(DamagedFile, match="expected a run with a snapshot, received none"):

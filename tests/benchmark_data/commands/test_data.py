@@ -283,12 +283,23 @@ def test_audit_of_a_folder(command, tmp_path):
     assert code == 0, err
     assert "giveaway: 0.87 [0.87, 0.87]" in out.splitlines()
     assert "collisions: 0 of 3 images equal one with other labels (the whole dataset)" in out.splitlines()
+    code, out, err = command("distances", tmp_path, "--pairs", 20)
+    assert (code, re.search(r"^random pairs|^random", out, re.MULTILINE) is not None) == (0, True), err
     code, out, err = command("info", tmp_path)
     assert (code, re.search(r"^level +ordinal +3 +0, 1, 7", out, re.MULTILINE) is not None) == (0, True), err
     described = json.loads(command("info", tmp_path, "--json")[1])
     assert (described["source"], described["configs"], described["images"]) == ("own", [described["name"]], 3)
     code, out, err = command("sheet", tmp_path, "--out", tmp_path / "sheet.png")
     assert (code, (tmp_path / "sheet.png").is_file()) == (0, True), err
+
+
+def test_audit_says_why_names_have_no_correlation(command, tmp_path):
+    for level, name in ((0, "cat"), (90, "dog"), (200, "cow")):
+        Image.new("L", (4, 4), level).save(tmp_path / f"{name}.png")
+    (tmp_path / "labels.csv").write_text("file_name,animal\ncat.png,cat\ndog.png,dog\ncow.png,cow\n", "utf-8")
+    code, out, err = command("audit", tmp_path, "--pairs", 20)
+    assert code == 0, err
+    assert "no correlation and no overlap, since their values have no order: animal" in out.splitlines()
 
 
 def test_audit_fails_in_one_line(command, tmp_path, monkeypatch):

@@ -215,6 +215,26 @@ def test_metrics_on_anyone_s_codes(board, tmp_path):
     assert (code, "--to: expected a file name that ends in .csv" in err) == (2, True)
 
 
+def test_metrics_of_several_files_give_mean_and_spread(board, tmp_path):
+    factors = np.random.default_rng(0).integers(0, 3, (300, 2))
+    for name, noise in {"a": 0.0, "b": 1.0}.items():
+        codes = factors + noise * np.random.default_rng(1).normal(size=(300, 2))
+        np.savez(tmp_path / f"{name}.npz", codes=codes, factors=factors)
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    code, out, err = board("metrics", *files, "--metric", "mig", "--bins", "--no-check", "--to", tmp_path / "m.csv")
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "m.csv")
+    values = table[table.score == "mig"].set_index("file").value
+    assert list(values.index) == [str(file) for file in files]
+    assert values.iloc[0] > 0.9 > values.iloc[1] + 0.3
+    (line,) = (line.split() for line in out.splitlines() if line.split()[:2] == ["mig", "mig"])
+    assert line[2:] == [f"{v:.3f}" for v in (values.mean(), values.std(), values.min(), values.max())]
+    assert list(pd.read_csv(tmp_path / "m.bins.csv").columns) == ["file", "estimator", "5", "10", "20", "50", "100"]
+    np.savez(tmp_path / "b.npz", codes=factors)
+    code, out, err = board("metrics", *files, "--metric", "mig")
+    assert (code, out, "b.npz: expected codes of a dataset" in err) == (2, "", True)
+
+
 def test_metrics_of_arrays_with_held_out_rows(board, tmp_path):
     from leaderboard.metrics import sap
 

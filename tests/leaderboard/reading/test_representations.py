@@ -17,6 +17,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import save_file
 
+import benchmark_data
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
 from leaderboard import protocol
 from leaderboard.reading import representations
@@ -321,6 +322,32 @@ def test_an_onnx_encoder_end_to_end(toys, tmp_path):
     assert np.array_equal(found.factors, dataset.labels(found.indices))
     with pytest.raises(InvalidInput, match="expected the dataset to encode, received none"):
         representations.codes(tmp_path / "a.onnx")
+
+
+def test_codes_of_ones_own_images(tmp_path):
+    """Rows are shuffled, since metrics hold out the last third; the factors follow them."""
+    rng = np.random.default_rng(0)
+    levels = np.repeat(np.arange(3), 10)
+    images = np.repeat(80 * levels, 8 * 8 * 3).reshape(30, 8, 8, 3).astype(np.uint8)
+    dataset = benchmark_data.from_images("mine", images, labels={"level": levels})
+    weights = write_model(tmp_path / "a.onnx", ["n", 8, 8, 3])
+    found = representations.codes(tmp_path / "a.onnx", dataset=dataset)
+    assert sorted(found.indices) == list(range(30)) != list(found.indices)
+    assert np.allclose(found.codes, dataset.images(found.indices).reshape(30, -1) / 255 @ weights, atol=1e-5)
+    assert found.names == ("level",)
+    assert np.array_equal(found.factors[:, 0], levels[found.indices])
+    codes = rng.normal(size=(30, 2))
+    np.save(tmp_path / "whole.npy", codes)  # in the dataset's order
+    found = representations.codes(tmp_path / "whole.npy", dataset=dataset)
+    assert list(found.indices) != list(range(30))
+    assert np.array_equal(found.codes, codes[found.indices])
+    np.savez(tmp_path / "some.npz", codes=codes[:3], indices=[4, 9, 2])
+    found = representations.codes(tmp_path / "some.npz", dataset=dataset)
+    assert np.array_equal(found.codes, codes[:3])
+    assert np.array_equal(found.factors[:, 0], levels[[4, 9, 2]])
+    np.save(tmp_path / "part.npy", codes[:3])
+    with pytest.raises(InvalidInput, match=r"expected 30 rows, those of mine in order, received 3\. Store the rows"):
+        representations.codes(tmp_path / "part.npy", dataset=dataset)
 
 
 def test_channels_first_other_types_and_fixed_batches(toys, tmp_path):
