@@ -778,6 +778,10 @@ def metrics(
         "mean": mean or (0.0,),
         "std": std or (1.0,),
     }
+    if any((layout != "auto", mean, std)) and not any(path.suffix == ".onnx" for path in paths):
+        raise InvalidInput(
+            "--layout, --mean, --std", expected="an encoder in ONNX, which they are for", received=str(paths[0])
+        )
     samples = []
     for path in paths:  # all of them are read before any is scored
         with console.err.status(f"reading {path}"):
@@ -798,6 +802,9 @@ def metrics(
             if found.indices is None and held_out is None:
                 remedy = f"offaxis-train encode {path}" if path.is_dir() else "shuffle codes and factors alike"
                 doubts += [(path, f"{sentence}: {remedy}.") for sentence in _in_order(found.factors, found.names)]
+            constant = [name for name, ids in zip(found.names, found.factors.T, strict=True) if (ids == ids[0]).all()]
+            if constant:
+                doubts.append((path, f"{', '.join(constant)} has one value in all rows and is left out."))
             for name, module in modules.items():
                 progress.update(work, description=name)
                 table, doubted = _scored(name, module, found, held_out, intervals, check=check)

@@ -274,6 +274,9 @@ def submit_init(
     chosen = [protocol.task(name) for name in tasks]
     published = [results.read(one) for task in chosen for one in listed.get(task.dataset, ())]
     _say_alone({task.id for task in chosen}, tier, published)
+    for name, one in zip(tasks, chosen, strict=True):
+        if name.partition("@")[0] != one.dataset:
+            console.say(f"{name}: {one.dataset}, its default; offaxis-board tasks lists the others")
     out.print(
         f"{file}\nFill it in. To be ranked, put your encoder of each task and seed in as <task>/seed_<k>.onnx; "
         f"offaxis-board submit encode {to} writes the codes. Without one, encode the images of <task>/rows.npy in that "
@@ -480,7 +483,7 @@ def quarantine(
 @app.command()
 def show(
     root: Results = PUBLISHED,
-    task: Annotated[str, typer.Option(help="Only this task.")] = "",
+    task: Annotated[str, typer.Option(help="Only this task, or the tasks of this dataset.")] = "",
     tier: Annotated[str, typer.Option(help="Only this tier, such as smoke.")] = "",
     json: console.Json = False,
 ) -> None:
@@ -494,9 +497,10 @@ def show(
             str(root), expected="at least one result", received="none", remedy="Add some: see `evaluate`."
         )
     wanted = task.partition("@")[0]
-    if wanted and wanted not in listed:
+    names = [name for name in listed if f"{name}/".startswith(f"{wanted}/")]
+    if wanted and not names:
         raise UnknownName("task with results", wanted, listed)
-    found = [results.read(file) for file in listed[wanted]] if wanted else results.read_all(root)
+    found = [results.read(file) for name in names for file in listed[name]] if wanted else results.read_all(root)
     tiers = {name for result in found for name in result.tiers}
     if tier and tier not in tiers:
         raise UnknownName("tier with results", tier, tiers)

@@ -215,6 +215,15 @@ def test_metrics_on_anyone_s_codes(board, tmp_path):
     assert (code, "--to: expected a file name that ends in .csv" in err) == (2, True)
 
 
+def test_metrics_say_which_factor_is_left_out_and_refuse_what_they_would_not_use(board, tmp_path):
+    factors = np.random.default_rng(0).integers(0, [3, 1, 2], (300, 3))
+    np.savez(tmp_path / "a.npz", codes=factors + 0.0, factors=factors, factor_names=["x", "floor", "y"])
+    code, out, err = board("metrics", tmp_path / "a.npz", "--metric", "mig", "--no-check")
+    assert (code, "warning: floor has one value in all rows and is left out." in out) == (0, True), err
+    code, _, err = board("metrics", tmp_path / "a.npz", "--std", 2)
+    assert (code, "--std: expected an encoder in ONNX, which they are for" in err) == (2, True)
+
+
 def test_metrics_of_several_files_give_mean_and_spread(board, tmp_path):
     factors = np.random.default_rng(0).integers(0, 3, (300, 2))
     for name, noise in {"a": 0.0, "b": 1.0}.items():

@@ -246,6 +246,7 @@ def test_tasks_as_json(board):
 
 def test_show_of_a_task_reads_that_task_alone(board, tree):
     code, whole, _ = board("show", tree, "--task", "toy/small")
+    assert "toy/small" in board("show", tree, "--task", "toy")[1]  # every task of the dataset
     assert code == 0
     (tree / "v1" / "toy" / "other").mkdir()
     (tree / "v1" / "toy" / "other" / "x.json").write_text("{")
@@ -345,6 +346,8 @@ def test_a_submission_is_for_the_tier_that_the_board_opens_on(board, toys, monke
 
 def test_a_new_submission_is_told_where_there_are_rows_to_compare_with(board, made_result, tmp_path, monkeypatch):
     monkeypatch.setattr(cli, "PUBLISHED", tmp_path / "published")
+    code, out, _ = board("submit", "init", "my_vae", "--task", "toy", "--to", tmp_path / "default")
+    assert (code, "toy: toy/small, its default; offaxis-board tasks lists the others" in out) == (0, True)
     asked = ("submit", "init", "my_ica", "--task", "toy/small", "--tier", "smoke", "--to")
     assert "warning" not in board(*asked, tmp_path / "a")[1]
     results.write(tmp_path / "published", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
