@@ -2,8 +2,8 @@
 
 Datasets are the rendered stand-ins of `baselines.reproduction.papers._smoke`. Where an entry needs no more than the
 board has, its runs are those of the sweep ``desk`` (`board`). Others are small fully connected models of 128 units,
-3,000 steps of 64 images and five seeds (`run`); what compares layers takes the papers' architectures, at 6,000 steps
-(the sweep ``desk_similarity``).
+3,000 steps of 64 images and five seeds (`run`); what compares layers takes the papers' kinds of architecture, at 1,000
+steps (the sweep ``desk_similarity``).
 """
 
 from __future__ import annotations
