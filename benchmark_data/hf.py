@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import benchmark_data
-from benchmark_data import reading
+from benchmark_data import parallel, reading
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
 from benchmark_data.factors import Indices
@@ -153,14 +153,14 @@ class _Builder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
                 for batch in encoding.batches(self.dataset, part):
                     yield int(batch.rows[0]), table(self.dataset, batch)
         else:
-            handle = encoding.handle(self.dataset)
+            handle = parallel.handle(self.dataset)
             tasks = [(handle, piece) for part in parts for piece in encoding.shards(self.dataset, part, size=ROW_GROUP)]
-            for (_, piece), made in zip(tasks, encoding.in_parallel(_tables, tasks, None), strict=True):
+            for (_, piece), made in zip(tasks, parallel.in_parallel(_tables, tasks, None), strict=True):
                 yield piece[0], made
 
 
-def _tables(handle: encoding.Handle, rows: range) -> Any:
-    dataset = encoding.opened(handle)
+def _tables(handle: parallel.Handle, rows: range) -> Any:
+    dataset = parallel.opened(handle)
     return pa.concat_tables(table(dataset, batch) for batch in encoding.batches(dataset, rows))
 
 
@@ -265,18 +265,18 @@ def as_dataset(
             raise UnknownName(f"column of {dataset.id}", column, known)
     rows = reading.order(reading.rows_of(dataset, split), seed=shuffle_seed, epoch=epoch, shard=shard)
     table = datasets.Dataset.from_dict({"index": rows}, features=datasets.Features({"index": known["index"]}))
-    return table.with_transform(_Records(encoding.handle(dataset), columns))
+    return table.with_transform(_Records(parallel.handle(dataset), columns))
 
 
 class _Records:
     """Makes records of row numbers. It travels to other processes as the dataset's name."""
 
-    def __init__(self, handle: encoding.Handle, columns: list[str]) -> None:
+    def __init__(self, handle: parallel.Handle, columns: list[str]) -> None:
         self._handle = handle
         self._columns = columns
 
     def __call__(self, batch: dict[str, list[int]]) -> dict[str, NDArray[Any]]:
-        dataset = encoding.opened(self._handle)
+        dataset = parallel.opened(self._handle)
         rows = np.asarray(batch["index"], np.int64)
         labels = dataset.space.labels(rows)
         return {column: self._column(dataset, column, rows, labels) for column in self._columns}
@@ -332,7 +332,7 @@ def publish(
     config = card.config_name(dataset, shuffled=shuffled)
     check_publishable(dataset, folder)
     dataset.prepare()
-    handle = encoding.handle(dataset)
+    handle = parallel.handle(dataset)
     quick = verify.digest(dataset)
     tasks = []
     for split, rows in dataset.splits.items():
@@ -342,7 +342,7 @@ def publish(
             tasks.append((split, len(part), (handle, chosen, path, _signature(dataset, quick, chosen))))
     splits: dict[str, dict[str, Any]] = {}
     files = []
-    written = encoding.in_parallel(_write_shard, [task for _, _, task in tasks], None)
+    written = parallel.in_parallel(_write_shard, [task for _, _, task in tasks], None)
     for (split, count, (_, _, path, _)), (num_bytes, file) in zip(tasks, written, strict=True):
         pattern = f"{config}/{split}-*-{path.stem.split('-', 2)[2]}.parquet"
         sums = splits.setdefault(
@@ -459,14 +459,14 @@ def _signature(dataset: Dataset, quick: Digest, rows: range | encoding.Shuffled)
 
 
 def _write_shard(
-    handle: encoding.Handle, rows: range | encoding.Shuffled, path: Path, signature: str
+    handle: parallel.Handle, rows: range | encoding.Shuffled, path: Path, signature: str
 ) -> tuple[int, dict[str, Any]]:
     """Write one Parquet file, unless it is there.
 
     Returns:
         The size of its content before compression, in bytes, and the file as the config's record lists it.
     """
-    dataset = encoding.opened(handle)
+    dataset = parallel.opened(handle)
     schema = features(dataset).arrow_schema
     schema = schema.with_metadata({**schema.metadata, b"offaxis": signature.encode()})
     if not _is_whole(path, signature):

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import benchmark_data
-from benchmark_data import draws
+from benchmark_data import draws, parallel
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import FactorSpace, Indices
@@ -230,10 +230,10 @@ class Images:
 
     def __getstate__(self) -> dict[str, Any]:
         """Send the dataset's name where that is enough: whoever unpickles this opens it where they are."""
-        return {**vars(self), "dataset": records.handle(self.dataset)}
+        return {**vars(self), "dataset": parallel.handle(self.dataset)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, dataset=records.opened(state["dataset"]))
+        vars(self).update(state, dataset=parallel.opened(state["dataset"]))
 
     def __getitem__(self, index: Any) -> Any:
         """Return an item by its number, or a whole batch by a list of numbers, an array or a slice."""

@@ -48,7 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import benchmark_data
-from benchmark_data import console, discovery, reading
+from benchmark_data import console, discovery, parallel, reading
 from benchmark_data.archives.store import locked
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
@@ -183,7 +183,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         config = download_config or tfds.download.DownloadConfig()
         dataset = self.dataset
         dataset.prepare(manual_dir=Path(config.manual_dir) if config.manual_dir else None)
-        handle = encoding.handle(dataset)
+        handle = parallel.handle(dataset)
         tasks = []
         templates = {}
         for split, rows in dataset.splits.items():
@@ -193,7 +193,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
             for i, part in enumerate(parts):
                 path = templates[split].sharded_filepath(shard_index=i, num_shards=len(parts))
                 tasks.append((split, (handle, part, os.path.abspath(path), self.info.file_format.value)))
-        sizes = encoding.in_parallel(write_shard, [task for _, task in tasks], None)
+        sizes = parallel.in_parallel(write_shard, [task for _, task in tasks], None)
         lengths = collections.defaultdict(list)
         total: collections.Counter[str] = collections.Counter()
         counts = [len(encoding.indices(part)) for _, (_, part, *_) in tasks]
@@ -395,11 +395,11 @@ def build(
     return Path(made.data_dir)
 
 
-def write_shard(handle: encoding.Handle, rows: range | encoding.Shuffled, path: str, file_format: str) -> int:
+def write_shard(handle: parallel.Handle, rows: range | encoding.Shuffled, path: str, file_format: str) -> int:
     """Write one shard: the work of one worker process.
 
     Args:
-        handle: the dataset, as `benchmark_data.publish.records.handle` gives it.
+        handle: the dataset, as `benchmark_data.parallel.handle` gives it.
         rows: the rows that go into the shard.
         path: the file to write.
         file_format: ``"array_record"``, or another format of TFDS.
@@ -407,7 +407,7 @@ def write_shard(handle: encoding.Handle, rows: range | encoding.Shuffled, path: 
     Returns:
         The size of the records in bytes.
     """
-    dataset = encoding.opened(handle)
+    dataset = parallel.opened(handle)
     examples = encoding.Examples(dataset)
     size = 0
 

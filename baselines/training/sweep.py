@@ -35,9 +35,8 @@ from baselines.config import Device, RunConfig
 from baselines.run import Snapshots
 from baselines.training import recorder, stopping, worker
 from baselines.training.loop import columns, groups
-from benchmark_data import console, discovery, files
+from benchmark_data import console, discovery, files, parallel
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, UnknownName
-from benchmark_data.publish import records
 
 try:
     import filelock
@@ -302,7 +301,7 @@ def run(
             TensorFlow's last bits depend on their number, and on nothing else here.
         together: how many runs a worker trains in one program, on the jax backend; see `baselines.train_together`.
         ray: the address of a Ray cluster to train on, ``"local"``, or None; see
-            `benchmark_data.publish.records.on_ray`. The nodes must see the folder under the same path.
+            `benchmark_data.parallel.on_ray`. The nodes must see the folder under the same path.
         gpus: what each task of Ray asks for; see there.
         encode: write the codes that the leaderboard scores, too.
         device: what each worker computes on; see `baselines.training.devices.choose`. Tasks that ask Ray for GPUs get
@@ -332,7 +331,7 @@ def run(
     with contextlib.ExitStack() as stack:
         stack.enter_context(stopping.as_interrupt())
         stack.callback(_exclusive_lock(into).release)
-        stack.enter_context(records.on_ray(ray, gpus=gpus))
+        stack.enter_context(parallel.on_ray(ray, gpus=gpus))
         if progress is None:
             progress = stack.enter_context(console.progress(*columns()))
         monitor = _ProgressMonitor(configs, into, encode, progress)
@@ -348,7 +347,7 @@ def run(
         else:
             chosen = "gpu" if gpus and device == "auto" else device
             options = (threads or 1, chosen, min(gpus, 1.0) or 1.0)
-            for _ in records.in_parallel(worker.work, [(*task, *options) for task in tasks], None):
+            for _ in parallel.in_parallel(worker.work, [(*task, *options) for task in tasks], None):
                 pass
     return monitor.states()
 

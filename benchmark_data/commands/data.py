@@ -489,10 +489,9 @@ def build(
 ) -> None:
     """Build files for TensorFlow Datasets, which `tfds.load` and `tfds.data_source` then read."""
     datasets = chosen(name, config, every)
-    from benchmark_data import tfds
-    from benchmark_data.publish import records
+    from benchmark_data import parallel, tfds
 
-    with records.on_ray(ray):
+    with parallel.on_ray(ray):
         for dataset in datasets:
             folder = tfds.build(dataset, to, file_format=file_format, shuffled=shuffled)
             out.print(f"{dataset.id}: {folder}", markup=False, highlight=False)
@@ -512,14 +511,14 @@ def publish(
 ) -> None:
     """Write a folder for the Hugging Face Hub: Parquet files, a card and croissant.json, to load without our code."""
     datasets = chosen(name, config, every)
-    from benchmark_data import hf
-    from benchmark_data.publish import card, records
+    from benchmark_data import hf, parallel
+    from benchmark_data.publish import card
 
     for dataset in datasets:
         hf.check_publishable(dataset, to)
     for dataset in datasets:
         total = sum(len(rows) for rows in dataset.splits.values()) + len(dataset)
-        with records.on_ray(ray), console.progress() as bars:
+        with parallel.on_ray(ray), console.progress() as bars:
             bar = bars.add_task(f"{dataset.id}: rows written and hashed", total=total)
             hf.publish(
                 dataset,
@@ -545,7 +544,7 @@ def verify(
     ray: Ray = None,
 ) -> None:
     """Recompute pixel and factor digests of a dataset and of its copies. Exit with 1 if they differ."""
-    from benchmark_data.publish import records
+    from benchmark_data import parallel
     from benchmark_data.publish.verify import Kind, work
     from benchmark_data.publish.verify import verify as findings_of
 
@@ -554,7 +553,7 @@ def verify(
     table = rich.table.Table("dataset", "copy", "pixels", "factors", "result", box=None, pad_edge=False)
     wrong = 0
     for dataset in chosen(name, config, every):
-        with records.on_ray(ray), console.progress() as bars:
+        with parallel.on_ray(ray), console.progress() as bars:
             bar = bars.add_task(f"{dataset.id}: rows hashed", total=work(dataset, copies, full=full))
             found = findings_of(dataset, copies, full=full, progress=lambda n: bars.advance(bar, n))  # noqa: B023
         for finding in found:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmark_data import parallel
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices
@@ -83,8 +84,8 @@ def write(
     else:
         write_json(folder / ABOUT, about)
     parts = [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
-    tasks = [(records.handle(dataset), part, folder) for part in parts]
-    for part, _ in zip(parts, records.in_parallel(_write_part, tasks, None), strict=True):
+    tasks = [(parallel.handle(dataset), part, folder) for part in parts]
+    for part, _ in zip(parts, parallel.in_parallel(_write_part, tasks, None), strict=True):
         progress(len(part))
     with written_atomically(folder / TABLE) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
@@ -105,9 +106,9 @@ def _place(dataset: Dataset, row: int) -> str:
     return f"images/{row // 10_000:0{max(1, digits - 4)}d}/{row:0{digits}d}.png"
 
 
-def _write_part(handle: records.Handle, rows: range | Indices, folder: Path) -> None:
+def _write_part(handle: parallel.Handle, rows: range | Indices, folder: Path) -> None:
     """Write the pictures of some rows that are not there yet."""
-    dataset = records.opened(handle)
+    dataset = parallel.opened(handle)
     missing = [row for row in map(int, rows) if not _is_whole(folder / _place(dataset, row))]
     if not missing:
         return

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmark_data import parallel
 from benchmark_data.archives.archive import Cached
 from benchmark_data.dataset import CHUNK, Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
@@ -180,9 +181,9 @@ def block_digests(
         DamagedFile: the copy's rows are not in order, or names or values differ from the dataset's.
     """
     blocks = _blocks(dataset, full, shuffled)
-    handle = records.handle(dataset)
+    handle = parallel.handle(dataset)
     digests = []
-    results = records.in_parallel(_block_digest, [(handle, copy, rows) for rows in blocks], None)
+    results = parallel.in_parallel(_block_digest, [(handle, copy, rows) for rows in blocks], None)
     for rows, hashed in zip(blocks, results, strict=True):
         progress(len(rows))
         digests.append(hashed)
@@ -198,8 +199,8 @@ def _blocks(dataset: Dataset, full: bool, shuffled: bool) -> list[range | Indice
     return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
 
 
-def _block_digest(handle: records.Handle, copy: Copy | None, rows: range | Indices) -> Digest:
-    dataset = records.opened(handle)
+def _block_digest(handle: parallel.Handle, copy: Copy | None, rows: range | Indices) -> Digest:
+    dataset = parallel.opened(handle)
     return (dataset if copy is None else opened(dataset, *copy)).block_digest(rows)
 
 

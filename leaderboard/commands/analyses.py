@@ -581,12 +581,12 @@ def compare_run(
     ] = None,
 ) -> None:
     """Compute CKA between all layers of all snapshots: Parquet, partitioned by study, for pandas or DuckDB."""
-    from benchmark_data.publish import records
+    from benchmark_data import parallel
     from leaderboard.comparisons import all_pairs as comparison
     from leaderboard.reading import representations
 
     representations.check_same_rows([path for path in snapshots if path.exists()])
-    with records.on_ray(ray):
+    with parallel.on_ray(ray):
         scores = comparison.run(
             {str(path): path for path in snapshots},
             into,

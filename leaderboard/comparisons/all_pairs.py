@@ -3,7 +3,7 @@
 Each snapshot's Gram matrices are made once and kept in a file, tile by tile, so that a score is the inner product of
 two rows of two files, and the scores of a block of snapshots against another are one matrix product read in strips. A
 task is one file of Gram matrices or one block of scores; tasks run in worker processes or, inside
-``benchmark_data.publish.records.on_ray``, on a Ray cluster. What is done is kept: a study that was broken off
+``benchmark_data.parallel.on_ray``, on a Ray cluster. What is done is kept: a study that was broken off
 goes on where it stopped.
 """
 
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from benchmark_data import console
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
 from benchmark_data.files import read_json, write_json, written_atomically
-from benchmark_data.publish.records import in_parallel
+from benchmark_data.parallel import in_parallel
 from leaderboard.arrays import check_codes
 from leaderboard.comparisons._products import Backend, tiles
 from leaderboard.reading import representations

@@ -11,10 +11,9 @@ import time
 
 import pytest
 
-from benchmark_data import InvalidInput, MissingExtra, Rendered, hf
+from benchmark_data import InvalidInput, MissingExtra, Rendered, hf, parallel
 from benchmark_data import tfds as builders
 from benchmark_data.commands import data as cli
-from benchmark_data.publish import records
 from benchmark_data.publish.verify import verify
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'offaxis[cluster]'")
@@ -23,8 +22,8 @@ ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'offa
 @pytest.fixture
 def small_shards(monkeypatch):
     """Cut datasets into shards of one image, and let local runs use one process."""
-    monkeypatch.setattr(records, "SHARD", 1)
-    monkeypatch.setattr(records.joblib, "cpu_count", lambda: 1)
+    monkeypatch.setattr("benchmark_data.publish.records.SHARD", 1)
+    monkeypatch.setattr(parallel.joblib, "cpu_count", lambda: 1)
 
 
 def contents(folder):
@@ -46,9 +45,9 @@ def local(function):
 
 
 def test_tasks_run_on_the_cluster_and_results_keep_their_order(cluster):
-    with records.on_ray(cluster.address):
+    with parallel.on_ray(cluster.address):
         head = ray.get_runtime_context().get_node_id()
-        results = list(records.in_parallel(local(where), [(i,) for i in range(6)], None))
+        results = list(parallel.in_parallel(local(where), [(i,) for i in range(6)], None))
     assert [number for number, *_ in results] == list(range(6))
     assert {node for _, node, _ in results} == {head}
     assert os.getpid() not in {process for *_, process in results}
@@ -61,8 +60,8 @@ def test_an_error_on_a_node_is_the_users_own(cluster):
             raise InvalidInput("number", expected="another one", received="2", remedy="Choose.")
         return number
 
-    with records.on_ray(cluster.address):
-        results = records.in_parallel(refuse, [(i,) for i in range(4)], None)
+    with parallel.on_ray(cluster.address):
+        results = parallel.in_parallel(refuse, [(i,) for i in range(4)], None)
         assert [next(results), next(results)] == [0, 1]
         with pytest.raises(InvalidInput, match=r"^number: expected another one, received 2\. Choose\.$"):
             next(results)
@@ -71,8 +70,8 @@ def test_an_error_on_a_node_is_the_users_own(cluster):
 def test_a_connection_that_is_there_is_used_and_kept(cluster):
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
     try:
-        with records.on_ray("auto"):
-            assert [n for n, *_ in records.in_parallel(local(where), [(1,), (2,)], None)] == [1, 2]
+        with parallel.on_ray("auto"):
+            assert [n for n, *_ in parallel.in_parallel(local(where), [(1,), (2,)], None)] == [1, 2]
         assert ray.is_initialized()
     finally:
         ray.shutdown()
@@ -81,7 +80,7 @@ def test_a_connection_that_is_there_is_used_and_kept(cluster):
 def test_building_and_verifying_give_the_bytes_of_a_local_run(cluster, tiny_grid, small_shards, tmp_path):
     builders.builder_class(tiny_grid)
     builders.build(tiny_grid, tmp_path / "local")
-    with records.on_ray(cluster.address):
+    with parallel.on_ray(cluster.address):
         builders.build(tiny_grid, tmp_path / "ray")
         findings = verify(tiny_grid, [("tfds", tmp_path / "ray")], full=True)
     expected = contents(tmp_path / "local")
@@ -122,12 +121,12 @@ def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny_grid, small_shard
         cluster.remove_node(second, allow_graceful=False)
 
     killer = threading.Thread(target=kill)
-    with records.on_ray(cluster.address):
+    with parallel.on_ray(cluster.address):
         assert len({node["NodeID"] for node in ray.nodes() if node["Alive"]}) == 2
         # Both nodes have a worker and have done some of this before one of them dies.
         seen = set()
         while len(seen) < 2:
-            seen |= {node for _, node, _ in records.in_parallel(local(where), [(i,) for i in range(4)], None)}
+            seen |= {node for _, node, _ in parallel.in_parallel(local(where), [(i,) for i in range(4)], None)}
         assert doomed in seen
         killer.start()
         try:
@@ -175,7 +174,7 @@ def test_no_cluster_at_the_address(monkeypatch, capsys, tmp_path):
 def test_an_address_that_does_not_answer(address):
     with (
         pytest.raises(InvalidInput, match=f"--ray: expected local, or .*, received {address}"),
-        records.on_ray(address),
+        parallel.on_ray(address),
     ):
         pass
 
@@ -189,25 +188,25 @@ def test_tasks_ask_for_gpus(cluster):
 
         return ray.get_gpu_ids()
 
-    with records.on_ray(cluster.address, gpus=0.5):
-        assert [len(gpus) for gpus in records.in_parallel(seen, [(1,), (2,)], None)] == [1, 1]
+    with parallel.on_ray(cluster.address, gpus=0.5):
+        assert [len(gpus) for gpus in parallel.in_parallel(seen, [(1,), (2,)], None)] == [1, 1]
     with (
         pytest.raises(InvalidInput, match="--gpus: expected at most 1, which a node has, received 2"),
-        records.on_ray(cluster.address, gpus=2),
+        parallel.on_ray(cluster.address, gpus=2),
     ):
         pass
 
 
 @pytest.mark.parametrize(("address", "gpus"), [(None, 1.0), ("local", -1.0), ("local", math.nan)])
 def test_gpus_that_none_can_ask_for(address, gpus):
-    with pytest.raises(InvalidInput, match=r"--gpus: expected .*0.*, received"), records.on_ray(address, gpus=gpus):
+    with pytest.raises(InvalidInput, match=r"--gpus: expected .*0.*, received"), parallel.on_ray(address, gpus=gpus):
         pass
 
 
 def test_without_ray(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     missing = r"--ray: expected the package ray.*pip install 'offaxis\[cluster\]'"
-    with pytest.raises(MissingExtra, match=missing), records.on_ray("local"):
+    with pytest.raises(MissingExtra, match=missing), parallel.on_ray("local"):
         pass
-    with records.on_ray(None):
-        assert list(records.in_parallel(abs, [(-1,), (2,)], 1)) == [1, 2]
+    with parallel.on_ray(None):
+        assert list(parallel.in_parallel(abs, [(-1,), (2,)], 1)) == [1, 2]

@@ -30,6 +30,7 @@ ROOMS = {
         "variants",
         "__init__",
         "datasets",
+        "parallel",
         "publish",
         "reading",
         "tfds hf torch",

@@ -12,7 +12,7 @@ import pytest
 from baselines.reproduction import runner
 from baselines.run import read_history
 from baselines.training import sweep, worker
-from benchmark_data.publish import records
+from benchmark_data import parallel
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'offaxis[cluster]'")
 
@@ -64,7 +64,7 @@ def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny, tmp_path, monkey
         cluster.remove_node(second, allow_graceful=False)
 
     killer = threading.Thread(target=kill)
-    with records.on_ray(cluster.address):
+    with parallel.on_ray(cluster.address):
         assert len([node for node in ray.nodes() if node["Alive"]]) == 2
         killer.start()
         try:
@@ -95,7 +95,7 @@ def test_a_study_trains_on_ray(cluster, tiny, tmp_path):
     )
     plan = runner.Plan(runs=(source,), transfers=transfers, settings={"transfers": transfers, "images": 9, "shown": 2})
     entry = dataclasses.replace(runner.entries()["2304.10767/fig6"], smoke=plan)
-    with records.on_ray(cluster.address):
+    with parallel.on_ray(cluster.address):
         there = runner.run(entry, "smoke", tmp_path / "there", tmp_path / "there" / "runs", ray=cluster.address)
     here = runner.run(entry, "smoke", tmp_path / "here", tmp_path / "here" / "runs", jobs=1)
     assert there["budget"]["runs"] == 5

@@ -10,9 +10,10 @@ import PIL.Image
 import pytest
 
 import benchmark_data
+from benchmark_data import parallel
 from benchmark_data.commands import data as cli
 from benchmark_data.errors import InvalidInput
-from benchmark_data.publish import pictures, records
+from benchmark_data.publish import pictures
 
 
 def contents(folder):
@@ -55,7 +56,7 @@ def test_grey_pictures_are_grey(tiny_grid, tmp_path):
 def test_without_joblib_the_same_is_written_in_one_process(tiny_grid, tmp_path, monkeypatch):
     monkeypatch.setattr(pictures, "CHUNK", 5)
     pictures.write(tiny_grid, range(12), tmp_path / "many")
-    monkeypatch.setattr(records, "joblib", None)
+    monkeypatch.setattr(parallel, "joblib", None)
     pictures.write(tiny_grid, range(12), tmp_path / "one")
     assert contents(tmp_path / "one") == contents(tmp_path / "many")
     assert len(contents(tmp_path / "one")) == 12 + 2
@@ -93,7 +94,7 @@ def test_a_full_disk_is_said_and_leaves_no_table(tiny_grid, tmp_path, monkeypatc
     def full(path, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(records, "joblib", None)
+    monkeypatch.setattr(parallel, "joblib", None)
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
     with pytest.raises(InvalidInput, match="No space left on device"):
         pictures.write(tiny_grid, range(12), tmp_path / "got")

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import benchmark_data
-from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.errors import InvalidInput
 from benchmark_data.publish import records
 
 
@@ -105,33 +105,3 @@ def test_shards_of_large_datasets_are_bounded():
     parts = records.shards(xysquares, range(len(xysquares)))
     assert max(map(len, parts)) * 64 * 64 * 3 <= records.SHARD + 64 * 64 * 3
     assert len(parts) == 12
-
-
-def test_a_handle_is_a_name_only_where_that_names_the_same_dataset(tiny_grid):
-    xysquares = benchmark_data.load("xysquares/spacing_3")
-    assert records.handle(xysquares) == "xysquares/spacing_3"
-    assert records.opened("xysquares/spacing_3") is xysquares
-    assert records.handle(tiny_grid) is tiny_grid
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_results_come_in_the_order_of_the_tasks(jobs):
-    assert list(records.in_parallel(divmod, [(i, 3) for i in range(7)], jobs)) == [divmod(i, 3) for i in range(7)]
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        InvalidInput("a", expected="b", received="c", remedy="d"),
-        UnknownName("colour", "re", ["red", "green"]),
-        MissingExtra("feature", "package", "extra"),
-    ],
-)
-def test_an_error_in_a_worker_process_arrives_whole(error):
-    def fail(_):
-        raise error
-
-    with pytest.raises(type(error)) as caught:
-        list(records.in_parallel(fail, [(0,), (1,)], 2))
-    assert str(caught.value) == str(error)
-    assert (caught.value.what, caught.value.remedy) == (error.what, error.remedy)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import benchmark_data
+from benchmark_data import parallel
 from benchmark_data.errors import InvalidInput, UnknownName
-from benchmark_data.publish import records
 from benchmark_data.variants import splitting
 
 NAME = "xyobject/plain.recombination.to_range"
@@ -59,7 +59,7 @@ def test_names_of_divided_datasets():
 
 
 def test_a_worker_gets_the_name_alone_and_a_pickle_holds_no_rows(divided):
-    assert records.handle(divided) == NAME
+    assert parallel.handle(divided) == NAME
     again = pickle.loads(pickle.dumps(divided))  # noqa: S301  our own bytes
     assert len(pickle.dumps(divided)) < 20_000
     np.testing.assert_array_equal(again.labels([0, 74_999]), divided.labels([0, 74_999]))
@@ -74,7 +74,7 @@ def test_ones_own_images_are_divided_too():
     assert images.tolist() == np.concatenate([found.train, found.test]).tolist()
     assert splitting.of(mine, "mine") is mine
     assert splitting.of(mine, "mine/random").id == "mine/random"
-    assert isinstance(records.handle(found.dataset), benchmark_data.Dataset)
+    assert isinstance(parallel.handle(found.dataset), benchmark_data.Dataset)
     with pytest.raises(InvalidInput, match="dataset: expected the config's, 'yours', received 'mine'"):
         splitting.of(mine, "yours")
 

@@ -1,0 +1,156 @@
+"""Tasks in parallel: worker processes on this machine or the nodes of a Ray cluster, and how a dataset gets to them."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import contextvars
+import math
+import os
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+import benchmark_data
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput, UnknownName, needs
+
+try:
+    import joblib
+except ImportError:  # everything then runs in this process
+    joblib = None
+
+Handle: TypeAlias = str | Dataset
+"""A dataset as a worker process gets it."""
+
+
+def handle(dataset: Dataset) -> Handle:
+    """Return what a worker process needs to find the dataset: its name where that is enough, else the dataset itself.
+
+    A name is small, and the worker opens caches and tables for itself.
+    """
+    try:
+        return dataset.id if benchmark_data.load(dataset.id) is dataset else dataset
+    except UnknownName:
+        return dataset
+
+
+def opened(handle: Handle) -> Dataset:
+    """Return the dataset that `handle` stands for."""
+    return benchmark_data.load(handle) if isinstance(handle, str) else handle
+
+
+_ray: contextvars.ContextVar[float | None] = contextvars.ContextVar("ray", default=None)
+"""What each task asks of Ray: a share of a GPU, from 0; None where tasks do not go to Ray."""
+
+
+@contextlib.contextmanager
+def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
+    """Let `in_parallel` run its tasks on Ray instead of this process's own workers.
+
+    Each task depends on its arguments alone, so the bytes that come out are those of a local run, given the same
+    versions of packages. When a node dies, Ray runs what it was at, and what only it held, again on another one.
+
+    Every node needs this package, and must see the folders that are written or read, and the cache of prepared
+    datasets, under the same paths.
+
+    Args:
+        address: ``"local"`` for a Ray of one's own on this machine, the address of a running cluster, such as
+            ``"auto"`` or ``"10.0.0.5:6379"``, or None for no Ray. Where this process is connected to Ray already,
+            that connection is used.
+        gpus: what each task asks for beside a core: a share of a GPU, such as 0.25 for four tasks on each, or whole
+            GPUs.
+
+    Raises:
+        MissingExtra: Ray is not installed.
+        InvalidInput: no cluster answers at the address, or none of its nodes has as many GPUs.
+    """
+    if not 0 <= gpus < math.inf or (gpus and address is None):
+        expected = "at least 0" if address else "0 where tasks do not go to Ray"
+        raise InvalidInput("--gpus", expected=expected, received=f"{gpus:g}", remedy="GPUs are what --ray shares out.")
+    if address is None:
+        yield
+        return
+    needs("--ray", "cluster", "ray", "joblib")
+    import ray
+
+    connected = ray.is_initialized()
+    if not connected:
+        # A cluster's nodes were started elsewhere and do not know where this process looks for prepared datasets.
+        environment = {name: os.environ[name] for name in ("OFFAXIS_CACHE",) if name in os.environ}
+        own = {"num_cpus": joblib.cpu_count(), "include_dashboard": False} if address == "local" else {}
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report to its makers
+        host, colon, port = address.rpartition(":")
+        try:
+            if colon and "/" not in host:  # Ray itself would wait for minutes
+                socket.create_connection((host, int(port)), timeout=10).close()
+            ray.init(
+                address=address,
+                runtime_env={"env_vars": environment},
+                log_to_driver=False,
+                logging_level="ERROR",
+                **own,
+            )
+        except (OSError, ValueError) as error:
+            raise InvalidInput(
+                "--ray",
+                expected="local, or the address of a cluster that runs",
+                received=address,
+                remedy="Start one with: ray start --head",
+            ) from error
+    token = _ray.set(gpus)
+    try:
+        most = max((node["Resources"].get("GPU", 0.0) for node in ray.nodes() if node["Alive"]), default=0.0)
+        if gpus > most:  # Ray would wait for such a node for ever
+            raise InvalidInput("--gpus", expected=f"at most {most:g}, which a node has", received=f"{gpus:g}")
+        yield
+    finally:
+        _ray.reset(token)
+        if not connected:
+            ray.shutdown()
+
+
+def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], jobs: int | None) -> Iterator[Any]:
+    """Call a function on many tasks in worker processes, or on Ray inside `on_ray`.
+
+    Without Ray the workers are joblib's: they start afresh rather than as forks of a process in which TensorFlow or
+    Arrow run threads, they need no ``if __name__ == "__main__"`` in the caller's script, and
+    ``joblib.parallel_config`` can put them on another machine.
+
+    Args:
+        function: the function; it and its arguments and results travel by pickle.
+        tasks: its positional arguments, one tuple for each call.
+        jobs: how many processes; one per core if None. One task or one job runs in this process, as does everything
+            where joblib is not installed. Ray uses the cores of its nodes.
+
+    Yields:
+        The results, in the order of the tasks.
+    """
+    tasks = list(tasks)
+    gpus = _ray.get()
+    if gpus is not None:
+        yield from _in_ray(function, tasks, gpus)
+        return
+    jobs = min(jobs or joblib.cpu_count(), len(tasks)) if joblib else 1
+    if jobs <= 1:
+        yield from (function(*task) for task in tasks)
+        return
+    yield from joblib.Parallel(n_jobs=jobs, return_as="generator", max_nbytes=None)(
+        joblib.delayed(function)(*task) for task in tasks
+    )
+
+
+def _in_ray(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], gpus: float) -> Iterator[Any]:
+    import ray
+
+    # Spread over nodes, since each has its own cores, disk and network. Retried as often as nodes die.
+    remote = ray.remote(num_gpus=gpus, max_retries=-1, scheduling_strategy="SPREAD")(function)
+    waiting = collections.deque(remote.remote(*task) for task in tasks)
+    # What is left after an error ends with the connection. To cancel it first would be a race that Ray 2.60 loses: its
+    # core aborts this process when the answer to a cancelled task comes in during the shutdown.
+    while waiting:
+        try:
+            result = ray.get(waiting.popleft())
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from error
+        yield result

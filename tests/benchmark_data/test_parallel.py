@@ -1,0 +1,39 @@
+"""Tasks in worker processes: their order, their errors, and how a dataset gets to them. Ray has a file of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+import benchmark_data
+from benchmark_data import parallel
+from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+
+
+def test_a_handle_is_a_name_only_where_that_names_the_same_dataset(tiny_grid):
+    xysquares = benchmark_data.load("xysquares/spacing_3")
+    assert parallel.handle(xysquares) == "xysquares/spacing_3"
+    assert parallel.opened("xysquares/spacing_3") is xysquares
+    assert parallel.handle(tiny_grid) is tiny_grid
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_come_in_the_order_of_the_tasks(jobs):
+    assert list(parallel.in_parallel(divmod, [(i, 3) for i in range(7)], jobs)) == [divmod(i, 3) for i in range(7)]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidInput("a", expected="b", received="c", remedy="d"),
+        UnknownName("colour", "re", ["red", "green"]),
+        MissingExtra("feature", "package", "extra"),
+    ],
+)
+def test_an_error_in_a_worker_process_arrives_whole(error):
+    def fail(_):
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        list(parallel.in_parallel(fail, [(0,), (1,)], 2))
+    assert str(caught.value) == str(error)
+    assert (caught.value.what, caught.value.remedy) == (error.what, error.remedy)
