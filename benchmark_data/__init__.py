@@ -22,9 +22,9 @@ from benchmark_data.errors import (
 )
 
 if TYPE_CHECKING:
+    from benchmark_data.archives.own_images import from_folder, from_images
     from benchmark_data.dataset import Dataset, Digest, Family
     from benchmark_data.factors import Factor, FactorSpace, FactorTable
-    from benchmark_data.in_memory import from_folder, from_images
     from benchmark_data.sources import Derived, Rendered
     from benchmark_data.variants.splitting import Split, split_rules
 
@@ -60,7 +60,7 @@ __getattr__, __dir__ = discovery.on_demand(
     {
         "benchmark_data.dataset": ("Dataset", "Digest", "Family"),
         "benchmark_data.factors": ("Factor", "FactorSpace", "FactorTable"),
-        "benchmark_data.in_memory": ("from_folder", "from_images"),
+        "benchmark_data.archives.own_images": ("from_folder", "from_images"),
         "benchmark_data.sources": ("Derived", "Rendered"),
         "benchmark_data.variants.splitting": ("Split", "split_rules"),
     },

@@ -1,4 +1,7 @@
-"""Tasks in parallel: worker processes on this machine or the nodes of a Ray cluster, and how a dataset gets to them."""
+"""Tasks in parallel: worker processes on this machine or the nodes of a Ray cluster, and how a dataset gets to them.
+
+Internal.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published archives: fetched, read as streams, checked against published figures, and kept prepared.
+"""Pixels from files: published archives, which are fetched, checked and kept prepared, and one's own images.
 
-Internal: datasets and the commands use it.
+Internal: datasets and the commands use it, and `benchmark_data` passes on what users need.
 """

@@ -6,9 +6,9 @@ import rich.table
 
 import benchmark_data
 from benchmark_data.archives.archive import Archive, Cached
+from benchmark_data.archives.own_images import InMemory, PictureFiles
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor
-from benchmark_data.in_memory import InMemory, PictureFiles
 from benchmark_data.variants.perturbation import HiddenVariable
 
 

@@ -26,7 +26,6 @@ ROOMS = {
         "splits",
         "inspect",
         "archives",
-        "in_memory",
         "variants",
         "__init__",
         "datasets",
