@@ -84,6 +84,10 @@ ANSWERS: tuple[str, ...] = (*get_args(verdicts.Answer), ILLUSTRATION, NOT_JUDGED
 """What a verdict may be. ``illustration``: nothing that could fail. ``not judged``: the numbers lack what it takes."""
 
 
+COUNTED = {"holds": "hold", "floor": "at the floor", ILLUSTRATION: "illustrations"}
+"""How several of an answer are called, where it is another word."""
+
+
 class Verdict(NamedTuple):
     """Our answer to a claim.
 
@@ -742,7 +746,8 @@ def report(folder: Path) -> str:
     )
     kept = sum(p <= verdicts.ERROR for p in corrected.values())
     counts = collections.Counter(record["verdict"] for record in done)
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ANSWERS if counts[verdict])
+    told = ", ".join(f"{counts[answer]} {COUNTED.get(answer, answer)}" for answer in ANSWERS if counts[answer])
+    facts = sum(record["p"] is None and record["verdict"] in ("holds", "contradicted") for record in done)
     lines = [
         "# Reproduction",
         "",
@@ -758,13 +763,13 @@ def report(folder: Path) -> str:
         "A verdict is drawn from one value per seed ([statistics.md](statistics.md)), at an error of 5% for each row.",
         "*Floor*: the models know too little to test the claim. *Illustration*: nothing that could fail. *Not judged*:",
         f"the numbers lack what a verdict takes. Of {len(tested_)} tested claims, {kept} have a p-value of at most",
-        f"{verdicts.ERROR} after Holm over this page, too.",
+        f"{verdicts.ERROR} after Holm over this page, too. {facts} verdicts without a p-value are on what no seed decides.",
     ]
     for name in papers():
         own = [group for group in groups if group.entry in _of_paper(name)]
         lines += ["", f"## {_module(name).__doc__.splitlines()[0]}", ""]
-        lines += ["| | what it shows | the paper | ours | the claim | verdict | made by |"]
-        lines += ["|---|---|---|---|---|---|---|"]
+        lines += ["| | the claim | verdict | our numbers | made by |"]
+        lines += ["|---|---|---|---|---|"]
         lines += [_row(group, corrected) for group in own]
         elsewhere = [
             f"{entry.id} is {group.entry.id}"
@@ -820,18 +825,18 @@ def _needs(entry: Entry) -> str:
     return f"{len(plan.configs)} runs, {hours([plan]):.1f} hours of two cores" if plan.configs else "no training"
 
 
-SHOWN = 6
+SHOWN = 4
 """How many of an entry's numbers the page shows; ``verdict.json`` has all of them."""
 
 
 def _row(group: _Group, corrected: Mapping[str, float]) -> str:
     """Return a computation's row on the page."""
     entry, record = group.entry, group.record
-    others = f"; the same: {', '.join(group.also)}" if group.also else ""
-    others += f"; beside: {', '.join(beside(entry.id))}" if beside(entry.id) else ""
+    others = f". The same: {', '.join(group.also)}" if group.also else ""
+    others += f". Beside: {', '.join(beside(entry.id))}" if beside(entry.id) else ""
     if record is None:
         return (
-            f"| {entry.id}{others} | {entry.title} | {entry.paper} | | {entry.claim} | not run | "
+            f"| {entry.id}: {entry.title}{others} | {entry.claim} (The paper: {entry.paper}.) | not run | | "
             f"`offaxis-study run {entry.id} --tier {'desk' if entry.desk else 'smoke'}`, {_needs(entry)} |"
         )
     folder, budget = f"reproduction/{entry.id}", record["budget"]
@@ -839,8 +844,8 @@ def _row(group: _Group, corrected: Mapping[str, float]) -> str:
     runs = f"{budget['runs']} runs on {', '.join(budget['datasets'])}" if budget["runs"] else "no training"
     over_page = f", {corrected[entry.id]:.3f} after Holm" if entry.id in corrected else ""
     return (
-        f"| [{entry.id}]({folder}/figure.png){others} | {record['title']} | {record['paper']} | "
+        f"| [{entry.id}]({folder}/figure.png): {record['title']}{others} | {claim} (The paper: {record['paper']}.) | "
+        f"**{record['verdict']}**{answer(record).removeprefix(record['verdict'])}{over_page} | "
         f"{numbers(record, most=SHOWN)} ([all]({folder}/verdict.json), [table]({folder}/table.csv)) | "
-        f"{claim} | **{record['verdict']}**{answer(record).removeprefix(record['verdict'])}{over_page} | "
         f"`{record['command']}`, {runs} |"
     )
