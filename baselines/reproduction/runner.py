@@ -763,7 +763,7 @@ def report(folder: Path) -> str:
         "A verdict is drawn from one value per seed ([statistics.md](statistics.md)), at an error of 5% for each row.",
         "*Floor*: the models know too little to test the claim. *Illustration*: nothing that could fail. *Not judged*:",
         f"the numbers lack what a verdict takes. Of {len(tested_)} tested claims, {kept} have a p-value of at most",
-        f"{verdicts.ERROR} after Holm over this page, too. {facts} verdicts without a p-value are on what no seed decides.",
+        f"{verdicts.ERROR} after Holm over this page, too. {facts} verdicts without one are on what no seed decides.",
     ]
     for name in papers():
         own = [group for group in groups if group.entry in _of_paper(name)]
