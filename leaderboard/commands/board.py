@@ -77,7 +77,10 @@ Seed = Annotated[
 ]
 Tier = Annotated[
     str,
-    typer.Option(help="smoke: small samples, minutes. desk, study: the papers' sample sizes. held_out: of a split."),
+    typer.Option(
+        help="What training the scores stand for: smoke, minutes; desk, a day of two cores; study, the papers'; "
+        "held_out, on the part of a split that is to train on."
+    ),
 ]
 
 
@@ -524,7 +527,10 @@ def compare_methods(
     ] = None,
     task: Annotated[str, typer.Option(help="Only this task.")] = "",
     tier: Annotated[
-        str, typer.Option(help="Of the scores, such as smoke.", show_default="the first that has both, desk first")
+        str,
+        typer.Option(
+            help="Compare scores of this tier, such as smoke.", show_default="the first that has both, desk first"
+        ),
     ] = "",
     to: Annotated[Path | None, typer.Option(help="Write the differences to this CSV file, too.")] = None,
 ) -> None:
@@ -574,7 +580,8 @@ def compare_methods(
 def show_datasets(
     root: Results = PUBLISHED,
     tier: Annotated[
-        str, typer.Option(help="Of the scores.", show_default="the first with two datasets, desk before smoke")
+        str,
+        typer.Option(help="Take scores of this tier.", show_default="the first with two datasets, desk before smoke"),
     ] = "",
     measure: Annotated[
         bool,
@@ -728,9 +735,9 @@ def import_dlib(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What dlib_aggregate_results wrote, or one evaluation.")],
     key: Annotated[str, typer.Option(help="A short name for the source, lower case, such as locatello2019.")],
     authors: Annotated[str, typer.Option(help="Whose numbers these are.")],
-    title: Annotated[str, typer.Option(help="Of the paper or the collection.")],
-    year: Annotated[int, typer.Option(help="Of publication.")],
-    link: Annotated[str, typer.Option(help="To the paper or the file.")] = "",
+    title: Annotated[str, typer.Option(help="Title of the paper or the collection.")],
+    year: Annotated[int, typer.Option(help="Year of publication.")],
+    link: Annotated[str, typer.Option(help="Link to the paper or the file.")] = "",
     root: Annotated[
         Path,
         typer.Option(
