@@ -6,6 +6,12 @@ BIN := $(VENV)/bin
 # They start clusters of two nodes and kill one, which takes both cores: tested by themselves.
 CLUSTERS := tests/benchmark_data/test_ray.py tests/baselines/training/test_sweep_ray.py
 
+# A file's tests share what they set up. Files come in order, so that the many short ones at the end fill every core.
+SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
+
+# Programs that tests start share what one of them has compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo check test lint pages docs setup clean
 
 setup: $(VENV)/.installed
@@ -23,10 +29,10 @@ lint: setup
 
 # Without TensorFlow, jax, Ray and browsers: what one runs between two edits.
 check: lint
-	$(BIN)/pytest --light --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --light --numprocesses 2 $(SIDE_BY_SIDE)
 
 test: lint
-	$(BIN)/pytest --numprocesses auto --dist loadfile $(CLUSTERS:%=--ignore=%)
+	$(BIN)/pytest --numprocesses auto $(SIDE_BY_SIDE) $(CLUSTERS:%=--ignore=%)
 	$(BIN)/pytest $(CLUSTERS)
 
 # What pages list, from the files that they list.

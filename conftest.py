@@ -9,6 +9,7 @@ another program than git, such as a browser or another Python. No list of such t
 
 from __future__ import annotations
 
+import gc
 import importlib.abc
 import importlib.util
 import os
@@ -41,6 +42,19 @@ PLACES = (
 )
 """Variables that say where the user keeps things."""
 
+THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "TF_NUM_INTRAOP_THREADS",
+    "TF_NUM_INTEROP_THREADS",
+)
+"""Variables that say with how many threads libraries compute. Before numpy is loaded, they are set to one here: tests
+run beside each other on all cores, where several threads each wait for one another and take processor time for it."""
+
+for variable in THREADS:
+    os.environ.setdefault(variable, "1")
+
 collect_ignore = [] if importlib.util.find_spec("torch") else ["benchmark_data/torch.py"]
 """Doctests of a module whose package is not installed. Tests proper say so and skip."""
 
@@ -63,13 +77,22 @@ def pytest_configure(config):
         os.environ["OFFAXIS_CACHE"] = kept if config.getoption("--prepared") else str(home / "offaxis")
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection(session):
-    """Begin with what is collected: pytest-xdist starts its workers, and these ask the system what it is, before."""
+    """Begin with what is collected: pytest-xdist starts its workers, and these ask the system what it is, before.
+
+    What is imported here stays until the end, so that there is nothing for the garbage collector in it.
+    """
     starts_workers = getattr(session.config.option, "numprocesses", None) and not hasattr(session.config, "workerinput")
     if session.config.getoption("--light") and not starts_workers:
         sys.meta_path.insert(0, NoHeavyPackage())
         subprocess.Popen.__init__ = only_git(subprocess.Popen.__init__)
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 class NoHeavyPackage(importlib.abc.MetaPathFinder):

@@ -290,7 +290,7 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
         (('sprites2d/composition', 'test'), ('sprites2d/random', 'train'), ('smallnorb', 'train'))
     """
     name, _, chosen = part.partition(":")
-    if name.partition(".")[0] not in split_rules():
+    if not name or name.partition(".")[0] not in split_rules():  # most have none, and need not list the folder
         return dataset, part
     if chosen not in ("", "train", "test"):
         raise InvalidInput(

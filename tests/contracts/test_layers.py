@@ -7,6 +7,7 @@ import graphlib
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -100,10 +101,10 @@ LATE = {
 """Files that import ours within a function, and why. Such imports count for circles and for rooms like all others."""
 
 
-def imported(source: str) -> set[str]:
-    """Top-level names of the modules that a source text imports, anywhere in it."""
+def imported(tree: ast.AST) -> set[str]:
+    """Top-level names of the modules that a file imports, anywhere in it."""
     found = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -111,24 +112,9 @@ def imported(source: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_packages_import_downwards_only(package):
-    files = sorted((ROOT / package).rglob("*.py"))
-    assert files
-    for file in files:
-        siblings = imported(file.read_text()) & {*PACKAGES, "."}
-        assert siblings <= MAY_IMPORT[package], f"{file.relative_to(ROOT)} imports {siblings - MAY_IMPORT[package]}"
-
-
-def test_the_judge_needs_no_keras():
-    for package in ("benchmark_data", "leaderboard"):
-        for file in (ROOT / package).rglob("*.py"):
-            assert "keras" not in imported(file.read_text()), file
-
-
 def test_imported_sees_every_form():
     source = "import a.b\nfrom c import d\nfrom . import e\ndef f():\n    import g"
-    assert imported(source) == {"a", "c", ".", "g"}
+    assert imported(ast.parse(source)) == {"a", "c", ".", "g"}
 
 
 def module(file: Path) -> str:
@@ -151,8 +137,43 @@ def of_ours(tree: ast.AST, known=FILES) -> set[str]:
     return found & set(known)
 
 
-TREES = {name: ast.parse(file.read_text("utf-8")) for name, file in FILES.items()}
-IMPORTS = {name: of_ours(tree) for name, tree in TREES.items()}
+def within_functions(tree: ast.AST) -> set[str]:
+    """Our modules that functions of a file import."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return set().union(*(of_ours(function) for function in functions))
+
+
+class Imports(NamedTuple):
+    """What a file imports: packages, modules of ours, and modules of ours within functions."""
+
+    packages: set[str]
+    ours: set[str]
+    late: set[str]
+
+
+@pytest.fixture(scope="module")
+def imports() -> dict[str, Imports]:
+    """What every module imports. Its syntax tree is let go of: those of all files fill memory."""
+    found = {}
+    for name, file in FILES.items():
+        tree = ast.parse(file.read_text("utf-8"))
+        found[name] = Imports(imported(tree), of_ours(tree), within_functions(tree))
+    return found
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_import_downwards_only(package, imports):
+    files = [name for name in FILES if name.split(".")[0] == package]
+    assert files
+    for name in files:
+        siblings = imports[name].packages & {*PACKAGES, "."}
+        assert siblings <= MAY_IMPORT[package], f"{name} imports {siblings - MAY_IMPORT[package]}"
+
+
+def test_the_judge_needs_no_keras(imports):
+    for name, found in imports.items():
+        if name.split(".")[0] in ("benchmark_data", "leaderboard"):
+            assert "keras" not in found.packages, name
 
 
 def circle(imports: dict[str, set[str]]) -> list[str]:
@@ -164,16 +185,16 @@ def circle(imports: dict[str, set[str]]) -> list[str]:
     return []
 
 
-def test_no_files_import_each_other_in_a_circle():
-    assert circle(IMPORTS) == []
+def test_no_files_import_each_other_in_a_circle(imports):
+    assert circle({name: found.ours for name, found in imports.items()}) == []
 
 
 def test_circle_finds_one_that_a_function_hides():
     known = dict.fromkeys(["a", "a.b", "a.c", "a.d"])
     sources = {"a.b": "from a import c", "a.c": "def f():\n    from a.d import x", "a.d": "import a.b"}
-    imports = {name: of_ours(ast.parse(source), known) for name, source in sources.items()}
-    assert imports == {"a.b": {"a.c"}, "a.c": {"a.d"}, "a.d": {"a.b"}}
-    assert set(circle(imports)) == {"a.b", "a.c", "a.d"}
+    hidden = {name: of_ours(ast.parse(source), known) for name, source in sources.items()}
+    assert hidden == {"a.b": {"a.c"}, "a.c": {"a.d"}, "a.d": {"a.b"}}
+    assert set(circle(hidden)) == {"a.b", "a.c", "a.d"}
 
 
 def place(name: str) -> int:
@@ -186,11 +207,11 @@ def place(name: str) -> int:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_room_imports_only_those_before_it(package):
+def test_a_room_imports_only_those_before_it(package, imports):
     wrong = [
         f"{name} imports {other}"
-        for name, others in IMPORTS.items()
-        for other in sorted(others)
+        for name, found in imports.items()
+        for other in sorted(found.ours)
         if name.split(".")[0] == other.split(".")[0] == package and place(other) > place(name)
     ]
     assert wrong == []
@@ -203,15 +224,9 @@ def test_every_room_of_the_table_is_there(package):
     assert sorted(named) == sorted(there)
 
 
-def within_functions(tree: ast.AST) -> set[str]:
-    """Our modules that functions of a file import."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return set().union(*(of_ours(function) for function in functions))
-
-
-def test_only_some_files_import_ours_within_a_function():
-    late = {name: FILES[name].relative_to(ROOT).as_posix() for name, tree in TREES.items() if within_functions(tree)}
-    assert set(late.values()) == set(LATE)
+def test_only_some_files_import_ours_within_a_function(imports):
+    late = {FILES[name].relative_to(ROOT).as_posix() for name, found in imports.items() if found.late}
+    assert late == set(LATE)
 
 
 def test_no_room_is_crowded():

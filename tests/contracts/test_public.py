@@ -11,6 +11,7 @@ method that a base class declares is documented there; a docstring may point to 
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import re
 import subprocess
@@ -68,14 +69,20 @@ def module(file):
     return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-TREES = {
-    file: ast.parse(file.read_text("utf-8")) for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))
-}
+FILES = [file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))]
 
 
-def listed(tree):
+@functools.cache
+def parsed(file):
+    """A file's syntax tree. Most files are not public, and are parsed by the tests that look at them."""
+    return ast.parse(file.read_text("utf-8"))
+
+
+def listed(file):
     """The names in a file's ``__all__``; None where it has none."""
-    for node in tree.body:
+    if "\n__all__ = " not in file.read_text("utf-8"):
+        return None
+    for node in parsed(file).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return ast.literal_eval(node.value)
     return None
@@ -83,22 +90,22 @@ def listed(tree):
 
 def says_internal(file):
     folders = [parent / "__init__.py" for parent in file.parents if parent.is_relative_to(ROOT) and parent != ROOT]
-    return any("Internal" in (ast.get_docstring(TREES[each]) or "") for each in (file, *folders))
+    return any("Internal" in (ast.get_docstring(parsed(each)) or "") for each in (file, *folders))
 
 
 def noun(file):
     return NOUNS.get(file.parent.relative_to(ROOT).as_posix())
 
 
-PUBLIC = {module(file): (file, listed(tree)) for file, tree in TREES.items() if listed(tree) is not None}
+PUBLIC = {module(file): (file, names) for file in FILES if (names := listed(file)) is not None}
 every_public_file = pytest.mark.parametrize("name", PUBLIC)
 
 
-@pytest.mark.parametrize("file", TREES, ids=module)
+@pytest.mark.parametrize("file", FILES, ids=module)
 def test_a_file_is_public_or_says_that_it_is_internal(file):
-    empty = file.name == "__init__.py" and not any(not isinstance(node, ast.Expr) for node in TREES[file].body)
+    empty = file.name == "__init__.py" and not any(not isinstance(node, ast.Expr) for node in parsed(file).body)
     private = file.name.startswith("_") and file.name != "__init__.py"
-    assert empty or private or listed(TREES[file]) is not None or noun(file) or says_internal(file), (
+    assert empty or private or listed(file) is not None or noun(file) or says_internal(file), (
         "list in __all__ what users may rely on, or end the docstring with: Internal."
     )
 
@@ -122,15 +129,16 @@ def test_a_public_file_shows_an_example_that_runs(name):
     assert (">>>" in PUBLIC[name][0].read_text("utf-8")) != (name in NO_EXAMPLE)
 
 
+@functools.cache
 def functions():
     """The public functions and the public methods of public classes: (module, qualified name) -> syntax tree."""
     found = {}
-    for file, tree in TREES.items():
-        names = listed(tree) or noun(file) or ()
-        for node in tree.body:
+    for file in FILES:
+        names = listed(file) or noun(file) or ()
+        for node in parsed(file).body if names else ():
             if isinstance(node, ast.FunctionDef) and node.name in names:
                 found[module(file), node.name] = node
-            elif isinstance(node, ast.ClassDef) and node.name in (listed(tree) or ()):
+            elif isinstance(node, ast.ClassDef) and node.name in (listed(file) or ()):
                 found |= {
                     (module(file), f"{node.name}.{method.name}"): method
                     for method in node.body
@@ -206,7 +214,7 @@ def h(x: int) -> float:
     assert list(missing(h)) == []
 
 
-@pytest.mark.parametrize("file", [file for file in TREES if noun(file) and file.parent.name in COMPUTE], ids=module)
+@pytest.mark.parametrize("file", [file for file in FILES if noun(file) and file.parent.name in COMPUTE], ids=module)
 def test_a_file_that_computes_names_its_source(file):
     text = file.read_text("utf-8")
     assert file.name.startswith("_") or SOURCE.search(text), "name the paper and its year, or say that it is our own"
