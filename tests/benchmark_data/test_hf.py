@@ -386,14 +386,15 @@ def test_shards_of_an_earlier_cut_are_removed(tiny_grid, tmp_path, monkeypatch):
 
 def test_a_killed_publication_goes_on_where_it_was(tmp_path, monkeypatch):
     script = f"""
-import dataclasses, time
+import dataclasses, itertools, time
 from benchmark_data import Rendered, hf, parallel
 from benchmark_data.publish import records
 {inspect.getsource(tiny_corner)}
-corner = tiny_corner()
+corner, shards = tiny_corner(), itertools.count()
 records.SHARD, parallel.joblib.cpu_count = 8 * 64 * 64 * 3, lambda: 1
 def slowly(labels):
-    time.sleep(0.2 if len(labels) == 8 else 0)
+    if len(labels) == 8 and next(shards) == 4:
+        time.sleep(600)  # until it is killed
     return corner.source.render(labels)
 hf.publish(dataclasses.replace(corner, source=Rendered(slowly)), {str(tmp_path / "killed")!r})
 """

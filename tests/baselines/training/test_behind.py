@@ -10,7 +10,7 @@ from baselines.training.behind import Behind
 def test_what_is_given_is_done_in_order_while_the_giver_goes_on():
     done, go = [], threading.Event()
     with Behind() as behind:
-        first = behind.do(lambda: done.append(go.wait(60)))
+        first = behind.do(lambda: done.append(go.wait(600)))
         for i in range(3):
             behind.do(done.append, i)
         behind.check()
