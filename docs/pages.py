@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import functools
 import re
+import statistics
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -204,7 +205,7 @@ LADDER = {f"spacing {spacing}": f"xysquares/spacing_{spacing}" for spacing in (1
 
 
 def table_of_the_board(tasks: Mapping[str, str]) -> list[str]:
-    """Write the MIG of each method of the published tier desk that has at least five seeds on a task.
+    """Write the MIG of each method of the published tier desk that has at least five seeds on a task, the best first.
 
     Args:
         tasks: title of a column -> the dataset of its task.
@@ -219,7 +220,8 @@ def table_of_the_board(tasks: Mapping[str, str]) -> list[str]:
             titles[result.method] = result.title
     columns = [name for name in tasks if any(name in of for of in mig.values())]
     lines = [row("MIG", *columns), row("---", *["---:"] * len(columns))]
-    for method in sorted(mig, key=lambda name: (name in REFERENCES, titles[name])):
+    first = {name: statistics.mean(of.get(columns[0], [0.0])) for name, of in mig.items()}
+    for method in sorted(mig, key=lambda name: (name in REFERENCES, -first[name], titles[name])):
         cells = ("" if (of := mig[method].get(name)) is None else spread(of) for name in columns)
         lines.append(row(titles[method], *cells))
     return lines
