@@ -8,9 +8,11 @@ Internal.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
 import rich.console
@@ -35,17 +37,18 @@ PERIOD = 300.0
 """Seconds over which rates and the time left are estimated: a step of some tasks takes minutes."""
 
 
-def say(what: object) -> None:
-    """Print one line to standard output as it is, for people and scripts: not wrapped, coloured or read as markup.
+def say(what: object, *, style: str | None = None) -> None:
+    """Print one line to standard output as it is, for people and scripts: not wrapped and not read as markup.
 
     Args:
         what: a text, or a path.
+        style: its colour on a terminal; that of other text if None.
 
     Example:
         >>> say("runs/[0]")
         runs/[0]
     """
-    out.print(str(what), soft_wrap=True, markup=False, highlight=False)
+    out.print(str(what), style=style, soft_wrap=True, markup=False, highlight=False)
 
 
 def run(app: typer.Typer, name: str | None = None) -> None:
@@ -122,6 +125,23 @@ def progress(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
         rich.progress.TimeElapsedColumn(table_column=_whole()),
         rich.progress.TimeRemainingColumn(table_column=_whole()),
     )
+
+
+@contextlib.contextmanager
+def working(description: str, total: int | None = None) -> Iterator[Callable[[str, int, int], None]]:
+    """Show one bar for work of several steps, and nothing once it is done.
+
+    Args:
+        description: what it says first.
+        total: how many steps there are, where that is known beforehand.
+
+    Yields:
+        What a step calls with its description, how many are done and how many there are.
+    """
+    with progress() as bars:
+        bars.live.transient = True
+        bar = bars.add_task(description, total=total)
+        yield lambda what, done, total: bars.update(bar, description=what, completed=done, total=total)
 
 
 def transfers() -> rich.progress.Progress:

@@ -15,7 +15,7 @@ import typer
 import benchmark_data
 from benchmark_data import console
 from benchmark_data.archives import downloads
-from benchmark_data.console import out
+from benchmark_data.console import out, say
 from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.files import write_json, written_atomically
 
@@ -593,11 +593,6 @@ def chosen(name: str, configs: Sequence[str] | None, every: bool) -> list[Datase
 def numbers(values: Iterable[float]) -> str:
     """Write numbers in [0, 1] side by side."""
     return ", ".join(f"{value:.6f}" for value in values)
-
-
-def say(text: str) -> None:
-    """Print plain text: no markup, no colours."""
-    out.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 Anything = Annotated[list[str] | None, typer.Argument(show_default=False)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from benchmark_data import console, files
-from benchmark_data.console import out
+from benchmark_data.console import out, say
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, needs
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def traversal_rows(
     rows = analysis.traversal_rows(benchmark_data.load(dataset), traversals=traversals, seed=seed)
     with files.written_atomically(to) as temporary, temporary.open("wb") as stream:
         np.save(stream, rows, allow_pickle=False)
-    out.print(f"{to}: {len(rows):,} rows of {dataset}", highlight=False, soft_wrap=True, markup=False)
+    say(f"{to}: {len(rows):,} rows of {dataset}")
 
 
 @analyse.command()
@@ -558,7 +558,7 @@ def _heatmap(
     for suffix in (".csv", ".parquet"):
         heatmap.write(table, to.with_suffix(suffix))
     for suffix in (".png", ".csv", ".parquet"):
-        out.print(str(to.with_suffix(suffix)), soft_wrap=True, highlight=False, markup=False)
+        say(to.with_suffix(suffix))
 
 
 Study = Annotated[str, typer.Option(help="Its name. Several studies can share a folder.")]
@@ -596,7 +596,7 @@ def compare_run(
             jobs=jobs,
             backend=backend,
         )
-    out.print(str(scores), soft_wrap=True, highlight=False, markup=False)
+    say(scores)
 
 
 @compare.command("heatmap")
@@ -642,7 +642,7 @@ def compare_heatmap(
     with files.written_atomically(to.with_suffix(".parquet")) as temporary:
         table.to_parquet(temporary, index=False)
     _write(table, to)
-    out.print(str(to.with_suffix(".parquet")), soft_wrap=True, highlight=False, markup=False)
+    say(to.with_suffix(".parquet"))
 
 
 def _matching(pattern: str, names: Iterable[str]) -> dict[tuple[str, ...], str]:
@@ -714,7 +714,7 @@ def shared(
     _png(to)
     found = representations.arrays(file, ["targets", "reconstructions"])
     evaluation.draw_shared(found["targets"], found["reconstructions"], to, columns=columns)
-    out.print(str(to), soft_wrap=True, highlight=False, markup=False)
+    say(to)
 
 
 def metrics(
@@ -817,7 +817,7 @@ def metrics(
     several = len(paths) > 1
     for path, sentence in doubts:
         said = f"warning: {path}: {sentence}" if several else f"warning: {sentence}"
-        out.print(said, style="yellow", soft_wrap=True, highlight=False, markup=False)
+        say(said, style="yellow")
     if bins:
         binned = pd.concat(variants, ignore_index=True)
         binned.insert(0, "file", binned.pop("file"))
@@ -955,8 +955,8 @@ def _write(table: pd.DataFrame, path: Path, *, shown: pd.DataFrame | None = None
     if shown is not None:
         _show(shown)
     if path != numbers:
-        out.print(str(path), soft_wrap=True, highlight=False, markup=False)
-    out.print(str(numbers), soft_wrap=True, highlight=False, markup=False)
+        say(path)
+    say(numbers)
 
 
 def _show(table: pd.DataFrame, title: str = "") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import rich.text
 import typer
 
 from benchmark_data import console
-from benchmark_data.console import err, out
+from benchmark_data.console import err, out, say
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unavailable, UnknownName
 from benchmark_data.files import written_atomically
 from leaderboard.commands import analyses
@@ -171,9 +172,7 @@ def evaluate(
     from leaderboard.scoring import evaluate
     from leaderboard.store import results
 
-    with console.progress() as progress:
-        progress.live.transient = True
-        work = progress.add_task("checking", total=None)
+    with console.working("checking") as told:
         written: list[Path] = []
         notes: list[str] = []
         if new:
@@ -188,7 +187,7 @@ def evaluate(
             status="reproduced" if reproduced else "recomputed",
             fresh=(seed or secrets.token_hex(16)) if verify else "",
             tell=notes.append,
-            progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
+            progress=told,
         ):
             written += results.write(into, [result], replace=replace)
             media.of_dataset(result.dataset, written[-1].parent)
@@ -196,9 +195,9 @@ def evaluate(
                 media.of_runs(grouped[result.dataset, result.method], written[-1])
     out.print(formats.terminal([results.read(file) for file in written]))
     for sentence in (*notes, *analyses.small_samples(runs)):
-        out.print(f"warning: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
+        say(f"warning: {sentence}", style="yellow")
     for file in written:
-        out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+        say(file)
 
 
 @analyses.transfer.command("evaluate")
@@ -238,17 +237,12 @@ def transfer_evaluate(
         else:
             raise InvalidInput("--codes", expected="a run folder, RUN=FILE or METHOD:SOURCE=FILE", received=repr(given))
         encoded.append(one)
-    with console.progress() as progress:
-        progress.live.transient = True
-        work = progress.add_task("fitting", total=2 * len(encoded))
-
-        def tell(what: str) -> None:
-            progress.update(work, description=what)
-            progress.advance(work)
-
-        written = transfers.write(into, transfer_matrix.measure(target, encoded, progress=tell))
+    fits, fitted = 2 * len(encoded), itertools.count(1)
+    with console.working("fitting", fits) as told:
+        measured = transfer_matrix.measure(target, encoded, progress=lambda what: told(what, next(fitted), fits))
+        written = transfers.write(into, measured)
     for file in written:
-        out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+        say(file)
 
 
 submit = console.command_line("Hand in a method: a folder with codes, checked and scored by this program.")
@@ -280,13 +274,10 @@ def submit_init(
     for name, one in zip(tasks, chosen, strict=True):
         if name.partition("@")[0] != one.dataset:
             console.say(f"{name}: {one.dataset}, its default; offaxis-board tasks lists the others")
-    out.print(
+    say(
         f"{file}\nFill it in. To be ranked, put your encoder of each task and seed in as <task>/seed_<k>.onnx; "
         f"offaxis-board submit encode {to} writes the codes. Without one, encode the images of <task>/rows.npy in that "
-        f"order and write <task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {to}",
-        soft_wrap=True,
-        highlight=False,
-        markup=False,
+        f"order and write <task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {to}"
     )
 
 
@@ -295,15 +286,10 @@ def submit_encode(folder: Folder) -> None:
     """Write the codes of every seed that has an encoder, seed_<k>.onnx, and no codes yet."""
     from leaderboard.scoring import submission
 
-    with console.progress() as progress:
-        progress.live.transient = True
-        work = progress.add_task("encoding", total=None)
-        written = submission.encode(
-            folder,
-            progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
-        )
+    with console.working("encoding") as told:
+        written = submission.encode(folder, progress=told)
     for file in written:
-        out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+        say(file)
     if not written:
         out.print("nothing to encode: no seed has an encoder, seed_<k>.onnx, and no codes", highlight=False)
 
@@ -334,24 +320,18 @@ def score(
     if problems := submission.check(folder, published=published).problems:
         _report(str(folder), problems)
         raise typer.Exit(1)
-    with console.progress() as progress:
-        progress.live.transient = True
-        work = progress.add_task("checking", total=None)
-        scored = submission.score(
-            folder,
-            published=published,
-            progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
-        )
+    with console.working("checking") as told:
+        scored = submission.score(folder, published=published, progress=told)
     _show_beside(scored, published)
     for sentence in submission.outliers(scored, published):
-        out.print(f"warning: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
+        say(f"warning: {sentence}", style="yellow")
     if any(folder.glob("**/seed_*.onnx")):
         sentence = f"Scores are not verified yet, so nothing is ranked: offaxis-board verify {folder}"
-        out.print(sentence, soft_wrap=True, highlight=False, markup=False)
+        say(sentence)
     if into is not None:
         for file in results.write(into, scored):
             media.of_dataset(results.read(file).dataset, file.parent)
-            out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+            say(file)
 
 
 @app.command()
@@ -390,13 +370,7 @@ def verify(
         invalid |= bool(problems)
     if invalid:
         raise typer.Exit(1)
-    with console.progress() as progress:
-        progress.live.transient = True
-        work = progress.add_task("checking", total=None)
-
-        def told(what: str, done: int, total: int) -> None:
-            progress.update(work, description=what, completed=done, total=total)
-
+    with console.working("checking") as told:
         for path in submissions:
             found += submission.score(path, published=published, fresh=fresh, tell=notes.append, progress=told)
         for path in folders:
@@ -404,15 +378,15 @@ def verify(
         if folders:
             found += evaluate.evaluate(folders, tier=tier, fresh=fresh, tell=notes.append, progress=told)
     _show_beside(found, published)
-    out.print(f"fresh rows drawn by {fresh}", soft_wrap=True, highlight=False, markup=False)
+    say(f"fresh rows drawn by {fresh}")
     out.print(_verified(found))
     if into is not None:
         for file in results.write(into, found):
             media.of_dataset(results.read(file).dataset, file.parent)
-            out.print(str(file), soft_wrap=True, highlight=False, markup=False)
+            say(file)
     unverified = [f"{r.method} on {r.task}, seed {run.seed}" for r in found for run in r.runs if not run.verification]
     for sentence in notes or [f"not verified: {run}: it has no encoder" for run in unverified]:
-        out.print(sentence, style="red", soft_wrap=True, highlight=False, markup=False)
+        say(sentence, style="red")
     if unverified:
         raise typer.Exit(1)
 
@@ -434,7 +408,7 @@ def _say_alone(tasks: set[str], tier: str, published: list[Result]) -> None:
     from leaderboard.scoring import submission
 
     for sentence in submission.alone(tasks, tier, published):
-        out.print(f"warning: {sentence}", style="yellow", soft_wrap=True, highlight=False, markup=False)
+        say(f"warning: {sentence}", style="yellow")
 
 
 def _verified(found: list[Result]) -> rich.table.Table:
@@ -468,7 +442,7 @@ def publish_weights(
 
     for one in weights.add(into, exports):
         size, digest = one.files[weights.ENCODER]
-        out.print(f"{one.folder}: {size:,} bytes, SHA-256 {digest}", soft_wrap=True, highlight=False, markup=False)
+        say(f"{one.folder}: {size:,} bytes, SHA-256 {digest}")
 
 
 @app.command()
@@ -636,12 +610,7 @@ def show_datasets(
             if one.correlation
             else "not told"
         )
-        out.print(
-            f"giveaway and {found.column.title} of {one.title}, {one.datasets} datasets: {told}",
-            soft_wrap=True,
-            highlight=False,
-            markup=False,
-        )
+        say(f"giveaway and {found.column.title} of {one.title}, {one.datasets} datasets: {told}")
 
 
 def _audit_datasets(root: Path, names: Sequence[str]) -> None:
@@ -712,7 +681,7 @@ def build(
 
     with err.status("building"):
         page = site.build(root, to, address=address, space=space)
-    out.print(f"{page}\n{page.resolve().as_uri()}", soft_wrap=True, highlight=False, markup=False)
+    say(f"{page}\n{page.resolve().as_uri()}")
 
 
 @app.command()
@@ -727,7 +696,7 @@ def export(
 
     with err.status("exporting"):
         folder = hub.write(root, to, owner=owner, source=source)
-    out.print(f"{folder / 'dataset'}\n{folder / 'models'}", soft_wrap=True, highlight=False, markup=False)
+    say(f"{folder / 'dataset'}\n{folder / 'models'}")
 
 
 @app.command("import-dlib")
@@ -754,7 +723,7 @@ def import_dlib(
 
     paper = import_dlib.read(file, key=key, authors=authors, title=title, year=year, link=link)
     written = reported.write(root, paper)
-    out.print(f"{written}: {len(paper.rows):,} numbers", soft_wrap=True, highlight=False, markup=False)
+    say(f"{written}: {len(paper.rows):,} numbers")
 
 
 @app.command()
@@ -768,18 +737,12 @@ def review(
     from leaderboard.store import results
 
     published = results.read_all(beside) if beside.is_dir() else []
-    with console.progress() as progress:
-        progress.live.transient = True
-        work = progress.add_task("checking", total=None)
-        text, valid = review.report(
-            folder,
-            published,
-            progress=lambda what, done, total: progress.update(work, description=what, completed=done, total=total),
-        )
+    with console.working("checking") as told:
+        text, valid = review.report(folder, published, progress=told)
     if to is not None:
         with written_atomically(to) as temporary:
             temporary.write_text(text, "utf-8")
-    out.print(text, soft_wrap=True, highlight=False, markup=False)
+    say(text)
     if not valid:
         raise typer.Exit(1)
 
@@ -849,9 +812,9 @@ def check(
 def _report(what: str, problems: list[OffaxisError]) -> None:
     """Print what is wrong with a thing, or that nothing is."""
     for problem in problems:
-        out.print(f"error: {problem}", style="red", soft_wrap=True, highlight=False, markup=False)
+        say(f"error: {problem}", style="red")
     if not problems:
-        out.print(f"ok: {what}", style="green", soft_wrap=True, highlight=False, markup=False)
+        say(f"ok: {what}", style="green")
 
 
 @app.command()
