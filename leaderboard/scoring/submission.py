@@ -236,98 +236,112 @@ def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -
         text = results.content(file, LARGEST)
     except OffaxisError as error:
         return Checked([error], [], None)
-    parsed = results.parse(Submission, text, str(file))
-    submission = parsed if isinstance(parsed, Submission) else None
-    problems: list[OffaxisError] = []
-    if isinstance(parsed, list):
-        problems += parsed
-        only = results.parse(_OnlyTasks, text, str(file))
-        if isinstance(only, list):
-            return Checked(problems, [], None)
-        tasks = only.tasks
-        if isinstance(written := results.parse(_OnlyAbout, text, str(file)), _OnlyAbout):
-            problems += _incomplete(file, written.about, written.supervision, tasks)
-    else:
-        problems += _incomplete(file, parsed.about, parsed.supervision, parsed.tasks)
-        problems += _collisions(parsed, published)
-        tasks = parsed.tasks
+    submission, tasks, problems = _parsed(file, text, published)
+    if tasks is None:
+        return Checked(problems, [], None)
     problems += _strays(folder, tasks, entries)
     if any(path.is_symlink() for path in entries):
         return Checked(problems, [], submission)
-    candidates = []
-    size = weight = 0
-    seen: dict[str, str] = {}
+    runs = _Runs(folder, submission)
     for name, entry in tasks.items():
-        where = f"{file}: tasks.{name}"
+        problems += runs.of_task(name, entry)
+        if runs.codes > TOTAL:
+            return Checked(problems, [], submission)
+    if runs.encoders > ENCODERS:
+        most, received = f"at most {ENCODERS >> 20} MiB of encoders", f"{runs.encoders:,} bytes"
+        problems.append(InvalidInput(str(folder), expected=most, received=received))
+    return Checked(problems, runs.candidates, submission)
+
+
+def _parsed(
+    file: Path, text: bytes, published: Sequence[Result]
+) -> tuple[Submission | None, dict[str, Entry] | None, list[OffaxisError]]:
+    """Read what ``submission.json`` says: as a whole, else its tasks alone, if they can be read; and what is wrong."""
+    parsed = results.parse(Submission, text, str(file))
+    if isinstance(parsed, Submission):
+        problems = _incomplete(file, parsed.about, parsed.supervision, parsed.tasks)
+        return parsed, parsed.tasks, [*problems, *_collisions(parsed, published)]
+    only = results.parse(_OnlyTasks, text, str(file))
+    if isinstance(only, list):
+        return None, None, parsed
+    written = results.parse(_OnlyAbout, text, str(file))
+    if isinstance(written, _OnlyAbout):
+        parsed += _incomplete(file, written.about, written.supervision, only.tasks)
+    return None, only.tasks, parsed
+
+
+class _Runs:
+    """Looks at the runs of a submission one after another.
+
+    Attributes:
+        candidates: those that can be scored.
+        codes: bytes of all codes so far; nothing is read once they are more than `TOTAL`.
+        encoders: bytes of all encoders so far.
+    """
+
+    def __init__(self, folder: Path, submission: Submission | None) -> None:
+        self.candidates: list[Candidate] = []
+        self.codes = self.encoders = 0
+        self._folder, self._submission = folder, submission
+        self._seen: dict[str, str] = {}
+
+    def of_task(self, name: str, entry: Entry) -> Iterator[OffaxisError]:
+        """Look at a task and its runs; yield what is wrong with them."""
+        where = f"{self._folder / FILE}: tasks.{name}"
         try:
             task = protocol.task(name)
             evaluate.check_dataset(task, entry.dataset_version, entry.dataset_digest, where)
         except OffaxisError as error:
-            problems.append(error)
-            continue
+            yield error
+            return
         numbers = [seed.seed for seed in entry.seeds]
         for twice in sorted({number for number in numbers if numbers.count(number) > 1}):
-            problems.append(
-                InvalidInput(f"{where}: seeds", expected="each seed once", received=f"seed {twice} more than once")
-            )
+            yield InvalidInput(f"{where}: seeds", expected="each seed once", received=f"seed {twice} more than once")
         for seed in entry.seeds:
-            npz = folder / name / f"seed_{seed.seed}.npz"
+            npz = self._folder / name / f"seed_{seed.seed}.npz"
             if encoder := encoder_file(npz):
-                weight += encoder.lstat().st_size
-                problems += _graph(encoder)
-                if not os.path.lexists(npz):
-                    problems.append(
-                        DamagedFile(
-                            str(npz),
-                            expected=f"the codes that {encoder.name} gives",
-                            received="no such file",
-                            remedy=f"Write them: offaxis-board submit encode {shlex.quote(str(folder))}",
-                        )
-                    )
-                    continue
-            elif not os.path.lexists(npz):
-                problems.append(
-                    DamagedFile(
-                        str(npz),
-                        expected="an npz file",
-                        received="no such file",
-                        remedy=f"Encode rows.npy into it, or take seed {seed.seed} out of {FILE}.",
-                    )
-                )
+                self.encoders += encoder.lstat().st_size
+                yield from _graph(encoder)
+            if not os.path.lexists(npz):
+                yield self._missing(npz, encoder, seed.seed)
                 continue
-            read = functools.partial(evaluate.read_all, npz, task)
-            try:
-                codes = read().codes
-            except OffaxisError as error:
-                problems.append(error)
-                continue
-            digest = evaluate.codes_digest(codes)
-            size += codes.nbytes
-            if size > TOTAL:
-                problems.append(
-                    InvalidInput(str(folder), expected=f"at most {TOTAL >> 20} MiB of codes", received="more than that")
-                )
-                return Checked(problems, [], submission)
-            other = seen.setdefault(f"{name} {digest}", str(npz))
-            if other != str(npz):
-                problems.append(
-                    InvalidInput(
-                        str(npz),
-                        expected="codes of a training of its own for each seed",
-                        received=f"the same codes as in {other}",
-                        remedy="Train with another seed, or leave this one out.",
-                    )
-                )
-            if submission is not None:
-                run = _run_file(submission, name, entry, seed)
-                candidates.append(Candidate(str(npz), run, read, encoder_file(npz)))
-    if weight > ENCODERS:
-        problems.append(
-            InvalidInput(
-                str(folder), expected=f"at most {ENCODERS >> 20} MiB of encoders", received=f"{weight:,} bytes"
+            yield from self._of_codes(npz, task, name, entry, seed)
+            if self.codes > TOTAL:
+                return
+
+    def _missing(self, npz: Path, encoder: Path | None, seed: int) -> OffaxisError:
+        """Say where codes that are not there come from."""
+        expected, remedy = "an npz file", f"Encode rows.npy into it, or take seed {seed} out of {FILE}."
+        if encoder is not None:
+            expected = f"the codes that {encoder.name} gives"
+            remedy = f"Write them: offaxis-board submit encode {shlex.quote(str(self._folder))}"
+        return DamagedFile(str(npz), expected=expected, received="no such file", remedy=remedy)
+
+    def _of_codes(self, npz: Path, task: protocol.Task, name: str, entry: Entry, seed: Seed) -> Iterator[OffaxisError]:
+        """Read the codes of a run; yield what is wrong with them, or keep the run as a candidate."""
+        read = functools.partial(evaluate.read_all, npz, task)
+        try:
+            codes = read().codes
+        except OffaxisError as error:
+            yield error
+            return
+        digest = evaluate.codes_digest(codes)
+        self.codes += codes.nbytes
+        if self.codes > TOTAL:
+            most = f"at most {TOTAL >> 20} MiB of codes"
+            yield InvalidInput(str(self._folder), expected=most, received="more than that")
+            return
+        other = self._seen.setdefault(f"{name} {digest}", str(npz))
+        if other != str(npz):
+            yield InvalidInput(
+                str(npz),
+                expected="codes of a training of its own for each seed",
+                received=f"the same codes as in {other}",
+                remedy="Train with another seed, or leave this one out.",
             )
-        )
-    return Checked(problems, candidates, submission)
+        if self._submission is not None:
+            run = _run_file(self._submission, name, entry, seed)
+            self.candidates.append(Candidate(str(npz), run, read, encoder_file(npz)))
 
 
 def encoder_file(codes: Path) -> Path | None:
