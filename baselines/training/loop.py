@@ -252,76 +252,117 @@ def _train(
     request: stopping.Request,
 ) -> None:
     """Train runs in one program until each is finished or has diverged, or somebody asks to stop."""
-    models = []
-    for recorder in recorders:
-        config = recorder.config
-        models.append(Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision))
-        finetune.start(models[-1], recorder.folder)
+    models = [_model(recorder, dataset) for recorder in recorders]
     held = None
     if backend.name() == "jax":
         drawn = sum((r.config.steps - r.step) * r.images for r in recorders)
         held = device_images.place(dataset, limit=device_bytes, drawn=drawn)
-    engine = engines.start(*models, pixels=held)
-    before = [0.0] * len(recorders)
-    for i, recorder in enumerate(recorders):
-        if recorder.step:
-            state, before[i] = recorder.snapshots.read(recorder.step)
-            engine.load(state, str(recorder.snapshots.path(recorder.step)), i)
-    first = [recorder.step for recorder in recorders]
-    bars = [
-        progress.add_task(
-            f"{r.config.objective}/{r.config.seed} {r.config.dataset}",
-            total=r.config.steps,
-            completed=r.step,
-            rate="",
-            loss=f"loss {r.loss}" if r.loss else "",
-        )
-        for r in recorders
-    ]
-    start = saved = shown = time.perf_counter()
-
-    def keep(i: int) -> None:
-        share = (time.perf_counter() - start) / len(recorders)
-        recorders[i].keep(engine.copy(i), before[i] + share)
-
-    def show(i: int) -> None:
-        r = recorders[i]
-        rate = (r.step - first[i]) * r.images / (time.perf_counter() - start)
-        loss = f"stopped: {r.loss}" if r.stopped else f"loss {r.loss}" if r.loss else ""
-        progress.update(bars[i], completed=r.step, rate=f"{rate:,.0f} img/s", loss=loss)
-
-    for i, recorder in enumerate(recorders):
-        if not recorder.snapshots.steps():
-            keep(i)
-        elif not (recorder.folder / "run.json").exists():  # somebody has removed it
-            recorder.describe(recorder.step, before[i])
-    with batches([r.config for r in recorders], dataset, first, images=held is None) as feed:
+    program = _Program(recorders, engines.start(*models, pixels=held), progress, checkpoint_seconds)
+    program.begin()
+    with batches([r.config for r in recorders], dataset, program.first, images=held is None) as feed:
         for batch in feed:
-            scalars, running = engine.step(*batch), [r for r in recorders if r.running]
-            for recorder in running:
-                recorder.step += 1
-            if any(r.records for r in running):
-                values = {name: np.asarray(value) for name, value in scalars.items()}
+            scalars = program.step(batch)
             behind.check()
-            now = time.perf_counter()
             stop = request.made
-            due = stop or now - saved > checkpoint_seconds
-            for i, recorder in enumerate(recorders):
-                if recorder not in running:
-                    continue
-                try:
-                    if recorder.records:
-                        recorder.record({name: float(value[i]) for name, value in values.items()})
-                    if recorder.keeps or due:
-                        keep(i)
-                except Diverged as error:
-                    recorder.stopped = error
-                if not recorder.running or now - shown > SHOWN:
-                    show(i)
-            saved = now if due else saved
-            shown = now if now - shown > SHOWN else shown
+            program.look(scalars, stop=stop)
             if stop or not any(recorder.running for recorder in recorders):
                 break
+
+
+def _model(recorder: Recorder, dataset: Dataset) -> Model:
+    """Make a run's model, with the weights that it starts from."""
+    config = recorder.config
+    model = Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision)
+    finetune.start(model, recorder.folder)
+    return model
+
+
+class _Program:
+    """Runs side by side in one engine: what is recorded, kept and shown of them, step by step.
+
+    Attributes:
+        first: the last step that each run had done before.
+    """
+
+    def __init__(
+        self,
+        recorders: Sequence[Recorder],
+        engine: engines.Engine,
+        progress: rich.progress.Progress,
+        checkpoint_seconds: float,
+    ) -> None:
+        self._recorders, self._engine, self._progress = recorders, engine, progress
+        self._checkpoint_seconds = checkpoint_seconds
+        self._before = [self._resumed(i) for i in range(len(recorders))]
+        self.first = [recorder.step for recorder in recorders]
+        self._bars = [
+            progress.add_task(
+                f"{r.config.objective}/{r.config.seed} {r.config.dataset}",
+                total=r.config.steps,
+                completed=r.step,
+                rate="",
+                loss=f"loss {r.loss}" if r.loss else "",
+            )
+            for r in recorders
+        ]
+        self._stepped: list[int] = []
+        self._start = self._saved = self._shown = time.perf_counter()
+
+    def _resumed(self, i: int) -> float:
+        """Put a run where its last snapshot left it; return the seconds that it had taken."""
+        recorder = self._recorders[i]
+        if not recorder.step:
+            return 0.0
+        state, seconds = recorder.snapshots.read(recorder.step)
+        self._engine.load(state, str(recorder.snapshots.path(recorder.step)), i)
+        return seconds
+
+    def begin(self) -> None:
+        """Keep the state that training starts from, with the run's record."""
+        for i, recorder in enumerate(self._recorders):
+            if not recorder.snapshots.steps():
+                self._keep(i)
+            elif not (recorder.folder / "run.json").exists():  # somebody has removed it
+                recorder.describe(recorder.step, self._before[i])
+
+    def step(self, batch: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+        """Take a step of every run; return its scalars for each, where a run records them."""
+        scalars = self._engine.step(*batch)
+        self._stepped = [i for i, recorder in enumerate(self._recorders) if recorder.running]
+        for i in self._stepped:
+            self._recorders[i].step += 1
+        if not any(self._recorders[i].records for i in self._stepped):
+            return {}
+        return {name: np.asarray(value) for name, value in scalars.items()}
+
+    def look(self, scalars: dict[str, NDArray[Any]], *, stop: bool) -> None:
+        """Record, keep and show what is due after a step; mark the runs that have diverged."""
+        now = time.perf_counter()
+        keep_all = stop or now - self._saved > self._checkpoint_seconds
+        show_all = now - self._shown > SHOWN
+        for i in self._stepped:
+            recorder = self._recorders[i]
+            try:
+                if recorder.records:
+                    recorder.record({name: float(value[i]) for name, value in scalars.items()})
+                if recorder.keeps or keep_all:
+                    self._keep(i)
+            except Diverged as error:
+                recorder.stopped = error
+            if not recorder.running or show_all:
+                self._show(i)
+        self._saved = now if keep_all else self._saved
+        self._shown = now if show_all else self._shown
+
+    def _keep(self, i: int) -> None:
+        share = (time.perf_counter() - self._start) / len(self._recorders)
+        self._recorders[i].keep(self._engine.copy(i), self._before[i] + share)
+
+    def _show(self, i: int) -> None:
+        r = self._recorders[i]
+        rate = (r.step - self.first[i]) * r.images / (time.perf_counter() - self._start)
+        loss = f"stopped: {r.loss}" if r.stopped else f"loss {r.loss}" if r.loss else ""
+        self._progress.update(self._bars[i], completed=r.step, rate=f"{rate:,.0f} img/s", loss=loss)
 
 
 def columns() -> tuple[rich.progress.ProgressColumn, ...]:
