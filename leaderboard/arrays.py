@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from jaxtyping import Int64, Real
+    from jaxtyping import Bool, Float64, Int64, Real
 
 __all__ = [
     "Codes",
@@ -20,6 +20,9 @@ __all__ = [
     "check_factors",
     "check_train_test",
     "class_ids",
+    "numbered",
+    "standardised",
+    "varying",
 ]
 
 Codes = NDArray[np.float32] | NDArray[np.float64]
@@ -136,8 +139,8 @@ def check_codes_factors(
         (10, 500). It looks transposed: pass codes.T.
     """
     codes, factors = _matching(codes, factors, "codes", "factors")
-    varying = _varying(factors, constant_factors)
-    return codes, factors if varying.all() else np.ascontiguousarray(factors[:, varying])
+    kept = _kept(factors, constant_factors)
+    return codes, factors if kept.all() else np.ascontiguousarray(factors[:, kept])
 
 
 def check_train_test(
@@ -182,8 +185,8 @@ def check_train_test(
                 received=f"{test.shape[1]}",
                 remedy="Take both parts from one encoder and one dataset.",
             )
-    varying = _varying(factors, constant_factors)
-    return codes, factors[:, varying], codes_test, factors_test[:, varying]
+    kept = _kept(factors, constant_factors)
+    return codes, factors[:, kept], codes_test, factors_test[:, kept]
 
 
 def class_ids(column: Int64[NDArray[np.int64], " n"]) -> tuple[NDArray[np.int64], int]:
@@ -206,6 +209,60 @@ def class_ids(column: Int64[NDArray[np.int64], " n"]) -> tuple[NDArray[np.int64]
     shifted = column - low
     present = np.bincount(shifted) > 0
     return (np.cumsum(present) - 1)[shifted], int(present.sum())
+
+
+def numbered(factors: Int64[NDArray[np.int64], "n F"]) -> Int64[NDArray[np.int64], "n F"]:
+    """Number the classes of each factor, as ``class_ids`` does those of one.
+
+    Args:
+        factors: class ids, int64, shape (n, F).
+
+    Returns:
+        int64, shape (n, F).
+
+    Example:
+        >>> numbered(np.array([[7, 0], [-1, 0], [40, 2]])).tolist()
+        [[1, 0], [0, 0], [2, 1]]
+    """
+    return np.stack([class_ids(column)[0] for column in np.ascontiguousarray(factors.T)], axis=1)
+
+
+def varying(table: Real[NDArray[Any], "n k"]) -> Bool[NDArray[np.bool_], " k"]:
+    """Return which columns have more than one value.
+
+    Args:
+        table: codes or class ids, shape (n, k).
+
+    Returns:
+        bool, shape (k,).
+
+    Example:
+        >>> varying(np.array([[1.0, 2.0], [1.0, 3.0]])).tolist()
+        [False, True]
+    """
+    return np.asarray((table != table[0]).any(axis=0))
+
+
+def standardised(
+    codes: Float64[NDArray[np.float64], "n L"], *others: Float64[NDArray[np.float64], "m L"]
+) -> list[NDArray[np.float64]]:
+    """Give each latent mean 0 and standard deviation 1; a constant one becomes 0.
+
+    Args:
+        codes: float64, shape (n, L).
+        *others: codes of other samples, float64, shape (m, L), which are put on the scale of the first.
+
+    Returns:
+        float64, of the shapes that came.
+
+    Example:
+        >>> standardised(np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[2.0, 9.0]]))
+        [array([[-1.,  0.],
+               [ 1.,  0.]]), array([[0., 0.]])]
+    """
+    mean, deviation = codes.mean(axis=0), codes.std(axis=0)
+    deviation[~varying(codes)] = np.inf
+    return [(z - mean) / deviation for z in (codes, *others)]
 
 
 def _matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
@@ -281,16 +338,16 @@ def _real(array: ArrayLike) -> bool:
     return True
 
 
-def _varying(factors: NDArray[np.int64], constant_factors: ConstantFactors) -> NDArray[np.bool_]:
+def _kept(factors: NDArray[np.int64], constant_factors: ConstantFactors) -> NDArray[np.bool_]:
     if constant_factors not in ("refuse", "drop"):
         raise InvalidInput("constant_factors", expected="'refuse' or 'drop'", received=repr(constant_factors))
-    varying: NDArray[np.bool_] = (factors != factors[0]).any(axis=0)
-    if not varying.any() or (constant_factors == "refuse" and not varying.all()):
-        constant = np.flatnonzero(~varying).tolist()
+    kept = varying(factors)
+    if not kept.any() or (constant_factors == "refuse" and not kept.all()):
+        constant = np.flatnonzero(~kept).tolist()
         raise InvalidInput(
             "factors",
-            expected="at least two values of each factor" if varying.any() else "a factor with at least two values",
+            expected="at least two values of each factor" if kept.any() else "a factor with at least two values",
             received=f"one value in column{'s' * (len(constant) > 1)} {', '.join(map(str, constant))}",
-            remedy="Pass constant_factors='drop' to leave them out." if varying.any() else "",
+            remedy="Pass constant_factors='drop' to leave them out." if kept.any() else "",
         )
-    return varying
+    return kept

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import Codes, class_ids
+from leaderboard.arrays import Codes, class_ids, numbered
 
 Estimator = Literal["plugin", "miller_madow"]
 
@@ -158,7 +158,7 @@ def pairwise(codes: Codes, factors: NDArray[np.int64], bins: int = 20) -> Pairwi
         ([[0.693147], [0.0]], [0.693147, 0.0], [0.693147])
     """
     binned = discretise(codes, bins)
-    columns = [class_ids(column)[0] for column in np.ascontiguousarray(factors.T)]
+    columns = np.ascontiguousarray(numbered(factors).T)
     latents = np.array([entropy(row) for row in binned])
     of_factors = np.array([entropy(column) for column in columns])
     information = np.stack([mutual_information(binned, column) for column in columns], axis=1)

@@ -26,7 +26,7 @@ from benchmark_data.variants import perturbation
 from leaderboard import figures
 from leaderboard.analyses._pixels import flat, unit
 from leaderboard.analyses.latents import check_posterior
-from leaderboard.arrays import check_codes_factors, class_ids
+from leaderboard.arrays import check_codes_factors, class_ids, varying
 from leaderboard.information import discretise, mutual_information, pairwise
 
 if TYPE_CHECKING:
@@ -404,9 +404,9 @@ def measure_run(dataset: Dataset, rows: ArrayLike, mean: ArrayLike, variance: Ar
         values = hidden.values(hidden.base.images(checked), checked)
         ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
         labels, names = np.column_stack([labels, ranks * 20 // len(ranks)]), [*names, "s"]
-    varying = (labels != labels[0]).any(axis=0)
-    shown = [name for name, varies in zip(names, varying, strict=True) if varies]
-    found = latent_noise(mean, variance, labels[:, varying], shown)
+    kept = varying(labels)
+    shown = [name for name, varies in zip(names, kept, strict=True) if varies]
+    found = latent_noise(mean, variance, labels[:, kept], shown)
     table = found.melt("factor", ["noise", "level"], var_name="quantity")
     return table.assign(epsilon=float(str(dataset.parameters.get("epsilon", 0))))
 

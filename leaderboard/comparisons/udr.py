@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import check_codes
+from leaderboard.arrays import check_codes, standardised, varying
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def score(
 def _standardised(x: Real[ArrayLike, "n p"], kl: ArrayLike | None, what: str) -> NDArray[np.float64]:
     """Keep the informative latents, with mean 0 and variance 1."""
     z = check_codes(x, what).astype(np.float64)
-    kept = (z != z[0]).any(axis=0)
+    kept = varying(z)
     if kl is not None:
         divergence = np.asarray(kl, dtype=np.float64)
         if divergence.shape != kept.shape or not np.isfinite(divergence).all():
@@ -119,8 +119,7 @@ def _standardised(x: Real[ArrayLike, "n p"], kl: ArrayLike | None, what: str) ->
                 f"divergence of {what}", expected=f"{len(kept)} finite numbers", received=f"shape {divergence.shape}"
             )
         kept &= divergence > _INFORMATIVE
-    z = z[:, kept]
-    return np.asarray((z - z.mean(axis=0)) / z.std(axis=0))
+    return standardised(z[:, kept])[0]
 
 
 def _similarities(x: NDArray[np.float64], y: NDArray[np.float64], similarity: Similarity) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import class_ids
+from leaderboard.arrays import numbered
 
 _CHUNK = 500
 
@@ -85,7 +85,7 @@ class _Groups:
     """The rows that share a value, for every factor."""
 
     def __init__(self, factors: NDArray[np.int64]) -> None:
-        ids = [class_ids(np.ascontiguousarray(column))[0] for column in factors.T]
+        ids = np.ascontiguousarray(numbered(factors).T)
         self.order = np.stack([np.argsort(column, kind="stable") for column in ids])
         counts = [np.bincount(column) for column in ids]
         self.size = np.stack([c[column] for c, column in zip(counts, ids, strict=True)])

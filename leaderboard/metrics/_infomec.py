@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import Codes, class_ids
+from leaderboard.arrays import Codes, numbered, standardised
 from leaderboard.information import entropy, mutual_information
 
 NEIGHBOURS = 10
@@ -38,7 +38,7 @@ def scores(
     if not active.any():
         return {"infom": 0.0, "infoc": 0.0, "infoe": 0.0, "active_latents": 0.0}
     z = codes.astype(np.float64)
-    ids = np.stack([class_ids(column)[0] for column in np.ascontiguousarray(factors.T)], axis=1)
+    ids = numbered(factors)
     known = _normalised_information(z[:, active], ids, discrete, seed)
     return {
         "infom": _concentration(known.T),
@@ -68,7 +68,7 @@ def _normalised_information(
                     received=f"as many classes as rows in column {place}",
                     remedy="Put neighbouring values into one class.",
                 )
-        z = _standardised(z)
+        (z,) = standardised(z)
         information = np.array(
             [
                 [
@@ -107,7 +107,7 @@ def _explicitness(z: NDArray[np.float64], ids: NDArray[np.int64], discrete: bool
     from sklearn.preprocessing import OneHotEncoder
     from threadpoolctl import threadpool_limits
 
-    x = OneHotEncoder().fit_transform(z) if discrete else _standardised(z)
+    x = OneHotEncoder().fit_transform(z) if discrete else standardised(z)[0]
     shares = []
     with threadpool_limits(1), warnings.catch_warnings():
         # As in the reference, 100 iterations must do; codes that separate classes perfectly have no finite optimum.
@@ -116,10 +116,3 @@ def _explicitness(z: NDArray[np.float64], ids: NDArray[np.int64], discrete: bool
             model = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=_ITERATIONS).fit(x, column)
             shares.append(1 - log_loss(column, model.predict_proba(x)) / np.log(column.max() + 1))
     return float(max(0.0, np.mean(shares)))
-
-
-def _standardised(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return latents of mean 0 and standard deviation 1; a constant one becomes 0."""
-    deviation = z.std(axis=0)
-    deviation[(z == z[0]).all(axis=0)] = np.inf
-    return np.asarray((z - z.mean(axis=0)) / deviation)

@@ -13,13 +13,13 @@ lowers completeness, not disentanglement.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import Codes, ConstantFactors, check_train_test
+from leaderboard.arrays import Codes, ConstantFactors, check_train_test, numbered
 from leaderboard.properties import Column, Properties
 
 if TYPE_CHECKING:
@@ -45,21 +45,6 @@ PROPERTIES = Properties(
 )
 
 Mode = Literal["fast", "reference"]
-
-
-class Importances(NamedTuple):
-    """What the boosted trees say about every latent and factor.
-
-    Attributes:
-        matrix: float64 (L, F), the importance of each latent for each factor, at least 0; a column sums to 1, or to 0
-            where no tree of the factor found a split.
-        accuracy_train: float64 (F,), the accuracy per factor on the training part.
-        accuracy_test: float64 (F,), the same on the held-out part.
-    """
-
-    matrix: NDArray[np.float64]
-    accuracy_train: NDArray[np.float64]
-    accuracy_test: NDArray[np.float64]
 
 
 def score(
@@ -103,7 +88,7 @@ def score(
         >>> {name: round(value, 3) for name, value in scores.items()}
         {'disentanglement': 1.0, 'completeness': 1.0, 'informativeness_train': 1.0, 'informativeness_test': 1.0}
     """
-    found = importances(
+    found = parts(
         codes,
         factors,
         codes_test=codes_test,
@@ -113,27 +98,60 @@ def score(
         threads=threads,
         constant_factors=constant_factors,
     )
-    return combine(found._asdict())
+    return combine(found)
 
 
 def parts(
-    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], **options: Any
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
+    *,
+    codes_test: Real[ArrayLike, "m L"],
+    factors_test: Real[ArrayLike, "m F"],
+    mode: Mode = "fast",
+    seed: int = 0,
+    threads: int | None = None,
+    constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, NDArray[np.float64]]:
-    """Compute what the scores are made of: the fields of ``Importances``.
+    """Compute what the scores are made of: the importances and accuracies of the trees.
 
     Args:
         codes: as in ``score``.
         factors: as in ``score``.
-        **options: as in ``score``.
+        codes_test: as in ``score``.
+        factors_test: as in ``score``.
+        mode: as in ``score``.
+        seed: as in ``score``.
+        threads: as in ``score``.
+        constant_factors: as in ``score``.
 
     Returns:
-        ``matrix``, ``accuracy_train`` and ``accuracy_test``.
+        ``matrix``: float64 (L, F), the importance of each latent for each factor, at least 0; a column sums to 1, or to
+        0 where no tree of the factor found a split. ``accuracy_train`` and ``accuracy_test``: float64 (F,), the
+        accuracy per factor on either part, in [0, 1].
 
     Raises:
         InvalidInput: as ``score``.
         MissingExtra: as ``score``.
     """
-    return importances(codes, factors, **options)._asdict()
+    codes, factors, codes_test, factors_test = check_train_test(
+        codes, factors, codes_test, factors_test, constant_factors=constant_factors
+    )
+    if mode == "reference":
+        return _reference(codes, factors, codes_test, factors_test, seed)
+    if mode != "fast":
+        raise InvalidInput("mode", expected="'fast' or 'reference'", received=repr(mode))
+    from leaderboard.metrics import _boosting as boosting
+
+    values = [np.unique(column) for column in factors.T]
+    ids = numbered(factors)
+    classes = [len(v) for v in values]
+    found = boosting.boost(codes, ids, classes, codes_test, seed=seed, threads=threads)
+    predicted = np.stack([v[p] for v, p in zip(values, found.test.T, strict=True)], axis=1)
+    return {
+        "matrix": found.importances,
+        "accuracy_train": np.mean(found.train == ids, 0),
+        "accuracy_test": np.mean(predicted == factors_test, 0),
+    }
 
 
 def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
@@ -150,60 +168,15 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
         >>> {name: round(value, 3) for name, value in combine(found).items()}
         {'disentanglement': 1.0, 'completeness': 1.0, 'informativeness_train': 0.75, 'informativeness_test': 0.5}
     """
-    matrix, train, test = (np.asarray(found[name], np.float64) for name in Importances._fields)
+    matrix, train, test = (
+        np.asarray(found[name], np.float64) for name in ("matrix", "accuracy_train", "accuracy_test")
+    )
     return {
         "disentanglement": disentanglement(matrix),
         "completeness": completeness(matrix),
         "informativeness_train": float(train.mean()),
         "informativeness_test": float(test.mean()),
     }
-
-
-def importances(
-    codes: Real[ArrayLike, "n L"],
-    factors: Real[ArrayLike, "n F"],
-    *,
-    codes_test: Real[ArrayLike, "m L"],
-    factors_test: Real[ArrayLike, "m F"],
-    mode: Mode = "fast",
-    seed: int = 0,
-    threads: int | None = None,
-    constant_factors: ConstantFactors = "refuse",
-) -> Importances:
-    """Fit the trees and give the whole importance matrix with the accuracies per factor.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        codes_test: as in ``score``.
-        factors_test: as in ``score``.
-        mode: as in ``score``.
-        seed: as in ``score``.
-        threads: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        The importances and accuracies.
-
-    Raises:
-        InvalidInput: as ``score``.
-        MissingExtra: as ``score``.
-    """
-    codes, factors, codes_test, factors_test = check_train_test(
-        codes, factors, codes_test, factors_test, constant_factors=constant_factors
-    )
-    if mode == "reference":
-        return _reference(codes, factors, codes_test, factors_test, seed)
-    if mode != "fast":
-        raise InvalidInput("mode", expected="'fast' or 'reference'", received=repr(mode))
-    from leaderboard.metrics import _boosting as boosting
-
-    values = [np.unique(column) for column in factors.T]
-    ids = np.stack([np.searchsorted(v, c) for v, c in zip(values, factors.T, strict=True)], axis=1)
-    classes = [len(v) for v in values]
-    found = boosting.boost(codes, ids, classes, codes_test, seed=seed, threads=threads)
-    predicted = np.stack([v[p] for v, p in zip(values, found.test.T, strict=True)], axis=1)
-    return Importances(found.importances, np.mean(found.train == ids, 0), np.mean(predicted == factors_test, 0))
 
 
 def disentanglement(matrix: NDArray[np.float64]) -> float:
@@ -258,7 +231,7 @@ def _reference(
     codes_test: Codes,
     factors_test: NDArray[np.int64],
     seed: int,
-) -> Importances:
+) -> dict[str, NDArray[np.float64]]:
     needs("DCI by scikit-learn", "metrics", "sklearn")
     from sklearn.ensemble import GradientBoostingClassifier
 
@@ -269,4 +242,8 @@ def _reference(
         columns.append(np.abs(trees.feature_importances_))
         train.append(np.mean(trees.predict(codes) == factors[:, f]))
         test.append(np.mean(trees.predict(codes_test) == factors_test[:, f]))
-    return Importances(np.stack(columns, axis=1), np.array(train), np.array(test))
+    return {
+        "matrix": np.stack(columns, axis=1),
+        "accuracy_train": np.array(train),
+        "accuracy_test": np.array(test),
+    }

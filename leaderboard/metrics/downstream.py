@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import Codes, ConstantFactors, check_train_test
+from leaderboard.arrays import Codes, ConstantFactors, check_train_test, numbered, varying
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -107,18 +107,18 @@ def score(
     for classifier in classifiers:
         for size in chosen:
             z, v = codes[:size], factors[:size]
-            varying = (v != v[0]).any(axis=0)
+            kept = varying(v)
             test = np.mean(factors_test == v[0], axis=0)
-            if varying.any():
+            if kept.any():
                 found = accuracies(
                     z,
-                    v[:, varying],
+                    v[:, kept],
                     codes_test=codes_test,
-                    factors_test=factors_test[:, varying],
+                    factors_test=factors_test[:, kept],
                     classifier=classifier,
                     seed=seed,
                 )
-                test[varying] = found.test
+                test[kept] = found.test
             scores[f"{classifier}_{size}_mean"] = float(test.mean())
             scores[f"{classifier}_{size}_min"] = float(test.min())
     return scores
@@ -158,7 +158,7 @@ def accuracies(
     if classifier not in ("gbt", "logistic"):
         raise InvalidInput("classifier", expected="'gbt' or 'logistic'", received=repr(classifier))
     values = [np.unique(column) for column in factors.T]
-    ids = np.stack([np.searchsorted(v, column) for v, column in zip(values, factors.T, strict=True)], axis=1)
+    ids = numbered(factors)
     if classifier == "gbt":
         from leaderboard.metrics import _boosting as boosting
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.arrays import ConstantFactors, check_train_test
+from leaderboard.arrays import ConstantFactors, check_train_test, varying
 from leaderboard.metrics import _batches
 from leaderboard.properties import Properties
 
@@ -81,7 +81,7 @@ def score(
     _batches.check(factors, batch, votes=votes, votes_test=votes_test)
     z, z_test = codes.astype(np.float64), codes_test.astype(np.float64)
     variances = z.var(axis=0, ddof=1)
-    active = (np.sqrt(variances) >= least_deviation) & (z != z[0]).any(axis=0)
+    active = (np.sqrt(variances) >= least_deviation) & varying(z)
     if not active.any():
         return {"factor_vae": 0.0, "train_accuracy": 0.0, "active_latents": 0.0}
     scale = np.sqrt(variances[active])

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import ConstantFactors, check_codes_factors, class_ids
+from leaderboard.arrays import ConstantFactors, check_codes_factors, numbered, varying
 from leaderboard.information import discretise
 from leaderboard.properties import Properties
 
@@ -65,12 +65,13 @@ def score(
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     if not 0 <= quantile <= 1:
         raise InvalidInput("quantile", expected="a number in [0, 1]", received=str(quantile))
-    z = codes[:, (codes != codes[0]).any(axis=0)].astype(np.float64)
+    z = codes[:, varying(codes)].astype(np.float64)
     if not z.shape[1]:
         return {"irs": 0.0, "active_latents": 0.0}
     greatest = np.abs(z - z.mean(axis=0)).max(axis=0)
-    numbered = np.stack([class_ids(column)[0] for column in np.ascontiguousarray(factors.T)], axis=1)
-    robustness = np.stack([1 - _deviation(z, ids, quantile) / greatest for ids in discretise(numbered * 1.0, bins)])
+    robustness = np.stack(
+        [1 - _deviation(z, ids, quantile) / greatest for ids in discretise(numbered(factors) * 1.0, bins)]
+    )
     return {
         "irs": float(np.average(robustness.max(axis=0), weights=greatest)),
         "active_latents": float(z.shape[1]),

@@ -14,7 +14,7 @@ does the numbering of classes; a copy of an informative latent lowers the score,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,22 +67,33 @@ def score(
 
 
 def parts(
-    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], **options: Any
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
+    *,
+    bins: int = 20,
+    constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, NDArray[np.float64]]:
-    """Compute what the score is made of: ``per_factor``, as the function of that name.
+    """Compute what the score is made of: the score of each factor.
 
     Args:
         codes: as in ``score``.
         factors: as in ``score``.
-        **options: as in ``score``.
+        bins: as in ``score``.
+        constant_factors: as in ``score``.
 
     Returns:
-        ``per_factor``: float64, shape (F,).
+        ``per_factor``: float64, shape (F,), in [0, 1].
 
     Raises:
         InvalidInput: as ``score``.
     """
-    return {"per_factor": per_factor(codes, factors, **options)}
+    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    found = pairwise(codes, factors, bins)
+    best = found.information.argmax(axis=0)
+    ranked = np.sort(np.vstack([found.information, np.zeros((1, factors.shape[1]))]), axis=0)
+    joint = found.factors + found.latents[best] - ranked[-1]
+    scores = 1 - (joint - ranked[-1] + ranked[-2]) / (found.factors + np.log(bins))
+    return {"per_factor": np.where(ranked[-1] > 0, np.clip(scores, 0.0, 1.0), 0.0)}
 
 
 def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
@@ -99,33 +110,3 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
         {'jemmig': 0.75}
     """
     return {"jemmig": float(np.mean(np.asarray(found["per_factor"], np.float64)))}
-
-
-def per_factor(
-    codes: Real[ArrayLike, "n L"],
-    factors: Real[ArrayLike, "n F"],
-    *,
-    bins: int = 20,
-    constant_factors: ConstantFactors = "refuse",
-) -> NDArray[np.float64]:
-    """Compute the score of each factor.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        bins: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        float64, shape (F,), in [0, 1].
-
-    Raises:
-        InvalidInput: as ``score``.
-    """
-    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
-    found = pairwise(codes, factors, bins)
-    best = found.information.argmax(axis=0)
-    ranked = np.sort(np.vstack([found.information, np.zeros((1, factors.shape[1]))]), axis=0)
-    joint = found.factors + found.latents[best] - ranked[-1]
-    scores = 1 - (joint - ranked[-1] + ranked[-2]) / (found.factors + np.log(bins))
-    return np.where(ranked[-1] > 0, np.clip(scores, 0.0, 1.0), 0.0)

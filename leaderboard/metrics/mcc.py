@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import needs
-from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.arrays import ConstantFactors, check_codes_factors, varying
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -105,12 +105,12 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
 
 def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the absolute correlation of each column of x, (n, L), with each of y, (n, F): float64 (L, F)."""
-    varying = (x != x[0]).any(axis=0)
+    active = varying(x)
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
-    x /= np.where(varying, np.abs(x).max(axis=0), 1.0)  # whatever their scale, squares neither overflow nor vanish
+    x /= np.where(active, np.abs(x).max(axis=0), 1.0)  # whatever their scale, squares neither overflow nor vanish
     norms = np.outer(np.sqrt((x**2).sum(axis=0)), np.sqrt((y**2).sum(axis=0)))
-    found = np.abs(x.T @ y) / np.where(varying[:, None], norms, 1.0)
-    return np.where(varying[:, None], np.minimum(found, 1.0), 0.0)
+    found = np.abs(x.T @ y) / np.where(active[:, None], norms, 1.0)
+    return np.where(active[:, None], np.minimum(found, 1.0), 0.0)
 
 
 def _assigned(matrix: NDArray[np.float64]) -> float:

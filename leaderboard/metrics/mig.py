@@ -10,7 +10,7 @@ latents changes nothing; a copy of an informative latent brings the score of its
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,22 +65,42 @@ def score(
 
 
 def parts(
-    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], **options: Any
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
+    *,
+    bins: int = 20,
+    estimator: Estimator = "plugin",
+    constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, NDArray[np.float64]]:
-    """Compute what the score is made of: ``gaps``, as the function of that name.
+    """Compute what the score is made of: the gap of each factor.
 
     Args:
         codes: as in ``score``.
         factors: as in ``score``.
-        **options: as in ``score``.
+        bins: as in ``score``.
+        estimator: as in ``score``.
+        constant_factors: as in ``score``.
 
     Returns:
-        ``gaps``: float64, shape (F,).
+        ``gaps``: float64, shape (F,), in [0, 1].
 
     Raises:
         InvalidInput: as ``score``.
+
+    Example:
+        >>> parts([[0.0], [1.0], [0.0], [1.0]], [[0, 0], [1, 0], [0, 1], [1, 1]])["gaps"]
+        array([1., 0.])
     """
-    return {"gaps": gaps(codes, factors, **options)}
+    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    binned = discretise(codes, bins)
+    result = []
+    for column in np.ascontiguousarray(factors.T):
+        ids, _ = class_ids(column)
+        known = np.sort(mutual_information(binned, ids, estimator=estimator))[::-1]
+        runner_up = known[1] if len(known) > 1 else 0.0
+        result.append((known[0] - runner_up) / entropy(ids, estimator=estimator))
+    # a latent that is the factor itself may come out an ulp above
+    return {"gaps": np.minimum(result, 1.0)}
 
 
 def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
@@ -97,41 +117,3 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
         {'mig': 0.75}
     """
     return {"mig": float(np.mean(np.asarray(found["gaps"], np.float64)))}
-
-
-def gaps(
-    codes: Real[ArrayLike, "n L"],
-    factors: Real[ArrayLike, "n F"],
-    *,
-    bins: int = 20,
-    estimator: Estimator = "plugin",
-    constant_factors: ConstantFactors = "refuse",
-) -> NDArray[np.float64]:
-    """Compute the gap of each factor.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        bins: as in ``score``.
-        estimator: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        float64, shape (F,), in [0, 1].
-
-    Raises:
-        InvalidInput: as ``score``.
-
-    Example:
-        >>> gaps([[0.0], [1.0], [0.0], [1.0]], [[0, 0], [1, 0], [0, 1], [1, 1]])
-        array([1., 0.])
-    """
-    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
-    binned = discretise(codes, bins)
-    result = []
-    for column in np.ascontiguousarray(factors.T):
-        ids, _ = class_ids(column)
-        known = np.sort(mutual_information(binned, ids, estimator=estimator))[::-1]
-        runner_up = known[1] if len(known) > 1 else 0.0
-        result.append((known[0] - runner_up) / entropy(ids, estimator=estimator))
-    return np.minimum(result, 1.0)  # a latent that is the factor itself may come out an ulp above

@@ -14,7 +14,7 @@ nothing, and neither does the numbering of classes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,22 +76,38 @@ def score(
 
 
 def parts(
-    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], **options: Any
+    codes: Real[ArrayLike, "n L"],
+    factors: Real[ArrayLike, "n F"],
+    *,
+    bins: int = 20,
+    normalised_by: Unit = "factors",
+    constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, NDArray[np.float64]]:
-    """Compute what the score is made of: ``gaps``, as the function of that name.
+    """Compute what the score is made of: the gap of each latent.
 
     Args:
         codes: as in ``score``.
         factors: as in ``score``.
-        **options: as in ``score``.
+        bins: as in ``score``.
+        normalised_by: as in ``score``.
+        constant_factors: as in ``score``.
 
     Returns:
-        ``gaps``: float64, shape (L,).
+        ``gaps``: float64, shape (L,), in [0, 1].
 
     Raises:
         InvalidInput: as ``score``.
     """
-    return {"gaps": gaps(codes, factors, **options)}
+    if normalised_by not in ("factors", "latents"):
+        raise InvalidInput("normalised_by", expected="'factors' or 'latents'", received=repr(normalised_by))
+    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    found = pairwise(codes, factors, bins)
+    if normalised_by == "factors":
+        known = found.information / found.factors
+    else:
+        known = found.information / np.where(found.latents > 0, found.latents, 1.0)[:, None]
+    ranked = np.sort(np.hstack([known, np.zeros((len(known), 1))]), axis=1)
+    return {"gaps": ranked[:, -1] - ranked[:, -2]}
 
 
 def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
@@ -108,38 +124,3 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
         {'mig_sup': 0.75}
     """
     return {"mig_sup": float(np.mean(np.asarray(found["gaps"], np.float64)))}
-
-
-def gaps(
-    codes: Real[ArrayLike, "n L"],
-    factors: Real[ArrayLike, "n F"],
-    *,
-    bins: int = 20,
-    normalised_by: Unit = "factors",
-    constant_factors: ConstantFactors = "refuse",
-) -> NDArray[np.float64]:
-    """Compute the gap of each latent.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        bins: as in ``score``.
-        normalised_by: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        float64, shape (L,), in [0, 1].
-
-    Raises:
-        InvalidInput: as ``score``.
-    """
-    if normalised_by not in ("factors", "latents"):
-        raise InvalidInput("normalised_by", expected="'factors' or 'latents'", received=repr(normalised_by))
-    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
-    found = pairwise(codes, factors, bins)
-    if normalised_by == "factors":
-        known = found.information / found.factors
-    else:
-        known = found.information / np.where(found.latents > 0, found.latents, 1.0)[:, None]
-    ranked = np.sort(np.hstack([known, np.zeros((len(known), 1))]), axis=1)
-    return np.asarray(ranked[:, -1] - ranked[:, -2])

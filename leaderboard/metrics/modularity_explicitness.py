@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import needs
-from leaderboard.arrays import ConstantFactors, check_codes_factors, check_train_test, class_ids
+from leaderboard.arrays import ConstantFactors, check_codes_factors, check_train_test, class_ids, varying
 from leaderboard.information import discretise, mutual_information
 from leaderboard.properties import Properties
 
@@ -131,7 +131,7 @@ def _explicitness(
     from sklearn.multiclass import OneVsRestClassifier
 
     mean, deviation = z.mean(axis=0), z.std(axis=0)
-    deviation[(z == z[0]).all(axis=0)] = 1.0  # a constant latent becomes 0, not NaN
+    deviation[~varying(z)] = 1.0  # a constant latent becomes 0, not NaN
     z, z_test = (z - mean) / deviation, (z_test - mean) / deviation
     areas: tuple[list[float], list[float]] = ([], [])
     for v, v_test in zip(factors.T, factors_test.T, strict=True):

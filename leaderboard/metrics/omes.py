@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import ConstantFactors, check_codes_factors, class_ids
+from leaderboard.arrays import ConstantFactors, check_codes_factors, numbered, varying
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def score(
         raise InvalidInput("alpha", expected="a number in [0, 1]", received=str(alpha))
     if pooling not in ("average", "greatest"):
         raise InvalidInput("pooling", expected="'average' or 'greatest'", received=repr(pooling))
-    matrix = encoded(codes, factors, constant_factors=constant_factors)
+    matrix = parts(codes, factors, constant_factors=constant_factors)["matrix"]
     if not len(matrix):
         return {"omes": 0.0, "overlap": 0.0, "multiple_encoding": 0.0}
     # The distance of a row, or column, to the one that is 1 here and 0 elsewhere.
@@ -99,28 +99,9 @@ def score(
 
 
 def parts(
-    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], **options: ConstantFactors
-) -> dict[str, NDArray[np.float64]]:
-    """Compute what the score is made of: ``matrix``, as from ``encoded``.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        **options: ``constant_factors``, as in ``score``.
-
-    Returns:
-        ``matrix``: float64, shape (active latents, F).
-
-    Raises:
-        InvalidInput: as ``encoded``.
-    """
-    return {"matrix": encoded(codes, factors, **options)}
-
-
-def encoded(
     codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *, constant_factors: ConstantFactors = "refuse"
-) -> NDArray[np.float64]:
-    """Compute how much each active latent encodes each factor.
+) -> dict[str, NDArray[np.float64]]:
+    """Compute what the score is made of: how much each active latent encodes each factor.
 
     Args:
         codes: as in ``score``.
@@ -128,18 +109,18 @@ def encoded(
         constant_factors: as in ``score``.
 
     Returns:
-        float64, shape (active latents, F), in [0, 1]: one minus the absolute correlation of a latent with itself over
-        the pairs that differ in the factor alone. 0 for a latent that is the same in all of them.
+        ``matrix``: float64, shape (active latents, F), in [0, 1]: one minus the absolute correlation of a latent with
+        itself over the pairs that differ in the factor alone. 0 for a latent that is the same in all of them.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or a factor in which alone no two rows differ.
     """
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     z = codes.astype(np.float64)
-    z = z[:, (z.std(axis=0, ddof=1) >= _INACTIVE) & (z != z[0]).any(axis=0)]
+    z = z[:, (z.std(axis=0, ddof=1) >= _INACTIVE) & varying(z)]
     z = z - z.mean(axis=0)
-    ids = np.stack([class_ids(column)[0] for column in np.ascontiguousarray(factors.T)], axis=1)
-    return np.stack([_changed(z, ids, f) for f in range(ids.shape[1])], axis=1)
+    ids = numbered(factors)
+    return {"matrix": np.stack([_changed(z, ids, f) for f in range(ids.shape[1])], axis=1)}
 
 
 def _changed(z: NDArray[np.float64], ids: NDArray[np.int64], factor: int) -> NDArray[np.float64]:

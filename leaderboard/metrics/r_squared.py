@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import ConstantFactors, check_train_test
+from leaderboard.arrays import ConstantFactors, check_train_test, standardised, varying
 from leaderboard.properties import Column, Properties
 
 if TYPE_CHECKING:
@@ -131,10 +131,9 @@ def parts(
         predicted = _boosting(z, factors, z_test, seed)
     else:
         raise InvalidInput("readout", expected="'linear' or 'boosting'", received=repr(readout))
-    varying = (factors_test != factors_test[0]).any(axis=0)
     return {
         "errors": ((predicted - factors_test) ** 2).mean(axis=0),
-        "variances": np.where(varying, factors_test.var(axis=0), 0.0),
+        "variances": np.where(varying(factors_test), factors_test.var(axis=0), 0.0),
     }
 
 
@@ -159,11 +158,10 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
 
 def _linear(z: NDArray[np.float64], v: NDArray[np.int64], z_test: NDArray[np.float64]) -> NDArray[np.float64]:
     """Fit least squares with an intercept and predict the held-out part: float64 (m, F)."""
-    mean, deviation = z.mean(axis=0), z.std(axis=0)
-    deviation[(z == z[0]).all(axis=0)] = np.inf  # a constant latent becomes 0
+    z, z_test = standardised(z, z_test)
     centre = v.mean(axis=0)
-    weights = np.linalg.lstsq((z - mean) / deviation, v - centre, rcond=None)[0]
-    return np.asarray((z_test - mean) / deviation @ weights + centre)
+    weights = np.linalg.lstsq(z, v - centre, rcond=None)[0]
+    return np.asarray(z_test @ weights + centre)
 
 
 def _boosting(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.arrays import check_codes, check_codes_factors
+from leaderboard.arrays import check_codes, check_codes_factors, varying
 from leaderboard.information import discretise, mutual_information
 from leaderboard.properties import Properties
 
@@ -69,7 +69,7 @@ def score(
     binned = discretise(codes, bins)
     latents = len(binned)
     pairs = sum(mutual_information(binned[i + 1 :], binned[i]).sum() for i in range(latents - 1))
-    z = codes[:, (codes != codes[0]).any(axis=0)].astype(np.float64)
+    z = codes[:, varying(codes)].astype(np.float64)
     correlation, wasserstein, total = _gaussian(z) if z.shape[1] else (0.0, 0.0, 1.0)
     return {
         "gaussian_total_correlation": correlation,

@@ -27,12 +27,12 @@ def test_both_modes_agree_on_the_matrix_and_each_accuracy():
     codes, factors = two_factors()
     codes_test, factors_test = two_factors(seed=1)
     arrays = {"codes_test": codes_test, "factors_test": factors_test}
-    fast = dci.importances(codes, factors, mode="fast", **arrays)
-    slow = dci.importances(codes, factors, mode="reference", **arrays)
-    np.testing.assert_allclose(fast.matrix, slow.matrix, atol=0.01)
-    np.testing.assert_allclose(fast.accuracy_train, slow.accuracy_train, atol=0.01)
-    np.testing.assert_allclose(fast.accuracy_test, slow.accuracy_test, atol=0.02)
-    np.testing.assert_allclose(fast.matrix.sum(axis=0), 1.0)
+    fast = dci.parts(codes, factors, mode="fast", **arrays)
+    slow = dci.parts(codes, factors, mode="reference", **arrays)
+    np.testing.assert_allclose(fast["matrix"], slow["matrix"], atol=0.01)
+    np.testing.assert_allclose(fast["accuracy_train"], slow["accuracy_train"], atol=0.01)
+    np.testing.assert_allclose(fast["accuracy_test"], slow["accuracy_test"], atol=0.02)
+    np.testing.assert_allclose(fast["matrix"].sum(axis=0), 1.0)
 
 
 def test_both_modes_agree_on_tied_codes():
@@ -40,18 +40,18 @@ def test_both_modes_agree_on_tied_codes():
     codes, factors = two_factors()
     codes = np.round(codes).astype(np.float32)
     arrays = {"codes_test": codes, "factors_test": factors}
-    fast = dci.importances(codes, factors, mode="fast", **arrays)
-    slow = dci.importances(codes, factors, mode="reference", **arrays)
-    np.testing.assert_allclose(fast.matrix, slow.matrix, atol=0.01)
-    np.testing.assert_allclose(fast.accuracy_train, slow.accuracy_train, atol=0.005)
+    fast = dci.parts(codes, factors, mode="fast", **arrays)
+    slow = dci.parts(codes, factors, mode="reference", **arrays)
+    np.testing.assert_allclose(fast["matrix"], slow["matrix"], atol=0.01)
+    np.testing.assert_allclose(fast["accuracy_train"], slow["accuracy_train"], atol=0.005)
 
 
 def test_neighbours_closer_than_the_threshold_are_not_cut_apart():
     factors = np.arange(40)[:, None] % 2
     near = (factors * 0.9e-7).astype(np.float32)
     apart = (factors * 1.2e-7).astype(np.float32)
-    assert dci.importances(near, factors, codes_test=near, factors_test=factors).matrix.tolist() == [[0.0]]
-    assert dci.importances(apart, factors, codes_test=apart, factors_test=factors).matrix.tolist() == [[1.0]]
+    assert dci.parts(near, factors, codes_test=near, factors_test=factors)["matrix"].tolist() == [[0.0]]
+    assert dci.parts(apart, factors, codes_test=apart, factors_test=factors)["matrix"].tolist() == [[1.0]]
 
 
 def test_the_number_of_threads_changes_nothing_and_the_seed_little():
@@ -65,10 +65,10 @@ def test_the_number_of_threads_changes_nothing_and_the_seed_little():
 def test_classes_missing_from_one_part():
     codes, factors = two_factors()
     seen = factors[:, 1] < 3
-    scores = dci.importances(codes[seen], factors[seen], codes_test=codes, factors_test=factors)
-    assert scores.accuracy_test[1] <= seen.mean()
-    scores = dci.importances(codes, factors, codes_test=codes[seen], factors_test=factors[seen])
-    assert 0.5 < scores.accuracy_test[1] <= 1
+    scores = dci.parts(codes[seen], factors[seen], codes_test=codes, factors_test=factors)
+    assert scores["accuracy_test"][1] <= seen.mean()
+    scores = dci.parts(codes, factors, codes_test=codes[seen], factors_test=factors[seen])
+    assert 0.5 < scores["accuracy_test"][1] <= 1
 
 
 def test_class_ids_may_be_any_integers():

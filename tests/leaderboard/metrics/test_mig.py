@@ -44,7 +44,7 @@ def test_perfect_constant_and_copied_codes():
 
 def test_a_single_latent_is_compared_with_nothing():
     factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
-    assert mig.gaps(factors[:, :1], factors).tolist() == [pytest.approx(1.0), 0.0]
+    assert mig.parts(factors[:, :1], factors)["gaps"].tolist() == [pytest.approx(1.0), 0.0]
 
 
 @pytest.mark.parametrize("values", [2, 6, 7, 10, 11])
