@@ -27,7 +27,8 @@ from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorTable, Indices
-from benchmark_data.types import Extra, Images, Source
+from benchmark_data.sources import OfBase
+from benchmark_data.types import Extra, Images
 
 __all__ = ["DEFAULT", "Divided", "Split", "split", "split_names", "split_rules", "summary"]
 
@@ -95,7 +96,7 @@ class Split:
 
 
 @dataclasses.dataclass(frozen=True)
-class Divided(Source):
+class Divided(OfBase):
     """Where the pixels of a divided dataset come from: its base.
 
     Args:
@@ -103,7 +104,6 @@ class Divided(Source):
         name: the split's name.
     """
 
-    base: Dataset
     name: str
 
     @functools.cached_property
@@ -117,18 +117,9 @@ class Divided(Source):
         return {"base": self.base, "name": self.name}
 
     @property
-    def ready(self) -> bool:
-        """Whether the base can give images at once."""
-        return self.base.prepared
-
-    @property
     def extras(self) -> Mapping[str, Extra]:
         """The base's further arrays, and the base's rows."""
         return {**self.base.extras, "row": Extra((), "int64", "row in the dataset that is divided")}
-
-    def prepare(self, **options: Any) -> None:
-        """Prepare the base."""
-        self.base.prepare(**options)
 
     def images(self, indices: Indices, labels: Indices) -> Images:
         """Take the base's images."""
