@@ -201,14 +201,29 @@ def readme(records: Sequence[Record]) -> str:
     records = sorted(records, key=lambda r: natural(r["config"]))
     main = next((r for r in records if r["default"]), records[0])
     head = yaml.safe_dump(front_matter(records), sort_keys=False, allow_unicode=True, width=1_000)
+    lines = [
+        *_opening(main, several=len(records) > 1),
+        *("## Configs", "", *_configs(records)),
+        *("## Records", "", *_fields(main), ""),
+        *("## Factors", "", *_factors(records)),
+        *("## Datasheet", "", *_datasheet(records)),
+        *("## Known defects", "", *_defects(records), ""),
+        *("## Digests", "", *_digests(records)),
+        *("## Licence", "", *sorted({r["license"] for r in records}), ""),
+        *("## Citation", "", *_citations(records)),
+    ]
+    return f"---\n{head}---\n\n" + "\n".join(lines).rstrip() + "\n"
+
+
+def _opening(main: Record, *, several: bool) -> list[str]:
+    """Say what the dataset is, and how to load its main config."""
     load = f'"PATH-OR-HUB-ID", "{main["config"]}", split="{main["splits"][0]["name"]}"'
     named = main["name"] + ("" if main["config"] == "default" else f"/{main['config']}")
     of_tfds = f'tfds.load("offaxis_{named}")'
     if splitting.named(whole := named.removesuffix("_shuffled"))[1]:  # TFDS does not know it before it is asked for
         of_tfds = f'benchmark_data.tfds.as_dataset("{whole}")'
     labels = [f"label_{factor['name']}" for factor in main["factors"][:1]]
-    several = len(records) > 1
-    lines = [
+    return [
         f"# {main['name']}",
         "",
         *([] if several else [main["description"], ""]),
@@ -225,14 +240,17 @@ def readme(records: Sequence[Record]) -> str:
         "The same records for TensorFlow Datasets, made on your machine by the package `offaxis`: "
         f"`import benchmark_data.tfds; {of_tfds}`.",
         "",
-        "## Configs",
-        "",
     ]
+
+
+def _configs(records: Sequence[Record]) -> list[str]:
+    """Describe each config, with its sheet of images."""
+    lines = []
     for r in records:
         height, width, channels = r["image_shape"]
         rows = ", ".join(f"{s['name']} {s['rows']:,}" for s in r["splits"])
         lines += [f"### {r['config']}", ""]
-        lines += [r["description"], ""] if several else []
+        lines += [r["description"], ""] if len(records) > 1 else []
         lines += [
             f"Version {r['version']}; images of {height} x {width} x {channels}; rows: {rows}.",
             "",
@@ -240,40 +258,64 @@ def readme(records: Sequence[Record]) -> str:
             f"![Images of {r['config']}]({r['config']}/{SHEET})",
             "",
         ]
-    lines += ["## Records", "", *_fields(main), "", "## Factors", ""]
+    return lines
+
+
+def _factors(records: Sequence[Record]) -> list[str]:
+    """Tabulate the factors, once for all configs that share them."""
+    lines = []
     for factors, names in _grouped((r["config"], r["factors"]) for r in records):
         lines += [] if len(names) == len(records) else [f"In {', '.join(names)}:", ""]
         lines += _table(
             ("factor", "kind", "size", "values", "unit"),
             ((f["name"], f["kind"], len(f["values"]), _values(f), f["unit"]) for f in factors),
         )
-    lines += ["## Datasheet", "", f"For machines the same is in [{CROISSANT}]({CROISSANT}).", ""]
+    return lines
+
+
+def _datasheet(records: Sequence[Record]) -> list[str]:
+    """Write the sentences of the datasheet, heading by heading."""
+    lines = [f"For machines the same is in [{CROISSANT}]({CROISSANT}).", ""]
     sheets = [(r["config"], datasheet.datasheet(r)) for r in records]
     for title, field in HEADINGS.items():
         lines += [f"### {title}", ""]
         for sentences, names in _grouped((name, getattr(sheet, field)) for name, sheet in sheets):
-            where = "" if len(names) == len(records) else f"In {', '.join(names)}: "
-            lines += [f"{where}{' '.join(sentences)}", ""]
-    lines += ["## Known defects", ""]
+            lines += [f"{_where(names, records)}{' '.join(sentences)}", ""]
+    return lines
+
+
+def _defects(records: Sequence[Record]) -> list[str]:
+    """List the known defects."""
+    lines = []
     for defects, names in _grouped((r["config"], r["defects"]) for r in records):
-        where = "" if len(names) == len(records) else f"In {', '.join(names)}: "
+        where = _where(names, records)
         lines += [f"- {where}{defect}" for defect in defects] or [f"- {where}None known."]
-    lines += [
-        "",
-        "## Digests",
-        "",
+    return lines
+
+
+def _where(names: Sequence[str], records: Sequence[Record]) -> str:
+    """Name the configs that a sentence is about, unless it is about all."""
+    return "" if len(names) == len(records) else f"In {', '.join(names)}: "
+
+
+def _digests(records: Sequence[Record]) -> list[str]:
+    """Tabulate the digests of all rows."""
+    return [
         "SHA-256 of the decoded pixels and of the class ids of all rows; `offaxis-data verify --full` recomputes them.",
         "",
+        *_table(
+            ("config", "pixels", "factors"),
+            ((r["config"], *(f"`{r['digests']['full'][k]}`" for k in ("pixels", "factors"))) for r in records),
+        ),
     ]
-    lines += _table(
-        ("config", "pixels", "factors"),
-        ((r["config"], *(f"`{r['digests']['full'][k]}`" for k in ("pixels", "factors"))) for r in records),
-    )
-    lines += ["## Licence", "", *sorted({r["license"] for r in records}), "", "## Citation", ""]
+
+
+def _citations(records: Sequence[Record]) -> list[str]:
+    """Give what to cite, and the addresses of the papers."""
+    lines = []
     for citation, _ in _grouped((r["config"], r["citation"]) for r in records):
         lines += ["```bibtex", citation, "```", ""]
-    lines += [f"- <https://arxiv.org/abs/{number}>" for number in _papers(records)]
-    return f"---\n{head}---\n\n" + "\n".join(lines).rstrip() + "\n"
+    return [*lines, *(f"- <https://arxiv.org/abs/{number}>" for number in _papers(records))]
 
 
 def front_matter(records: Sequence[Record]) -> dict[str, Any]:
