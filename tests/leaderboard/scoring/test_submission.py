@@ -23,6 +23,12 @@ from leaderboard.store import results
 TASKS = ("toy/spacing_1", "toy/spacing_8")
 
 
+def test_the_schema_names_the_tiers_and_the_version_of_the_protocol():
+    fields = submission.json_schema()["properties"]
+    assert fields["tier"]["enum"] == sorted(protocol.TIERS)
+    assert fields["protocol"]["const"] == protocol.VERSION
+
+
 @pytest.fixture
 def good(toys, one_tier, tmp_path):
     """A submission of two tasks with two seeds each, as its author would make it."""
