@@ -13,6 +13,7 @@ import rich.table
 import typer
 
 from benchmark_data import console
+from benchmark_data.commands.arguments import names_like
 from benchmark_data.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def run(
         typer.Option(
             help="Dataset, such as xysquares/spacing_1; offaxis-data list shows them all. Required, unless --config "
             "names one.",
+            autocompletion=names_like,
             show_default=False,
         ),
     ] = "",
@@ -199,7 +201,12 @@ def resume(
 @app.command()
 def transfer(
     source: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run: the source.", show_default=False)],
-    dataset: Annotated[str, typer.Option(help="The target, whose images have the source's shape.", show_default=False)],
+    dataset: Annotated[
+        str,
+        typer.Option(
+            help="The target, whose images have the source's shape.", autocompletion=names_like, show_default=False
+        ),
+    ],
     split: Annotated[
         str,
         typer.Option(
@@ -414,7 +421,10 @@ def _dry_sweep(
 def encode(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.", show_default=False)],
     dataset: Annotated[
-        str, typer.Option(help="Encode this dataset with the run's encoder. Needs --into FILE.npz.")
+        str,
+        typer.Option(
+            help="Encode this dataset with the run's encoder. Needs --into FILE.npz.", autocompletion=names_like
+        ),
     ] = "",
     into: Annotated[
         Path | None,
@@ -482,7 +492,8 @@ def activations(
         str,
         typer.Option(
             help="Of this dataset's images, or of a folder's, as runs take that were trained on others. "
-            "Default: the run's own."
+            "Default: the run's own.",
+            autocompletion=names_like,
         ),
     ] = "",
     images: Annotated[
@@ -503,10 +514,9 @@ def activations(
     if into is not None and len(runs) != 1:
         raise InvalidInput("--into", expected="one run", received=f"{len(runs)} runs")
     named = benchmark_data.named_or_folder(dataset) if dataset else None
-    known = benchmark_data.names()
     for opened in [Run.open(run, step=step) for run in runs]:
         target = named or opened.dataset
-        rows = protocol.task(target.id).test if target.name in known else own_rows(target)
+        rows = protocol.task(target.id).test if target.name in benchmark_data.names() else own_rows(target)
         console.say(opened.write_activations(rows[:images], into, target))
 
 
@@ -530,7 +540,10 @@ def reference(
     name: Annotated[
         str, typer.Argument(help="Reference, such as pca; offaxis-train list shows them.", show_default=False)
     ],
-    dataset: Annotated[str, typer.Option(help="Dataset, such as xysquares/spacing_1.", show_default=False)],
+    dataset: Annotated[
+        str,
+        typer.Option(help="Dataset, such as xysquares/spacing_1.", autocompletion=names_like, show_default=False),
+    ],
     seed: Annotated[int, typer.Option(help="Seed, for a reference that is random.")] = 0,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter.")] = None,
     into: Annotated[
@@ -551,7 +564,9 @@ def reference(
 
 @app.command("derive-perturbation")
 def derive_perturbation(
-    base: Annotated[str, typer.Argument(help="Dataset, such as sprites2d.", show_default=False)],
+    base: Annotated[
+        str, typer.Argument(help="Dataset, such as sprites2d.", autocompletion=names_like, show_default=False)
+    ],
     restarts: Annotated[int, typer.Option(min=2, help="How many β-VAEs to train.")] = 10,
     steps: Annotated[int | None, typer.Option(help="Optimiser steps of each. Default: 300000.")] = None,
     set_: Annotated[

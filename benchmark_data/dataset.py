@@ -162,6 +162,29 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.space)
 
+    def known_length(self) -> int:
+        """Return how many images there are, as ``len`` does, and refuse where only a prepared archive would tell.
+
+        Returns:
+            The number of rows, at least 1.
+
+        Raises:
+            Unavailable: the dataset's length is not known before it is prepared.
+
+        Example:
+            >>> import benchmark_data
+            >>> benchmark_data.load("sprites2d").known_length()
+            737280
+        """
+        if not len(self):
+            raise Unavailable(
+                self.id,
+                expected="a prepared dataset",
+                received="one whose length is not known yet",
+                remedy=f"Run: offaxis-data prepare {self.id}",
+            )
+        return len(self)
+
     def __repr__(self) -> str:
         return f"<Dataset {self.id} {self.version}: {len(self)} images {self.image_shape}, {self.space!r}>"
 
@@ -278,17 +301,11 @@ class Dataset:
             raise InvalidInput(f"rows of {self.id}", expected="at least one row", received="an empty selection")
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise InvalidInput(f"rows of {self.id}", **_no_rows(indices, array))
-        if not len(self):
-            raise Unavailable(
-                self.id,
-                expected="a prepared dataset",
-                received="one whose length is not known yet",
-                remedy=f"Run: offaxis-data prepare {self.id}",
-            )
-        if array.min() < 0 or array.max() >= len(self):
+        count = self.known_length()
+        if array.min() < 0 or array.max() >= count:
             raise InvalidInput(
                 f"rows of {self.id}",
-                expected=f"rows in [0, {len(self) - 1}]",
+                expected=f"rows in [0, {count - 1}]",
                 received=f"rows in [{array.min()}, {array.max()}]",
             )
         return array.astype(np.int64, copy=False)
@@ -309,8 +326,15 @@ class Dataset:
             yield batch, self.images(batch)
 
     def quick_rows(self) -> Indices:
-        """Return the 1,024 fixed rows of the quick digest, or all rows of a smaller dataset: int64, shape (n,)."""
-        return draws.sample(0, len(self), 1024)
+        """Return the fixed rows of the quick digest.
+
+        Returns:
+            1,024 rows, or all rows of a smaller dataset: int64, shape (n,).
+
+        Raises:
+            Unavailable: the dataset's length is not known before it is prepared.
+        """
+        return draws.sample(0, self.known_length(), 1024)
 
     def digest(self, *, full: bool = False, progress: Callable[[int], None] = lambda done: None) -> Digest:
         """Hash the decoded pixels and the class ids.
@@ -325,8 +349,7 @@ class Dataset:
         Raises:
             Unavailable: the dataset must be prepared first.
         """
-        rows: Rows = range(len(self)) if full else self.quick_rows()
-        self.rows([0])  # a dataset whose length is not known yet says so
+        rows: Rows = range(self.known_length()) if full else self.quick_rows()
         return Digest.of(
             self.block_digest(rows[start : start + CHUNK], progress) for start in range(0, len(rows), CHUNK)
         )

@@ -58,9 +58,9 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
         >>> rows_of(benchmark_data.load("xysquares"), "train[:1%]")
         range(0, 2621)
     """
-    dataset.rows([0])  # a dataset whose length is not known yet says so
+    count = dataset.known_length()
     if split is None:
-        return range(len(dataset))
+        return range(count)
     parts = []
     for part in split.split("+"):
         found = re.fullmatch(r"\s*(\w+)\s*(?:\[(-?\d+%?)?:(-?\d+%?)?\])?\s*", part)

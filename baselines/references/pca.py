@@ -13,6 +13,7 @@ from baselines.model import scaled
 from baselines.references import Reference
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
+from benchmark_data.errors import needs
 from benchmark_data.factors import Indices
 from benchmark_data.sources import Images
 
@@ -49,6 +50,7 @@ class REFERENCE(Reference):
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Project the images onto the components."""
+        needs("the reference pca", "metrics", "sklearn")
         from sklearn.decomposition import PCA
 
         pca = PCA(self.latents, svd_solver="randomized", random_state=seed % 2**32)

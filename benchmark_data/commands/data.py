@@ -15,6 +15,7 @@ import typer
 import benchmark_data
 from benchmark_data import console
 from benchmark_data.archives import downloads
+from benchmark_data.commands.arguments import Name, NameOrFolder, names_like
 from benchmark_data.console import out, say
 from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.files import write_json, written_atomically
@@ -24,34 +25,6 @@ if TYPE_CHECKING:
     from benchmark_data.inspect.distances import Matrices, PairDistance
 
 app = console.command_line("Datasets with known factors: list them, look at them, measure them.", top=True)
-
-
-def names_like(start: str) -> list[str]:
-    """List the datasets and configs whose names begin so, for the shell."""
-    found = [
-        config for name in benchmark_data.names() for config in dict.fromkeys([name, *benchmark_data.configs(name)])
-    ]
-    return [name for name in found if name.startswith(start)]
-
-
-Name = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        help="A dataset, or one of its configs, such as xysquares/spacing_4.",
-        autocompletion=names_like,
-    ),
-]
-
-
-NameOrFolder = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME|FOLDER",
-        help="A dataset, one of its configs, or a folder of pictures with one CSV file of labels.",
-        autocompletion=names_like,
-    ),
-]
 
 
 LICENSE_WIDTH = 10
@@ -545,11 +518,13 @@ def verify(
 ) -> None:
     """Recompute pixel and factor digests of a dataset and of its copies. Exit with 1 if they differ."""
     from benchmark_data import parallel
-    from benchmark_data.publish.verify import Kind, work
+    from benchmark_data.publish.verify import Kind, check_readable, work
     from benchmark_data.publish.verify import verify as findings_of
 
     given: list[tuple[Kind, Path | None]] = [("tfds", tfds), ("hf", hf)]
     copies = [(kind, path) for kind, path in given if path is not None]
+    for kind, _ in copies:
+        check_readable(kind)
     table = rich.table.Table("dataset", "copy", "pixels", "factors", "result", box=None, pad_edge=False)
     wrong = 0
     for dataset in chosen(name, config, every):

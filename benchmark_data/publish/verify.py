@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from benchmark_data import parallel
 from benchmark_data.archives.archive import Cached
 from benchmark_data.dataset import CHUNK, Dataset, Digest
-from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 from benchmark_data.factors import FactorTable, Indices
 from benchmark_data.publish import card, records
 from benchmark_data.types import Images, Source
@@ -60,6 +60,18 @@ class Finding(NamedTuple):
 
     problem: str
     """What is wrong, in a sentence; empty where nothing is."""
+
+
+def check_readable(kind: Kind) -> None:
+    """Check that what reads copies of a kind is installed.
+
+    Args:
+        kind: who makes them.
+
+    Raises:
+        MissingExtra: it is not.
+    """
+    needs(f"verify --{kind}", kind, *{"tfds": ("tensorflow_datasets",), "hf": ("datasets", "pyarrow")}[kind])
 
 
 def verify(
@@ -363,10 +375,9 @@ class _TFDS(_Copy):
     """A copy in TFDS's files, read with TFDS alone."""
 
     def __init__(self, dataset: Dataset, copy: Copy) -> None:
-        try:
-            import tensorflow_datasets as tfds
-        except ImportError as error:
-            raise MissingExtra("verify --tfds", "tensorflow-datasets", "tfds") from error
+        check_readable("tfds")
+        import tensorflow_datasets as tfds
+
         super().__init__(dataset, copy)
         path = _path(dataset, copy)
         try:
@@ -396,11 +407,10 @@ class _HF(_Copy):
     """A published folder: the Parquet files that ``datasets`` finds for a config, with the features they declare."""
 
     def __init__(self, dataset: Dataset, copy: Copy) -> None:
-        try:
-            import datasets
-            import pyarrow.parquet as pq
-        except ImportError as error:
-            raise MissingExtra("verify --hf", "datasets", "hf") from error
+        check_readable("hf")
+        import datasets
+        import pyarrow.parquet as pq
+
         super().__init__(dataset, copy)
         config, folder = card.config_name(dataset, shuffled=copy.shuffled), copy.folder
         try:

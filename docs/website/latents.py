@@ -1,12 +1,6 @@
-r"""What the number of latents does to scores: drawn from result files where runs differ in nothing else.
+"""What the number of latents does to scores: drawn from result files where runs differ in nothing else.
 
-    for L in 2 4 6 8 10 12; do
-        for seed in 0 1 2 3 4; do
-            offaxis-train run --dataset sprites2d --objective beta_tc_vae --set beta=8 --set latents=$L --seed $seed \
-                --steps 3000 --into runs/latents/$L/seed_$seed
-        done
-        offaxis-board evaluate runs/latents/$L/seed_* --tier desk --into benchmarks/latents/$L
-    done
+The sweep ``desk_latents`` trains such runs, and says which commands score them into ``benchmarks/latents``.
 
 Each folder of ``benchmarks/latents`` is a results tree, as the published one is. Runs count together where task, tier,
 method and all hyperparameters but ``latents`` are the same. A curve takes two numbers of latents, of five seeds each.
@@ -109,7 +103,8 @@ def filled(markdown: str) -> str:
 
 NOTHING = (
     f"*Not measured yet.* No committed results differ in the number of latents alone, with {SEEDS} seeds each. "
-    "`docs/website/latents.py` says which commands make them; the figure appears here once they are committed."
+    "The sweep `desk_latents` trains them (`baselines/sweeps/desk_latents.py`); the figure appears here once they are "
+    "committed."
 )
 
 

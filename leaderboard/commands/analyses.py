@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from benchmark_data import console, files
+from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import out, say
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, needs
 
@@ -271,7 +272,10 @@ def layers_against_input(
 
 @analyse.command("traversal-rows")
 def traversal_rows(
-    dataset: Annotated[str, typer.Argument(help="A dataset with a full grid, such as xysquares/spacing_4.")],
+    dataset: Annotated[
+        str,
+        typer.Argument(help="A dataset with a full grid, such as xysquares/spacing_4.", autocompletion=names_like),
+    ],
     to: Annotated[Path, typer.Option(help="The file to write, .npy.")],
     traversals: Annotated[int, typer.Option(min=1, help="Traversals of each factor.")] = 50,
     seed: Annotated[int, typer.Option(help="Where they start.")] = 0,
@@ -292,7 +296,12 @@ def traversal_rows(
 
 @analyse.command()
 def perceived(
-    dataset: Annotated[str, typer.Argument(help="The dataset that the rows are of, such as xysquares/spacing_4.")],
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            help="The dataset that the rows are of, such as xysquares/spacing_4.", autocompletion=names_like
+        ),
+    ],
     to: To,
     file: Annotated[
         Path | None,
@@ -344,7 +353,9 @@ def perceived(
 
 @analyse.command()
 def expansiveness(
-    dataset: Annotated[str, typer.Argument(help="A dataset with a full grid, such as sprites2d.")],
+    dataset: Annotated[
+        str, typer.Argument(help="A dataset with a full grid, such as sprites2d.", autocompletion=names_like)
+    ],
     to: To,
     factors: Annotated[
         list[str] | None,
@@ -731,7 +742,8 @@ def metrics(
         str,
         typer.Option(
             help="The dataset that the codes are of, or a folder of images with one CSV file of labels. A run knows "
-            "its own; a file may hold factors."
+            "its own; a file may hold factors.",
+            autocompletion=names_like,
         ),
     ] = "",
     names: Annotated[

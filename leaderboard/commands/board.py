@@ -13,6 +13,7 @@ import rich.text
 import typer
 
 from benchmark_data import console
+from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import err, out, say
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unavailable, UnknownName
 from benchmark_data.files import written_atomically
@@ -88,7 +89,13 @@ Tier = Annotated[
 @app.command("tasks")
 def list_tasks(
     name: Annotated[
-        str, typer.Argument(metavar="DATASET", help="Only the tasks of this dataset.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="DATASET",
+            help="Only the tasks of this dataset.",
+            autocompletion=names_like,
+            show_default=False,
+        ),
     ] = "",
     json: console.Json = False,
 ) -> None:
@@ -118,7 +125,10 @@ def list_tasks(
 
 @app.command()
 def rows(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="A task, such as xysquares/spacing_4.")],
+    task: Annotated[
+        str,
+        typer.Argument(metavar="TASK", help="A task, such as xysquares/spacing_4.", autocompletion=names_like),
+    ],
     to: Annotated[Path, typer.Option(help="The file to write: .npy for numpy, or .txt with one row in a line.")],
 ) -> None:
     """Write the rows of a task that a method must encode, in their order: train rows, then test rows."""
@@ -202,7 +212,10 @@ def evaluate(
 
 @analyses.transfer.command("evaluate")
 def transfer_evaluate(
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="The dataset whose labels are read.")],
+    target: Annotated[
+        str,
+        typer.Argument(metavar="TARGET", help="The dataset whose labels are read.", autocompletion=names_like),
+    ],
     codes: Annotated[
         list[str],
         typer.Option(

@@ -1,0 +1,40 @@
+"""A dataset on a command line: by name, which the shell completes, or as a folder of pictures.
+
+The commands of every package take it from here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import benchmark_data
+
+
+def names_like(start: str) -> list[str]:
+    """List the datasets and configs whose names begin so, for the shell."""
+    found = [
+        config for name in benchmark_data.names() for config in dict.fromkeys([name, *benchmark_data.configs(name)])
+    ]
+    return [name for name in found if name.startswith(start)]
+
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="A dataset, or one of its configs, such as xysquares/spacing_4.",
+        autocompletion=names_like,
+    ),
+]
+
+
+NameOrFolder = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|FOLDER",
+        help="A dataset, one of its configs, or a folder of pictures with one CSV file of labels.",
+        autocompletion=names_like,
+    ),
+]
