@@ -158,10 +158,10 @@ def named_or_folder(name: str) -> Dataset:
     """
     from pathlib import Path
 
-    from benchmark_data import in_memory
+    from benchmark_data.archives import own_images
 
     known = name.partition("/")[0] in names()
-    return in_memory.from_folder(name) if not known and Path(name).is_dir() else load(name)
+    return own_images.from_folder(name) if not known and Path(name).is_dir() else load(name)
 
 
 @functools.lru_cache(maxsize=32)
