@@ -22,6 +22,8 @@ pytest.importorskip("hatchling")
 
 ROOT = Path(__file__).parents[1]
 MEGABYTES = 3
+INSTALLED_MEGABYTES = 120
+"""Of the wheel and all that it requires, unpacked, with the bytecode that pip compiles of what it requires."""
 
 BLOCKER = """
 import importlib.abc, os, sys
@@ -78,15 +80,21 @@ def wheel(tmp_path_factory):
     return file
 
 
+def required(wheel):
+    """The packages that the wheel requires without extras, and what they require."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        lines = archive.read(name).decode().splitlines()
+    return closure(requirements(line.partition(": ")[2] for line in lines if line.startswith("Requires-Dist")))
+
+
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
     """Run a program of the wheel without extras: (exit code, standard output, standard error)."""
     site = tmp_path_factory.mktemp("site")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
-    (metadata,) = site.glob("*.dist-info/METADATA")
-    required = [line.partition(": ")[2] for line in metadata.read_text("utf-8").splitlines() if "Requires-Dist" in line]
-    kept = closure(requirements(required)) | {"offaxis"}
+    kept = required(wheel) | {"offaxis"}
     blocked = [
         module
         for module, owners in importlib.metadata.packages_distributions().items()
@@ -127,6 +135,18 @@ def test_the_wheel_is_light_and_holds_no_results(wheel):
     assert "benchmark_data/datasets/xysquares.py" in names
     assert "leaderboard/report/site/templates/index.html" in names
     assert [name for name in names if name.startswith(("leaderboard/published", "tests", "docs"))] == []
+
+
+def test_the_wheel_and_what_it_requires_are_light(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    for name in required(wheel):
+        try:
+            files = importlib.metadata.files(name) or []
+        except importlib.metadata.PackageNotFoundError:
+            continue  # another platform's
+        size += sum(path.stat().st_size for path in {Path(file.locate()) for file in files} if path.is_file())
+    assert 20e6 < size <= INSTALLED_MEGABYTES * 10**6
 
 
 @pytest.mark.parametrize(
