@@ -48,7 +48,8 @@ class RunConfig:
         seed: seed of the initial weights, the batches and the noise, in [0, 2**63).
         split: train on this split of the dataset, such as ``target_train`` of a transfer pair; on all of it if empty.
             A split by a rule, ``RULE[.VARIANT][:PART]`` such as ``composition``, makes ``dataset`` that of the rule and
-            ``split`` the part, ``train`` unless it is named: see `benchmark_data.variants.splitting`.
+            ``split`` the part, ``train`` unless it is named; so does the name of a dataset that a rule divides, such as
+            ``sprites2d/composition``, by itself. See `benchmark_data.variants.splitting`.
         train_share: the share of those rows that is trained on, always the same rows for a dataset and split.
         snapshots: steps after which the state is kept, or one number: every so many steps. The first state, of step 0,
             and the last are always kept: what a layer has learned is seen beside what it was before training.
@@ -74,6 +75,8 @@ class RunConfig:
         >>> config = RunConfig(dataset="sprites2d", split="composition", objective="ae")
         >>> config.dataset, config.split
         ('sprites2d/composition', 'train')
+        >>> config == RunConfig(dataset="sprites2d/composition", objective="ae")
+        True
     """
 
     dataset: str

@@ -194,7 +194,7 @@ def claim(folder: Path, config: RunConfig) -> None:
         InvalidInput: the folder holds another run or something else, or cannot be written.
     """
     if (folder / "config.json").exists():
-        held = read_config(folder)
+        held = _held(folder)
         if held != config:
             ours, theirs = config.as_json(), held.as_json()
             key = next(k for k in ours if ours[k] != theirs[k])
@@ -213,6 +213,24 @@ def claim(folder: Path, config: RunConfig) -> None:
         )
     else:
         files.write_json(folder / "config.json", config.as_json())
+
+
+def _held(folder: Path) -> RunConfig:
+    """Read the config of a run that is to go on.
+
+    Raises:
+        DamagedFile: the folder holds no run.
+        InvalidInput: it was written when a divided dataset without a part stood for all rows, those held out included.
+    """
+    held = read_config(folder)
+    if held.split and not files.read_json(folder / "config.json").get("split"):
+        raise InvalidInput(
+            str(folder),
+            expected=f"a run on the part {held.split} of {held.dataset}",
+            received="one that was trained on all parts, as its config.json names none",
+            remedy="Train again in another folder.",
+        )
+    return held
 
 
 def _longer(folder: Path, held: RunConfig, config: RunConfig) -> str:
@@ -246,7 +264,7 @@ def lengthen(folder: Path, steps: int) -> RunConfig:
             cannot be written.
         DamagedFile: the folder holds no run.
     """
-    held = read_config(folder)
+    held = _held(folder)
     if steps < held.steps:
         raise InvalidInput(
             "--steps",

@@ -268,7 +268,8 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
 
     Args:
         dataset: a dataset's name.
-        part: a split of the dataset, or a split by a rule with the part of it that is meant, ``train`` by default.
+        part: a split of the dataset, or a split by a rule with the part of it that is meant, ``train`` by default. Of a
+            divided dataset an empty one is ``train``, too: what a rule holds out is not meant unless it is named.
 
     Returns:
         The name of the dataset that has the part as a split of its own, and the name of that split.
@@ -279,7 +280,11 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
     Example:
         >>> settled("sprites2d", "composition:test"), settled("sprites2d", "random"), settled("smallnorb", "train")
         (('sprites2d/composition', 'test'), ('sprites2d/random', 'train'), ('smallnorb', 'train'))
+        >>> settled("sprites2d/composition", ""), settled("smallnorb", "")
+        (('sprites2d/composition', 'train'), ('smallnorb', ''))
     """
+    if not part:
+        return dataset, "train" if named(dataset)[1] else ""
     name, _, chosen = part.partition(":")
     if not name or name.partition(".")[0] not in split_rules():  # most have none, and need not list the folder
         return dataset, part

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from benchmark_data.archives import npz
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
 from leaderboard.arrays import check_codes
 from leaderboard.reading import units
@@ -114,13 +115,13 @@ def evaluate(
     Raises:
         DamagedFile: a folder lacks a file, or a file does not hold what it should.
         InvalidInput: no folders; codes of other rows, of another dataset, not finite; the same seed twice; settings
-            that differ between the seeds of a method.
+            that differ between the seeds of a method; or what ``check_part`` refuses.
         UnknownName: an unknown tier or dataset.
     """
     protocol.tier(tier)
     candidates = []
     for folder in folders:
-        run, _ = read_run(folder)
+        run, _ = read_run(folder, tier=tier)
         candidates.append(
             Candidate(
                 str(folder),
@@ -314,11 +315,12 @@ def _verified(
     return run.model_copy(update={"verification": found, "marks": ()})
 
 
-def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Float32Codes]:
+def read_run(folder: str | os.PathLike[str], *, tier: str = "") -> tuple[RunFile, Float32Codes]:
     """Read a run folder and check it against its task.
 
     Args:
         folder: the run folder.
+        tier: the tier that it is to be scored in, if it is.
 
     Returns:
         What ``run.json`` says, and the codes, float32 (n, L), in the order of the task's rows.
@@ -339,6 +341,7 @@ def read_run(folder: str | os.PathLike[str]) -> tuple[RunFile, Float32Codes]:
         )
     task = protocol.task(run.dataset)
     check_dataset(task, run.dataset_version, run.dataset_digest, str(folder / "run.json"))
+    check_part(task, tier, run.hyperparameters, str(folder / "run.json"))
     return run, read_codes(codes_file(folder), task)
 
 
@@ -454,6 +457,33 @@ def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str)
                 received=received,
                 remedy="The codes were made from other data. Encode again with this version of the dataset.",
             )
+
+
+def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: str) -> None:
+    """Check that a run does not say of itself that it was trained on what a rule holds out.
+
+    Only what is recorded is known. ``split`` is the part that was trained on. Our own runs leave it out where they were
+    trained on all parts, and record ``train_share``. Who records neither says nothing of it, and is believed.
+
+    Args:
+        task: the task.
+        tier: the tier in which it is to be scored.
+        hyperparameters: what is recorded of the run.
+        what: where that stands.
+
+    Raises:
+        InvalidInput: the tier is ``held_out``, and another part than ``train`` is recorded, or none beside a share.
+    """
+    if tier != "held_out" or not isinstance(task.load().source, Divided):
+        return
+    part = hyperparameters.get("split", "" if "train_share" in hyperparameters else "train")
+    if part != "train":
+        raise InvalidInput(
+            f"{what}: hyperparameters.split",
+            expected=f"'train' in the tier held_out: that only this part of {task.dataset} was trained on",
+            received=repr(part) if part else "none beside a train_share, so that it is the share of all rows",
+            remedy="Rows that were trained on are not held out. Train on the part train, or score in another tier.",
+        )
 
 
 @functools.cache

@@ -291,6 +291,8 @@ class _Runs:
         try:
             task = protocol.task(name)
             evaluate.check_dataset(task, entry.dataset_version, entry.dataset_digest, where)
+            if submission is not None:
+                evaluate.check_part(task, submission.tier, submission.hyperparameters, str(file))
         except OffaxisError as error:
             yield error
             return

@@ -16,7 +16,8 @@ from baselines.sweeps import desk_splits
 from baselines.sweeps import splits as splits_sweep
 from baselines.training import sweep
 from baselines.training.loop import draw_batch, training_rows
-from benchmark_data import InvalidInput, UnknownName
+from baselines.training.recorder import lengthen, settings
+from benchmark_data import InvalidInput, UnknownName, files
 from leaderboard import protocol
 from leaderboard.scoring import evaluate
 
@@ -35,6 +36,27 @@ def test_a_config_names_the_divided_dataset(tiny):
     assert str(default_folder(config)) == "runs/xysquares/spacing_1.extrapolation/beta_vae/seed_0"
     other = tiny(dataset="xysquares/spacing_1.extrapolation", split="train", train_share=1.0)
     assert other.digest == config.digest != tiny().digest
+
+
+def test_a_divided_dataset_without_a_part_is_trained_on_its_part_train(tiny):
+    config = tiny(dataset="sprites2d/composition", train_share=1.0)
+    dataset = benchmark_data.load(config.dataset)
+    rows = training_rows(dataset, config.train_share, config.split)
+    assert not np.isin(protocol.task(config.dataset).test, rows).any()
+    assert len(rows) == len(dataset.splits["train"])
+    assert config.digest == tiny(dataset="sprites2d", split="composition", train_share=1.0).digest
+    assert settings(config)["split"] == "train", "it is recorded"
+
+
+def test_a_run_of_before_on_all_rows_does_not_go_on_as_one_on_the_part_train(tiny, tmp_path):
+    config = tiny(**SPLIT)
+    files.write_json(tmp_path / "config.json", config.as_json() | {"split": ""})
+    assert read_config(tmp_path).dataset == config.dataset  # it stays readable
+    for go_on in (lambda: train(config, tmp_path), lambda: lengthen(tmp_path, 99)):
+        with pytest.raises(
+            InvalidInput, match=r"expected a run on the part train of .*, received one that was trained"
+        ):
+            go_on()
 
 
 def test_digests_of_configs_without_a_rule_are_what_they_were():

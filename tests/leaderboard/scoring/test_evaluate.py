@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
+from benchmark_data.variants import splitting
 from leaderboard import protocol
 from leaderboard.metrics import dci, mig
 from leaderboard.scoring import evaluate
@@ -194,6 +195,21 @@ def test_codes_of_other_rows(run_folder):
 def test_codes_that_cannot_be_scored(run_folder, codes, message):
     with pytest.raises((DamagedFile, InvalidInput), match=message):
         list(evaluate.evaluate([run_folder(codes=codes)]))
+
+
+def test_what_says_that_it_was_trained_on_held_out_rows_is_not_scored_on_them(run_folder, toys):
+    toys["toy/small.holdout"] = splitting.split(toys["toy/small"]).dataset
+    for told in ({"split": "train", "train_share": 1.0}, {"split": "train"}, {"beta": 4.0}):
+        evaluate.read_run(run_folder(dataset="toy/small.holdout", hyperparameters=told), tier="held_out")
+    for told, received in (
+        ({"split": "test"}, "received 'test'"),
+        ({"split": "all"}, "received 'all'"),
+        ({"train_share": 0.9}, "received none beside a train_share, so that it is the share of all rows"),
+    ):
+        folder = run_folder(dataset="toy/small.holdout", hyperparameters=told)
+        evaluate.read_run(folder, tier="smoke")
+        with pytest.raises(InvalidInput, match=rf"run.json: hyperparameters.split: expected 'train' .*{received}"):
+            list(evaluate.evaluate([folder], tier="held_out"))
 
 
 def test_a_measurement_without_train_rows_is_of_the_held_out_ones_alone(run_folder, monkeypatch):

@@ -16,6 +16,7 @@ import pytest
 
 from benchmark_data import draws
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
+from benchmark_data.variants import splitting
 from leaderboard import protocol
 from leaderboard.scoring import evaluate, measure, submission
 from leaderboard.store import results
@@ -77,6 +78,18 @@ def test_a_good_submission_is_scored(good):
     codes = np.load(good / "toy/spacing_1/seed_0.npz")["codes"]
     task = protocol.task("toy/spacing_1")
     assert (run.scores, run.parts) == measure.score(codes, task, protocol.tier("smoke"))
+
+
+def test_a_submission_that_says_it_was_trained_on_all_rows_is_not_scored_on_held_out_ones(toys, one_tier, tmp_path):
+    toys["toy/small.holdout"] = splitting.split(toys["toy/small"]).dataset
+    file = submission.init(tmp_path / "s", "my_vae", ["toy/small.holdout"], tier="smoke", seeds=1)
+    about = {"title": "My VAE", "authors": "A. Author", "license": "MIT"}
+    edit(file.parent, lambda c: c.update(about=about, supervision="reference", hyperparameters={"split": "all"}))
+    assert not any("split" in problem for problem in problems(file.parent))
+    edit(file.parent, lambda c: c.update(tier="held_out"))
+    assert "submission.json: hyperparameters.split: expected 'train' in the tier held_out" in problems(file.parent)[0]
+    edit(file.parent, lambda c: c.update(hyperparameters={"beta": 4.0}))
+    assert not any("split" in problem for problem in problems(file.parent)), "what it does not say is not known"
 
 
 def test_the_template_says_what_is_left_to_fill_in(toys, tmp_path):
