@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from baselines.references._base import Reference, find, names, write
+from baselines.references._base import Reference, find, names, rows_to_fit, write
 
 __all__ = [
     "Reference",
     "find",
     "names",
+    "rows_to_fit",
     "write",
 ]

@@ -22,6 +22,7 @@ from benchmark_data import discovery, files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices
+from benchmark_data.variants.splitting import Divided
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +44,20 @@ class Reference:
             float32, shape (n, latents).
         """
         raise NotImplementedError
+
+
+def rows_to_fit(dataset: Dataset) -> range:
+    """Return the rows that a reference may be fitted to: of a divided dataset the part ``train``, else all.
+
+    Args:
+        dataset: the dataset.
+
+    Example:
+        >>> import benchmark_data
+        >>> rows_to_fit(benchmark_data.load("sprites2d/composition")), rows_to_fit(benchmark_data.load("sprites2d"))
+        (range(0, 192312), range(0, 737280))
+    """
+    return dataset.splits["train"] if isinstance(dataset.source, Divided) else range(len(dataset))
 
 
 def names() -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from baselines import validation
 from baselines.model import scaled
-from baselines.references import Reference
+from baselines.references import Reference, rows_to_fit
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import needs
@@ -32,7 +32,7 @@ CITATION = """@article{pearson1901lines,
 
 @dataclasses.dataclass(frozen=True)
 class REFERENCE(Reference):
-    """Principal components, fitted to a random sample of the dataset.
+    """Principal components, fitted to a random sample of the dataset; of a divided one, of the rows to train on.
 
     Attributes:
         latents: components to keep.
@@ -54,7 +54,8 @@ class REFERENCE(Reference):
         from sklearn.decomposition import PCA
 
         pca = PCA(self.latents, svd_solver="randomized", random_state=seed % 2**32)
-        pca.fit(_flat(dataset.images(draws.sample(seed, len(dataset), self.sample))))
+        known = rows_to_fit(dataset)
+        pca.fit(_flat(dataset.images(known.start + draws.sample(seed, len(known), self.sample))))
         return np.concatenate([pca.transform(_flat(images)) for _, images in dataset.batches(rows, size=1024)])
 
 

@@ -8,6 +8,7 @@ import pytest
 import benchmark_data
 from baselines import references
 from benchmark_data import InvalidInput, UnknownName, draws
+from benchmark_data.dataset import Dataset
 from leaderboard import protocol
 
 DATA = benchmark_data.load("xysquares/spacing_1")
@@ -38,6 +39,17 @@ def test_pca_keeps_the_most_variance():
     best = np.sort(np.linalg.eigvalsh(centred @ centred.T))[::-1][:3] / 150
     assert codes.var(0) == pytest.approx(best, rel=1e-3)
     assert np.abs(np.corrcoef(codes.T) - np.eye(3)).max() < 1e-3
+
+
+@pytest.mark.parametrize("name", references.names())
+def test_a_reference_is_fitted_to_the_rows_to_train_on_of_a_divided_dataset(name, monkeypatch):
+    divided = benchmark_data.load("xysquares/spacing_1.composition")
+    seen, look = [], Dataset.images
+    monkeypatch.setattr(Dataset, "images", lambda self, rows: seen.append((self.id, rows)) or look(self, rows))
+    references.find(name, {"sample": 64, "latents": 4} if name == "pca" else {}).codes(divided, ROWS[:5], seed=1)
+    fitted = [rows for of, rows in seen if of == divided.id and len(rows) > 5]
+    assert len(fitted) == (name == "pca")
+    assert all(np.isin(rows, divided.splits["train"]).all() for rows in fitted)
 
 
 def test_the_random_encoder_is_random_by_its_seed():
