@@ -92,7 +92,8 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
         known: full name -> how far the dataset gives its factors away. Of another version, it counts as not measured.
 
     Returns:
-        The datasets; None where fewer than two have scores of trained methods, or none was measured.
+        The datasets; None where fewer than two have scores of trained methods, none was measured, or they have no
+        score in common.
     """
     found = []
     for board in boards:
@@ -104,7 +105,9 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
         found.append((board, rows, audited if audited and audited.version == dataset.version else None))
     if len(found) < 2 or not any(audited for _, _, audited in found):
         return None
-    column = next(c for c in protocol.COLUMNS.values() if all(c in board.columns for board, _, _ in found))
+    column = next((c for c in protocol.COLUMNS.values() if all(c in board.columns for board, _, _ in found)), None)
+    if column is None:
+        return None
     titles = {name: row.result.title for _, rows, _ in found for name, row in rows.items()}
     ordered = sorted(titles.items(), key=lambda item: item[1].lower())
     common = [
@@ -113,14 +116,16 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
         if all(name in rows and len(rows[name].values(column.key)) >= verdicts.SEEDS for _, rows, _ in found)
     ]
     scores = {board.dataset: [rows[name].values(column.key) for name in common] for board, rows, _ in found}
-    places = verdicts.places(scores) if common else {}
+    means = {name: sum(sum(of) / len(of) for of in task) / len(common) for name, task in scores.items() if common}
+    printed = {name: round(mean, ranking.DIGITS) for name, mean in means.items()}
+    places = verdicts.places(scores, printed=printed) if common else {}
     lines = [
         Line(
             table=board,
             giveaway=_estimate(audited),
             order=audited.order if audited else (),
             rows=rows,
-            mean=sum(sum(of) / len(of) for of in scores[board.dataset]) / len(common) if common else None,
+            mean=means.get(board.dataset),
             interval=_within(verdicts.interval_over_tasks(scores[board.dataset]), column),
             place=places.get(board.dataset),
         )

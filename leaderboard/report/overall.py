@@ -103,10 +103,10 @@ def overall(boards: Sequence[Table]) -> Overall | None:
             continue
         scores = {method: [rows[method].values(column.key) for rows in ranked] for method in methods}
         means = {method: sum(sum(task) / len(task) for task in tasks) / len(tasks) for method, tasks in scores.items()}
-        places = verdicts.places(scores)
+        printed = {method: round(mean, ranking.DIGITS) for method, mean in means.items()}
+        places = verdicts.places(scores, printed=printed)
         resamples = RESAMPLES if len(methods) <= MOST else FEWER
         across = dict(zip(methods, statistics.across(list(scores.values()), resamples=resamples), strict=True))
-        printed = {method: round(mean, ranking.DIGITS) for method, mean in means.items()}
         for method in sorted(methods, key=lambda m: (-means[m], m)):
             rank = 1 + sum(other > printed[method] for other in printed.values())
             found.append(

@@ -202,7 +202,10 @@ def table(task: str, tier: str, found: Iterable[Result], *, ranked: Ranked = RAN
         ordered = sorted((row for row in rows if row.category == category), key=order)
         listed = [row for row in ordered if not row.note]
         means = [order(row)[1] for row in listed]
-        left = verdicts.places({row.result.method: [row.values(key)] for row in listed})
+        left = verdicts.places(
+            {row.result.method: [row.values(key)] for row in listed},
+            printed={row.result.method: -mean for row, mean in zip(listed, means, strict=True)},
+        )
         if ordered:
             groups[category] = tuple(
                 row

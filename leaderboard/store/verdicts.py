@@ -56,6 +56,22 @@ RESAMPLES = 9_999
 Floats: TypeAlias = NDArray[np.float64]
 
 
+def slack(means: ArrayLike) -> float:
+    """Return by how much means of scores may differ that are equal but for rounding.
+
+    Args:
+        means: those that are compared, real numbers of any shape.
+
+    Returns:
+        1e-9 times the largest of them, and at least 1e-9.
+
+    Example:
+        >>> abs(0.1 + 0.2 - 0.3) <= slack([0.1 + 0.2, 0.3]), slack([-2e3, 1e3]) > 1e-6
+        (True, True)
+    """
+    return 1e-9 * float(np.abs(means).max(initial=1.0))
+
+
 class Comparison(NamedTuple):
     """Two groups of scores, or several such pairs of groups.
 
@@ -105,19 +121,15 @@ def compare(
     bounds = list(floors) or [-math.inf] * len(strata)
     if len(bounds) != len(strata):
         raise InvalidInput("floors", expected=f"one for each of {len(strata)} strata", received=str(len(bounds)))
+    bounds = [bound - slack(x.mean()) for (x, _), bound in zip(strata, bounds, strict=True)]
     passing = [pair for pair, bound in zip(strata, bounds, strict=True) if pair[0].mean() >= bound]
     seeds = min(len(group) for pair in strata for group in pair)
     shown = passing or strata
     difference = float(np.mean([x.mean() - y.mean() for x, y in shown]))
     if seeds < SEEDS:
         return Comparison(difference, math.nan, math.nan, None, seeds, len(passing))
-    error, freedom = _error(shown, paired)
-    half = _student(freedom) * error if error else 0.0
-    p: float | None = None
-    if passing and paired:
-        p = float(2 * _beyond(abs(difference) / error, freedom)) if error else float(difference == 0)
-    elif passing:
-        p = _exchanged(strata, bounds)
+    half, student = _by_student(shown, difference, paired)
+    p = (student if paired else _exchanged(strata, bounds)) if passing else None
     return Comparison(difference, difference - half, difference + half, p, seeds, len(passing))
 
 
@@ -129,7 +141,7 @@ def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison
         lower: the same number of groups, shapes (m,).
 
     Returns:
-        The comparison; without spread its p-value is 0 or 1, as in `all_pairs`.
+        The comparison; without spread, but for rounding (`slack`), its p-value is 0 or 1, as in `all_pairs`.
 
     Raises:
         InvalidInput: as `compare`.
@@ -144,9 +156,7 @@ def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison
     difference = float(np.mean([x.mean() - y.mean() for x, y in strata]))
     if seeds < SEEDS:
         return Comparison(difference, math.nan, math.nan, None, seeds, len(strata))
-    error, freedom = _error(strata, paired=False)
-    half = _student(freedom) * error if error else 0.0
-    p = float(2 * _beyond(abs(difference) / error, freedom)) if error else float(difference == 0)
+    half, p = _by_student(strata, difference, paired=False)
     return Comparison(difference, difference - half, difference + half, p, seeds, len(strata))
 
 
@@ -274,7 +284,9 @@ class Place(NamedTuple):
     band: int
 
 
-def places(groups: Mapping[str, Sequence[ArrayLike]]) -> dict[str, Place]:
+def places(
+    groups: Mapping[str, Sequence[ArrayLike]], *, printed: Mapping[str, float] | None = None
+) -> dict[str, Place]:
     """Rank groups as far as their seeds tell: an interval of ranks each, and bands of groups that are not told apart.
 
     Every pair is tested as in `all_pairs`. Where no two groups are told apart wrongly, which is so in 95% of families,
@@ -285,6 +297,8 @@ def places(groups: Mapping[str, Sequence[ArrayLike]]) -> dict[str, Place]:
     Args:
         groups: name -> for each task its scores, shape (n,) with n >= `SEEDS`. All groups have the same tasks in the
             same order; the mean over tasks is what is compared.
+        printed: name -> that mean, as readers see it. Groups whose means they see as equal are not told apart, so that
+            a rank by what is printed lies within its place. The mean itself if None.
 
     Returns:
         Name -> its place.
@@ -300,11 +314,12 @@ def places(groups: Mapping[str, Sequence[ArrayLike]]) -> dict[str, Place]:
     if not groups:
         return {}
     moments = _Moments(list(groups.values()))
-    apart = _of_pairs(moments) <= ERROR
-    above = apart & (moments.means[:, None] < moments.means[None, :])
+    means = moments.means if printed is None else np.array([printed[name] for name in groups])
+    above = (_of_pairs(moments) <= ERROR) & (means[:, None] < means)
+    apart = above | above.T
     low = 1 + above.sum(axis=1)
     high = len(groups) - above.sum(axis=0)
-    order = np.argsort(-moments.means, kind="stable")
+    order = np.argsort(-means, kind="stable")
     sorted_apart = apart[np.ix_(order, order)]
     band = np.ones(len(groups), np.int64)
     for place in range(1, len(groups)):
@@ -338,8 +353,9 @@ def _of_pairs(moments: _Moments) -> Floats:
     first, second = np.triu_indices(len(moments.means), 1)
     squared = moments.squared[first] + moments.squared[second]
     apart = np.abs(moments.means[first] - moments.means[second])
-    spread = squared > 0
-    p_values = (apart == 0).astype(np.float64)
+    least = slack(moments.means)
+    spread = np.sqrt(squared) > least
+    p_values = (apart <= least).astype(np.float64)
     freedom = squared[spread] ** 2 / (moments.spent[first] + moments.spent[second])[spread]
     p_values[spread] = 2 * _beyond(apart[spread] / np.sqrt(squared[spread]), freedom)
     found = np.ones((len(moments.means),) * 2)
@@ -460,6 +476,15 @@ def _error(strata: Sequence[tuple[Floats, Floats]], paired: bool) -> tuple[float
     return math.sqrt(total) / len(strata), float(total**2 / (parts**2 / freedom).sum())
 
 
+def _by_student(strata: Sequence[tuple[Floats, Floats]], difference: float, paired: bool) -> tuple[float, float]:
+    """Return half the width of the interval of a mean difference, and the p-value of no difference."""
+    error, freedom = _error(strata, paired)
+    least = slack([group.mean() for pair in strata for group in pair])
+    if error <= least:  # no spread
+        return 0.0, float(abs(difference) <= least)
+    return _student(freedom) * error, float(2 * _beyond(abs(difference) / error, freedom))
+
+
 def _exchanged(strata: Sequence[tuple[Floats, Floats]], bounds: Sequence[float]) -> float:
     """Return the two-sided p-value of exchanging the labels within strata; those below their bound do not count."""
     every = len(strata) == 1 and math.comb(len(strata[0][0]) + len(strata[0][1]), len(strata[0][0])) <= RESAMPLES
@@ -475,9 +500,9 @@ def _exchanged(strata: Sequence[tuple[Floats, Floats]], bounds: Sequence[float])
         second = (pooled.sum() - n * first) / len(y)
         others = others + np.where(first >= bound, first - second, 0.0)
         seen = seen + np.where(x.mean() >= bound, x.mean() - y.mean(), 0.0)
-    slack = 1e-9 * max(np.abs(others).max(), np.abs(seen).max())
+    least = slack([group.mean() for pair in strata for group in pair])
     extra = 0 if every else 1
-    sides = [np.count_nonzero(others >= seen - slack), np.count_nonzero(others <= seen + slack)]
+    sides = [np.count_nonzero(others >= seen - least), np.count_nonzero(others <= seen + least)]
     return float(min(1.0, 2 * (min(sides) + extra) / (len(others) + extra)))
 
 

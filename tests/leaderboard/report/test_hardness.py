@@ -68,6 +68,14 @@ def test_without_a_common_method_the_giveaway_orders(tables):
     assert all(line.mean is line.place is line.interval is None for line in found.lines)
 
 
+def test_datasets_without_a_score_in_common_are_not_ordered(made_result):
+    found = [made_result(f"xysquares/spacing_{spacing}", "ae", *[0.1] * 4) for spacing in (1, 8)]
+    other = {"scores": {"dci.disentanglement": 0.1}, "samples": {"dci": found[1].runs[0].samples["mig"]}}
+    runs = [run.model_copy(update=other) for run in found[1].runs]
+    found[1] = results.result(found[1].task, "ae", runs)
+    assert hardness.hardness(ranking.tables(found), known({1: 1.0, 8: 0.0})) is None
+
+
 def test_a_correlation_of_three_datasets_is_not_told(tables):
     migs = {spacing: [1 / spacing] * 4 for spacing in SPACINGS}
     away = {1: 1.0, 2: 0.9, 4: 0.8, 8: 0.0}

@@ -468,6 +468,24 @@ def test_means_over_tasks_that_are_printed_alike_share_a_rank():
     assert [(standing.method, standing.rank) for standing in board.standings] == [("a", 1), ("b", 1), ("c", 3)]
 
 
+def test_a_rank_lies_within_the_ranks_that_the_seeds_leave_open():
+    """b and c are printed as equal, though their seeds, which have no spread, are not."""
+    one, two = "xysquares/spacing_1@v1", "xysquares/spacing_8@v1"
+    found = [
+        method(name, *[mean] * 5, task=task)
+        for name, mean in (("a", 0.5), ("b", 0.3004), ("c", 0.3001), ("d", 0.2))
+        for task in (one, two)
+    ]
+    boards = ranking.tables(found)
+    for rows in (boards[0].rows, overall.overall(boards).standings):
+        assert [(row.rank, row.place) for row in rows] == [
+            (1, (1, 1, 1)),
+            (2, (2, 3, 2)),
+            (2, (2, 3, 2)),
+            (4, (4, 4, 3)),
+        ]
+
+
 def test_there_are_no_standings_on_one_task():
     assert overall.overall(ranking.tables([method("a", *[0.9] * 5)])) is None
 

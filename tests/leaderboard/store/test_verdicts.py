@@ -233,6 +233,34 @@ def test_places_by_hand():
     assert verdicts.places({}) == {}
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+def test_rounding_is_no_difference(scale):
+    """0.1 + 0.2 and 0.3 are one number but for the last bit, also where some seeds have the one and some the other."""
+    one, other = [0.1 + 0.2] * 5, [0.3] * 5
+    mixed = [0.1 + 0.2, 0.3, 0.3, 0.3, 0.3]
+    for x, y in itertools.permutations([[scale * v for v in group] for group in (one, other, mixed)], 2):
+        for found in (verdicts.compare([x], [y]), verdicts.compare([x], [y], paired=True), verdicts.welch([x], [y])):
+            assert found.p == 1
+            assert answers(found) == ["not told apart"]
+        assert verdicts.compare([x] * 2, [y] * 2).p == 1
+        assert verdicts.all_pairs({"x": x, "y": y})["x", "y"] == 1
+        assert set(verdicts.places({"x": [x], "y": [y]}).values()) == {(1, 2, 1)}
+    assert verdicts.compare([other], [one], floors=[0.1 + 0.2]).reached == 1, "nor is it below a floor"
+    assert verdicts.welch([[0.3 + 1e-6] * 5], [other]).p == 0, "a difference that is none of rounding"
+
+
+def test_a_rank_by_what_is_printed_lies_within_its_place():
+    rng = np.random.default_rng(5)
+    for spread in (0.0, 1e-5, 1e-3):
+        for _ in range(20):
+            means = rng.integers(0, 4, 6) / 1000 + rng.uniform(-4e-4, 4e-4, 6)
+            groups = {str(m): [mean + spread * rng.standard_normal(5)] for m, mean in enumerate(means)}
+            printed = {name: round(float(np.mean(of)), 3) for name, of in groups.items()}
+            for name, place in verdicts.places(groups, printed=printed).items():
+                rank = 1 + sum(other > printed[name] for other in printed.values())
+                assert place.low <= rank <= place.high
+
+
 def test_places_across_tasks_agree_with_the_interval_of_the_difference():
     """Two methods on two tasks: told apart where Welch's 95% interval of the mean difference leaves out 0."""
     rng = np.random.default_rng(8)
