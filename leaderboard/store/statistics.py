@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
+from leaderboard.store.verdicts import slack
 
 RESAMPLES = 2_000
 CONFIDENCE = 0.95
@@ -186,9 +187,14 @@ def probability_of_improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -
         )
     shares = []
     for of_x, of_y in zip(x, y, strict=True):
-        gaps = _scores(of_x, 1)[:, None] - _scores(of_y, 1)[None, :]
-        shares.append((gaps > 0).mean() + (gaps == 0).mean() / 2)
+        shares.append(_won(_scores(of_x, 1), _scores(of_y, 1)).mean())
     return float(np.mean(shares))
+
+
+def _won(x: Floats, y: Floats) -> Floats:
+    """Say of each pair whether the first is higher: 1, 0, or one half where they are equal but for rounding."""
+    gaps, least = x[:, None] - y, slack([x.mean(), y.mean()])
+    return np.asarray((gaps > least) + (np.abs(gaps) <= least) / 2)
 
 
 def improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -> Estimate:
@@ -217,7 +223,11 @@ def improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -> Estimate:
         (1.0, 0.64, 1.0)
     """
     seen = probability_of_improvement(x, y)
-    sizes = [(len(_scores(a, 1)), len(_scores(b, 1))) for a, b in zip(x, y, strict=True)]
+    return _newcombe(seen, [(len(_scores(a, 1)), len(_scores(b, 1))) for a, b in zip(x, y, strict=True)])
+
+
+def _newcombe(seen: float, sizes: Sequence[tuple[int, int]]) -> Estimate:
+    """Return a probability of improvement with its interval, from the numbers of runs on either side of each task."""
     quantile = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2))
 
     def beyond(true: float) -> float:
@@ -315,12 +325,13 @@ class Across(NamedTuple):
     Attributes:
         rank: mean over tasks of the rank by the mean over seeds; 1 for a method that is first everywhere.
         iqm: interquartile mean of all its runs on all tasks.
-        improvement: how probable it is that a run of it beats a run of another method, on a task drawn at random.
+        improvement: how probable it is that a run of it beats a run of another method, on a task drawn at random; None
+            where there is no other.
     """
 
     rank: Estimate
     iqm: Estimate
-    improvement: Estimate
+    improvement: Estimate | None
 
 
 def across(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0, resamples: int = 1_000) -> tuple[Across, ...]:
@@ -328,7 +339,9 @@ def across(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0, resamples: i
 
     The intervals are those of rliable's stratified bootstrap: the seeds of each method and task are resampled among
     themselves. Unlike there, resampled scores are moved away from their mean by sqrt(n / (n - 1)), since a resample of
-    few seeds spreads less than the seeds themselves; `benchmarks/ranks.py` measures how often the intervals hold.
+    few seeds spreads less than the seeds themselves. That of an improvement is the one of ``improvement``, with the
+    runs of all others taken together; so it has a width where every run is won, and is too wide, rather than too
+    narrow, where the others lie apart. `benchmarks/ranks.py` measures how often the intervals hold.
 
     Args:
         scores: for each method, for each task, one score per seed, shape (n,) with n >= 2.
@@ -343,8 +356,8 @@ def across(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0, resamples: i
 
     Example:
         >>> first, second = across([[[0.5, 0.6]], [[0.1, 0.2]]])
-        >>> first.rank, second.improvement
-        (Estimate(value=1.0, low=1.0, high=1.0), Estimate(value=0.0, low=0.0, high=0.0))
+        >>> first.rank, second.improvement.value, round(second.improvement.high, 2)
+        (Estimate(value=1.0, low=1.0, high=1.0), 0.0, 0.61)
     """
     if not scores or not scores[0] or len({len(tasks) for tasks in scores}) != 1:
         raise InvalidInput(
@@ -358,7 +371,7 @@ def across(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0, resamples: i
         for m, tasks in enumerate(real)
     ]
     ranks = _rank_estimates(real, drawn)
-    improvements = _improvements(real, drawn)
+    improvements = _improvements(real)
     found = []
     for m, tasks in enumerate(real):
         pooled = _iqm_drawn(tasks, seed + m * len(tasks), resamples)
@@ -396,33 +409,24 @@ def _rank_estimates(real: Sequence[Sequence[Floats]], shares: Sequence[Sequence[
     return found
 
 
-def _improvements(real: Sequence[Sequence[Floats]], shares: Sequence[Sequence[Floats]]) -> list[Estimate]:
-    """Return how often runs of each method beat runs of the others.
-
-    The Mann-Whitney statistic is linear in the runs up to small terms: what a resample changes is the sum over runs of
-    how much more they count, times how often the run wins, or how often it is beaten.
-    """
+def _improvements(real: Sequence[Sequence[Floats]]) -> list[Estimate | None]:
+    """Return how often runs of each method beat runs of the others, which are taken together on each task."""
     if len(real) == 1:
-        return [Estimate(0.5, 0.5, 0.5)]
+        return [None]
     values = np.zeros(len(real))
-    changes = np.zeros((len(shares[0][0]), len(real)))
+    sizes: list[list[tuple[int, int]]] = [[] for _ in real]
     for task in range(len(real[0])):
         groups = [tasks[task] for tasks in real]
         runs, counts = np.concatenate(groups), np.array([len(group) for group in groups])
         owner = np.repeat(np.arange(len(groups)), counts)
-        own = owner[:, None] == np.arange(len(groups))
-        others = len(runs) - counts
-        wins = (runs[:, None] > runs) + (runs[:, None] == runs) / 2
+        wins = _won(runs, runs)
         wins[owner[:, None] == owner] = 0
-        won = wins.sum(axis=1) / others[owner]
-        beaten = wins.T @ (own / counts)
-        extra = np.concatenate([of[task] - 1 / len(group) for of, group in zip(shares, groups, strict=True)], axis=1)
-        values += (won[:, None] * own / counts).sum(axis=0)
-        changes += (extra * won) @ own + (extra * counts[owner]) @ (beaten / others)
-    values, changes = values / len(real[0]), changes / len(real[0])
-    ends = np.array([_ends(changes[:, m], CONFIDENCE) for m in range(len(real))])
-    low, high = np.clip(values + ends[:, 0], 0, 1), np.clip(values + ends[:, 1], 0, 1)
-    return [Estimate(*map(float, found)) for found in zip(values, low, high, strict=True)]
+        others = len(runs) - counts
+        values += np.bincount(owner, wins.sum(axis=1)) / (counts * others)
+        for of_one, count, other in zip(sizes, counts.tolist(), others.tolist(), strict=True):
+            of_one.append((count, other))
+    values /= len(real[0])
+    return [_newcombe(value, of_one) for value, of_one in zip(values.tolist(), sizes, strict=True)]
 
 
 def _iqm_drawn(tasks: Sequence[Floats], seed: int, resamples: int) -> Floats:
