@@ -711,7 +711,8 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
                 remedy="Give it another seed or method name, or replace the old run (--replace).",
             )
         else:
-            for key, before, after in drifted(there, run):
+            if moved := next(drifted(there, run), None):
+                key, before, after = moved
                 raise InvalidInput(
                     f"{what}: {key} of seed {run.seed}",
                     expected=f"{before:.4f} within {DRIFT:g}, as published for the same codes",
@@ -732,9 +733,9 @@ def drifted(before: Run, after: Run) -> Iterator[tuple[str, float, float]]:
         after: the other.
 
     Yields:
-        (score, before, after).
+        (score, before, after), by score.
     """
-    for key in before.scores.keys() & after.scores.keys():
+    for key in sorted(before.scores.keys() & after.scores.keys()):
         if abs(before.scores[key] - after.scores[key]) > DRIFT:
             yield key, before.scores[key], after.scores[key]
 

@@ -83,6 +83,14 @@ def test_other_codes_for_a_seed_must_be_meant(tree, run_folder):
     assert results.read(results.path(tree, "toy/small@v1", "beta_vae")).runs[0] == other[0].runs[0]
 
 
+def test_moved_scores_are_named_in_order(tree):
+    run = results.read(results.path(tree, "toy/small@v1", "beta_vae")).runs[0]
+    before, after = (
+        run.model_copy(update={"scores": {f"m{k:02}": score for k in reversed(range(30))}}) for score in (0.1, 0.2)
+    )
+    assert [key for key, _, _ in results.drifted(before, after)] == [f"m{k:02}" for k in range(30)]
+
+
 def test_a_moved_score_of_the_same_codes_is_refused(tree, moved):
     found = results.read(results.path(tree, "toy/small@v1", "beta_vae"))
 
