@@ -44,7 +44,8 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
     Args:
         dataset: the dataset.
         split: as TFDS and ``datasets`` write it: ``"train"``, ``"train[:10%]"``, ``"train[100:-50]+test"``. Shares are
-            rounded to the nearest row. All rows of all splits if None.
+            rounded to the nearest row, also to none: of 20 rows ``"train[-2%:]"`` has none, where TFDS gives all. All
+            rows of all splits if None.
 
     Returns:
         The rows, in order; a range where they are one.
@@ -83,7 +84,10 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
 def _bound(text: str | None, n: int) -> int | None:
     if text is None:
         return None
-    return round(int(text[:-1]) * n / 100) if text.endswith("%") else int(text)
+    if not text.endswith("%"):
+        return int(text)
+    nearest = round(int(text[:-1]) * n / 100)
+    return n if text.startswith("-") and not nearest else nearest  # none from the end on; TFDS reads it as from row 0
 
 
 def order(
@@ -121,6 +125,17 @@ def order(
     if seed is not None:
         ordered = ordered[draws.permutation(int(draws.bits(seed, [epoch], 1)[0, 0]), len(ordered))]
     return ordered[mine.start : mine.stop : mine.step]
+
+
+def checked_size(batch_size: int) -> int:
+    """Return a number of rows per batch.
+
+    Raises:
+        InvalidInput: it is not positive.
+    """
+    if batch_size < 1:
+        raise InvalidInput("batch_size", expected="at least 1", received=str(batch_size))
+    return batch_size
 
 
 def share(count: int, shard: tuple[int, int], *, even: bool = False) -> range:
@@ -272,17 +287,19 @@ class Images:
             epoch: as of `order`.
             shard: as of `order`.
 
-        Yields:
-            Batches, as ``self[[...]]`` gives them.
+        Returns:
+            An iterator over batches, as ``self[[...]]`` gives them.
+
+        Raises:
+            InvalidInput: the size is not positive, or there is no such process.
 
         Example:
             >>> images, labels = next(Images("xysquares").batches(256, seed=0))
             >>> images.shape, labels.shape
             ((256, 64, 64, 3), (256, 6))
         """
-        numbers = order(range(len(self)), seed=seed, epoch=epoch, shard=shard)
-        for start in range(0, len(numbers), size):
-            yield self._batch(numbers[start : start + size])
+        numbers, size = order(range(len(self)), seed=seed, epoch=epoch, shard=shard), checked_size(size)
+        return (self._batch(numbers[start : start + size]) for start in range(0, len(numbers), size))
 
     def _checked(self, indices: ArrayLike) -> Indices:
         numbers = np.asarray(indices)

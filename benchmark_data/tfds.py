@@ -291,7 +291,7 @@ def as_dataset(
 
     Raises:
         UnknownName: there is no such dataset, split or column.
-        InvalidInput: no row is in the split, or there is no such process.
+        InvalidInput: no row is in the split, there is no such process, or a batch has no rows.
         Unavailable: a source of the dataset could not be fetched.
 
     Example:
@@ -311,7 +311,7 @@ def as_dataset(
             raise UnknownName(f"column of {dataset.id}", column, spec)
     given = ["image", "factors"] if as_supervised else columns
     rows = reading.rows_of(dataset, split)
-    size = batch_size or UNBATCHED
+    size = UNBATCHED if batch_size is None else reading.checked_size(batch_size)
     whole = drop_remainder and batch_size is not None
     per_epoch = len(reading.order(rows, shard=shard, even=whole))
     starts = range(0, per_epoch // size * size if whole else per_epoch, size)

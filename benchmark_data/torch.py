@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import reading
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.errors import MissingExtra, UnknownName
 from benchmark_data.factors import Indices
 
 try:
@@ -183,8 +183,7 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         shard: tuple[int, int] = (0, 1),
         drop_last: bool = False,
     ) -> None:
-        if batch_size < 1:
-            raise InvalidInput("batch_size", expected="at least 1", received=str(batch_size))
+        reading.checked_size(batch_size)
         self._items = range(data if isinstance(data, int) else len(data))
         self._size, self._seed, self._shard, self._drop_last = batch_size, shuffle_seed, shard, drop_last
         self._epoch = 0

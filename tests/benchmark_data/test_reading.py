@@ -100,6 +100,21 @@ def test_splits_are_read_as_tfds_reads_them(split, tiny_family):
     assert list(reading.rows_of(dataset, split)) == expected
 
 
+def test_a_share_from_the_end_that_is_no_row_is_none(tiny_family):
+    """Of 8 rows 2% are none. TFDS rounds the bound to 0, which it reads as the first row: it gives all 8."""
+    dataset = tiny_family.configs["plus_1"]
+    with pytest.raises(InvalidInput, match=r"at least one row, received 'train\[-2%:\]', which has none"):
+        reading.rows_of(dataset, "train[-2%:]")
+    assert reading.rows_of(dataset, "train[:-2%]") == dataset.splits["train"]
+    assert list(reading.rows_of(dataset, "train[-25%:]")) == list(dataset.splits["train"])[-2:]
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_batch_without_rows_is_refused_at_once(size, tiny_grid):
+    with pytest.raises(InvalidInput, match=f"batch_size: expected at least 1, received {size}"):
+        reading.Images(tiny_grid).batches(size)
+
+
 def test_wrong_choices_are_named(tiny_family, tiny_grid):
     dataset = tiny_family.configs["plus_1"]
     for split, kind, message in (

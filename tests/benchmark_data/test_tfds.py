@@ -345,6 +345,12 @@ def test_without_files_processes_share_all_rows(tiny_grid):
     assert [len(share) for share in even] == [1] * 3
 
 
+@pytest.mark.parametrize("size", [0, -1])
+def test_without_files_a_batch_without_rows_is_refused(size, tiny_grid):
+    with pytest.raises(InvalidInput, match=f"batch_size: expected at least 1, received {size}"):
+        provider.as_dataset(tiny_grid, batch_size=size)
+
+
 def test_without_files_columns_and_supervised(tiny_grid):
     chosen = provider.as_dataset(tiny_grid, columns=["label_angle", "image"], batch_size=4)
     assert list(chosen.element_spec) == ["label_angle", "image"]
