@@ -90,11 +90,15 @@ class Measurement:
 
 @dataclasses.dataclass(frozen=True)
 class Tier:
-    """A named set of measurements. Scores of different tiers are never put in one table.
+    """A label for what training may cost, which authors state of their runs, and how many rows each metric gets.
+
+    Nothing here measures or limits a budget: that a run is of a tier is what whoever scores it says, and each run's
+    record says what training cost, which tables show beside its scores. So two tiers may measure alike: ``desk`` and
+    ``study`` do, and differ in the budget alone. Scores of different tiers are never put in one table.
 
     Args:
         name: ``desk``, ``held_out``, ``smoke`` or ``study``.
-        summary: what the tier is for, in one sentence.
+        summary: the budget that is meant, in one sentence.
         measurements: the metrics, in the order of a table's columns.
     """
 
