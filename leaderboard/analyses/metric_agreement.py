@@ -9,6 +9,7 @@ make metrics agree; and each correlation has a bootstrap interval over runs.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
-from leaderboard import figures
+from leaderboard import figures, protocol
 from leaderboard.arrays import check_codes
 
 if TYPE_CHECKING:
@@ -130,13 +131,13 @@ def measure(
     )
 
 
-def over_tasks(results: Iterable[Result], *, tier: str, resamples: int = 1_000) -> pd.DataFrame | None:
+def over_tasks(results: Iterable[Result], *, tier: str = "", resamples: int = 1_000) -> pd.DataFrame | None:
     """Correlate the scores of all trained runs of a tier, within each task that has enough of them.
 
     Args:
         results: as for ``collect``. References are left out, since what nobody trained makes all metrics agree, and so
-            are runs that are marked.
-        tier: the tier.
+            are runs that are marked and tasks that another version has replaced.
+        tier: the tier; empty for all, each task within each of its tiers.
         resamples: as for ``measure``.
 
     Returns:
@@ -144,19 +145,21 @@ def over_tasks(results: Iterable[Result], *, tier: str, resamples: int = 1_000) 
         no two scores are those of all runs.
     """
     trained = [
-        result
+        result.model_copy(update={"runs": runs})
         for result in results
-        if tier in result.tiers
-        and not result.quarantine
-        and not any(run.marks or run.supervision == "reference" for run in result.of(tier))
+        if not result.quarantine and result.task not in protocol.SUPERSEDED
+        for name in result.tiers
+        if tier in ("", name)
+        for runs in [result.of(name)]
+        if not any(run.marks or run.supervision == "reference" for run in runs)
     ]
-    counts: dict[str, int] = {}
+    counts: Counter[tuple[str, str]] = Counter()
     for result in trained:
-        counts[result.task] = counts.get(result.task, 0) + len(result.of(tier))
-    kept = [result for result in trained if counts[result.task] >= LEAST]
-    if not kept or len(set.intersection(*(set(run.scores) for result in kept for run in result.of(tier)))) < 2:
+        counts[result.task, result.tiers[0]] += len(result.runs)
+    kept = [result for result in trained if counts[result.task, result.tiers[0]] >= LEAST]
+    if not kept or len(set.intersection(*(set(run.scores) for result in kept for run in result.runs))) < 2:
         return None
-    table = collect(kept, tier=tier)
+    table = collect(kept)
     names = list(table.columns[3:])
     found = measure(table[names].to_numpy(), names, groups=table["task"].tolist(), resamples=resamples)
     return found.assign(tasks=table["task"].nunique())

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
+    from leaderboard import protocol
+
 analyse = console.command_line(
     "Analyse representations as the papers do. Each command writes a picture (.png) and its numbers (.csv).\n\n"
     "Where a command takes FILE or RUN, that is a run folder with activations.npz, or named arrays of any framework in "
@@ -130,7 +132,8 @@ def metric_agreement(
 ) -> None:
     """Do metrics rank the same models alike? Figure 2 of arXiv:1811.12359, with an interval for each pair.
 
-    Ranks are compared within each task. Tasks with fewer than four runs are left out.
+    Ranks are compared within each task. Tasks with fewer than four runs are left out; of a results tree references,
+    marked runs and tasks that were replaced, too, as on the board.
     """
     needs("this command", "metrics", "pandas")
     import pandas as pd
@@ -140,23 +143,33 @@ def metric_agreement(
 
     _png(to)
     if len(paths) == 1 and not (paths[0] / "run.json").is_file():
-        scores = analysis.collect(results.read_all(paths[0]), tier=only)
+        found = analysis.over_tasks(results.read_all(paths[0]), tier=only, resamples=resamples)
+        if found is None:
+            raise InvalidInput(
+                str(paths[0]),
+                expected=f"{analysis.LEAST} trained runs of a task or more, and at least two scores that all runs have",
+                received="fewer",
+                remedy="References and marked runs do not count. Runs of different tiers may differ in scores: --tier.",
+            )
+        table = found.drop(columns="tasks")
     else:
         with console.progress() as progress:
             scores = pd.DataFrame([_rescored(path, names) for path in progress.track(paths, description="scoring")])
-            scores = scores.dropna(axis="columns")
+        table = _agreement(scores.dropna(axis="columns"), ", ".join(map(str, paths)), resamples)
+    analysis.draw(table, to)
+    _write(table, to, shown=table)
+
+
+def _agreement(scores: pd.DataFrame, what: str, resamples: int) -> pd.DataFrame:
+    """Correlate the scores of run folders, within each task that has enough of them."""
+    from leaderboard.analyses import metric_agreement as analysis
+
     counts = scores["task"].map(scores["task"].value_counts())
     kept = scores[counts >= analysis.LEAST].reset_index(drop=True)
     if kept.empty:
-        raise InvalidInput(
-            ", ".join(map(str, paths)),
-            expected=f"at least {analysis.LEAST} runs of one task",
-            received=f"{counts.max()}",
-        )
+        raise InvalidInput(what, expected=f"at least {analysis.LEAST} runs of one task", received=f"{counts.max()}")
     numbers = kept.drop(columns=["task", "method", "seed"])
-    table = analysis.measure(numbers, list(numbers.columns), groups=kept["task"].tolist(), resamples=resamples)
-    analysis.draw(table, to)
-    _write(table, to, shown=table)
+    return analysis.measure(numbers, list(numbers.columns), groups=kept["task"].tolist(), resamples=resamples)
 
 
 def _rescored(run: Path, names: list[str] | None) -> dict[str, Any]:
@@ -889,25 +902,27 @@ def _report(table: pd.DataFrame, to: Path | None) -> None:
         _write(table, to)
 
 
-def small_samples(runs: Iterable[Path]) -> list[str]:
-    """Describe of which runs MIG still moves with the number of samples, as it may on small datasets.
+def small_sample(where: str, codes: Any, task: protocol.Task, tier: str) -> list[str]:
+    """Say so if the MIG of a run still moves with the number of samples, as it may on small datasets.
 
     Args:
-        runs: run folders that were scored.
+        where: the run's place.
+        codes: its codes, real numbers, shape (n, L), in the order of the task's rows.
+        task: the task.
+        tier: the tier that it is scored in, which says on which of the rows.
 
     Returns:
-        A sentence for each, with the curve.
+        A sentence with the curve, or none.
     """
     from leaderboard import protocol
-    from leaderboard.scoring import evaluate
 
-    sentences = []
-    for folder in runs:
-        run, codes = evaluate.read_run(folder)
-        task = protocol.task(run.dataset)
-        train = slice(0, len(task.train))
-        sentences += [f"{folder}: {doubt}" for doubt in _doubts("mig", codes[train], task.labels()[train])]
-    return sentences
+    measurement = next((m for m in protocol.tier(tier).measurements if m.metric == "mig"), None)
+    if measurement is None:
+        return []
+    n = len(task.train)
+    rows = slice(0, min(measurement.train, n)) if measurement.train else slice(n, n + measurement.test)
+    doubts = _doubts("mig", codes[rows], task.labels()[rows], **measurement.arguments)
+    return [f"{where}: {doubt}" for doubt in doubts]
 
 
 def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:

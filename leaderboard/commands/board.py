@@ -185,6 +185,7 @@ def evaluate(
     with console.working("checking") as told:
         written: list[Path] = []
         notes: list[str] = []
+        doubts: list[str] = []
         if new:
             runs = evaluate.unscored(runs, into, tier=tier)
             if not runs:
@@ -194,6 +195,7 @@ def evaluate(
         for result in evaluate.evaluate(
             runs,
             tier=tier,
+            see=lambda where, codes, task: doubts.extend(analyses.small_sample(where, codes, task, tier)),
             status="reproduced" if reproduced else "recomputed",
             fresh=(seed or secrets.token_hex(16)) if verify else "",
             tell=notes.append,
@@ -204,7 +206,7 @@ def evaluate(
             if with_pictures:
                 media.of_runs(grouped[result.dataset, result.method], written[-1])
     out.print(formats.terminal([results.read(file) for file in written]))
-    for sentence in (*notes, *analyses.small_samples(runs)):
+    for sentence in (*notes, *doubts):
         say(f"warning: {sentence}", style="yellow")
     for file in written:
         say(file)
@@ -366,6 +368,7 @@ def verify(
     status 1 if anything is wrong or not verified. The fresh rows are drawn by a text that is made up now and stands in
     the results.
     """
+    from leaderboard import protocol
     from leaderboard.report import media
     from leaderboard.scoring import evaluate, submission
     from leaderboard.store import results
@@ -377,10 +380,12 @@ def verify(
     folders = [path for path in paths if path not in submissions]
     published = results.read_all(beside) if beside.is_dir() and submissions else []
     invalid = False
+    bare = [evaluate.read_record(path) for path in folders if evaluate.encoder_file(path) is None]
     for path in submissions:
-        problems = submission.check(path, published=published).problems
-        _report(str(path), problems)
-        invalid |= bool(problems)
+        checked = submission.check(path, published=published)
+        bare += [candidate.run for candidate in checked.candidates if candidate.encoder is None]
+        _report(str(path), checked.problems)
+        invalid |= bool(checked.problems)
     if invalid:
         raise typer.Exit(1)
     with console.working("checking") as told:
@@ -397,10 +402,10 @@ def verify(
         for file in results.write(into, found):
             media.of_dataset(results.read(file).dataset, file.parent)
             say(file)
-    unverified = [f"{r.method} on {r.task}, seed {run.seed}" for r in found for run in r.runs if not run.verification]
-    for sentence in notes or [f"not verified: {run}: it has no encoder" for run in unverified]:
+    names = (f"{run.method} on {protocol.task(run.dataset).id}, seed {run.seed}" for run in bare)
+    for sentence in (*notes, *(f"not verified: {name}: it has no encoder" for name in names)):
         say(sentence, style="red")
-    if unverified:
+    if any(not run.verification for result in found for run in result.runs):
         raise typer.Exit(1)
 
 

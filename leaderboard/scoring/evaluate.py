@@ -46,6 +46,9 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 Float32Codes: TypeAlias = NDArray[np.float32]
 
+See: TypeAlias = Callable[[str, Float32Codes, protocol.Task], None]
+"""Is given the place of a run, its codes, float32 (n, L) in the order of the task's rows, and the task."""
+
 LATENTS = 1024
 """The most latents that are scored."""
 
@@ -93,6 +96,7 @@ def evaluate(
     status: results.Status = "recomputed",
     fresh: str = "",
     tell: Callable[[str], None] = lambda sentence: None,
+    see: See = lambda where, codes, task: None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[Result]:
     """Score run folders.
@@ -106,6 +110,7 @@ def evaluate(
         fresh: text to draw fresh rows by, on which runs that have an encoder (``encoder.onnx``) are verified; none are
             if it is empty. It must be made when the encoders could not be changed any more.
         tell: is told why a run that has an encoder was not verified.
+        see: is given each run's folder, its codes and its task before it is scored.
         progress: is told what is going on.
 
     Yields:
@@ -130,7 +135,7 @@ def evaluate(
                 encoder_file(folder),
             )
         )
-    yield from score_all(candidates, tier=tier, status=status, fresh=fresh, tell=tell, progress=progress)
+    yield from score_all(candidates, tier=tier, status=status, fresh=fresh, tell=tell, see=see, progress=progress)
 
 
 def by_result(folders: Iterable[str | os.PathLike[str]]) -> dict[tuple[str, str], list[Path]]:
@@ -232,6 +237,7 @@ def score_all(
     status: results.Status = "recomputed",
     fresh: str = "",
     tell: Callable[[str], None] = lambda sentence: None,
+    see: See = lambda where, codes, task: None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[Result]:
     """Score runs.
@@ -242,6 +248,7 @@ def score_all(
         status: as in ``evaluate``.
         fresh: as in ``evaluate``.
         tell: as in ``evaluate``.
+        see: as in ``evaluate``.
         progress: as in ``evaluate``.
 
     Yields:
@@ -280,6 +287,7 @@ def score_all(
                 done += 1
 
             read = candidate.read()
+            see(candidate.where, read.codes, task)
             marks = (
                 leaks.leaks(read.codes, task.labels(), functools.partial(leaks.appearance, task))
                 if status == "recomputed" and run.supervision != "reference"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 from typer.testing import CliRunner
@@ -119,15 +120,40 @@ def test_collect_puts_the_scores_of_a_tree_side_by_side(made_result):
         analysis.collect([one.model_copy(update={"runs": tuple(runs)})], tier="study")
 
 
-def test_over_tasks_only_trained_runs_of_tasks_with_enough_of_them_count(made_result):
-    def scored(task, method, *migs, **more):
+@pytest.fixture
+def scored(made_result):
+    """Make a result of two scores, MIG and R², which is the lower, the higher MIG is."""
+    samples = {name: results.Sample(train=1, test=0, arguments={}) for name in ("mig", "r_squared")}
+
+    def make(task, method, *migs, **more):
         plain = made_result(task, method, *migs, **more)
         runs = [
-            run.model_copy(update={"scores": run.scores | {"r_squared": 1 - run.scores["mig"]}}) for run in plain.runs
+            run.model_copy(
+                update={"scores": run.scores | {"r_squared": 1 - run.scores["mig"]}, "samples": samples, "parts": {}}
+            )
+            for run in plain.runs
         ]
-        return results.result(plain.task, method, [run.model_copy(update={"samples": SAMPLES}) for run in runs])
+        return results.result(plain.task, method, runs)
 
-    SAMPLES = {name: results.Sample(train=1, test=0, arguments={}) for name in ("mig", "r_squared")}
+    return make
+
+
+def test_the_command_counts_the_runs_of_a_tree_that_the_board_counts(scored, tmp_path):
+    trained = scored("toy/small", "beta_vae", 0.1, 0.2, 0.3, 0.4)
+    untrained = scored("toy/small", "pca", 0.1, 0.2, 0.3)
+    marked = scored("toy/small", "labels", 0.1, 0.2, 0.3, marks=("ground_truth",))
+    results.write(tmp_path / "results", [trained, untrained, marked])
+    for tier in ([], ["--tier", "smoke"]):
+        command = ["analyse", "metric-agreement", str(tmp_path / "results"), "--to", str(tmp_path / "a.png"), *tier]
+        done = CliRunner().invoke(board.app, command)
+        assert done.exit_code == 0, done.output
+        table = pd.read_csv(tmp_path / "a.csv")
+        expected = analysis.over_tasks([trained, untrained, marked], tier="smoke")
+        assert table["runs"].tolist() == [4, 4]
+        pd.testing.assert_frame_equal(table, expected.drop(columns="tasks"), check_dtype=False)
+
+
+def test_over_tasks_only_trained_runs_of_tasks_with_enough_of_them_count(scored):
     enough = scored("xysquares/spacing_1", "beta_vae", 0.1, 0.2, 0.3, 0.4)
     few = scored("xysquares/spacing_2", "beta_vae", 0.1, 0.2)
     untrained = scored("xysquares/spacing_2", "pca", 0.1, 0.2, 0.3)

@@ -14,6 +14,7 @@ import benchmark_data
 from leaderboard import protocol
 from leaderboard.commands import analyses
 from leaderboard.commands import board as cli
+from leaderboard.scoring import evaluate
 
 
 @pytest.fixture
@@ -325,11 +326,16 @@ def test_metrics_say_how_far_they_can_be_trusted(board, tmp_path):
     assert "warning: mig" in out
 
 
-def test_runs_on_small_datasets_are_looked_at_twice(toys, run_folder):
-    noisy = run_folder(noise=0.2)
-    (sentence,) = analyses.small_samples([noisy])
+@pytest.mark.parametrize(("train", "expected"), [(10_000, "with 40 samples"), (0, "with 20 samples")])
+def test_runs_on_small_datasets_are_looked_at_twice(toys, run_folder, monkeypatch, train, expected):
+    """On the rows that the tier's MIG is of: the 40 train rows, or of a tier of held-out rows the 20 test rows."""
+    measurement = protocol.Measurement("mig", train=train, test=0 if train else 5_000)
+    monkeypatch.setattr(protocol, "TIERS", {"smoke": protocol.Tier("smoke", "For tests.", (measurement,))})
+    noisy, found = run_folder(noise=0.2), []
+    list(evaluate.evaluate([noisy], see=lambda *given: found.extend(analyses.small_sample(*given, "smoke"))))
+    (sentence,) = found
     assert sentence.startswith(f"{noisy}: mig: ")
-    assert "with 40 samples" in sentence
+    assert expected in sentence
 
 
 def test_udr_ranks_runs_without_labels(board, tmp_path):

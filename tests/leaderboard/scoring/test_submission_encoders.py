@@ -142,3 +142,15 @@ def test_verify_without_an_encoder(handed_in):
     said = run("verify", handed_in, "--beside", handed_in)
     assert said.exit_code == 1
     assert "not verified: my_vae on toy/small@v1, seed 0: it has no encoder" in said.stdout
+
+
+def test_a_run_without_an_encoder_is_named_beside_one_that_has_a_note(handed_in):
+    submission.encode(handed_in)
+    first, second = (handed_in / TASK / f"seed_{seed}.onnx" for seed in (0, 1))
+    first.write_bytes(second.read_bytes())  # disagrees with its codes
+    second.unlink()
+    said = run("verify", handed_in, "--beside", handed_in)
+    assert said.exit_code == 1
+    assert "not verified: my_vae on toy/small@v1, seed 1: it has no encoder" in said.stdout
+    assert said.stdout.count("it has no encoder") == 1
+    assert said.stdout.count("not verified") == 2
