@@ -18,6 +18,7 @@ __all__ = [
     "check_codes",
     "check_codes_factors",
     "check_factors",
+    "check_rows",
     "check_train_test",
     "class_ids",
     "numbered",
@@ -141,6 +142,28 @@ def check_codes_factors(
     codes, factors = _matching(codes, factors, "codes", "factors")
     kept = _kept(factors, constant_factors)
     return codes, factors if kept.all() else np.ascontiguousarray(factors[:, kept])
+
+
+def check_rows(
+    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"]
+) -> tuple[Codes, Int64[NDArray[np.int64], "n F"]]:
+    """Check codes and the factors of the same samples, which may be constant: for what does not look at them.
+
+    Args:
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F).
+
+    Returns:
+        Codes, float32 or float64 (n, L), and factors, int64 (n, F).
+
+    Raises:
+        InvalidInput: as ``check_codes`` and ``check_factors``; or the rows do not match, or an array is transposed.
+
+    Example:
+        >>> [array.shape for array in check_rows([[0.1], [0.2]], [[5, 5], [5, 5]])]
+        [(2, 1), (2, 2)]
+    """
+    return _matching(codes, factors, "codes", "factors")
 
 
 def check_train_test(

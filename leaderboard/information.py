@@ -45,10 +45,10 @@ def discretise(codes: Codes, bins: int = 20) -> NDArray[np.int64]:
     result = np.empty(codes.shape[::-1], np.int64)
     for row, z in zip(result, np.ascontiguousarray(codes.T), strict=True):
         low, high = z.min(), z.max()
-        if low == high:
+        step = (high - low) / z.dtype.type(bins)
+        if not step:  # constant, or of a range that a float cannot divide
             row[:] = 0
             continue
-        step = (high - low) / z.dtype.type(bins)
         edges = np.arange(bins, dtype=z.dtype) * step + low
         # Division finds the bin up to rounding, and the neighbouring edges mend it; only where bins are about as narrow
         # as the gaps between floats does it take a search.

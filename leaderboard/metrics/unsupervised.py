@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.arrays import check_codes, check_codes_factors, varying
+from leaderboard.arrays import check_codes, check_rows, varying
 from leaderboard.information import discretise, mutual_information
 from leaderboard.properties import Properties
 
@@ -65,7 +65,7 @@ def score(
     """
     codes = check_codes(codes)
     if factors is not None:
-        check_codes_factors(codes, factors, constant_factors="drop")
+        check_rows(codes, factors)
     binned = discretise(codes, bins)
     latents = len(binned)
     pairs = sum(mutual_information(binned[i + 1 :], binned[i]).sum() for i in range(latents - 1))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import discovery, draws
 from benchmark_data.errors import InvalidInput
+from leaderboard import properties
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import Estimator
 from leaderboard.metrics import mig
@@ -204,8 +205,9 @@ def intervals(
         **arguments: passed on to the metric.
 
     Returns:
-        One row per score: ``value``, ``low``, ``high``. Bounds are cut at 0 and at 1, unless a score exceeds them, as
-        R² may. Where a score is infinite on a resample, ``high`` is infinite.
+        One row per score: ``value``, ``low``, ``high``. Bounds are cut at the ends of the range that the metric's file
+        declares; those of scores that may lie outside it only if none does. Where a score is infinite on a resample,
+        ``high`` is.
 
     Raises:
         UnknownName: there is no such metric.
@@ -233,14 +235,17 @@ def intervals(
     table = pd.DataFrame(resampled)
     masked = table.replace(np.inf, 0.0)  # what was infinite gets its bounds below
     away = (masked - masked.mean()).quantile([(1 - confidence) / 2, (1 + confidence) / 2])
-    most, least = table.max().combine(value, max), table.min().combine(value, min)
-    low = (value + away.iloc[0]).clip(lower=(least < 0).map({True: -np.inf, False: 0.0}))
-    high = (value + away.iloc[1]).clip(upper=(most > 1).map({True: np.inf, False: 1.0}))
-    finite = np.isfinite(most)
+    said = properties.of(metric)
+    least, most = (pd.Series(end, value.index, np.float64) for end in said.range)
+    free = pd.Series([name in said.unbounded for name in value.index], value.index)
+    seen_least, seen_most = table.min().combine(value, min), table.max().combine(value, max)
+    least, most = least.mask(free & (seen_least < least), -np.inf), most.mask(free & (seen_most > most), np.inf)
+    low, high = (value + away.iloc[0]).clip(lower=least), (value + away.iloc[1]).clip(upper=most)
+    finite = np.isfinite(seen_most)
     return pd.DataFrame(
         {
             "value": value,
-            "low": low.where(finite, value.where(value == np.inf, 0.0)),
+            "low": low.where(finite, value.where(value == np.inf, least)),
             "high": high.where(finite, np.inf),
         }
     )

@@ -291,8 +291,8 @@ class _Runs:
         try:
             task = protocol.task(name)
             evaluate.check_dataset(task, entry.dataset_version, entry.dataset_digest, where)
-            if submission is not None:
-                evaluate.check_part(task, submission.tier, submission.hyperparameters, str(file))
+            if said := self._submission:
+                evaluate.check_part(task, said.tier, said.hyperparameters, str(self._folder / FILE))
         except OffaxisError as error:
             yield error
             return

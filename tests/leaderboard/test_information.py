@@ -26,6 +26,14 @@ def test_bins_are_numpys_wherever_it_has_any(dtype, offset, scale, bins):
             np.testing.assert_array_equal(row, np.digitize(z, edges[:-1]) - 1)
 
 
+def test_a_range_that_a_float_cannot_divide_is_one_bin():
+    tiny = np.array([0, 1e-45, 2e-45], np.float32)
+    assert tiny.max() > 0
+    assert discretise(tiny[:, None]).tolist() == [[0, 0, 0]]
+    assert discretise(np.array([[0.0], [5e-324]])).tolist() == [[0, 0]]
+    assert discretise(np.float32([[0.0], [40e-45]])).tolist() == [[0, 19]]
+
+
 def test_values_on_an_edge_go_up_and_the_greatest_stays_in_the_last_bin():
     codes = np.arange(21, dtype=np.float32)[:, None]
     assert discretise(codes, 20)[0].tolist() == [*range(20), 19]

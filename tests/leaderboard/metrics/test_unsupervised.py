@@ -53,3 +53,8 @@ def test_dependent_and_constant_latents():
 def test_rows_must_match_even_though_factors_are_not_looked_at():
     with pytest.raises(InvalidInput, match="codes: expected 4 rows, as in factors, received 5"):
         unsupervised.score(np.eye(5), np.arange(4)[:, None])
+
+
+def test_constant_factors_are_not_looked_at():
+    codes = np.random.default_rng(0).normal(size=(50, 3))
+    assert unsupervised.score(codes, np.full((50, 2), 7)) == unsupervised.score(codes)

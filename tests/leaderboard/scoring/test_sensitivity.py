@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -115,6 +116,19 @@ def test_bounds_stay_where_scores_can_be():
     copied = np.hstack([codes, codes])
     row = sensitivity.intervals("unsupervised", copied, factors, resamples=3).loc["gaussian_total_correlation"]
     assert row.tolist() == [np.inf, np.inf, np.inf]
+
+
+def test_bounds_are_those_that_the_metrics_file_declares(monkeypatch):
+    codes, factors = sample(0, 120)
+    plain = sensitivity.intervals("mig", codes, factors, resamples=20).loc["mig"]
+    assert plain["low"] < plain["value"] < plain["high"]
+    low, high = (plain["value"] + end for end in (-1e-4, 1e-4))
+    monkeypatch.setattr(mig, "PROPERTIES", dataclasses.replace(mig.PROPERTIES, range=(low, high)))
+    declared = sensitivity.intervals("mig", codes, factors, resamples=20).loc["mig"]
+    assert declared.tolist() == [plain["value"], low, high]
+    beyond = dataclasses.replace(mig.PROPERTIES, range=(-1.0, plain["value"] / 2), unbounded=("mig",))
+    monkeypatch.setattr(mig, "PROPERTIES", beyond)
+    assert sensitivity.intervals("mig", codes, factors, resamples=20).loc["mig"].equals(plain)
 
 
 def test_where_only_resamples_are_infinite_the_interval_has_no_upper_bound():
