@@ -827,7 +827,8 @@ def metrics(
             if found.indices is None and held_out is None:
                 remedy = f"offaxis-train encode {path}" if path.is_dir() else "shuffle codes and factors alike"
                 doubts += [(path, f"{sentence}: {remedy}.") for sentence in _in_order(found.factors, found.names)]
-            constant = [name for name, ids in zip(found.names, found.factors.T, strict=True) if (ids == ids[0]).all()]
+            factors: Any = found.factors  # which each of them has
+            constant = [name for name, ids in zip(found.names, factors.T, strict=True) if (ids == ids[0]).all()]
             if constant:
                 doubts.append((path, f"{', '.join(constant)} has one value in all rows and is left out."))
             for name, module in modules.items():
