@@ -302,8 +302,8 @@ def _train(
 def _explained(run: Run) -> None:
     """Say how much of the images the decoder draws, and warn where that is hardly anything."""
     share = run.explained(run.dataset.images(run.dataset.quick_rows()[:EXPLAINED]))
-    console.err.print(f"reconstructions explain {share:.0%} of the pixels' variance", highlight=False)
-    if share < HARDLY:
+    console.err.print(f"reconstructions explain {max(share, 0.0):.0%} of the pixels' variance", highlight=False)
+    if share < HARDLY and run.model.objective.reconstructs:
         console.err.print(
             "warning: the decoder draws hardly more than one mean picture: the codes hold little of the images. More "
             "steps, a weaker prior (beta) or --set reconstruction_weight=4 may mend it.",
