@@ -40,8 +40,9 @@ def write(
 ) -> Path:
     """Write rows of a dataset as pictures with a table. What an interrupted call wrote is kept.
 
-    A picture takes its name when it is whole. The columns of the table are ``file_name``, ``index`` (the row of the
-    dataset), and for each factor ``label_<factor>`` (class id) and ``value_<factor>``.
+    One call writes into a folder at a time: unfinished files that it finds are those of one that was killed, and are
+    removed. A picture takes its name when it is whole. The columns of the table are ``file_name``, ``index`` (the row
+    of the dataset), and for each factor ``label_<factor>`` (class id) and ``value_<factor>``.
 
     Args:
         dataset: the dataset. It must be prepared.
@@ -81,6 +82,8 @@ def write(
                 received=f"{found['dataset']} {found['version']}, split {found['split']}" if found else "other files",
                 remedy="Choose another folder.",
             )
+        for unfinished in (*folder.glob(".*.part"), *folder.glob("images/*/.*.part")):  # of a call that was killed
+            unfinished.unlink(missing_ok=True)
     else:
         write_json(folder / ABOUT, about)
     parts = [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]

@@ -62,7 +62,7 @@ def test_without_joblib_the_same_is_written_in_one_process(tiny_grid, tmp_path, 
     assert len(contents(tmp_path / "one")) == 12 + 2
 
 
-@pytest.mark.parametrize("harm", ["missing", "cut", "no table"])
+@pytest.mark.parametrize("harm", ["missing", "cut", "no table", "killed"])
 def test_the_same_command_goes_on_where_it_was_interrupted(harm, tiny_grid, tmp_path):
     table = pictures.write(tiny_grid, range(12), tmp_path)
     before = contents(tmp_path)
@@ -72,6 +72,9 @@ def test_the_same_command_goes_on_where_it_was_interrupted(harm, tiny_grid, tmp_
         hit.unlink()
     elif harm == "cut":
         hit.write_bytes(hit.read_bytes()[:-1])
+    elif harm == "killed":  # files that a dead process was writing
+        (hit.parent / f".{hit.name}.17.part").write_bytes(hit.read_bytes()[:-1])
+        (tmp_path / ".metadata.csv.17-0123abcd.part").write_text("file_name")
     table.unlink()
     counted = []
     assert pictures.write(tiny_grid, range(12), tmp_path, progress=counted.append) == table
