@@ -53,8 +53,8 @@ def information(names: Mapping[str, Any]) -> Values:
 def transferred(names: Mapping[str, Any]) -> Values:
     """Return accuracies averaged over labels, and similarities of two models on images of the target."""
     from leaderboard import protocol
+    from leaderboard.analyses import transfer_accuracy
     from leaderboard.comparisons import cka
-    from leaderboard.scoring import transfer_accuracy
 
     averages = transfer_accuracy.averages(names["table"])
     found: Values = {

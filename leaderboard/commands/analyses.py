@@ -457,8 +457,8 @@ def accuracy(
     import pandas as pd
 
     import benchmark_data
+    from leaderboard.analyses import transfer_accuracy as evaluation
     from leaderboard.reading import representations
-    from leaderboard.scoring import transfer_accuracy as evaluation
 
     _png(to)
     read: list[tuple[str, representations.LabelledCodes]] = []
@@ -512,7 +512,7 @@ def accuracy(
 
 
 @transfer.command("heatmap")
-def encoders(
+def transfer_heatmap(
     source: Annotated[
         list[Path],
         typer.Option(
@@ -732,8 +732,8 @@ def shared(
 
     What the two have in common, such as position or colour, is what both domains share.
     """
+    from leaderboard.analyses import transfer_accuracy as evaluation
     from leaderboard.reading import representations
-    from leaderboard.scoring import transfer_accuracy as evaluation
 
     _png(to)
     found = representations.arrays(file, ["targets", "reconstructions"])

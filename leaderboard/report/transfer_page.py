@@ -48,7 +48,7 @@ def matrices(found: Sequence[Transfer]) -> list[Matrix]:
     Returns:
         One matrix for each classifier that was used.
     """
-    from leaderboard.scoring import transfer_accuracy  # loads pandas, which most boards do without
+    from leaderboard.analyses import transfer_accuracy  # loads pandas, which most boards do without
 
     labels: dict[str, dict[str, None]] = {}
     for one in found:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
+from leaderboard.analyses import transfer_accuracy
 from leaderboard.metrics.downstream import Classifier
-from leaderboard.scoring import evaluate, transfer_accuracy
+from leaderboard.scoring import evaluate
 from leaderboard.scoring.measure import versions
 from leaderboard.store import results, transfers
 from leaderboard.store.results import Budget, pydantic

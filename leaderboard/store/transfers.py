@@ -1,7 +1,7 @@
 """The published transfer matrix: accuracies that classifiers reach on codes of a target dataset, by encoder and label.
 
 Bonheme and Grzes, "How good are variational autoencoders at transfer learning?" (2023, arXiv 2304.10767), table 1 and
-appendix A, as `leaderboard.scoring.transfer_accuracy` measures them. One file for each target, method and dataset that
+appendix A, as `leaderboard.analyses.transfer_accuracy` measures them. One file for each target, method and dataset that
 the encoder was trained on: ``<root>/transfer/v1/<target>/<config>/<method>.<source>.json``. These are accuracies, not
 the scores of a task: nothing is ranked by them.
 """

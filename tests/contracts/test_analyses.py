@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from pathlib import Path
 
@@ -31,6 +32,10 @@ EXAMPLES = {
     "metric_agreement": ({"scores": CODES, "names": ["a", "b", "c"], "resamples": 50}, {}),
     "perceived": ({"inputs": IMAGES, "mean": CODES.reshape(2, 20, 3)[:, :4]}, {}),
     "sample_size": ({"x": CODES, "y": OTHERS, "sizes": [10, 40]}, {}),
+    "transfer_accuracy": (
+        {"representations": {"source": CODES}, "labels": FACTORS, "names": ["f"], "classifiers": ["logistic"]},
+        {},
+    ),
     "traversals": ({"images": IMAGES}, None),
 }
 
@@ -83,11 +88,11 @@ def test_it_takes_any_layout_and_half_precision(analysis):
 
 def test_it_refuses_nan(analysis):
     module, arguments, _ = analysis
-    name = next(key for key, value in arguments.items() if isinstance(value, np.ndarray) and value.dtype.kind == "f")
-    spoiled = arguments[name].copy()
-    spoiled.flat[7] = np.nan
+    spoiled = copy.deepcopy(arguments)
+    arrays = [a for value in spoiled.values() for a in (value.values() if isinstance(value, dict) else [value])]
+    next(a for a in arrays if isinstance(a, np.ndarray) and a.dtype.kind == "f").flat[7] = np.nan
     with pytest.raises(InvalidInput, match="expected finite numbers"):
-        module.measure(**{**arguments, name: spoiled})
+        module.measure(**spoiled)
 
 
 def test_it_draws(analysis, tmp_path):

@@ -39,7 +39,7 @@ from baselines.reproduction.runner import Entry, Found, Plan, Runs, Transfer, Ve
 from baselines.sweeps import desk_similarity
 from benchmark_data import files
 from leaderboard import protocol
-from leaderboard.scoring import transfer_accuracy
+from leaderboard.analyses import transfer_accuracy
 from leaderboard.store import verdicts
 
 PAPER = "2304.10767"
@@ -219,7 +219,7 @@ def accuracy(runs: Runs, config: RunConfig, target: str, train: int, test: int) 
         test: how many of its held-out rows they are tested on.
 
     Returns:
-        As `leaderboard.scoring.transfer_accuracy.measure` gives it; ``source`` is the dataset that the run was trained
+        As `leaderboard.analyses.transfer_accuracy.measure` gives it; ``source`` is the dataset that the run was trained
         on.
     """
     task = protocol.task(target)

@@ -32,7 +32,7 @@ from baselines.reproduction.papers import (
 from baselines.reproduction.runner import Found
 from baselines.training import sweep
 from benchmark_data import console
-from leaderboard.scoring import transfer_accuracy
+from leaderboard.analyses import transfer_accuracy
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "reproduction"
 ENTRIES = runner.entries()

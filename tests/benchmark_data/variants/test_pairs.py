@@ -19,7 +19,7 @@ from benchmark_data.publish import card
 from benchmark_data.publish.verify import verify
 from benchmark_data.types import Source
 from benchmark_data.variants import pairs
-from leaderboard.scoring import transfer_accuracy
+from leaderboard.analyses import transfer_accuracy
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "pair_rows.json"
 ALL = {

@@ -9,7 +9,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 import benchmark_data
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.variants import pairs
-from leaderboard.scoring import transfer_accuracy
+from leaderboard.analyses import transfer_accuracy
 
 NAMES = ["shape", "x"]
 
