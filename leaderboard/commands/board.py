@@ -581,7 +581,7 @@ def show_datasets(
     ] = False,
 ) -> None:
     """List datasets by how hard they are: scores of trained methods beside how far pixels give the factors away."""
-    from leaderboard.report import formats, hardness, ranking
+    from leaderboard.report import hardness, ranking
     from leaderboard.store import giveaways, results
 
     boards = [board for board in ranking.tables(results.read_all(root)) if not ranking.superseded(board.task)]
@@ -598,37 +598,9 @@ def show_datasets(
             received="fewer",
             remedy="Measure the giveaways: offaxis-board datasets --measure",
         )
-
-    def ends(value: float | None, interval: Sequence[float | None] | None) -> str:
-        low, high = interval or (None, None)
-        shown = formats.number(value)
-        return shown if low is None or high is None else f"{shown} {formats.number(low)}-{formats.number(high)}"
-
-    scores = [*([f"mean {found.column.title}"] if found.common else []), *(title for _, title in found.methods)]
-    table = rich.table.Table(
-        "dataset",
-        *(rich.table.Column(rich.text.Text(name), justify="right", no_wrap=True) for name in ("giveaway", *scores)),
-        title=rich.text.Text(f"tier {found.tier}: {found.column.title}, the harder, the lower"),
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-    )
-    for line in found.lines:
-        away = ends(line.giveaway.value, line.giveaway[1:]) if line.giveaway else "not measured"
-        cells = [
-            line.rows[name].cells.get(found.column.key) if name in line.rows else None for name, _ in found.methods
-        ]
-        mean = [ends(line.mean, line.interval)] if found.common else []
-        each_method = (formats.number(cell.mean) if cell else "-" for cell in cells)
-        table.add_row(line.dataset, away, *mean, *each_method)
-    out.print(table, highlight=False)
+    out.print(hardness.terminal(found), highlight=False)
     for one in found.predictions:
-        told = (
-            f"{one.correlation.value:+.2f} ({one.correlation.low:+.2f} to {one.correlation.high:+.2f})"
-            if one.correlation
-            else "not told"
-        )
-        say(f"giveaway and {found.column.title} of {one.title}, {one.datasets} datasets: {told}")
+        say(hardness.sentence(found.column, one))
 
 
 def _audit_datasets(root: Path, names: Sequence[str]) -> None:

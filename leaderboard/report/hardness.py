@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from benchmark_data import files
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
 from leaderboard.properties import Column
-from leaderboard.report import families, ranking
+from leaderboard.report import families, formats, ranking
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store import statistics, verdicts
 from leaderboard.store.giveaways import Giveaway
 from leaderboard.store.statistics import Estimate
+
+if TYPE_CHECKING:
+    import rich.table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,6 +171,62 @@ def _prediction(method: str, title: str, lines: Sequence[Line], column: Column) 
     ]
     correlation = statistics.rank_correlation(*zip(*both, strict=True)) if both else None
     return Prediction(title, method, len(both), correlation)
+
+
+def terminal(found: Hardness) -> rich.table.Table:
+    """Make the table to print in a terminal.
+
+    Args:
+        found: as from `hardness`.
+
+    Returns:
+        Something that ``rich.print`` prints: a row for each dataset.
+    """
+    import rich.table
+    import rich.text
+
+    scores = [*([f"mean {found.column.title}"] if found.common else []), *(title for _, title in found.methods)]
+    table = rich.table.Table(
+        "dataset",
+        *(rich.table.Column(rich.text.Text(name), justify="right", no_wrap=True) for name in ("giveaway", *scores)),
+        title=rich.text.Text(f"tier {found.tier}: {found.column.title}, the harder, the lower"),
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    for line in found.lines:
+        away = _with_interval(line.giveaway.value, line.giveaway[1:]) if line.giveaway else "not measured"
+        cells = [
+            line.rows[name].cells.get(found.column.key) if name in line.rows else None for name, _ in found.methods
+        ]
+        mean = [_with_interval(line.mean, line.interval)] if found.common else []
+        each_method = (formats.number(cell.mean) if cell else "-" for cell in cells)
+        table.add_row(line.dataset, away, *mean, *each_method)
+    return table
+
+
+def _with_interval(value: float | None, interval: Sequence[float | None] | None) -> str:
+    low, high = interval or (None, None)
+    shown = formats.number(value)
+    return shown if low is None or high is None else f"{shown} {formats.number(low)}-{formats.number(high)}"
+
+
+def sentence(column: Column, one: Prediction) -> str:
+    """Say how far what datasets give away goes with the scores of a method.
+
+    Args:
+        column: the score.
+        one: the prediction.
+
+    Returns:
+        A line to print.
+    """
+    told = (
+        f"{one.correlation.value:+.2f} ({one.correlation.low:+.2f} to {one.correlation.high:+.2f})"
+        if one.correlation
+        else "not told"
+    )
+    return f"giveaway and {column.title} of {one.title}, {one.datasets} datasets: {told}"
 
 
 def comma_separated(found: Hardness) -> str:
