@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import rich.progress
 from numpy.typing import NDArray
 
 import benchmark_data
@@ -83,7 +82,6 @@ def derive(
     restarts: int = 10,
     least_mean_mig: float = LEAST_MEAN_MIG,
     path: str | os.PathLike[str] | None = None,
-    progress: rich.progress.Progress | None = None,
 ) -> Derived:
     """Train restarts, choose run and latent, and write the value of s for every row of the dataset.
 
@@ -93,7 +91,6 @@ def derive(
         restarts: how many.
         least_mean_mig: refuse to choose among restarts whose mean MIG is lower.
         path: the file to write, at most 2 MB; where the perturbed dataset looks for it if None.
-        progress: a display to show the runs in; each run makes its own by default.
 
     Returns:
         The file, and how it was chosen. The file's provenance holds the same with config, versions and digests.
@@ -121,10 +118,7 @@ def derive(
                 remedy="It is ready for use. To derive another one, say where to.",
             )
     seeds = range(config.seed, config.seed + restarts)
-    runs = {
-        seed: train(dataclasses.replace(config, seed=seed), Path(folder) / f"seed_{seed}", progress=progress)
-        for seed in seeds
-    }
+    runs = {seed: train(dataclasses.replace(config, seed=seed), Path(folder) / f"seed_{seed}") for seed in seeds}
     rows = draws.sample(perturbation.SEED, len(base), SCORED)
     factors = base.labels(rows)
     migs = {

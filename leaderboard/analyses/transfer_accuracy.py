@@ -252,7 +252,6 @@ def draw_shared(
     path: str | os.PathLike[str],
     *,
     columns: int = 4,
-    title: str = "",
 ) -> None:
     """Draw target images, each beside its reconstruction in the source domain: figures 7 and 8 of the paper.
 
@@ -263,7 +262,6 @@ def draw_shared(
         reconstructions: what the source-trained model makes of them, shape (n, H, W, D), in the same order.
         path: the PNG file to write.
         columns: pairs beside each other.
-        title: what stands above.
 
     Raises:
         InvalidInput: other numbers of images, other sizes, numbers outside [0, 1], or the file cannot be written.
@@ -292,7 +290,7 @@ def draw_shared(
     figure, axes = figures.panels(1, 1, width=1.8 * columns, height=0.9 * rows * height / width + 0.3)
     axes[0, 0].imshow(sheet, interpolation="nearest")
     axes[0, 0].set_axis_off()
-    axes[0, 0].set_title(title or "left: target image; right: its reconstruction in the source domain", fontsize=8)
+    axes[0, 0].set_title("left: target image; right: its reconstruction in the source domain", fontsize=8)
     figures.save(figure, path)
 
 

@@ -76,8 +76,6 @@ def verify(
     tier: protocol.Tier,
     *,
     seed: str,
-    seconds: int = encoders.SECONDS,
-    memory: int = encoders.MEMORY,
     progress: Callable[[int], None] = lambda done: None,
 ) -> results.Verification:
     """Verify codes by their encoder.
@@ -88,8 +86,6 @@ def verify(
         task: the task.
         tier: whose metrics are compared.
         seed: text to draw rows by, of 1 to 200 characters.
-        seconds: processor time that the encoder may take.
-        memory: bytes of address space that it may take.
         progress: is told how many images are encoded.
 
     Returns:
@@ -103,7 +99,7 @@ def verify(
     """
     train, test = fresh_rows(task, seed)
     dataset = task.load()
-    with encoders.Encoder(encoder, seconds=seconds, memory=memory) as running:
+    with encoders.Encoder(encoder) as running:
         deviation = _compared(running, codes, task, seed)
         rows = np.concatenate([train.ravel(), test.ravel()])
         found = running.encode(dataset, rows, progress=progress)
