@@ -266,9 +266,7 @@ def varying(table: Real[NDArray[Any], "n k"]) -> Bool[NDArray[np.bool_], " k"]:
     return np.asarray((table != table[0]).any(axis=0))
 
 
-def standardised(
-    codes: Float64[NDArray[np.float64], "n L"], *others: Float64[NDArray[np.float64], "m L"]
-) -> list[NDArray[np.float64]]:
+def standardised(codes: Float64[NDArray[np.float64], "n L"], *others: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Give each latent mean 0 and standard deviation 1; a constant one becomes 0.
 
     Args:
