@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark_data.errors import InvalidInput, MissingExtra
+from benchmark_data.errors import InvalidInput, MissingExtra, needs
 from benchmark_data.files import written_atomically
 
-try:
+if TYPE_CHECKING:
     import pandas as pd
-except ImportError as error:
-    raise MissingExtra("drawing", "pandas", "metrics") from error
+
+needs("drawing", "metrics", "pandas")
 
 __all__ = ["COLOURS", "curve", "panels", "save", "write_csv"]
 
@@ -101,6 +101,7 @@ def check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
         InvalidInput: as said.
 
     Example:
+        >>> import pandas as pd
         >>> check_columns(pd.DataFrame({"a": [1.0]}), ["b"])
         Traceback (most recent call last):
         ...

@@ -11,10 +11,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
@@ -23,6 +22,7 @@ from leaderboard import figures, protocol
 from leaderboard.arrays import check_codes
 
 if TYPE_CHECKING:
+    import pandas as pd
     from jaxtyping import Real
 
     from leaderboard.store.results import Result
@@ -45,6 +45,8 @@ def collect(results: Iterable[Result], *, tier: str = "") -> pd.DataFrame:
     Raises:
         InvalidInput: no runs, or fewer than two scores that all of them have.
     """
+    import pandas as pd
+
     rows = [
         {"task": f"{result.task} {run.tier}", "method": result.method, "seed": run.seed, **run.scores}
         for result in results
@@ -61,6 +63,40 @@ def collect(results: Iterable[Result], *, tier: str = "") -> pd.DataFrame:
             remedy="Pass results of one tier.",
         )
     return table
+
+
+class Agreement(NamedTuple):
+    """How the scores of a board agree.
+
+    Attributes:
+        names: of the scores.
+        correlations: float64 (scores, scores), in [-1, 1].
+        low: lower ends of their intervals.
+        high: upper ends.
+        runs: how many there are.
+        tasks: on how many tasks.
+    """
+
+    names: tuple[str, ...]
+    correlations: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    runs: int
+    tasks: int
+
+    def table(self) -> pd.DataFrame:
+        """Return what `measure` does."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                (name, other, self.correlations[i, j], self.low[i, j], self.high[i, j], self.runs)
+                for i, name in enumerate(self.names)
+                for j, other in enumerate(self.names)
+                if i != j
+            ],
+            columns=["metric", "other", "correlation", "low", "high", "runs"],
+        )
 
 
 def measure(
@@ -115,23 +151,11 @@ def measure(
             received=f"{len(smallest)} of {str(tasks[smallest[0]])!r}",
             remedy="Leave that task out.",
         )
-    found = np.mean([_spearman(matrix[part]) for part in rows], axis=0)
-    drawn = np.empty((resamples, *found.shape))
-    for i, u in enumerate(draws.uniform(seed, np.arange(resamples), len(matrix))):
-        drawn[i] = np.mean([_spearman(matrix[part[(u[part] * len(part)).astype(np.int64)]]) for part in rows], axis=0)
-    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-    return pd.DataFrame(
-        [
-            (name, other, found[i, j], low[i, j], high[i, j], len(matrix))
-            for i, name in enumerate(names)
-            for j, other in enumerate(names)
-            if i != j
-        ],
-        columns=["metric", "other", "correlation", "low", "high", "runs"],
-    )
+    numbers = _correlations(matrix, rows, resamples, confidence, seed)
+    return Agreement(tuple(names), *numbers, runs=len(matrix), tasks=len(rows)).table()
 
 
-def over_tasks(results: Iterable[Result], *, tier: str = "", resamples: int = 1_000) -> pd.DataFrame | None:
+def over_tasks(results: Iterable[Result], *, tier: str = "", resamples: int = 1_000) -> Agreement | None:
     """Correlate the scores of all trained runs of a tier, within each task that has enough of them.
 
     Args:
@@ -141,8 +165,7 @@ def over_tasks(results: Iterable[Result], *, tier: str = "", resamples: int = 1_
         resamples: as for ``measure``.
 
     Returns:
-        As ``measure``, with the number of tasks in a further column ``tasks``; None where no task has `LEAST` runs, or
-        no two scores are those of all runs.
+        What ``measure`` gives, as arrays; None where no task has `LEAST` runs, or no two scores are those of all runs.
     """
     trained = [
         result.model_copy(update={"runs": runs})
@@ -156,13 +179,22 @@ def over_tasks(results: Iterable[Result], *, tier: str = "", resamples: int = 1_
     counts: Counter[tuple[str, str]] = Counter()
     for result in trained:
         counts[result.task, result.tiers[0]] += len(result.runs)
-    kept = [result for result in trained if counts[result.task, result.tiers[0]] >= LEAST]
-    if not kept or len(set.intersection(*(set(run.scores) for result in kept for run in result.runs))) < 2:
+    runs = [
+        ((result.task, result.tiers[0]), run.scores)
+        for result in trained
+        if counts[result.task, result.tiers[0]] >= LEAST
+        for run in result.runs
+    ]
+    shared = set.intersection(*(set(scores) for _, scores in runs)) if runs else set()
+    if len(shared) < 2:
         return None
-    table = collect(kept)
-    names = list(table.columns[3:])
-    found = measure(table[names].to_numpy(), names, groups=table["task"].tolist(), resamples=resamples)
-    return found.assign(tasks=table["task"].nunique())
+    names = tuple(name for name in runs[0][1] if name in shared)
+    matrix = np.array([[scores[name] for name in names] for _, scores in runs])
+    places: dict[tuple[str, str], list[int]] = {}
+    for place, (task, _) in enumerate(runs):
+        places.setdefault(task, []).append(place)
+    rows = [np.array(of_task) for of_task in places.values()]
+    return Agreement(names, *_correlations(matrix, rows, resamples, 0.95, 0), runs=len(runs), tasks=len(rows))
 
 
 def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -197,11 +229,42 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     figures.save(figure, path)
 
 
-def _spearman(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Spearman's correlation of all columns: float64 (metrics, metrics), 0 where a column is constant."""
-    from scipy.stats import rankdata
+def _correlations(
+    matrix: NDArray[np.float64], rows: Sequence[NDArray[np.int64]], resamples: int, confidence: float, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Average Spearman's correlations of all columns over tasks, whose rows are given, and draw their intervals."""
+    count = matrix.shape[1]
+    ranked = [[_Ranked(matrix[part, column]) for column in range(count)] for part in rows]
+    found = np.mean([_spearman(columns, np.arange(len(part))) for columns, part in zip(ranked, rows, strict=True)], 0)
+    drawn = np.empty((resamples, count, count))
+    for i, u in enumerate(draws.uniform(seed, np.arange(resamples), len(matrix))):
+        each = [
+            _spearman(columns, (u[part] * len(part)).astype(np.int64))
+            for columns, part in zip(ranked, rows, strict=True)
+        ]
+        drawn[i] = np.mean(each, axis=0)
+    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    return found, low, high
 
-    ranks = rankdata(scores, axis=0)
+
+class _Ranked:
+    """Numbers that are sorted once, so that a resample of them need only be counted."""
+
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        different, self.place = np.unique(values, return_inverse=True)
+        self.count = len(different)
+
+    def ranks(self, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the ranks of chosen numbers among themselves; equal ones share the mean of theirs."""
+        place = self.place[chosen]
+        counts = np.bincount(place, minlength=self.count)
+        found: NDArray[np.float64] = (np.cumsum(counts) - (counts - 1) / 2)[place]
+        return found
+
+
+def _spearman(columns: Sequence[_Ranked], chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return Spearman's correlation of all columns: float64 (metrics, metrics), 0 where a column is constant."""
+    ranks = np.stack([column.ranks(chosen) for column in columns], axis=1)
     ranks -= ranks.mean(axis=0)
     norms = np.sqrt((ranks**2).sum(axis=0))
     unit = ranks / np.where(norms > 0, norms, np.inf)

@@ -151,7 +151,7 @@ def metric_agreement(
                 received="fewer",
                 remedy="References and marked runs do not count. Runs of different tiers may differ in scores: --tier.",
             )
-        table = found.drop(columns="tasks")
+        table = found.table()
     else:
         with console.progress() as progress:
             scores = pd.DataFrame([_rescored(path, names) for path in progress.track(paths, description="scoring")])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, MissingExtra
@@ -19,6 +18,9 @@ from leaderboard.comparisons._pair import centred
 from leaderboard.comparisons._products import Backend, inner_products
 from leaderboard.comparisons.procrustes import narrowed
 from leaderboard.comparisons.procrustes import similarity as procrustes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Similarity = Literal["cka", "cka_debiased", "procrustes", "smaller"]
 Layers = Mapping[str, ArrayLike]
@@ -54,6 +56,8 @@ def compare_layers(
         >>> compare_layers(x, x).round(3).loc["input"].tolist()
         [1.0, 0.775]
     """
+    import pandas as pd
+
     if not x or not y:
         raise InvalidInput("activations", expected="at least one layer on each side", received=f"{len(x)} and {len(y)}")
     if similarity not in get_args(Similarity):
@@ -128,6 +132,8 @@ def compare_runs(
         >>> compare_runs([(x, x), (x, x)]).round(3).loc["input"].tolist()
         [1.0, 0.775]
     """
+    import pandas as pd
+
     frames: list[pd.DataFrame] = []
     for x, y in pairs:
         if frames and (list(x), list(y)) != (list(frames[0].index), list(frames[0].columns)):
@@ -208,7 +214,7 @@ def draw(
         InvalidInput: no table, or the file cannot be written.
         MissingExtra: matplotlib is not installed.
     """
-    frames = {"": frame} if isinstance(frame, pd.DataFrame) else dict(frame)
+    frames = dict(frame) if isinstance(frame, Mapping) else {"": frame}
     if not frames:
         raise InvalidInput("frames", expected="at least one table", received="none")
     rows, columns = (max(f.shape[axis] for f in frames.values()) for axis in (0, 1))

@@ -223,9 +223,12 @@ def stale(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> list[st
     site = Path(site)
     before = build.built(site)
     address, space = build.settings(site)
-    expected = build.files(root, address=address, space=space)
-    differ = [n for n, content in expected.items() if not (site / n).is_file() or (site / n).read_bytes() != content]
-    return sorted({*differ, *(before.keys() - expected.keys())})
+    expected, differ = set(), set()
+    for name, content in build.files(root, address=address, space=space):
+        expected.add(name)
+        if not (site / name).is_file() or (site / name).read_bytes() != content:
+            differ.add(name)
+    return sorted(differ | (before.keys() - expected))
 
 
 def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[OffaxisError]:

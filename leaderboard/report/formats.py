@@ -373,36 +373,36 @@ def comma_separated(boards: Iterable[Table]) -> str:
     )
 
 
-def joined_json(parts: Sequence[str]) -> str:
+def joined_json(parts: Sequence[bytes]) -> bytes:
     r"""Put several tables in JSON into one list.
 
     Args:
-        parts: as from ``as_json``.
+        parts: as from ``as_json``, in UTF-8.
 
     Returns:
         The same as ``as_json`` of all of them.
 
     Example:
-        >>> joined_json(['[\n{"a": 1}\n]\n', '[\n{"a": 2}\n]\n'])
-        '[\n{"a": 1},\n{"a": 2}\n]\n'
+        >>> joined_json([b'[\n{"a": 1}\n]\n', b'[\n{"a": 2}\n]\n'])
+        b'[\n{"a": 1},\n{"a": 2}\n]\n'
     """
-    return "[\n" + ",\n".join(part.removeprefix("[\n").removesuffix("\n]\n") for part in parts) + "\n]\n"
+    return b"[\n" + b",\n".join(part.removeprefix(b"[\n").removesuffix(b"\n]\n") for part in parts) + b"\n]\n"
 
 
-def joined_csv(parts: Sequence[str]) -> str:
+def joined_csv(parts: Sequence[bytes]) -> bytes:
     r"""Put several tables in CSV into one, under one header.
 
     Args:
-        parts: as from ``comma_separated``, at least one.
+        parts: as from ``comma_separated``, in UTF-8, at least one.
 
     Returns:
         The same as ``comma_separated`` of all of them.
 
     Example:
-        >>> joined_csv(["a,b\n1,2\n", "a,b\n3,4\n"])
-        'a,b\n1,2\n3,4\n'
+        >>> joined_csv([b"a,b\n1,2\n", b"a,b\n3,4\n"])
+        b'a,b\n1,2\n3,4\n'
     """
-    return parts[0] + "".join(part.partition("\n")[2] for part in parts[1:])
+    return parts[0] + b"".join(part.partition(b"\n")[2] for part in parts[1:])
 
 
 def plain(found: Iterable[Result], tier: str = "") -> list[dict[str, object]]:

@@ -23,11 +23,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import scipy.stats
 from numpy.typing import NDArray
 
 from benchmark_data.factors import Indices
 from leaderboard import protocol
+from leaderboard.store import statistics
 
 MARK = "codes_equal_labels"
 """What is marked so is shown, and not ranked until it is verified."""
@@ -79,7 +79,7 @@ def suspected(latent: NDArray[np.float64], factors: Indices, more: Callable[[], 
     """
     if (latent == latent[0]).all():
         return False
-    ranks = scipy.stats.rankdata(latent)
+    ranks = statistics.ranks(latent)
     for column in range(factors.shape[1]):
         classes = factors[:, column]
         if max(explained(latent, classes), explained(ranks, classes)) < EXPLAINED:
@@ -112,8 +112,8 @@ def appearance(task: protocol.Task) -> Indices:
         total = light.sum(axis=(1, 2)) + 1e-9
         centre = [light.sum(axis=2) @ np.arange(height) / total, light.sum(axis=1) @ np.arange(width) / total]
         seen.append(np.stack([*quarters, top.mean(axis=(1, 2)), left.mean(axis=(1, 2)), *centre], axis=1))
-    ranks = scipy.stats.rankdata(np.concatenate(seen), axis=0, method="ordinal")
-    found: Indices = ((ranks - 1) * 10 // len(ranks)).astype(np.int64)
+    order = np.argsort(np.concatenate(seen), axis=0, kind="stable")
+    found: Indices = np.argsort(order, axis=0) * 10 // len(order)
     return found
 
 
@@ -130,7 +130,7 @@ def within(values: NDArray[np.float64], classes: Indices) -> NDArray[np.float64]
     found = np.empty(len(values))
     for each in np.unique(classes):
         inside = classes == each
-        found[inside] = (2 * scipy.stats.rankdata(rounded[inside]) - 1) / inside.sum() - 1
+        found[inside] = (2 * statistics.ranks(rounded[inside]) - 1) / inside.sum() - 1
     return found
 
 

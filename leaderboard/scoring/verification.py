@@ -32,7 +32,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.stats
+import scipy.special
 from numpy.typing import NDArray
 
 from benchmark_data import draws
@@ -195,7 +195,7 @@ def compare(
         pooled variance, at ``error`` divided by the number of scores, plus 0.001.
     """
     blocks, found = len(first), {}
-    quantile = scipy.stats.t.ppf(1 - error / (2 * len(first[0])), 2 * blocks - 2)
+    quantile = scipy.special.stdtrit(2 * blocks - 2, 1 - error / (2 * len(first[0])))
     for key in first[0]:
         a, b = (np.array([block[key] for block in side]) for side in (first, second))
         spread = np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / blocks)

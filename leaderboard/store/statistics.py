@@ -16,8 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.optimize
-import scipy.stats
+import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
@@ -228,7 +227,9 @@ def improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -> Estimate:
 
 def _newcombe(seen: float, sizes: Sequence[tuple[int, int]]) -> Estimate:
     """Return a probability of improvement with its interval, from the numbers of runs on either side of each task."""
-    quantile = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2))
+    from scipy.optimize import brentq
+
+    quantile = float(scipy.special.ndtri((1 + CONFIDENCE) / 2))
 
     def beyond(true: float) -> float:
         """How much farther a probability is from what is seen than its error allows."""
@@ -237,8 +238,8 @@ def _newcombe(seen: float, sizes: Sequence[tuple[int, int]]) -> Estimate:
         return abs(true - seen) - quantile * float(np.sqrt(squared)) / len(sizes)
 
     near = min(max(seen, 1e-9), 1 - 1e-9)  # 0 and 1 have no error, so they are no ends of a search
-    low = 0.0 if seen == 0 else scipy.optimize.brentq(beyond, 0.0, near)
-    high = 1.0 if seen == 1 else scipy.optimize.brentq(beyond, near, 1.0)
+    low = 0.0 if seen == 0 else brentq(beyond, 0.0, near)
+    high = 1.0 if seen == 1 else brentq(beyond, near, 1.0)
     return Estimate(seen, float(low), float(high))
 
 
@@ -278,7 +279,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
         raise InvalidInput("pairs", expected="as many of either", received=f"{len(first)} and {len(second)}")
     if len(first) < PAIRS or not np.ptp(first) or not np.ptp(second):
         return None
-    seen = float(scipy.stats.spearmanr(first, second).statistic)
+    seen = float(np.corrcoef(ranks([first, second]).T, rowvar=False)[1, 0])
     simulated = _simulated(len(first))
     above = (simulated >= seen - 1e-12).mean(axis=1) > (1 - CONFIDENCE) / 2
     below = (simulated <= seen + 1e-12).mean(axis=1) > (1 - CONFIDENCE) / 2
@@ -290,16 +291,46 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
 def _simulated(count: int, samples: int = 2_000) -> Floats:
     """Return Spearman's correlations of samples of normal pairs: float64 (correlations of `GRID`, samples)."""
     uniform = np.clip(draws.uniform(0, np.arange(samples), 2 * count), 1e-12, None)
-    one, other = np.split(scipy.stats.norm.ppf(uniform), 2, axis=1)
-    ranks = _ranks(one)
+    one, other = np.split(scipy.special.ndtri(uniform), 2, axis=1)
+    first = _ranks(one)
     both = (_ranks(rho * one + np.sqrt(1 - rho**2) * other) for rho in GRID)
-    return np.array([(ranks * found).sum(axis=1) for found in both])
+    return np.array([(first * found).sum(axis=1) for found in both])
 
 
 def _ranks(values: Floats) -> Floats:
     """Return the ranks along the last axis, of mean 0 and length 1; ties are not looked for."""
     ranks = values.argsort(axis=-1).argsort(axis=-1) - (values.shape[-1] - 1) / 2
     return np.asarray(ranks / np.sqrt((ranks**2).sum(axis=-1, keepdims=True)))
+
+
+def ranks(values: ArrayLike) -> Floats:
+    """Rank numbers along the last axis, the lowest first. Equal ones share the mean of the ranks that they take up.
+
+    What `scipy.stats.rankdata` gives, without what importing it costs: a second, and 50 MiB.
+
+    Args:
+        values: real numbers, shape (..., n).
+
+    Returns:
+        float64 of the same shape, from 1 to n.
+
+    Example:
+        >>> ranks([0.5, 0.1, 0.5]).tolist()
+        [2.5, 1.0, 2.5]
+    """
+    numbers = np.asarray(values, np.float64)
+    order = np.argsort(numbers, axis=-1)
+    ascending = np.take_along_axis(numbers, order, axis=-1)
+    place = np.arange(numbers.shape[-1])
+    new = np.ones(numbers.shape, bool)
+    new[..., 1:] = ascending[..., 1:] != ascending[..., :-1]
+    first = np.maximum.accumulate(np.where(new, place, 0), axis=-1)
+    ends = np.ones(numbers.shape, bool)
+    ends[..., :-1] = new[..., 1:]
+    last = np.minimum.accumulate(np.where(ends, place, len(place))[..., ::-1], axis=-1)[..., ::-1]
+    found = np.empty(numbers.shape)
+    np.put_along_axis(found, order, (first + last) / 2 + 1, axis=-1)
+    return found
 
 
 def average_ranks(means: ArrayLike) -> Floats:
@@ -315,8 +346,8 @@ def average_ranks(means: ArrayLike) -> Floats:
         >>> average_ranks([[0.9, 0.5], [0.1, 0.5], [0.0, 0.6]]).tolist()
         [1.75, 2.25, 2.0]
     """
-    ranks: Floats = scipy.stats.rankdata(-np.asarray(means, np.float64), axis=-2).mean(axis=-1)
-    return ranks
+    found: Floats = np.moveaxis(ranks(np.moveaxis(-np.asarray(means, np.float64), -2, -1)), -1, -2).mean(axis=-1)
+    return found
 
 
 class Across(NamedTuple):

@@ -12,8 +12,9 @@ import hashlib
 import importlib.metadata
 import os
 import re
+import shutil
 import sys
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ def files(
     space: bool = False,
     known: Container[str] = (),
     kept: Kept | None = None,
-) -> dict[str, bytes]:
-    """Make everything that a board consists of, in memory.
+) -> Iterator[tuple[str, bytes]]:
+    """Make everything that a board consists of, one file after another, so that a large one need not fit in memory.
 
     Args:
         root: the results tree.
@@ -45,8 +46,8 @@ def files(
         known: SHA-256 of results that an earlier build by the same programs has read (`results.read`).
         kept: the board of that build, of which is taken over what has not changed.
 
-    Returns:
-        Path within the board's folder -> content, in the order of the paths.
+    Yields:
+        Path within the board's folder, and content; each path once.
 
     Raises:
         DamagedFile: the tree is missing or empty, or a file of it is damaged.
@@ -61,14 +62,14 @@ def files(
     boards = ranking.tables(found)
     papers, transferred = reported.read_all(root), transfers.read_all(root)
     claims = paper_claims.find([board for board in boards if not ranking.superseded(board.task)])
-    everything: dict[str, bytes] = {}
     for kind, (written, together) in FORMATS.items():
-        parts = {}
+        parts = []
         for board in boards:
             name = f"tables/{ranking.slug(board.task)}.{board.tier}.{kind}"
-            parts[name] = kept.text(name, kept.of_task(board.task), functools.partial(written, board))
-        everything |= parts
-        everything[f"tables/all.{kind}"] = together([part.decode() for part in parts.values()]).encode()
+            parts.append(kept.text(name, kept.of_task(board.task), functools.partial(written, board)))
+            yield name, parts[-1]
+        yield f"tables/all.{kind}", together(parts)
+        del parts
     made = {
         "tables/methods.bib": formats.bibtex(found),
         "tables/reported.csv": reported.comma_separated(papers),
@@ -77,18 +78,15 @@ def files(
     }
     if space:
         made["README.md"] = extras.SPACE
-    everything |= {name: text.encode() for name, text in made.items()}
-    everything |= pages.render(
-        root, found, papers, transferred, boards=boards, claims=claims, kept=kept, address=address
-    )
-    return {name: everything[name] for name in sorted(everything)}
+    yield from ((name, text.encode()) for name, text in made.items())
+    yield from pages.render(root, found, papers, transferred, boards=boards, claims=claims, kept=kept, address=address)
 
 
-FORMATS: Mapping[str, tuple[Callable[[Table], str], Callable[[Sequence[str]], str]]] = {
-    "md": (formats.markdown, "\n".join),
+FORMATS: Mapping[str, tuple[Callable[[Table], str], Callable[[Sequence[bytes]], bytes]]] = {
+    "md": (formats.markdown, b"\n".join),
     "csv": (lambda board: formats.comma_separated([board]), formats.joined_csv),
     "json": (lambda board: formats.as_json([board]), formats.joined_json),
-    "tex": (formats.latex, "\n".join),
+    "tex": (formats.latex, b"\n".join),
 }
 """The kinds of tables: how one is written, and how several are put together."""
 
@@ -97,6 +95,8 @@ def build(
     root: str | os.PathLike[str], site: str | os.PathLike[str], *, address: str = "", space: bool = False
 ) -> Path:
     """Build the board: pages and tables, from the results alone. Where nothing has changed, nothing is done.
+
+    Builds into one folder take turns by a lock on it. All files are made before the first one of the board is replaced.
 
     Args:
         root: the results tree.
@@ -115,23 +115,37 @@ def build(
     site = Path(site)
     if address and not re.fullmatch(r"https?://[^\s\"'<>\\]+/", address):
         raise InvalidInput("address", expected="one that begins with https:// and ends with /", received=repr(address))
+    built(site)  # before a lock is put there
+    with results.locked(site):
+        return _build(Path(root), site, address, space)
+
+
+def _build(root: Path, site: Path, address: str, space: bool) -> Path:
+    """Build the board in a folder that is locked."""
     before, earlier = built(site), _record(site)
-    programs, read = _programs(), _content(Path(root))
+    programs, read = _programs(), _content(root)
     inputs = hashlib.sha256(repr((address, space, programs, sorted(read.items()))).encode()).hexdigest()
     if before and earlier.get("inputs") == inputs and _untouched(site, before):
         return site / "index.html"
     same = earlier.get("programs") == programs
     kept = Kept(read, programs, site, before, earlier["pages"] if same else {})
     known = frozenset(earlier["results"]) if same else frozenset()
+    listed: dict[str, str] = {}
+    changed: list[str] = []
+    shutil.rmtree(site / WORK, ignore_errors=True)  # of a build that was killed
     with results.uncollected():
-        made = files(root, address=address, space=space, known=known, kept=kept)
-    listed = {name: hashlib.sha256(content).hexdigest() for name, content in made.items()}
+        for name, content in files(root, address=address, space=space, known=known, kept=kept):
+            listed[name] = hashlib.sha256(content).hexdigest()
+            if not (site / name).is_file() or _digest(site / name) != listed[name]:
+                changed.append(name)
+                with written_atomically(site / WORK / name) as temporary:
+                    temporary.write_bytes(content)
     write_json(site / MANIFEST, before | listed)  # so that a build that is broken off here can be done again
-    for name, content in made.items():
-        if not (site / name).is_file() or (site / name).read_bytes() != content:
-            with written_atomically(site / name) as temporary:
-                temporary.write_bytes(content)
-    for name in before.keys() - made.keys():
+    for name in changed:
+        with written_atomically(site / name) as temporary:
+            os.replace(site / WORK / name, temporary)
+    shutil.rmtree(site / WORK, ignore_errors=True)
+    for name in before.keys() - listed.keys():
         (site / name).unlink(missing_ok=True)
     write_json(site / MANIFEST, listed)
     record = {"inputs": inputs, "programs": programs, "results": sorted(set(read.values())), "pages": kept.made_of}
@@ -141,6 +155,9 @@ def build(
 
 MANIFEST = "manifest.json"
 """Lists the files of a built board with their SHA-256, so that a later build knows what it may replace."""
+
+WORK = ".building"
+"""Where files are while a board is built, within its folder."""
 
 INPUTS = ".offaxis-build.json"
 """Holds what a board was built from, and is no part of it: a digest of everything, one of the programs, the SHA-256 of
@@ -229,7 +246,7 @@ def built(site: Path) -> dict[str, str]:
             re.fullmatch(r"((tables|tasks|methods|pictures|compare|badges|weights)/)?[\w.-]+", name) for name in listed
         ):
             return listed
-    elif not site.exists() or (site.is_dir() and not any(site.iterdir())):
+    elif not site.exists() or (site.is_dir() and {file.name for file in site.iterdir()} <= {WORK, ".lock"}):
         return {}
     raise InvalidInput(
         str(site),

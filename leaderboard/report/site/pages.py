@@ -12,7 +12,7 @@ import functools
 import importlib.resources
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -138,8 +138,8 @@ def render(
     claims: Sequence[paper_claims.Direction] | None = None,
     kept: Kept | None = None,
     address: str = "",
-) -> dict[str, bytes]:
-    """Render the site.
+) -> Iterator[tuple[str, bytes]]:
+    """Render the site, one page after another.
 
     Args:
         root: the results tree, for the pictures that lie beside the results, and its ledger.
@@ -151,8 +151,8 @@ def render(
         kept: an earlier board, whose pages of tasks and methods are taken over where nothing of them has changed.
         address: where the board will be, ending in a slash; empty if that is not known.
 
-    Returns:
-        Path within the site -> content: pages and the pictures on them.
+    Yields:
+        Path within the site, and content: the pages, then what they show.
 
     Raises:
         MissingExtra: Jinja is not installed.
@@ -217,7 +217,6 @@ def render(
         "floor": verdicts.FLOOR,
         "newest": dates[-1] if dates else "",
     }
-    made: dict[str, bytes] = {}
     kept = kept or Kept()
     common = (
         [
@@ -235,16 +234,16 @@ def render(
         up = "../" * name.count("/")
         return env.get_template(template).render(shared, up=up, here=name, **content)
 
-    def page(name: str, template: str, **content: object) -> None:
-        made[name] = written(name, template, content).encode()
+    def page(name: str, template: str, **content: object) -> tuple[str, bytes]:
+        return name, written(name, template, content).encode()
 
-    def page_of(name: str, template: str, made_of: object, **content: object) -> None:
-        made[name] = kept.text(name, (common, made_of), lambda: written(name, template, content))
+    def page_of(name: str, template: str, made_of: object, **content: object) -> tuple[str, bytes]:
+        return name, kept.text(name, (common, made_of), lambda: written(name, template, content))
 
     for tier in tiers:
         current = [task for task in tasks if not task.superseded_by and tier.name in task.tiers]
         there = [method for method in methods if tier.name in method.by_tier]
-        page(
+        yield page(
             tier.page(),
             "index.html",
             tier=tier,
@@ -256,35 +255,35 @@ def render(
             inline=len(current) <= INLINE,
         )
         for column in tier.columns[1:]:
-            page(tier.page(column), "score.html", tier=tier, column=column)
+            yield page(tier.page(column), "score.html", tier=tier, column=column)
         if tier.overall:
-            page(f"overall.{tier.name}.html", "overall.html", tier=tier, overall=tier.overall)
+            yield page(f"overall.{tier.name}.html", "overall.html", tier=tier, overall=tier.overall)
         if tier.hardness:
-            page(f"datasets.{tier.name}.html", "datasets.html", tier=tier)
-            made[f"tables/datasets.{tier.name}.csv"] = hardness.comma_separated(tier.hardness).encode()
+            yield page(f"datasets.{tier.name}.html", "datasets.html", tier=tier)
+            yield f"tables/datasets.{tier.name}.csv", hardness.comma_separated(tier.hardness).encode()
         if tier.studies:
-            page(f"splits.{tier.name}.html", "splits.html", tier=tier)
-            made[f"tables/splits.{tier.name}.csv"] = generalisation.comma_separated(tier.studies).encode()
+            yield page(f"splits.{tier.name}.html", "splits.html", tier=tier)
+            yield f"tables/splits.{tier.name}.csv", generalisation.comma_separated(tier.studies).encode()
         if tier.agreement:
-            page(f"agreement.{tier.name}.html", "agreement.html", tier=tier)
+            yield page(f"agreement.{tier.name}.html", "agreement.html", tier=tier)
         if tier.pairs:
-            page(f"compare.{tier.name}.html", "compare.html", tier=tier)
+            yield page(f"compare.{tier.name}.html", "compare.html", tier=tier)
             for name, title in tier.paired:
                 against = [pair for pair in tier.pairs if pair.first[0] == name]
-                page(f"compare/{name}.{tier.name}.html", "pairs.html", tier=tier, title=title, pairs=against)
-    page("submit.html", "submit.html")
-    page("ledger.html", "ledger.html", events=tuple(reversed(events)), pending=ledger.pending(events, found))
+                yield page(f"compare/{name}.{tier.name}.html", "pairs.html", tier=tier, title=title, pairs=against)
+    yield page("submit.html", "submit.html")
+    yield page("ledger.html", "ledger.html", events=tuple(reversed(events)), pending=ledger.pending(events, found))
     if papers:
-        page("reported.html", "reported.html")
+        yield page("reported.html", "reported.html")
     if transferred:
-        page(
+        yield page(
             "transfer.html",
             "transfer.html",
             matrices=transfer_page.matrices(transferred),
             caption=transfer_page.caption(transferred),
         )
     for task in tasks:
-        page_of(f"tasks/{ranking.slug(task.id)}.html", "task.html", kept.of_task(task.id), task=task)
+        yield page_of(f"tasks/{ranking.slug(task.id)}.html", "task.html", kept.of_task(task.id), task=task)
     for method in methods:
         places = [
             (board.task, board.tier, row.rank, row.place, row.note)
@@ -295,14 +294,12 @@ def render(
         paired = [tier.name for tier in tiers if (method.name, method.title) in tier.paired]
         encoders = [(one.task, one.tier, one.seed, list(one.files.items())) for one in method.weights]
         made_of = (places, files, paired, encoders)
-        page_of(f"methods/{method.name}.html", "method.html", made_of, method=method)
+        yield page_of(f"methods/{method.name}.html", "method.html", made_of, method=method)
     for one in published:
         album |= {one.name(file): (one.folder / file).read_bytes() for file in one.files}
-    for name, content in _badges(tiers).items():
-        album[name] = content
     if picture:
         album["pictures/link.png"] = picture
-    return album | made
+    yield from (album | _badges(tiers)).items()
 
 
 def _badges(tiers: Sequence[TierPage]) -> dict[str, bytes]:
@@ -640,17 +637,22 @@ MANY = 2_000
 def _agreement(tier: str, found: Sequence[Result]) -> Agreement | None:
     """Correlate the scores of all runs of a tier."""
     many = sum(len(result.of(tier)) for result in found) > MANY
-    table = metric_agreement.over_tasks(found, tier=tier, resamples=100 if many else 1_000)
-    if table is None:
+    shown = metric_agreement.over_tasks(found, tier=tier, resamples=100 if many else 1_000)
+    if shown is None:
         return None
-    names = [name for name in protocol.COLUMNS if name in set(table["metric"])]
-    names += sorted(set(table["metric"]) - set(names))
-    numbers = zip(*(table[name] for name in ("metric", "other", "correlation", "low", "high")), strict=True)
+    names = [name for name in protocol.COLUMNS if name in shown.names]
+    names += sorted(set(shown.names) - set(names))
+    numbers = np.stack([shown.correlations, shown.low, shown.high], axis=-1).tolist()
     return Agreement(
         titles=tuple((name, protocol.COLUMNS[name].title if name in protocol.COLUMNS else name) for name in names),
-        cells={(one, other): statistics.Estimate(value, low, high) for one, other, value, low, high in numbers},
-        runs=int(table["runs"].iloc[0]),
-        tasks=int(table["tasks"].iloc[0]),
+        cells={
+            (one, other): statistics.Estimate(*numbers[i][j])
+            for i, one in enumerate(shown.names)
+            for j, other in enumerate(shown.names)
+            if i != j
+        },
+        runs=shown.runs,
+        tasks=shown.tasks,
     )
 
 

@@ -160,7 +160,7 @@ def test_a_dataset_that_is_unknown_here_still_has_its_page(site, tmp_path):
     root = tmp_path / "results"
     old = results.read(results.path(root, "toy/spacing_1@v1", "beta_vae"))
     results.write(root, [results.result("gone/small@v1", "beta_vae", old.runs, about=old.about)])
-    text = pages.render(root, results.read_all(root))["tasks/gone.small.html"].decode()
+    text = dict(pages.render(root, results.read_all(root)))["tasks/gone.small.html"].decode()
     assert "β-VAE" in text
 
 
@@ -373,7 +373,7 @@ def test_the_page_across_tasks_gives_intervals_of_single_pairs(two_scores, tmp_p
     for task in ("other/small", "toy/spacing_1"):
         for method, mean in (("beta_vae", 0.1), ("factor_vae", 0.2)):
             results.write(root, [made_result(task, method, *[mean] * 5, tier="desk", status="reproduced")])
-    text = pages.render(root, results.read_all(root))["overall.desk.html"].decode()
+    text = dict(pages.render(root, results.read_all(root)))["overall.desk.html"].decode()
     pair = re.search(r'<td style="--v: 1.000">(.*?)</td>', text)[1]
     low, high = map(float, re.search(r'<span class="interval">(.*?)–(.*?)</span>', pair).groups())
     assert 0.5 < low < high == 1, "five runs a task, all better, leave an interval"
@@ -384,13 +384,13 @@ def test_the_methods_page_gives_the_command_that_trains_a_row_again(site, tmp_pa
     about = {"trained_with": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": 4.0, "reconstruction": "mse"}}
     results.write(root, [made_result("toy/small", "beta_vae", 0.1, status="reproduced", **about)])
     results.write(root, [made_result("toy/small", "theirs", 0.1, hyperparameters={"beta": 4.0})])
-    made = pages.render(root, results.read_all(root))
+    made = dict(pages.render(root, results.read_all(root)))
     wanted = "offaxis-train run --dataset toy/small --objective beta_vae --steps 1000 --seed 0 --set beta=4.0"
     assert f"{wanted} --set reconstruction=mse" in made["methods/beta_vae.html"].decode()
     assert "offaxis-train run" not in made["methods/theirs.html"].decode()
     harm = {"trained_with": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": "$(reboot)"}}
     results.write(root, [made_result("toy/small", "harm", 0.1, status="reproduced", **harm)])
-    assert "offaxis-train run" not in pages.render(root, results.read_all(root))["methods/harm.html"].decode()
+    assert "offaxis-train run" not in dict(pages.render(root, results.read_all(root)))["methods/harm.html"].decode()
 
 
 def test_a_slider_shows_one_column_of_a_traversal(site, tmp_path, browser):
@@ -511,7 +511,7 @@ def test_the_ladder_is_drawn_where_one_number_tells_tasks_apart(site, toys, tmp_
 
 
 def overview(tmp_path):
-    return pages.render(tmp_path / "results", results.read_all(tmp_path / "results"))["index.html"].decode()
+    return dict(pages.render(tmp_path / "results", results.read_all(tmp_path / "results")))["index.html"].decode()
 
 
 def test_a_changed_dataset_is_drawn_beside_what_it_was_made_of(site, toys, tmp_path):
