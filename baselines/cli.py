@@ -460,14 +460,15 @@ def encode(
 def export(
     runs: Annotated[list[Path], typer.Argument(help="Finished run folders.", show_default=False)],
     to: Annotated[
-        Path | None, typer.Option(help="A folder to make, with all that others need of one run.", show_default=False)
+        Path | None, typer.Option(help="A folder to make, with all that others need of the run.", show_default=False)
     ] = None,
     tier: Annotated[str, typer.Option(help="Tier of the scores on the card, with --to.")] = "smoke",
 ) -> None:
     """Write each run's encoder in ONNX, encoder.onnx in its folder: with it offaxis-board verifies the run's scores.
 
     With --to, write a folder for others instead: weights (safetensors), encoder (ONNX), codes, and a card with scores.
-    offaxis-board verify takes it.
+    Of several runs, each has its own in it: sprites2d.beta_vae.seed_0_5f874bb2. offaxis-board verify and
+    publish-weights take them.
     """
     from baselines.outputs import export
     from baselines.run import Run
@@ -478,7 +479,9 @@ def export(
     elif len(runs) == 1:
         console.say(export.export(Run.open(runs[0]), to, tier=tier))
     else:
-        raise InvalidInput("--to", expected="one run", received=f"{len(runs)} runs", remedy="Export one after another.")
+        for folder in runs:
+            run = Run.open(folder)
+            console.say(export.export(run, to / export.name(run), tier=tier))
 
 
 @app.command()

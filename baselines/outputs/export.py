@@ -112,6 +112,11 @@ def export(run: Run, to: str | os.PathLike[str], *, tier: str = "smoke") -> Path
     return to
 
 
+def name(run: Run) -> str:
+    """Return what an export of a run is called among others, such as ``sprites2d.beta_vae.seed_0_5f874bb2``."""
+    return f"{run.config.dataset.replace('/', '.')}.{run.config.objective}.{run.folder.absolute().name}"
+
+
 def _write_weights(run: Run, path: Path) -> None:
     """Write all weights, with the config that says what they are of."""
     try:

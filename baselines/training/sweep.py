@@ -135,7 +135,8 @@ def _matches(settings: dict[str, Any], key: str, text: str) -> bool:
         value = json.loads(text)
     except ValueError:
         value = text
-    return bool(settings[key] == value)
+    given = settings[key]
+    return bool((list(given) if isinstance(given, tuple) else given) == value)
 
 
 def unscored(configs: Sequence[RunConfig], root: str | os.PathLike[str]) -> tuple[RunConfig, ...]:

@@ -158,7 +158,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
             f"sigma of {variant!r}", expected="a wider one, so that some rows have a weight", received=f"{sigma:g}"
         )
     drawn = draws.bits(seed, np.arange(len(rest)), 2)[:, 1] % ends[-1]
-    return _rule.Parts(np.sort(rest[np.searchsorted(ends, drawn, side="right")]), test, weighed)
+    return _rule.Parts(rest[np.searchsorted(ends, np.sort(drawn), side="right")], test, weighed)
 
 
 def parsed(space: FactorSpace, variant: str) -> tuple[Pairs, float]:

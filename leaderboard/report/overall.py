@@ -5,6 +5,7 @@ The tasks are taken as they are: intervals say what other seeds on the same task
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import itertools
 from collections.abc import Sequence
@@ -69,6 +70,33 @@ class Overall:
         return found
 
 
+@dataclasses.dataclass(frozen=True)
+class Leader:
+    """Who is first in a category, and how sure that is.
+
+    Attributes:
+        category: what its methods may see.
+        method: the leader's name.
+        title: as it is printed.
+        mean: over tasks; None where no method is ranked on all of them.
+        others: how many methods it is compared with: those that are ranked on all tasks, too.
+        near: how many of these its seeds do not tell to be lower.
+        firsts: on how many tasks it has the first rank.
+        tasks: on how many tasks any method of the category has a rank.
+        lacking: titles of methods that are ranked on some tasks only.
+    """
+
+    category: str
+    method: str
+    title: str
+    mean: float | None
+    others: int
+    near: int
+    firsts: int
+    tasks: int
+    lacking: tuple[str, ...]
+
+
 MOST = 24
 """Methods of a category up to which pairs of them are compared on pages of their own."""
 
@@ -119,3 +147,33 @@ def overall(boards: Sequence[Table]) -> Overall | None:
         return None
     tasks = tuple(board.dataset for board in boards)
     return Overall(boards[0].tier, column, tasks, tuple(found), tuple(sorted(left_out)), chances)
+
+
+def leaders(boards: Sequence[Table], found: Overall | None) -> tuple[Leader, ...]:
+    """Say who leads each category: by the standings, or where there are none by how often a method is first.
+
+    Args:
+        boards: the tables of one tier.
+        found: their standings.
+
+    Returns:
+        One for each category with a ranked method.
+    """
+    made = []
+    standings = found.groups if found else {}
+    for category in ranking.CATEGORIES:
+        tables = [rows for board in boards if (rows := [row for row in board.groups.get(category, ()) if row.rank])]
+        if not tables:
+            continue
+        titles = {row.result.method: row.result.title for rows in tables for row in rows}
+        firsts = collections.Counter(row.result.method for rows in tables for row in rows if row.rank == 1)
+        placed = standings.get(category, [])
+        if placed:
+            best, mean, others, near = placed[0].method, placed[0].mean, len(placed) - 1, placed[0].place.high - 1
+        else:
+            best, mean = min(firsts, key=lambda method: (-firsts[method], method)), None
+            others, near = len(titles) - 1, 0
+        whole = {standing.method for standing in placed}
+        lacking = tuple(sorted(titles[method] for method in titles.keys() - whole)) if placed else ()
+        made.append(Leader(category, best, titles[best], mean, others, near, firsts[best], len(tables), lacking))
+    return tuple(made)

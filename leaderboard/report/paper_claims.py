@@ -4,8 +4,9 @@ Two papers report directions. Scores fall when the squares of XYSquares lie furt
 arXiv 2202.13341, figure 9). They fall when a dataset is perturbed (Zietlow, Rolinek and Martius 2021, arXiv 2102.06822,
 table 1), and further than when it gets noise of the same size (table 2).
 
-Each such sentence is tested once, with all methods that were trained on both datasets as strata: with five seeds a
-method, tests of single methods come to no verdict after the correction for how many they are (`verdicts`).
+Each such sentence is tested once, with all methods that were trained on both datasets, and whose scores are trusted as
+far as ranks ask, as strata: with five seeds a method, tests of single methods come to no verdict after the correction
+for how many they are (`verdicts`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from benchmark_data import files
 from leaderboard.properties import Column
-from leaderboard.report import families
+from leaderboard.report import families, ranking
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store import verdicts
 
@@ -70,7 +71,7 @@ class Direction(NamedTuple):
         lower: the dataset with the lower ones.
         floor: what a method's mean on the higher one must reach to test the claim: that of PCA there, and for MIG at
             least `verdicts.FLOOR`.
-        methods: those that were trained and scored on both here, by name.
+        methods: those that were trained and scored on both, and may be ranked, by name.
         comparison: of those with `verdicts.SEEDS` seeds on both, a stratum each.
         answer: the verdict, after Holm over all directions of the tier.
         p: its p-value after Holm; None where there is no verdict.
@@ -177,7 +178,10 @@ def _trained(board: Table) -> dict[str, Row]:
     return {
         row.result.method: row
         for row in board.rows
-        if row.category != "reference" and not row.warning and row.cells and board.columns[0].key in row.cells
+        if row.category != "reference"
+        and not row.warning
+        and ranking.trusted(row.result, board.tier)
+        and board.columns[0].key in row.cells
     }
 
 

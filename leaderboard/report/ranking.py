@@ -224,7 +224,7 @@ def _row(result: Result, tier: str, ranked: Ranked) -> Row:
         note = "a reference"
     elif marks := sorted({mark for run in runs for mark in run.marks}):
         note = f"marked: {', '.join(marks)}"
-    elif not _trusted(result, tier, ranked):
+    elif not trusted(result, tier, ranked):
         note = "recomputed from codes, not verified"
     elif len(runs) < protocol.SEEDS:
         note = f"{len(runs)} of {protocol.SEEDS} seeds"
@@ -233,8 +233,17 @@ def _row(result: Result, tier: str, ranked: Ranked) -> Row:
     return Row(result, runs, None, note, _shown(result.summary[tier], runs))
 
 
-def _trusted(result: Result, tier: str, ranked: Ranked) -> bool:
-    """Say whether a result is trusted as far as a rank asks."""
+def trusted(result: Result, tier: str, ranked: Ranked = RANKED) -> bool:
+    """Say whether a result is trusted as far as a rank asks.
+
+    Args:
+        result: a method on a task.
+        tier: of its runs.
+        ranked: which rows are ranked.
+
+    Returns:
+        Whether it may be ranked, as far as those go who vouch for its scores.
+    """
     ours = ranked == "trusted" and all(run.status == "reproduced" for run in result.of(tier))
     return ranked == "all" or ours or result.trust(tier) == "verified"
 

@@ -279,7 +279,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
         raise InvalidInput("pairs", expected="as many of either", received=f"{len(first)} and {len(second)}")
     if len(first) < PAIRS or not np.ptp(first) or not np.ptp(second):
         return None
-    seen = float(np.corrcoef(ranks([first, second]).T, rowvar=False)[1, 0])
+    seen = float(np.asarray(np.corrcoef(ranks([first, second]).T, rowvar=False))[1, 0])
     simulated = _simulated(len(first))
     above = (simulated >= seen - 1e-12).mean(axis=1) > (1 - CONFIDENCE) / 2
     below = (simulated <= seen + 1e-12).mean(axis=1) > (1 - CONFIDENCE) / 2

@@ -483,6 +483,7 @@ class TierPage:
         groups: category -> methods, best mean first, those that lack a task last.
         caption: sample sizes and budgets.
         overall: the standings across tasks; None where there are none.
+        leaders: who is first in each category, and how sure that is.
         pairs: every two methods compared, in both orders; none where there are too many.
         plots: what scores depend on.
         scatters: cost against score, and one score against another.
@@ -501,6 +502,7 @@ class TierPage:
     groups: dict[str, tuple[MatrixRow, ...]]
     caption: str
     overall: overall.Overall | None
+    leaders: tuple[overall.Leader, ...]
     pairs: tuple[pairwise.Pair, ...]
     plots: tuple[Plot, ...]
     scatters: tuple[Plot, ...]
@@ -570,6 +572,7 @@ class MatrixRow:
         scores: for each task, score -> mean; empty where it was not scored.
         means: score -> mean over tasks, for methods with that score on all of them.
         standing: its place across tasks; None where it is not ranked on all of them.
+        verified: whether all of its scores are.
     """
 
     method: str
@@ -578,6 +581,7 @@ class MatrixRow:
     scores: tuple[dict[str, float], ...]
     means: dict[str, float]
     standing: overall.Standing | None
+    verified: bool
 
 
 def family(dataset: str) -> str:
@@ -619,6 +623,7 @@ def _tier(
         groups=_groups(boards, standings),
         caption=ranking.caption(tier, [row for board in boards for row in board.rows]),
         overall=standings,
+        leaders=overall.leaders(boards, standings),
         pairs=_pairs(boards),
         plots=(*plots.scores_vs_parameter(boards), *plots.pairs(boards)),
         scatters=tuple(plots.scatters(boards)),
@@ -675,6 +680,7 @@ def _groups(boards: Sequence[Table], standings: overall.Overall | None) -> dict[
                     scores,
                     {key: sum(of[key] for of in scores) / len(scores) for key in whole},
                     placed.get(method),
+                    all(row.trust == "verified" for row in some),
                 )
             )
         if made:

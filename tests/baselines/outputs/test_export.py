@@ -131,9 +131,14 @@ def test_commands(trained, tmp_path):
     done = CliRunner().invoke(cli.app, ["export", str(trained.folder), "--to", str(tmp_path / "out")])
     assert done.exit_code == 0
     assert (tmp_path / "out" / "README.md").exists()
-    done = CliRunner().invoke(cli.app, ["export", str(tmp_path / "out"), str(tmp_path / "out"), "--to", "x"])
-    assert isinstance(done.exception, InvalidInput)
-    assert "expected one run, received 2 runs" in str(done.exception)
+
+
+def test_of_several_runs_each_has_its_folder(trained, tmp_path):
+    again = shutil.copytree(trained.folder, tmp_path / "again")
+    done = CliRunner().invoke(cli.app, ["export", str(trained.folder), str(again), "--to", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.exception
+    named = f"{trained.config.dataset.replace('/', '.')}.{trained.config.objective}"
+    assert {one.name for one in (tmp_path / "out").iterdir()} == {f"{named}.{trained.folder.name}", f"{named}.again"}
 
 
 def test_scores_come_out_of_codes_to_every_printed_digit_and_of_the_encoder_nearly(trained, tmp_path):

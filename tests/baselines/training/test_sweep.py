@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import csv
+import dataclasses
 import json
 import os
 import signal
@@ -106,6 +107,9 @@ def test_choosing_runs():
     assert len(sweep.select(configs, ["dataset=xysquares/spacing_1", "dataset=xysquares/spacing_8"])) == 8
     assert len(sweep.select(configs, ["beta=4"])) == 4
     assert len(sweep.select(configs, ["width=64"])) == 8
+    start = {"start_from": "somewhere", "start_weights": "0" * 64, "steps": 1}
+    frozen = tuple(dataclasses.replace(configs[0], frozen=layers, **start) for layers in (("mean",), ("encoder_1",)))
+    assert sweep.select(frozen, ['frozen=["mean"]']) == frozen[:1]
     for only, error, message in (
         (["seed"], InvalidInput, "--only: expected KEY=VALUE, received 'seed'"),
         (["sed=1"], UnknownName, r"--only: .* received 'sed'. Did you mean 'seed'"),

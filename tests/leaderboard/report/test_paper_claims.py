@@ -37,6 +37,13 @@ def test_spacings_are_compared_step_by_step_and_end_to_end(made_result):
     assert ends.p == pytest.approx(6e-4)
 
 
+def test_codes_that_nobody_verified_decide_nothing(made_result):
+    told = [made_result(task, "told", *of, status="recomputed") for task, of in ((NEAR, HIGH), (FAR, LOW))]
+    assert find(*told) == {}
+    ours = [made_result(task, "ours", *of) for task, of in ((NEAR, HIGH), (FAR, LOW))]
+    assert [one.method for one in find(*told, *ours)[NEAR, FAR].methods] == ["ours"]
+
+
 def test_the_other_way_and_no_way(made_result):
     found = find(
         *(

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import threading
 import unicodedata
 
 import pytest
@@ -327,6 +328,50 @@ def test_a_build_after_a_change_is_that_of_a_new_folder(tmp_path, monkeypatch):
         }
 
 
+def test_two_builds_into_one_folder_take_turns(tmp_path, monkeypatch):
+    """The second one waits, and then finds nothing left to do."""
+    root = write(tmp_path / "results", method("m", 0.1, 0.2))
+    site, calls, whole = tmp_path / "site", [], build.files
+    begun = threading.Event()
+
+    def slow(*args, **options):
+        calls.append(1)
+        begun.set()
+        for each in whole(*args, **options):
+            assert second.is_alive()
+            assert not (site / "index.html").exists()
+            yield each
+
+    monkeypatch.setattr(build, "files", slow)
+    second = threading.Thread(target=lambda: begun.wait() and build.build(root, site))
+    second.start()
+    build.build(root, site)
+    second.join()
+    assert len(calls) == 1
+    assert not (site / build.WORK).exists()
+
+
+def test_a_build_that_fails_leaves_the_board_as_it_was(tmp_path, monkeypatch):
+    root = write(tmp_path / "results", method("m", 0.1, 0.2))
+    site = build.build(root, tmp_path / "site").parent
+    before = {name: (site / name).read_bytes() for name in build.built(site)}
+    write(root, method("n", 0.3))
+    whole = build.files
+
+    def broken(*args, **options):
+        yield from whole(*args, **options)
+        raise DamagedFile("a picture", expected="one", received="none")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "files", broken)
+        with pytest.raises(DamagedFile, match="a picture"):
+            build.build(root, site)
+    assert {name: (site / name).read_bytes() for name in build.built(site)} == before
+    build.build(root, site)
+    assert (site / "methods" / "n.html").exists()
+    assert not (site / build.WORK).exists()
+
+
 def test_a_damaged_record_of_a_build_is_none(tmp_path):
     root = write(tmp_path / "results", method("m", 0.1, 0.2))
     site = build.build(root, tmp_path / "site").parent
@@ -540,3 +585,27 @@ def test_who_is_ranked_is_one_switch(tmp_path):
     assert results.result("sprites2d@v1", "partly", partly).trust("smoke") == "recomputed"
     shown = build.build(write(tmp_path / "results", *found), tmp_path / "site").read_text("utf-8")
     assert "Scores are means over 5 seeds; 1 of 3 rows of a method on a task are verified" in shown
+
+
+def test_who_leads_and_how_sure_that_is():
+    seeds = (0.0, 0.01, 0.02, 0.03, 0.04)
+    tasks = ("xysquares/spacing_1@v1", "xysquares/spacing_8@v1")
+
+    def of(name, *means, **fields):
+        return [
+            results.result(task, name, [run(mean + more, k, **fields) for k, more in enumerate(seeds)])
+            for task, mean in zip(tasks, means, strict=False)
+        ]
+
+    found = [*of("a", 0.5, 0.5), *of("b", 0.51, 0.4), *of("c", 0.1, 0.1), *of("part", 0.8)]
+    found += of("weak", 0.2, supervision="weakly_supervised")
+    boards = ranking.tables(found)
+    first, second = overall.leaders(boards, overall.overall(boards))
+    assert (first.method, first.others, first.near, first.firsts, first.tasks) == ("a", 2, 0, 1, 2)
+    assert first.mean == pytest.approx(0.52)
+    assert first.lacking == ("part",)
+    assert (second.category, second.method, second.mean, second.others) == ("weakly_supervised", "weak", None, 0)
+    assert (second.firsts, second.tasks) == (1, 1)
+    near = ranking.tables([*of("a", 0.5, 0.5), *of("b", 0.501, 0.498)])
+    assert overall.leaders(near, overall.overall(near))[0].near == 1
+    assert overall.leaders(ranking.tables(of("a", 0.5, 0.5, tier="desk")[:0]), None) == ()

@@ -115,6 +115,15 @@ function controller(controls) {
 
 document.querySelectorAll("table[data-sortable]").forEach(sorter);
 document.querySelectorAll(".controls[data-for]").forEach(controller);
+// On a phone, filters and legend are folded, unless a filter is on: the table begins on the first screen.
+const wide = matchMedia("(min-width: 40.01rem)");
+const fold = () => {
+  for (const each of document.querySelectorAll("details.fold")) {
+    each.open = wide.matches || [...each.querySelectorAll("[data-state]")].some((input) => input.value);
+  }
+};
+wide.addEventListener("change", fold);
+fold();
 for (const link of document.querySelectorAll("a.keep")) {
   const address = link.getAttribute("href");
   link.addEventListener("click", () => { link.href = address + (state.size ? "#?" + state : ""); });
