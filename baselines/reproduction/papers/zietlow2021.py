@@ -260,10 +260,14 @@ def encoded(run: Run, samples: int) -> tuple[Indices, NDArray[np.floating], NDAr
 
 
 def draw_scores(found: Found, path: Path) -> None:
-    """Draw the MIG of the table, bars for original, squeezed and changed data."""
+    """Draw the MIG of the table, bars for original, squeezed and perturbed or noisy data, under these names."""
     scales = ["" if scale == 1 else f", β × {scale:g}" for scale in found.table["scale"]]
     names = found.table["objective"].map(_scores.shown)
-    table = found.table.assign(model=found.table["base"] + " " + names + scales)
+    forms = [
+        dataset.partition("/")[0].removeprefix(f"{base}_") if variant == CHANGED else variant
+        for dataset, base, variant in found.table[["dataset", "base", "variant"]].to_numpy()
+    ]
+    table = found.table.assign(model=found.table["base"] + " " + names + scales, variant=forms)
     _scores.draw_bars(table, path, x="model", group="variant")
 
 

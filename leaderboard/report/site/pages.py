@@ -482,8 +482,8 @@ class TierPage:
         columns: the scores.
         groups: category -> methods, best mean first, those that lack a task last.
         caption: sample sizes and budgets.
-        overall: the standings across tasks; None where there are none.
         leaders: who is first in each category, and how sure that is.
+        overall: the standings across tasks; None where there are none.
         pairs: every two methods compared, in both orders; none where there are too many.
         plots: what scores depend on.
         scatters: cost against score, and one score against another.
@@ -501,8 +501,8 @@ class TierPage:
     columns: tuple[Column, ...]
     groups: dict[str, tuple[MatrixRow, ...]]
     caption: str
-    overall: overall.Overall | None
     leaders: tuple[overall.Leader, ...]
+    overall: overall.Overall | None
     pairs: tuple[pairwise.Pair, ...]
     plots: tuple[Plot, ...]
     scatters: tuple[Plot, ...]
