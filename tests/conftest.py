@@ -215,7 +215,7 @@ class Browser:
 
     def close(self) -> None:
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(300)
         self.reading.close()
         self.writing.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 import shlex
@@ -51,9 +52,15 @@ def test_commands_and_their_options_exist(page):
             check(found[1], shlex.split(found[2].replace("…", "..."), comments=True))
 
 
+@functools.cache
+def top(name):
+    """A command with all below it, which takes a while to put together."""
+    return typer.main.get_command(COMMANDS[name])
+
+
 def check(name, words):
     assert name in COMMANDS, name
-    command = typer.main.get_command(COMMANDS[name])
+    command = top(name)
     while words and hasattr(command, "commands") and not words[0].startswith("-"):
         choices = words[0].split("|")
         assert set(choices) <= set(command.commands), f"{name}: no command {words[0]!r}"

@@ -1,5 +1,6 @@
 """What is published: every result sound, every table up to date."""
 
+import collections
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,11 @@ FILES = results.files(board.PUBLISHED)
 SITE = Path(__file__).parents[2] / "docs" / "board"
 
 
+@pytest.fixture(scope="module")
+def published():
+    return results.read_all(board.PUBLISHED)
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(board.PUBLISHED).as_posix())
 def test_a_published_result_is_read(file):
     assert results.read(file).runs
@@ -23,10 +29,11 @@ def test_the_published_tree_is_sound():
     assert reported.read_all(board.PUBLISHED)
 
 
-def test_every_published_task_has_its_references():
-    tasks = {result.task for result in results.read_all(board.PUBLISHED)}
-    for task in tasks:
-        here = {r.method for r in results.read_all(board.PUBLISHED) if r.task == task}
+def test_every_published_task_has_its_references(published):
+    methods = collections.defaultdict(set)
+    for result in published:
+        methods[result.task].add(result.method)
+    for task, here in methods.items():
         assert {"ground_truth", "pca", "random_encoder"} <= here, task
 
 
@@ -35,8 +42,8 @@ def test_the_built_board_is_up_to_date():
     assert audit.stale(board.PUBLISHED, SITE) == [], "run: offaxis-board build --to docs/board"
 
 
-def test_no_two_lines_of_a_plot_look_alike():
-    boards = ranking.tables(results.read_all(board.PUBLISHED))
+def test_no_two_lines_of_a_plot_look_alike(published):
+    boards = ranking.tables(published)
     drawn = [*plots.scores_vs_parameter(boards), *plots.pairs(boards)]
     assert max(len(plot.legend) for plot in drawn) > plots.COLOURS
     for plot in drawn:

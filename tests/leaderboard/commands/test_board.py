@@ -298,13 +298,13 @@ def test_serve_shows_the_board(tree, tmp_path, monkeypatch):
     monkeypatch.setattr(http.server, "ThreadingHTTPServer", made)
     thread = threading.Thread(target=cli.serve, args=(site, 0))
     thread.start()
-    assert started.wait(10)
+    assert started.wait(300)
     address = printed[0].split()[0]
     assert address.startswith("http://127.0.0.1:")
     with urllib.request.urlopen(address) as answer:
         assert answer.read() == (site / "index.html").read_bytes()
     server[0].shutdown()
-    thread.join(10)
+    thread.join(300)
     assert not thread.is_alive()
 
 
