@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import zipfile
 
@@ -25,6 +26,11 @@ def picture(split, shape, number):
     return np.repeat(rng.integers(0, 256, (224, 224, 1), dtype=np.uint8), 3, axis=2)
 
 
+@functools.cache
+def encoded(png, split, shape, number):
+    return png(picture(split, shape, number))
+
+
 def rotations(split, shape):
     number, equivalent = COUNTS[split], EQUIVALENT.get(shape, 1)
     rng = np.random.default_rng([len(split), SHAPES.index(shape)])
@@ -42,9 +48,9 @@ def write(folder, png, skip=(), add=(), **changed):
                 for number in range(count):
                     name = f"{split}/images/{shape}_{number:05}.png"
                     if name not in skip:
-                        archive.writestr(name, png(picture(split, shape, number)))
+                        archive.writestr(name, encoded(png, split, shape, number))
         for name in add:
-            archive.writestr(name, png(picture("train", "tet", 0)))
+            archive.writestr(name, encoded(png, "train", "tet", 0))
 
 
 def test_rows_are_sorted_by_split_solid_and_number(shrink, tmp_path, png_bytes):
