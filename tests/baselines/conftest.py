@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from baselines import RunConfig, train
+from baselines.training import sweep, worker
 
 TINY = {
     "dataset": "xysquares/spacing_1",
@@ -32,3 +33,11 @@ def trained(tmp_path_factory):
     before = sorted(run.folder.rglob("*"))
     yield run
     assert sorted(run.folder.rglob("*")) == before, "a test wrote to the run that all share"
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Let sweeps train here. A worker process takes seconds to load TensorFlow; test_sweep.py is about those."""
+    for name, value in worker.thread_limits(1).items():
+        monkeypatch.setenv(name, value)  # and away again
+    monkeypatch.setattr(sweep, "_train_here", lambda tasks, *_: [worker.work(*task, 1) for task in tasks])

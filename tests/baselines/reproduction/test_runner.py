@@ -53,7 +53,7 @@ def heatmaps(configs):
 
 @pytest.fixture(scope="module")
 def made(heatmaps, tmp_path_factory):
-    """Its results, made once. The first attempt is broken off between the table and the picture."""
+    """Its results, made once, by a worker. The first attempt is broken off between the table and the picture."""
     folder = tmp_path_factory.mktemp("study")
 
     def broken(found, path):
@@ -114,8 +114,12 @@ def test_a_figure_with_training_from_nothing(made):
     assert (folder / FIRST / "figure.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
-    """SIGKILL after the first run's first snapshot: the rest is trained, and every number is the same."""
+def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path, in_this_process):
+    """SIGKILL after the first run's first snapshot: the rest is trained, and every number is the same.
+
+    What is killed is another process, with a worker of its own.
+    """
+    fcntl = pytest.importorskip("fcntl", reason="needs SIGKILL")
     entry = heatmaps_of([dataclasses.replace(config, steps=300, snapshots=[20]) for config in configs])
     whole, half = tmp_path / "whole", tmp_path / "half"
     study.run(entry, "smoke", whole, whole / "runs", jobs=1)
@@ -129,6 +133,8 @@ def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
     child.kill()
     child.join()
     assert child.exitcode == -signal.SIGKILL
+    with (first.parents[2] / "config.json").open("rb") as held:  # by its worker, which ends a moment later
+        fcntl.flock(held, fcntl.LOCK_EX)
     assert not (half / FIRST).exists()
     assert study.state(entry, "smoke", half, half / "runs") == "2 of 2 runs missing"
     written = first.stat().st_mtime_ns
@@ -153,7 +159,7 @@ def test_what_is_finished_is_left_alone_until_it_changes(made, heatmaps):
         study.run(changed, "smoke", folder, folder / "runs")
 
 
-def test_another_figure_takes_the_same_runs(made, configs):
+def test_another_figure_takes_the_same_runs(made, configs, in_this_process):
     folder, _ = made
     trained = stamps(folder)
     entry = study.entries()[SCORES]
@@ -171,7 +177,7 @@ def test_another_figure_takes_the_same_runs(made, configs):
     assert all(path.suffix == ".json" for path in floors), "what looks for runs' codes must not find PCA's"
 
 
-def test_an_encoder_is_asked_about_another_dataset(made, configs):
+def test_an_encoder_is_asked_about_another_dataset(made, configs, in_this_process):
     """Accuracies and reconstructions of a target, by models of both datasets."""
     folder, _ = made
     trained = stamps(folder)
@@ -208,7 +214,7 @@ def decoders(configs):
     return dataclasses.replace(study.entries()["2304.10767/fig6"], smoke=plan)
 
 
-def test_transfers_are_trained_after_their_sources(decoders, tmp_path):
+def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_process):
     folder, runs = tmp_path / "one", tmp_path / "one" / "runs"
     transfers = decoders.smoke.transfers
     assert study.state(decoders, "smoke", folder, runs) == "5 of 5 runs missing"

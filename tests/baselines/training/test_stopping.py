@@ -39,7 +39,7 @@ def contents(folder):
     }
 
 
-def waits(condition, seconds=120.0):
+def waits(condition, seconds=600.0):
     """Wait until something is so; fail the test if it never is."""
     until = time.monotonic() + seconds
     while not condition():
