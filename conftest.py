@@ -21,6 +21,7 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+import threadpoolctl
 
 HOME = "OFFAXIS_TEST_HOME"
 """The home folder of a test run, for the workers and programs that it starts."""
@@ -54,6 +55,7 @@ run beside each other on all cores, where several threads each wait for one anot
 
 for variable in THREADS:
     os.environ.setdefault(variable, "1")
+threadpoolctl.threadpool_limits(1)  # where a plugin of pytest has loaded numpy before
 
 collect_ignore = [] if importlib.util.find_spec("torch") else ["benchmark_data/torch.py"]
 """Doctests of a module whose package is not installed. Tests proper say so and skip."""
