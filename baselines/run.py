@@ -636,6 +636,15 @@ def own_images(folder: Path, config: RunConfig) -> Dataset | None:
     return splitting.of(benchmark_data.from_folder(held["folder"], name), config.dataset)
 
 
+LOCK = ".lock"
+"""The file in a run folder that is locked while a process trains the run. It says nothing by being there."""
+
+
+def is_free(folder: Path) -> bool:
+    """Return whether a new run may be written to a folder: it is not there, or holds nothing."""
+    return not folder.exists() or (folder.is_dir() and all(path.name == LOCK for path in folder.iterdir()))
+
+
 def default_folder(config: RunConfig) -> Path:
     """Return the folder of a run for which none is named: ``runs/<dataset>/<objective>/seed_<seed>``.
 

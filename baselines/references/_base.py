@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from baselines import validation
 from baselines.nets import backend
-from baselines.run import task_rows, write_arrays, write_record
+from baselines.run import is_free, task_rows, write_arrays, write_record
 from benchmark_data import discovery, files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
@@ -115,7 +115,7 @@ def write(
     folder = Path(folder)
     reference = find(name, parameters)
     hyperparameters = dataclasses.asdict(reference)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if not is_free(folder):
         held = files.read_json(folder / "run.json") if (folder / "run.json").exists() else {}
         if not isinstance(held, dict) or [held.get(k) for k in ("method", "dataset", "hyperparameters")] != [
             name,

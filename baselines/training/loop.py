@@ -26,7 +26,7 @@ from baselines.run import Run, Snapshots, default_folder
 from baselines.training import device_images, devices, engines, finetune, stopping
 from baselines.training.behind import Behind
 from baselines.training.prefetch import ahead
-from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim, same_pixels
+from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim, holds, same_pixels
 from baselines.training.stopping import Stopped
 from benchmark_data import console, draws
 from benchmark_data.dataset import Dataset
@@ -156,23 +156,21 @@ def train_together(
     together = backend.name() == "jax"
     configs = [finetune.resolved(c, folder, dataset) for c, folder in zip(configs, paths, strict=True)]
     for config, folder in zip(configs, paths, strict=True):
-        claim(folder, config)
-    if own is not None:  # other images may bear the same name; no run passes for theirs, a finished one neither
-        digest = own.digest()
-        for folder in paths:
-            same_pixels(folder, digest)
-    left = [
-        i
-        for i, (config, folder) in enumerate(zip(configs, paths, strict=True))
-        if Snapshots(folder).steps()[-1:] != [config.steps] or not (folder / "run.json").exists()
-    ]
-    if not left:
-        return [Run.open(folder, dataset=own) for folder in paths]
-    devices.warn(configs[0].precision)
+        holds(folder, config)
     recorders: dict[int, Recorder] = {}
     with contextlib.ExitStack() as stack:
-        for i in left:
-            stack.enter_context(alone(paths[i]))
+        for config, folder in zip(configs, paths, strict=True):
+            if not _finished(folder, config):
+                stack.enter_context(alone(folder))
+                claim(folder, config)
+        if own is not None:  # other images may bear the same name; no run passes for theirs, a finished one neither
+            digest = own.digest()
+            for folder in paths:
+                same_pixels(folder, digest)
+        left = [i for i, config in enumerate(configs) if not _finished(paths[i], config)]
+        if not left:
+            return [Run.open(folder, dataset=own) for folder in paths]
+        devices.warn(configs[0].precision)
         if progress is None:
             progress = stack.enter_context(console.progress(*columns()))
         digest = dataset.digest()
@@ -190,6 +188,10 @@ def train_together(
         raise stopping.stopped([paths[i] for i in begun], [recorders[i].step for i in begun], own=own is not None)
     stops = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
     return [stop or Run.open(folder, dataset=own) for stop, folder in zip(stops, paths, strict=True)]
+
+
+def _finished(folder: Path, config: RunConfig) -> bool:
+    return Snapshots(folder).steps()[-1:] == [config.steps] and (folder / "run.json").exists()
 
 
 def groups(configs: Sequence[RunConfig]) -> list[list[int]]:

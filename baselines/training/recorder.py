@@ -14,18 +14,21 @@ from typing import Any, TypeAlias
 from baselines.config import RunConfig
 from baselines.nets import backend
 from baselines.objectives import Objective
-from baselines.run import Snapshots, clear_leftovers, read_config, read_history, write_record
+from baselines.run import (
+    LOCK,
+    Snapshots,
+    clear_leftovers,
+    is_free,
+    read_config,
+    read_history,
+    write_record,
+)
 from baselines.training import devices
 from baselines.training.behind import Behind
 from baselines.training.engines import Copy
 from benchmark_data import files
 from benchmark_data.dataset import Dataset, Digest
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
-
-try:
-    import fcntl
-except ModuleNotFoundError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 
 Observer: TypeAlias = Callable[[int, Mapping[str, float]], None]
 """Is told a step and the history's scalars of it: loss, reconstruction and the objective's terms."""
@@ -187,11 +190,11 @@ class Recorder:
         )
 
 
-def claim(folder: Path, config: RunConfig) -> None:
-    """Make the folder this run's, or make sure that it is.
+def holds(folder: Path, config: RunConfig) -> bool:
+    """Return whether a folder holds this run already. Nothing is written.
 
     Raises:
-        InvalidInput: the folder holds another run or something else, or cannot be written.
+        InvalidInput: the folder holds another run or something else.
     """
     if (folder / "config.json").exists():
         held = _held(folder)
@@ -204,14 +207,28 @@ def claim(folder: Path, config: RunConfig) -> None:
                 received=f"a run with {key} {theirs[key]!r}",
                 remedy=_longer(folder, held, config) or "Choose another folder, or resume that run.",
             )
-    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        return True
+    if not is_free(folder):
         raise InvalidInput(
             str(folder),
             expected="a run's folder or an empty one",
             received="something else",
             remedy="Choose another folder.",
         )
-    else:
+    return False
+
+
+def claim(folder: Path, config: RunConfig) -> None:
+    """Make the folder this run's, or make sure that it is.
+
+    Args:
+        folder: the run folder, locked by `alone`: two processes that find it empty would otherwise both train it.
+        config: the run's config.
+
+    Raises:
+        InvalidInput: the folder holds another run or something else, or cannot be written.
+    """
+    if not holds(folder, config):
         files.write_json(folder / "config.json", config.as_json())
 
 
@@ -284,23 +301,37 @@ def lengthen(folder: Path, steps: int) -> RunConfig:
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Keep other processes from training the same folder, where the platform has file locks.
+    """Keep other processes from training in the same folder, which is made if it is not there.
+
+    The file that is locked stays: whoever removed it might remove one that another process holds.
+
+    Args:
+        folder: the run folder; it is this run's, or free.
 
     Raises:
-        InvalidInput: another process is training it.
+        InvalidInput: another process is training it, or it cannot be written.
+        MissingExtra: filelock is not installed.
     """
-    with (folder / "config.json").open("rb") as stream:
-        if fcntl is not None:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise InvalidInput(
-                    str(folder),
-                    expected="a run that nobody else is training",
-                    received="one that another process is training",
-                    remedy="Wait for it, or stop it.",
-                ) from error
+    needs("training", "train", "filelock")
+    import filelock
+
+    lock = filelock.FileLock(folder / LOCK)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except filelock.Timeout as error:
+        raise InvalidInput(
+            str(folder),
+            expected="a run that nobody else is training",
+            received="one that another process is training",
+            remedy="Wait for it, or stop it.",
+        ) from error
+    except OSError as error:
+        raise files.unwritable(folder, error) from error
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def _limit(loss: float) -> float:

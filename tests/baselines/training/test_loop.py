@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from baselines import Diverged, train
+from baselines import Diverged, references, train
 from baselines.run import Run, Snapshots
+from baselines.training import loop, recorder
 from baselines.training.loop import draw_batch, training_rows
-from benchmark_data import DamagedFile, InvalidInput, UnknownName
+from benchmark_data import DamagedFile, InvalidInput, UnknownName, files
 
 
 def test_it_learns(tiny, tmp_path):
@@ -39,7 +41,7 @@ def test_what_it_leaves(trained):
     assert record["budget"]["seconds"] > 0
     assert record["budget"]["device"].endswith("(tensorflow)")
     assert set(record["versions"]) == {"python", "offaxis", "numpy", "keras", "tensorflow"}
-    assert not [p for p in trained.folder.rglob("*") if p.name.startswith(".")]
+    assert [p.name for p in trained.folder.rglob("*") if p.name.startswith(".")] == [".lock"]
 
 
 def test_a_finished_run_is_left_alone(tiny, trained, tmp_path):
@@ -170,14 +172,54 @@ def test_a_finished_run_gets_its_record_back(tiny, trained, tmp_path):
 
 
 def test_two_processes_do_not_train_one_folder(tiny, tmp_path):
-    fcntl = pytest.importorskip("fcntl")
     run = train(tiny(steps=0, snapshots=[]), tmp_path / "run")
     run.folder.joinpath("run.json").unlink()  # so that it is not finished
-    with (run.folder / "config.json").open() as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        with pytest.raises(InvalidInput, match="expected a run that nobody else is training, received one that anoth"):
-            train(tiny(steps=0, snapshots=[]), tmp_path / "run")
+    message = "expected a run that nobody else is training, received one that another process is training"
+    with recorder.alone(run.folder), pytest.raises(InvalidInput, match=message):
+        train(tiny(steps=0, snapshots=[]), tmp_path / "run")
     assert train(tiny(steps=0, snapshots=[]), tmp_path / "run").step == 0
+
+
+def test_two_processes_that_begin_one_new_folder_at_once_do_not_both_train_it(tiny, tmp_path, monkeypatch):
+    """The second comes when the first has found the folder free and is about to claim it."""
+    write, told = files.write_json, []
+
+    def write_json(path, content):
+        if not told:
+            told.append("the first")
+            with pytest.raises(InvalidInput, match="expected a run that nobody else is training"):
+                train(tiny(), tmp_path / "run")
+        write(path, content)
+
+    monkeypatch.setattr(recorder.files, "write_json", write_json)
+    assert train(tiny(), tmp_path / "run").step == 6
+    assert told
+
+
+def test_a_run_that_another_process_finished_meanwhile_is_given_back(tiny, trained, tmp_path, monkeypatch):
+    @contextlib.contextmanager
+    def late(folder):
+        with recorder.alone(folder):
+            shutil.copytree(trained.folder, folder, dirs_exist_ok=True)  # what the other one has done
+            yield
+
+    monkeypatch.setattr(loop, "alone", late)
+    history = (trained.folder / "history.jsonl").stat().st_mtime_ns
+    assert train(tiny(), tmp_path / "run").step == 6
+    assert (tmp_path / "run" / "history.jsonl").stat().st_mtime_ns == history, "it was not trained again"
+
+
+def test_a_lock_that_a_killed_process_left_is_no_content(tiny, tmp_path):
+    for name in ("run", "reference"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ".lock").touch()
+    assert train(tiny(steps=0, snapshots=[]), tmp_path / "run").step == 0
+    references.write("ground_truth", benchmark_data.load("xysquares/spacing_1"), tmp_path / "reference")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").touch()
+    with pytest.raises(InvalidInput, match="expected a run's folder or an empty one, received something else"):
+        train(tiny(), tmp_path / "mine")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"], "nothing is written there"
 
 
 def test_a_history_that_cannot_be_written(tiny, tmp_path, monkeypatch):
