@@ -344,9 +344,9 @@ def test_a_submission_is_for_the_tier_that_the_board_opens_on(board, toys, monke
     assert json.loads((tmp_path / "s" / "submission.json").read_text("utf-8"))["tier"] == first
 
 
-def test_a_new_submission_is_told_where_there_are_rows_to_compare_with(board, made_result, tmp_path, monkeypatch):
+def test_a_new_submission_is_told_where_there_are_rows_to_compare_with(board, made_result, tmp_path, monkeypatch, toys):
     monkeypatch.setattr(cli, "PUBLISHED", tmp_path / "published")
-    code, out, _ = board("submit", "init", "my_vae", "--task", "toy", "--to", tmp_path / "default")
+    code, out, _ = board("submit", "init", "my_vae", "--task", "toy", "--tier", "smoke", "--to", tmp_path / "d")
     assert (code, "toy: toy/small, its default; offaxis-board tasks lists the others" in out) == (0, True)
     asked = ("submit", "init", "my_ica", "--task", "toy/small", "--tier", "smoke", "--to")
     assert "warning" not in board(*asked, tmp_path / "a")[1]
