@@ -144,7 +144,9 @@ def migs(original, changed, tuned=0.0, *, squeezed=None):
     """MIG on original, squeezed and changed data, and with twice the strength on changed data."""
     control = original if squeezed is None else squeezed
     rows = [("original", 1.0, original), ("squeezed", 1.0, control), ("changed", 1.0, changed), ("changed", 2.0, tuned)]
-    table = pd.DataFrame(rows, columns=["variant", "scale", "mig"]).assign(base="b", objective="beta_vae", pca_mig=0.05)
+    table = pd.DataFrame(rows, columns=["variant", "scale", "mig"]).assign(
+        dataset="b_other/form", base="b", objective="beta_vae", pca_mig=0.05
+    )
     return spread(table, "mig")
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmark_data import DamagedFile, InvalidInput
-from benchmark_data.publish import records
+from benchmark_data import DamagedFile, InvalidInput, parallel
 from leaderboard.comparisons import all_pairs, cka, heatmap
 
 
@@ -125,12 +124,12 @@ def test_tasks_travel_to_a_cluster_and_give_the_same_table(snapshots, tmp_path, 
             yield call(*arguments)
 
     here = pd.read_parquet(all_pairs.run(snapshots, tmp_path / "here", jobs=1))
-    monkeypatch.setattr(records, "_in_ray", in_ray)
-    token = records._ray.set(0.0)
+    monkeypatch.setattr(parallel, "_in_ray", in_ray)
+    token = parallel._ray.set(0.0)
     try:
         there = pd.read_parquet(all_pairs.run(snapshots, tmp_path / "there"))
     finally:
-        records._ray.reset(token)
+        parallel._ray.reset(token)
     assert sent == ["make_grams"] * 5 + ["score_block"]
     pd.testing.assert_frame_equal(here, there)
 
