@@ -201,6 +201,7 @@ class Examples:
         dataset: the dataset.
 
     Example:
+        >>> import benchmark_data
         >>> xysquares = benchmark_data.load("xysquares")
         >>> records = Examples(xysquares)(next(batches(xysquares, range(3))))
         >>> len(records), records[0].count(b"label_x_R")
@@ -282,6 +283,7 @@ def tfds_names(dataset: Dataset, *, shuffled: bool = False) -> tuple[str, str]:
         Both names; the config's is empty where there is none.
 
     Example:
+        >>> import benchmark_data
         >>> tfds_names(benchmark_data.load("xysquares"), shuffled=True)
         ('offaxis_xysquares', 'spacing_8_shuffled')
         >>> tfds_names(benchmark_data.load("sprites2d/composition"))
@@ -308,6 +310,7 @@ def shards(dataset: Dataset, rows: range, count: int | None = None, *, size: int
         InvalidInput: there are no rows.
 
     Example:
+        >>> import benchmark_data
         >>> [len(part) for part in shards(benchmark_data.load("xysquares"), range(10), 3)]
         [3, 3, 4]
     """
