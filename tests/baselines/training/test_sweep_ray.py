@@ -23,7 +23,7 @@ def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny, tmp_path, monkey
     second = cluster.add_node(num_cpus=1, object_store_memory=10**8)
     doomed, begun, into = second.node_id, tmp_path / "begun", tmp_path / "sweep"
     configs = [tiny(seed=seed, steps=40, snapshots=[10], history_every=1) for seed in (1, 2, 3)]
-    last = time.time() + 600  # not to wait for ever
+    last = time.time() + 120  # not to wait for ever
     real = worker.work
 
     def watched(runs, *options):
@@ -72,6 +72,8 @@ def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny, tmp_path, monkey
         finally:
             over.set()
             killer.join()
+    if not begun.exists():
+        pytest.skip("Ray gave the node that dies no task in time")
     assert begun.read_text() in {state.run for state in states}
     assert 20 <= steps[0] < 40, "the node died in the middle of this run"
     assert [(state.state, state.step, state.error) for state in states] == [("done", 40, "")] * 3
