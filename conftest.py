@@ -97,6 +97,12 @@ def pytest_collection(session):
         gc.enable()
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Leave out doctests of modules that import a heavy package: pytest would keep such a module, half imported."""
+    if config.getoption("--light") and collection_path.parent.name == "benchmark_data":
+        return collection_path.name in ("hf.py", "tfds.py", "torch.py") or None
+
+
 class NoHeavyPackage(importlib.abc.MetaPathFinder):
     """Skips whatever imports a heavy package."""
 
