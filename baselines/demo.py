@@ -30,7 +30,7 @@ from baselines.config import RunConfig
 from baselines.outputs import pictures
 from baselines.run import Run
 from baselines.training import sweep
-from baselines.training.loop import columns
+from baselines.training.bars import columns
 from benchmark_data import console
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol

@@ -23,7 +23,7 @@ from baselines.model import Model, generator
 from baselines.nets import backend
 from baselines.objectives import Objective
 from baselines.run import Run, Snapshots, default_folder
-from baselines.training import device_images, devices, engines, finetune, stopping
+from baselines.training import bars, device_images, devices, engines, finetune, stopping
 from baselines.training.behind import Behind
 from baselines.training.prefetch import ahead
 from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim, holds, same_pixels
@@ -172,7 +172,7 @@ def train_together(
             return [Run.open(folder, dataset=own) for folder in paths]
         devices.warn(configs[0].precision)
         if progress is None:
-            progress = stack.enter_context(console.progress(*columns()))
+            progress = stack.enter_context(console.progress(*bars.columns()))
         digest = dataset.digest()
         behind = stack.enter_context(Behind())
         for i in left:
@@ -293,19 +293,15 @@ class _Program:
         progress: rich.progress.Progress,
         checkpoint_seconds: float,
     ) -> None:
-        self._recorders, self._engine, self._progress = recorders, engine, progress
+        self._recorders, self._engine = recorders, engine
         self._checkpoint_seconds = checkpoint_seconds
         self._before = [self._resumed(i) for i in range(len(recorders))]
         self.first = [recorder.step for recorder in recorders]
+        shown = bars.side_by_side([r.config for r in recorders], self.first)
+        self._groups = [[recorders[i] for i in group] for group in shown]
         self._bars = [
-            progress.add_task(
-                f"{r.config.objective}/{r.config.seed} {r.config.dataset}",
-                total=r.config.steps,
-                completed=r.step,
-                rate="",
-                loss=f"loss {r.loss}" if r.loss else "",
-            )
-            for r in recorders
+            bars.Bar(progress, [r.config for r in group], [r.step for r in group], [r.loss for r in group])
+            for group in self._groups
         ]
         self._stepped: list[int] = []
         self._start = self._saved = self._shown = time.perf_counter()
@@ -351,8 +347,8 @@ class _Program:
                     self._keep(i)
             except Diverged as error:
                 recorder.stopped = error
-            if not recorder.running or show_all:
-                self._show(i)
+        if show_all or not all(self._recorders[i].running for i in self._stepped):
+            self._show()
         self._saved = now if keep_all else self._saved
         self._shown = now if show_all else self._shown
 
@@ -360,19 +356,9 @@ class _Program:
         share = (time.perf_counter() - self._start) / len(self._recorders)
         self._recorders[i].keep(self._engine.copy(i), self._before[i] + share)
 
-    def _show(self, i: int) -> None:
-        r = self._recorders[i]
-        rate = (r.step - self.first[i]) * r.images / (time.perf_counter() - self._start)
-        loss = f"stopped: {r.loss}" if r.stopped else f"loss {r.loss}" if r.loss else ""
-        self._progress.update(self._bars[i], completed=r.step, rate=f"{rate:,.0f} img/s", loss=loss)
-
-
-def columns() -> tuple[rich.progress.ProgressColumn, ...]:
-    """Return the columns that a display needs to show runs: images per second, and the loss."""
-    return (
-        rich.progress.TextColumn("{task.fields[rate]}", style="cyan"),
-        rich.progress.TextColumn("{task.fields[loss]}"),
-    )
+    def _show(self) -> None:
+        for bar, group in zip(self._bars, self._groups, strict=True):
+            bar.show([r.step for r in group], [r.loss for r in group], [r.stopped is not None for r in group])
 
 
 def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:

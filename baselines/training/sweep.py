@@ -17,6 +17,7 @@ import collections
 import concurrent.futures
 import contextlib
 import csv
+import dataclasses
 import io
 import json
 import os
@@ -33,8 +34,8 @@ import rich.progress
 import benchmark_data
 from baselines.config import Device, RunConfig
 from baselines.run import Snapshots
-from baselines.training import recorder, stopping, worker
-from baselines.training.loop import columns, groups
+from baselines.training import bars, recorder, stopping, worker
+from baselines.training.loop import groups
 from benchmark_data import console, discovery, files, parallel
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, UnknownName
 
@@ -334,15 +335,16 @@ def run(
         stack.callback(_exclusive_lock(into).release)
         stack.enter_context(parallel.on_ray(ray, gpus=gpus))
         if progress is None:
-            progress = stack.enter_context(console.progress(*columns()))
+            progress = stack.enter_context(console.progress(*bars.columns()))
         monitor = _ProgressMonitor(configs, into, encode, progress)
         monitor.write()
         todo = [config for config in configs if not monitor.settled(config)]
+        parts = list(_parts(todo, together))
         tasks: list[Task] = [
             ([(config.as_json(), run_path(config), config.digest) for config in part], str(into), encode)
-            for part in _parts(todo, together)
+            for part in parts
         ]
-        stack.enter_context(monitor)
+        stack.enter_context(monitor.watching(parts))
         if ray is None:
             _train_here(tasks, jobs or joblib.cpu_count(), threads, device)
         else:
@@ -413,18 +415,29 @@ class _ProgressMonitor:
         self._total = progress.add_task(
             "runs", total=len(configs), completed=len(configs) - len(self._waiting), rate="", loss=""
         )
-        self._bars: dict[str, tuple[rich.progress.TaskID, int, float]] = {}
+        self._groups: list[_Group] = []
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="monitor", daemon=True)
 
-    def __enter__(self) -> None:
-        self._thread.start()
+    @contextlib.contextmanager
+    def watching(self, parts: Iterable[Sequence[RunConfig]]) -> Iterator[None]:
+        """Watch runs while they are trained.
 
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-        self._refresh()
-        self.write()
+        Args:
+            parts: the runs of each program.
+        """
+        for part in parts:
+            steps = [self._states[config.digest].step for config in part]
+            for group in bars.side_by_side(part, steps):
+                self._groups.append(_Group([part[i] for i in group], [steps[i] for i in group]))
+        thread = threading.Thread(target=self._watch, name="monitor", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            thread.join()
+            self._refresh()
+            self.write()
 
     def states(self) -> list[RunStatus]:
         """Return the runs' states, in order."""
@@ -455,28 +468,38 @@ class _ProgressMonitor:
 
     def _refresh(self) -> None:
         for config in self._waiting:
-            before = self._states[config.digest]
-            now = run_status(config, self._into, encode=self._encode)
-            self._states[config.digest] = now
-            if now.state in ("begun", "done") and now.step != before.step:
-                self._show(config, now, before.step)
-            if now.state != "begun" and config.digest in self._bars:
-                self._progress.remove_task(self._bars.pop(config.digest)[0])
+            self._states[config.digest] = run_status(config, self._into, encode=self._encode)
         self._waiting = [config for config in self._waiting if self._states[config.digest].state != "done"]
+        for group in self._groups:
+            group.show(self._progress, [self._states[config.digest] for config in group.configs])
         states = collections.Counter(state.state for state in self._states.values())
         failed = f"{states['failed']} failed" if states["failed"] else ""
         self._progress.update(self._total, completed=states["done"] + states["failed"], loss=failed)
 
-    def _show(self, config: RunConfig, now: RunStatus, before: int) -> None:
-        if config.digest not in self._bars:
-            what = f"{config.objective}/{config.seed} {config.dataset}"
-            bar = self._progress.add_task(what, total=config.steps, rate="", loss="")
-            self._bars[config.digest] = bar, before, time.monotonic()
-        bar, first, since = self._bars[config.digest]
-        images = max(0, now.step - first) * config.batch_size * config.build_objective().n_views
-        rate = images / max(POLLED, time.monotonic() - since)
-        loss = f"loss {now.loss:.4g}" if isinstance(now.loss, float) else ""
-        self._progress.update(bar, completed=now.step, rate=f"{rate:,.0f} img/s", loss=loss)
+
+@dataclasses.dataclass
+class _Group:
+    """Runs of one program that are shown as one bar, from the first step that is seen until all of them are over."""
+
+    configs: Sequence[RunConfig]
+    steps: list[int]
+    bar: bars.Bar | None = None
+
+    def show(self, progress: rich.progress.Progress, states: Sequence[RunStatus]) -> None:
+        if all(now.state in ("done", "failed") for now in states):
+            if self.bar is not None:
+                self.bar.remove()
+            self.bar = None
+            return
+        steps = [now.step for now in states]
+        if steps == self.steps:
+            return
+        self.steps = steps
+        losses = [f"{now.loss:.4g}" if isinstance(now.loss, float) else "" for now in states]
+        if self.bar is None:
+            self.bar = bars.Bar(progress, self.configs, steps, losses)
+        else:
+            self.bar.show(steps, losses, [now.state == "failed" for now in states])
 
 
 Task: TypeAlias = tuple[list[worker.Run], str, bool]

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import benchmark_data
 from baselines import demo, references, train
 from baselines.training import sweep
-from baselines.training.loop import columns
+from baselines.training.bars import columns
 from benchmark_data import InvalidInput, console
 from leaderboard import protocol
 from leaderboard.metrics import mig

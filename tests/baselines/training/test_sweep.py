@@ -7,11 +7,13 @@ import csv
 import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import filelock
 import numpy as np
@@ -22,7 +24,7 @@ import benchmark_data
 from baselines import RunConfig, cli, train
 from baselines.run import Snapshots, read_arrays
 from baselines.training import sweep, worker
-from benchmark_data import DamagedFile, InvalidInput, UnknownName, discovery
+from benchmark_data import DamagedFile, InvalidInput, UnknownName, console, discovery, files
 from leaderboard.scoring import evaluate
 from leaderboard.store import results
 
@@ -273,6 +275,36 @@ def test_runs_trained_together_on_jax(tiny, trained, tmp_path, monkeypatch):
         for name, array in expected.items():
             np.testing.assert_allclose(found[name], array, atol=1e-4)
             assert (found[name] == source[name]).all() == ("encoder_2" in name), name
+
+
+def test_without_a_terminal_runs_of_one_program_are_one_short_line(tiny, tmp_path, monkeypatch, capsys):
+    """25 runs that take a step a moment, as a program does that trains them together."""
+    configs = [tiny(seed=seed % 5, hyperparameters={"beta": float(seed // 5)}, steps=10**6) for seed in range(25)]
+    said = ""
+
+    def stepping(tasks, *_):
+        ((runs, into, _),) = tasks
+        folders = [os.path.join(into, folder) for _, folder, _ in runs]
+        for folder in folders:
+            os.makedirs(folder)
+            files.write_json(Path(folder) / "config.json", {})
+        nonlocal said
+        until, step = time.monotonic() + 30, 0
+        while said.count("img/s each") < 2 and time.monotonic() < until:
+            step += 1
+            for place, folder in enumerate(folders):
+                with open(os.path.join(folder, "history.jsonl"), "a", encoding="utf-8") as history:
+                    history.write(json.dumps({"step": step, "loss": 1 + place / 10}) + "\n")
+            time.sleep(0.02)
+            said += capsys.readouterr().err
+
+    monkeypatch.setattr(sweep, "_train_here", stepping)
+    monkeypatch.setattr(sweep, "POLLED", 0.01)
+    monkeypatch.setattr(console, "EVERY", 0.05)
+    sweep.run(configs, tmp_path, together=25, encode=False)
+    line = next(line for line in said.splitlines() if "img/s each" in line)
+    runs = r"beta_vae/0 to 4 \(25 runs\) xysquares/spacing_1 \d+/1000000 [\d,]+ img/s each loss 1 to 3.4 in 0:00:\d\d"
+    assert re.fullmatch(rf"runs 0/25 in \S+ \| {runs}( \S+( days?, \S+)? left)?", line)
 
 
 def test_runs_are_divided_into_programs(tiny):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,9 @@ def test_a_run_that_diverges_stops_alone(found):
     assert diverging["steps"][0] == diverging["steps"][2] == [0, 4, 12]
     assert diverging["steps"][1][-1] < 12
     assert diverging["finite"]
+    ((description, completed, loss),) = diverging["shown"]
+    assert (description, completed) == ("beta_vae/0 to 2 (3 runs) xysquares/spacing_1", 12)
+    assert re.fullmatch(r"loss \S+( to \S+)?, 1 stopped", loss)
 
 
 def test_pixels_on_the_device_are_the_datasets(found):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import keras
 import numpy as np
+import rich.progress
 
 import benchmark_data
 from baselines import Diverged, RunConfig, objectives, train, train_together
@@ -109,8 +110,10 @@ def diverging():
     """Let one of three runs explode."""
     configs = [config(seed=i, learning_rate=900.0 if i == 1 else 1e-3, history_every=1, steps=12) for i in range(3)]
     folders = [ROOT / "diverging" / str(i) for i in range(3)]
-    outcomes = train_together(configs, folders)
+    display = rich.progress.Progress(disable=True)
+    outcomes = train_together(configs, folders, progress=display)
     return {
+        "shown": [(task.description, task.completed, task.fields["loss"]) for task in display.tasks],
         "stopped": [str(outcome) if isinstance(outcome, Diverged) else None for outcome in outcomes],
         "steps": [Snapshots(folder).steps() for folder in folders],
         "finite": all(np.isfinite(row["loss"]) for row in read_history(folders[1] / "history.jsonl")),

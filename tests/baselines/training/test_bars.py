@@ -1,0 +1,47 @@
+"""What a display shows of runs: one bar for those that are trained side by side."""
+
+from __future__ import annotations
+
+import pytest
+import rich.progress
+
+from baselines.training import bars
+
+
+@pytest.fixture
+def shown(tiny, monkeypatch):
+    """Show three runs at the given steps, two seconds after they began."""
+    now = [0.0, 2.0]
+    monkeypatch.setattr(bars.time, "perf_counter", lambda: now.pop(0))
+
+    def show(steps, losses, stopped):
+        display = rich.progress.Progress(*bars.columns(), disable=True)
+        bar = bars.Bar(display, [tiny(seed=seed) for seed in (4, 7, 5)[: len(steps)]], [0] * len(steps), [])
+        bar.show(steps, losses, stopped)
+        (task,) = display.tasks
+        return task.description, task.completed, task.fields["rate"], task.fields["loss"]
+
+    return show
+
+
+@pytest.mark.parametrize(
+    ("steps", "losses", "stopped", "expected"),
+    [
+        # a batch has 4 images: 100 steps in 2 seconds are 200 images per second
+        ([100] * 3, ["5", "5", "5"], [False] * 3, (100, "200 img/s each", "loss 5")),
+        ([100] * 3, ["9", "10.5", "-1"], [False] * 3, (100, "200 img/s each", "loss -1 to 10.5")),
+        ([150, 100, 50], ["", "", "2"], [False] * 3, (100, "200 img/s each", "loss 2")),
+        ([100, 3, 100], ["5", "nan", "6"], [False, True, False], (100, "200 img/s each", "loss 5 to 6, 1 stopped")),
+        ([100] * 3, ["nan", "8", "7"], [True] * 3, (100, "200 img/s each", "stopped: 7 to nan")),
+    ],
+)
+def test_runs_side_by_side(shown, steps, losses, stopped, expected):
+    assert shown(steps, losses, stopped) == ("beta_vae/4 to 7 (3 runs) xysquares/spacing_1", *expected)
+
+
+def test_one_run(shown):
+    assert shown([100], ["0.5"], [False]) == ("beta_vae/4 xysquares/spacing_1", 100, "200 img/s", "loss 0.5")
+
+
+def test_a_run_alone_that_stopped(shown):
+    assert shown([100], ["nan"], [True])[-1] == "stopped: nan"
