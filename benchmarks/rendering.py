@@ -129,14 +129,14 @@ def race(disent: str, spacing: int, rounds: int, images: int) -> None:
     print(
         f"\nXYSquares, spacing {spacing}: uint8 batches of {BATCH}, {rounds} rounds of {images:,} images, same pixels"
     )
-    print(f"{'':20}{'images/s':>10}{'range':>20}{'offaxis is':>14}{'images/CPU s':>14}{'offaxis is':>14}")
+    print(f"{'':20}{'images/s':>10}{'range':>24}{'offaxis is':>14}{'images/CPU s':>14}{'offaxis is':>14}")
     for name in running:
         span = f"{min(rates[name]):,.0f} to {max(rates[name]):,.0f}"
         wall, processor = (
             statistics.median(ours / theirs for ours, theirs in zip(rate["offaxis"], rate[name], strict=True))
             for rate in (rates, work)
         )
-        print(f"{name:20}{statistics.median(rates[name]):10,.0f}{span:>20}{wall:12.2f} x", end="")
+        print(f"{name:20}{statistics.median(rates[name]):10,.0f}{span:>24}{wall:12.2f} x", end="")
         print(f"{statistics.median(work[name]):14,.0f}{processor:12.2f} x")
 
 
