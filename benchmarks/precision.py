@@ -1,6 +1,6 @@
 """Does training in bfloat16 cost anything but time? Scores of the same ten seeds in both precisions.
 
-    python benchmarks/precision.py runs/desk_precision
+    python benchmarks/precision.py runs/precision
 
 The sweep ``desk_precision`` trains the runs, one folder for each precision, and says which commands score them into
 ``benchmarks/precision``. What is printed is a table: the mean of each precision, their difference over pairs of one
