@@ -235,7 +235,7 @@ def loader(
         shard: (number of this process, how many there are), for training in several processes.
         drop_last: leave out a last batch that is not full, and give every process as many batches.
         **options: as ``torch.utils.data.DataLoader`` takes them: ``num_workers``, ``pin_memory`` and so on.
-            A worker takes about 18 µs to hand over an image, so that workers pay where drawing or decoding takes longer.
+            A worker takes about 18 µs to hand over an image: workers pay where drawing or decoding takes longer.
 
     Returns:
         A ``torch.utils.data.DataLoader``; its ``batch_sampler`` is a `Batches`.
