@@ -274,13 +274,13 @@ def _train(
     if threads is not None:
         os.environ.update(worker.thread_limits(threads))
     devices.choose(device)
-    console.err.print(f"device: {devices.line()}", soft_wrap=True, markup=False, highlight=False)
+    console.tell(f"device: {devices.line()}")
     for sentence in devices.advice(device, config.precision):
-        console.err.print(f"warning: {sentence}", style="yellow", soft_wrap=True, markup=False, highlight=False)
+        console.warn(sentence)
     own = own_images(folder, config) if images is None else splitting.of(images, config.dataset)
     if own is not None:
         count = len(training_rows(own, config.train_share, config.split))
-        console.err.print(f"images: {len(own):,} of {own.id}, {count:,} trained on, the rest held out (train_share)")
+        console.tell(f"images: {len(own):,} of {own.id}, {count:,} trained on, the rest held out (train_share)")
     with contextlib.ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", devices.SlowDevice)  # said above
@@ -292,7 +292,7 @@ def _train(
         try:
             finished = train(config, folder, dataset=own, observers=watching)
         except Stopped as stopped:
-            raise _said(str(stopped)) from stopped
+            raise console.interrupted(str(stopped)) from stopped
     if encode:
         finished.encode_task()
     _explained(finished)
@@ -302,21 +302,12 @@ def _train(
 def _explained(run: Run) -> None:
     """Say how much of the images the decoder draws, and warn where that is hardly anything."""
     share = run.explained(run.dataset.images(run.dataset.quick_rows()[:EXPLAINED]))
-    console.err.print(f"reconstructions explain {max(share, 0.0):.0%} of the pixels' variance", highlight=False)
+    console.tell(f"reconstructions explain {max(share, 0.0):.0%} of the pixels' variance")
     if share < HARDLY and run.model.objective.reconstructs:
-        console.err.print(
-            "warning: the decoder draws hardly more than one mean picture: the codes hold little of the images. More "
-            "steps, a weaker prior (beta) or --set reconstruction_weight=4 may mend it.",
-            style="yellow",
-            soft_wrap=True,
-            highlight=False,
+        console.warn(
+            "the decoder draws hardly more than one mean picture: the codes hold little of the images. More "
+            "steps, a weaker prior (beta) or --set reconstruction_weight=4 may mend it."
         )
-
-
-def _said(how: str) -> typer.Exit:
-    """Describe how to go on with what was interrupted; give the exit."""
-    console.err.print(how, style="yellow", soft_wrap=True, markup=False, highlight=False)
-    return typer.Exit(130)
 
 
 @app.command()
@@ -380,11 +371,10 @@ def sweep(
             device=device,
         )
     except KeyboardInterrupt as interrupt:
-        how = f"stopped, with snapshots. To go on: {stopping.again()}"
-        raise _said(how) from interrupt
+        raise console.interrupted(f"stopped, with snapshots. To go on: {stopping.again()}") from interrupt
     failed = [state for state in states if state.state == "failed"]
     for state in failed:
-        console.err.print(f"{state.run}: {state.error}", style="red", soft_wrap=True, markup=False, highlight=False)
+        console.tell(f"{state.run}: {state.error}", style="red")
     done = sum(state.state == "done" for state in states)
     console.out.print(f"{done} of {len(states)} runs are done, {len(failed)} failed", highlight=False)
     console.say(folder / "index.csv")

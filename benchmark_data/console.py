@@ -51,6 +51,34 @@ def say(what: object, *, style: str | None = None) -> None:
     out.print(str(what), style=style, soft_wrap=True, markup=False, highlight=False)
 
 
+def tell(what: object, *, style: str | None = None) -> None:
+    """Print one line to standard error as it is: what people should know, and scripts do not read.
+
+    Args:
+        what: a text.
+        style: its colour on a terminal; that of other text if None.
+    """
+    err.print(str(what), style=style, soft_wrap=True, markup=False, highlight=False)
+
+
+def warn(what: object) -> None:
+    """Print a warning to standard error, as one line that begins with the word."""
+    tell(f"warning: {what}", style="yellow")
+
+
+def interrupted(how: str) -> typer.Exit:
+    """Describe how to go on with what was interrupted, on standard error.
+
+    Args:
+        how: the sentence.
+
+    Returns:
+        What a command raises then: exit code 130.
+    """
+    tell(how, style="yellow")
+    return typer.Exit(130)
+
+
 def run(app: typer.Typer, name: str | None = None) -> None:
     """Run a command-line application; report the user's errors in one line, without a traceback.
 
@@ -61,10 +89,10 @@ def run(app: typer.Typer, name: str | None = None) -> None:
     try:
         app(prog_name=name)
     except OffaxisError as error:
-        err.print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        tell(f"error: {error}", style="red")
         sys.exit(2)
     except KeyboardInterrupt:
-        err.print("interrupted", style="red")
+        tell("interrupted", style="red")
         sys.exit(130)
 
 

@@ -112,12 +112,11 @@ def run(
         except OffaxisError as error:
             if len(chosen) == 1:
                 raise
-            console.err.print(f"error: {entry.id}: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            console.tell(f"error: {entry.id}: {error}", style="red")
             continue
         except KeyboardInterrupt as interrupt:
             how = f"stopped, with snapshots of runs in training. To go on: {stopping.again()}"
-            console.err.print(how, style="yellow", markup=False, highlight=False, soft_wrap=True)
-            raise typer.Exit(130) from interrupt
+            raise console.interrupted(how) from interrupt
         records.append(record)
         console.say(folder / entry.id)
         console.say(runner.line(record))

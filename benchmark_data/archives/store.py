@@ -70,7 +70,7 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             lock.acquire(timeout=0)
         except filelock.Timeout:
-            console.err.print(f"another process is preparing {folder}; waiting for it", highlight=False)
+            console.tell(f"another process is preparing {folder}; waiting for it")
             lock.acquire()
     except OSError as error:
         raise unwritable(folder, error) from error

@@ -49,11 +49,9 @@ def there(root: Path) -> Path:
 def beside_or_none(root: Path) -> Path:
     """Return a results tree to compare with; say so where there is none to compare with."""
     if root == PUBLISHED and not root.is_dir():
-        err.print(
-            "warning: this installation has no published results to compare with; name some with --beside, such as "
-            "leaderboard/published of a checkout of the source",
-            style="yellow",
-            soft_wrap=True,
+        console.warn(
+            "this installation has no published results to compare with; name some with --beside, such as "
+            "leaderboard/published of a checkout of the source"
         )
     return root
 
@@ -620,7 +618,7 @@ def _audit_datasets(root: Path, names: Sequence[str]) -> None:
             with err.status(f"auditing {name}"):
                 giveaways.write(root, [giveaways.measure(dataset)])
         except Unavailable as error:
-            err.print(f"left out: {error}", style="yellow", soft_wrap=True, markup=False, highlight=False)
+            console.tell(f"left out: {error}", style="yellow")
 
 
 @app.command("ledger")

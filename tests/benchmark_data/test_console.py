@@ -81,6 +81,25 @@ def test_an_interruption_is_130(command):
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize(
+    ("print_it", "line"),
+    [
+        (console.say, "[red] {}"),
+        (console.tell, "[red] {}"),
+        (console.warn, "warning: [red] {}"),
+        (console.interrupted, "[red] {}"),
+    ],
+)
+def test_what_is_printed_is_one_line_as_it_is(print_it, line, capsys):
+    text = "a word " * 30
+    exit_ = print_it(f"[red] {text}")
+    out, err = capsys.readouterr()
+    assert (out if print_it is console.say else err) == line.format(text) + "\n"
+    assert not (err if print_it is console.say else out)
+    assert (exit_ is None) != (print_it is console.interrupted)
+    assert exit_ is None or exit_.exit_code == 130
+
+
 def test_an_error_of_ours_is_not_hidden(monkeypatch):
     monkeypatch.setattr("sys.argv", ["command", "broken"])
     with pytest.raises(ZeroDivisionError, match="ours"):
