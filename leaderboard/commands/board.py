@@ -17,7 +17,7 @@ from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import err, out, say
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unavailable, UnknownName
 from benchmark_data.files import written_atomically
-from leaderboard.commands import analyses
+from leaderboard.commands import analyse, compare, metrics, transfer
 
 if TYPE_CHECKING:
     from leaderboard.store.results import Result
@@ -26,12 +26,12 @@ PUBLISHED = Path(__file__).parents[1] / "published"
 """The results that are published with the project. They lie in a checkout of the source, and not in wheels."""
 
 app = console.command_line("The leaderboard: score codes, look at results, build the board, check it.", top=True)
-app.add_typer(analyses.analyse, name="analyse")
-app.add_typer(analyses.transfer, name="transfer")
-app.add_typer(analyses.compare, name="compare")
-app.command()(analyses.metrics)
-app.command()(analyses.udr)
-app.command()(analyses.heatmap)
+app.add_typer(analyse.analyse, name="analyse")
+app.add_typer(transfer.transfer, name="transfer")
+app.add_typer(compare.compare, name="compare")
+app.command()(metrics.metrics)
+app.command()(compare.udr)
+app.command()(compare.heatmap)
 
 
 def there(root: Path) -> Path:
@@ -193,7 +193,7 @@ def evaluate(
         for result in evaluate.evaluate(
             runs,
             tier=tier,
-            see=lambda where, codes, task: doubts.extend(analyses.small_sample(where, codes, task, tier)),
+            see=lambda where, codes, task: doubts.extend(metrics.small_sample(where, codes, task, tier)),
             status="reproduced" if reproduced else "recomputed",
             fresh=(seed or secrets.token_hex(16)) if verify else "",
             tell=notes.append,
@@ -210,7 +210,7 @@ def evaluate(
         say(file)
 
 
-@analyses.transfer.command("evaluate")
+@transfer.transfer.command("evaluate")
 def transfer_evaluate(
     target: Annotated[
         str,

@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 
 import benchmark_data
 from leaderboard import protocol
-from leaderboard.commands import analyses
+from leaderboard.commands import analyse, metrics, tables, transfer
 from leaderboard.commands import board as cli
 from leaderboard.scoring import evaluate
 
@@ -68,10 +68,10 @@ def runs(tmp_path):
 def test_help_names_every_command_and_its_figure():
     for app, names in (
         (
-            analyses.analyse,
+            analyse.analyse,
             ("sample-size", "latents", "layers-against-input", "perceived", "expansiveness", "traversals"),
         ),
-        (analyses.transfer, ("accuracy", "heatmap", "shared")),
+        (transfer.transfer, ("accuracy", "heatmap", "shared")),
     ):
         shown = typer.testing.CliRunner().invoke(app, ["--help"]).output
         for name in names:
@@ -332,7 +332,7 @@ def test_runs_on_small_datasets_are_looked_at_twice(toys, run_folder, monkeypatc
     measurement = protocol.Measurement("mig", train=train, test=0 if train else 5_000)
     monkeypatch.setattr(protocol, "TIERS", {"smoke": protocol.Tier("smoke", "For tests.", (measurement,))})
     noisy, found = run_folder(noise=0.2), []
-    list(evaluate.evaluate([noisy], see=lambda *given: found.extend(analyses.small_sample(*given, "smoke"))))
+    list(evaluate.evaluate([noisy], see=lambda *given: found.extend(metrics.small_sample(*given, "smoke"))))
     (sentence,) = found
     assert sentence.startswith(f"{noisy}: mig: ")
     assert expected in sentence
@@ -519,7 +519,7 @@ def test_a_record_that_is_none_and_an_unknown_hyperparameter(board, tmp_path, ru
 
 
 def test_names_that_look_like_styles_are_printed_as_they_are(capsys):
-    analyses._show(pd.DataFrame({"run[red]": ["runs/[bold]/a", "runs/[/x]"]}))
+    tables.show(pd.DataFrame({"run[red]": ["runs/[bold]/a", "runs/[/x]"]}))
     assert [line.strip() for line in capsys.readouterr().out.split("\n")][:3] == [
         "run[red]",
         "runs/[bold]/a",

@@ -1,0 +1,278 @@
+"""``offaxis-board metrics``: any metric on anyone's codes, and what is to be doubted of the scores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from benchmark_data import console
+from benchmark_data.commands.arguments import names_like
+from benchmark_data.console import say
+from benchmark_data.errors import InvalidInput, needs
+from leaderboard.commands.tables import show, write
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from leaderboard import protocol
+
+HELD_OUT = ("codes_test", "factors_test")
+"""Arrays of rows that nothing is learned from."""
+
+DEVIATIONS = 6
+"""A factor's mean differs by so many between rows to learn from and held-out rows only where rows are sorted."""
+
+
+def metrics(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Run folders, files of arrays, or encoders in ONNX; of several, such as the seeds of a method, mean "
+            "and spread are shown. Arrays: codes (n, latents) and factors (n, factors), class ids; codes_test and "
+            "factors_test to hold out rows of your own choice.",
+        ),
+    ],
+    dataset: Annotated[
+        str,
+        typer.Option(
+            help="The dataset that the codes are of, or a folder of images with one CSV file of labels. A run knows "
+            "its own; a file may hold factors.",
+            autocompletion=names_like,
+        ),
+    ] = "",
+    names: Annotated[
+        list[str] | None, typer.Option("--metric", help="A metric, or all. Repeat it. Default: mig and dci.")
+    ] = None,
+    array: Annotated[str, typer.Option(help="The array or output that holds the codes. Default: codes or mean.")] = "",
+    layout: Annotated[
+        Literal["auto", "NHWC", "NCHW"], typer.Option(help="ONNX: where channels stand, if its shape does not say.")
+    ] = "auto",
+    mean: Annotated[list[float] | None, typer.Option(help="ONNX: subtracted from pixels in [0, 1]; repeat it.")] = None,
+    std: Annotated[list[float] | None, typer.Option(help="ONNX: what they are divided by; repeat it.")] = None,
+    intervals: Annotated[
+        int, typer.Option(metavar="RESAMPLES", min=0, help="Bootstrap intervals from so many resamples, such as 100.")
+    ] = 0,
+    check: Annotated[
+        bool, typer.Option(help="Say which scores still move with the number of samples; costs less than the scores.")
+    ] = True,
+    bins: Annotated[bool, typer.Option("--bins", help="MIG with other numbers of bins and another estimator.")] = False,
+    to: Annotated[
+        Path | None, typer.Option(help="Write the scores here, .csv: a line for each file and score.")
+    ] = None,
+) -> None:
+    """Compute any metric on anyone's codes: run folders, plain arrays of any framework, or encoders in ONNX.
+
+    The first two thirds of the rows are to learn from and the last third is held out, as in the protocol's tasks,
+    unless the file holds codes_test and factors_test: rows should be shuffled. For a place on the board, use evaluate
+    or submit.
+    """
+    needs("this command", "metrics", "pandas")
+    import pandas as pd
+
+    import benchmark_data
+    from benchmark_data import discovery
+    from leaderboard.reading import representations
+
+    if to is not None and to.suffix != ".csv":
+        raise InvalidInput("--to", expected="a file name that ends in .csv", received=to.name)
+    known = discovery.names("leaderboard.metrics")
+    chosen = known if names == ["all"] else names or ["mig", "dci"]
+    modules = {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in chosen}
+    asked = benchmark_data.named_or_folder(dataset) if dataset else None
+    encoding: dict[str, Any] = {
+        "layout": None if layout == "auto" else layout,
+        "mean": mean or (0.0,),
+        "std": std or (1.0,),
+    }
+    if any((layout != "auto", mean, std)) and not any(path.suffix == ".onnx" for path in paths):
+        raise InvalidInput(
+            "--layout, --mean, --std", expected="an encoder in ONNX, which they are for", received=str(paths[0])
+        )
+    samples = []
+    for path in paths:  # all of them are read before any is scored
+        with console.err.status(f"reading {path}"):
+            options = encoding if path.suffix == ".onnx" else {}
+            found = representations.codes(path, dataset=asked, array=array or None, **options)
+        if found.factors is None:
+            raise InvalidInput(
+                str(path),
+                expected="codes of a dataset, or an array called factors beside them",
+                received="codes alone",
+                remedy="Name the --dataset.",
+            )
+        samples.append((path, found, _held_out(path, dataset)))
+    tables, doubts, variants = [], [], []
+    with console.progress() as progress:
+        work = progress.add_task("scoring", total=len(modules) * len(paths))
+        for path, found, held_out in samples:
+            if found.indices is None and held_out is None:
+                remedy = f"offaxis-train encode {path}" if path.is_dir() else "shuffle codes and factors alike"
+                doubts += [(path, f"{sentence}: {remedy}.") for sentence in _in_order(found.factors, found.names)]
+            factors: Any = found.factors  # which each of them has
+            constant = [name for name, ids in zip(found.names, factors.T, strict=True) if (ids == ids[0]).all()]
+            if constant:
+                doubts.append((path, f"{', '.join(constant)} has one value in all rows and is left out."))
+            for name, module in modules.items():
+                progress.update(work, description=name)
+                table, doubted = _scored(name, module, found, held_out, intervals, check=check)
+                tables.append(table.assign(file=str(path)))
+                doubts += [(path, sentence) for sentence in doubted]
+                progress.advance(work)
+            if bins:
+                variants.append(_binned(found, held_out).assign(file=str(path)))
+    _report(pd.concat(tables, ignore_index=True), to)
+    several = len(paths) > 1
+    for path, sentence in doubts:
+        said = f"warning: {path}: {sentence}" if several else f"warning: {sentence}"
+        say(said, style="yellow")
+    if bins:
+        binned = pd.concat(variants, ignore_index=True)
+        binned.insert(0, "file", binned.pop("file"))
+        binned = binned if several else binned.drop(columns="file")
+        show(binned, "MIG by number of bins")
+        if to is not None:
+            write(binned, to.with_suffix(".bins.csv"))
+
+
+def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
+    """Read the rows that a file of arrays holds out by itself, if it does."""
+    from leaderboard.reading import representations
+
+    if path.is_dir() or path.suffix not in (".npz", ".safetensors"):
+        return None
+    found = representations.arrays(path)
+    given = [name for name in HELD_OUT if name in found]
+    if not given:
+        return None
+    if len(given) == 1 or dataset:
+        raise InvalidInput(
+            f"{path}: {given[0]}",
+            expected="codes_test and factors_test, beside codes and factors",
+            received=f"{' and '.join(given)}{f' beside codes of {dataset}' if dataset else ' alone'}",
+            remedy="Without them the last third of the rows is held out.",
+        )
+    return found[HELD_OUT[0]], found[HELD_OUT[1]]
+
+
+def halves(
+    module: Any, codes: Any, factors: Any, held_out: tuple[Any, Any] | None = None
+) -> tuple[tuple[Any, Any], dict[str, Any]]:
+    """Return the rows to learn from, and the arguments of a metric, among them the held-out rows if it asks.
+
+    Where none are held out by the file, the first two thirds are to learn from and the last third is held out.
+    """
+    import inspect
+
+    train = len(codes) * 2 // 3 if held_out is None else len(codes)
+    takes = inspect.signature(module.score).parameters
+    options: dict[str, Any] = {}
+    if "codes_test" in takes:
+        tested = (codes[train:], factors[train:]) if held_out is None else held_out
+        options = dict(zip(HELD_OUT, tested, strict=True))
+    if "constant_factors" in takes:
+        options["constant_factors"] = "drop"
+    return (codes[:train], factors[:train]), options
+
+
+def _scored(
+    name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None, intervals: int, *, check: bool
+) -> tuple[pd.DataFrame, list[str]]:
+    """Score codes by one metric.
+
+    Returns:
+        A line for each score, with its interval if intervals are asked for; and what is to be doubted.
+    """
+    import pandas as pd
+
+    from leaderboard.scoring import sensitivity
+
+    sample, options = halves(module, found.codes, found.factors, held_out)
+    scores = module.score(*sample, **options)
+    scored = pd.DataFrame({"metric": name, "score": list(scores), "value": list(scores.values())})
+    if intervals:
+        around = sensitivity.intervals(name, *sample, resamples=max(2, intervals), **options)
+        scored = scored.assign(low=around["low"].to_numpy(), high=around["high"].to_numpy())
+    if not check or name == "downstream":  # which is a curve over sample sizes by itself
+        return scored, []
+    return scored, _doubts(name, *sample, whole=scores, **options)
+
+
+def _binned(found: Any, held_out: tuple[Any, Any] | None) -> pd.DataFrame:
+    """Score the rows to learn from by MIG with other numbers of bins, a line for each estimator."""
+    from leaderboard.metrics import mig
+    from leaderboard.scoring import sensitivity
+
+    sample, _ = halves(mig, found.codes, found.factors, held_out)
+    variants = sensitivity.mig_variants(*sample, constant_factors="drop")
+    return variants.rename_axis("estimator").reset_index().rename(columns=str)
+
+
+def _report(table: pd.DataFrame, to: Path | None) -> None:
+    """Print scores, and write them if they are wanted; of several files, print mean and spread of each score."""
+    import pandas as pd
+
+    several = table["file"].nunique()
+    table.insert(0, "file", table.pop("file"))
+    if several == 1:
+        shown = table = table.drop(columns="file")
+    else:
+        values = table.groupby(["metric", "score"], sort=False)["value"]
+        parts = {"mean": values.mean(), "sd": values.std(), "least": values.min(), "greatest": values.max()}
+        shown = pd.DataFrame(parts).reset_index()
+    show(shown, f"{several} files" if several > 1 else "")
+    if to is not None:
+        write(table, to)
+
+
+def small_sample(where: str, codes: Any, task: protocol.Task, tier: str) -> list[str]:
+    """Say so if the MIG of a run still moves with the number of samples, as it may on small datasets.
+
+    Args:
+        where: the run's place.
+        codes: its codes, real numbers, shape (n, L), in the order of the task's rows.
+        task: the task.
+        tier: the tier that it is scored in, which says on which of the rows.
+
+    Returns:
+        A sentence with the curve, or none.
+    """
+    from leaderboard import protocol
+
+    measurement = next((m for m in protocol.tier(tier).measurements if m.metric == "mig"), None)
+    if measurement is None:
+        return []
+    n = len(task.train)
+    rows = slice(0, min(measurement.train, n)) if measurement.train else slice(n, n + measurement.test)
+    doubts = _doubts("mig", codes[rows], task.labels()[rows], **measurement.arguments)
+    return [f"{where}: {doubt}" for doubt in doubts]
+
+
+def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
+    """Return whether a metric's first score still moves with the number of samples."""
+    from leaderboard.scoring import sensitivity
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", sensitivity.SmallSample)
+        try:
+            sensitivity.warn_if_small(metric, codes, factors, repeats=1, **options)
+        except InvalidInput:
+            return [f"{metric}: parts of so small a sample cannot be scored."]
+    return [str(w.message) for w in caught if issubclass(w.category, sensitivity.SmallSample)]
+
+
+def _in_order(factors: Any, names: Sequence[str]) -> list[str]:
+    """Return which factors have other values in the last third of the rows, as no shuffle leaves them."""
+    import numpy as np
+
+    learnt, tested = np.split(factors, [len(factors) * 2 // 3])
+    if not len(learnt):
+        return []
+    apart = np.abs(learnt.mean(axis=0) - tested.mean(axis=0))
+    chance = factors.std(axis=0) * np.sqrt(1 / len(learnt) + 1 / len(tested))
+    ordered = [name for name, much in zip(names, apart > DEVIATIONS * chance, strict=True) if much]
+    return [f"rows stand in the order of {', '.join(ordered)}, and the last third is held out"] if ordered else []
