@@ -18,7 +18,8 @@ from benchmark_data import files
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard import protocol
 from leaderboard.report import formats, overall, ranking
-from leaderboard.report.site import build, pages
+from leaderboard.report.site import build
+from leaderboard.report.site.environment import environment
 from leaderboard.store import results
 from leaderboard.store.results import About, Budget, Compared, Digests, Run, Sample, Verification
 
@@ -303,10 +304,8 @@ def test_a_build_after_a_change_is_that_of_a_new_folder(tmp_path, monkeypatch):
     )
     site = build.build(root, tmp_path / "site").parent
     made = []
-    whole = pages._environment().get_template
-    monkeypatch.setattr(
-        pages._environment(), "get_template", lambda name, *more: made.append(name) or whole(name, *more)
-    )
+    whole = environment().get_template
+    monkeypatch.setattr(environment(), "get_template", lambda name, *more: made.append(name) or whole(name, *more))
     file = results.path(root, task, "n")
     for number, (change, count) in enumerate(
         (

@@ -1,0 +1,546 @@
+"""What pages show, made of results: what of each task, of each method and of each tier.
+
+Internal.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmark_data.dataset import Dataset
+from benchmark_data.factors import FactorSpace
+from benchmark_data.sources import Derived
+from leaderboard import protocol
+from leaderboard.analyses import metric_agreement
+from leaderboard.properties import Column
+from leaderboard.report import (
+    families,
+    generalisation,
+    hardness,
+    ledger,
+    overall,
+    pairwise,
+    paper_claims,
+    ranking,
+    weights,
+)
+from leaderboard.report.ranking import Row, Table
+from leaderboard.report.site import pictures, plots
+from leaderboard.report.site.pictures import Picture
+from leaderboard.report.site.plots import Plot
+from leaderboard.store import giveaways, results, statistics
+from leaderboard.store.results import About, Digests, Result
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskPage:
+    """What is shown of a task."""
+
+    id: str
+    name: str
+    superseded_by: str
+    rows: str
+    left_out: tuple[str, ...]
+    scored: tuple[str, ...]
+    rows_digest: str
+    digest: Digests
+    dataset: Dataset | None
+    tables: tuple[Table, ...]
+    sheet: Picture | None
+    thumb: Picture | None
+    factors: Picture | None
+    distances: plots.Plot | None
+
+    @property
+    def tiers(self) -> set[str]:
+        """The tiers that it has results in."""
+        return {table.tier for table in self.tables}
+
+    @property
+    def grid(self) -> bool:
+        """Whether the factors span a full grid."""
+        return self.dataset is not None and isinstance(self.dataset.space, FactorSpace)
+
+    @property
+    def by_factor(self) -> list[tuple[str, list[tuple[str, str, list[float]]]]]:
+        """For each tier: method, title and its MIG of each factor, the mean over seeds; where that is known."""
+        shown = []
+        for table in self.tables:
+            rows = []
+            for row in table.rows:
+                gaps = [run.parts["mig"]["gaps"] for run in row.runs if "gaps" in run.parts.get("mig", {})]
+                if gaps and {len(of) for of in gaps} == {len(self.scored)}:
+                    rows.append((row.result.method, row.result.title, np.mean(gaps, axis=0).tolist()))
+            if rows:
+                shown.append((table.tier, rows))
+        return shown
+
+    def summary(self, tier: str) -> str:
+        """Say how many methods a tier has."""
+        methods = {row.result.method for table in self.tables if table.tier == tier for row in table.rows}
+        return f"{len(methods)} method{'' if len(methods) == 1 else 's'}"
+
+
+@dataclasses.dataclass(frozen=True)
+class MethodPage:
+    """What is shown of a method."""
+
+    name: str
+    title: str
+    about: About
+    category: str
+    columns: tuple[Column, ...]
+    results: tuple[Result, ...]
+    by_tier: dict[str, list[tuple[Table, Row]]]
+    galleries: dict[str, tuple[Picture, ...]]
+    weights: tuple[weights.Weights, ...]
+
+    @property
+    def ranked(self) -> bool:
+        """Whether it has a rank anywhere."""
+        return any(row.rank for rows in self.by_tier.values() for _, row in rows)
+
+    def tasks(self, tier: str) -> int:
+        """Return on how many tasks of a tier it was scored; those that were replaced do not count."""
+        return sum(not ranking.superseded(board.task) for board, _ in self.by_tier[tier])
+
+
+@dataclasses.dataclass(frozen=True)
+class Agreement:
+    """How metrics agree on which runs are better.
+
+    Attributes:
+        titles: the scores' keys and what they are called.
+        cells: (score, other score) -> Spearman's correlation within tasks, averaged over tasks, with its interval.
+        runs: how many there are.
+        tasks: on how many tasks.
+    """
+
+    titles: tuple[tuple[str, str], ...]
+    cells: dict[tuple[str, str], statistics.Estimate]
+    runs: int
+    tasks: int
+
+
+@dataclasses.dataclass(frozen=True)
+class TierPage:
+    """What is shown of a tier: all methods on all of its tasks, and what they come to.
+
+    Attributes:
+        name: the tier's name.
+        first: whether it is the one that the board shows first.
+        summary: what it is for; empty for a tier that the protocol no longer has.
+        tables: one for each task, in order.
+        columns: the scores.
+        groups: category -> methods, best mean first, those that lack a task last.
+        caption: sample sizes and budgets.
+        leaders: who is first in each category, and how sure that is.
+        overall: the standings across tasks; None where there are none.
+        pairs: every two methods compared, in both orders; none where there are too many.
+        plots: what scores depend on.
+        scatters: cost against score, and one score against another.
+        directions: what papers report, and what is seen here.
+        hardness: its datasets by how hard they are; None where no giveaway was measured.
+        giveaways: the giveaway of datasets against scores on them; None where there is nothing to draw.
+        agreement: how metrics agree on which runs are better; None where that is not known.
+        studies: methods on held-out and correlated rows, beside what they are compared with.
+        runs: how many runs have scores in it.
+    """
+
+    name: str
+    first: bool
+    summary: str
+    tables: tuple[Table, ...]
+    columns: tuple[Column, ...]
+    groups: dict[str, tuple[MatrixRow, ...]]
+    caption: str
+    leaders: tuple[overall.Leader, ...]
+    overall: overall.Overall | None
+    pairs: tuple[pairwise.Pair, ...]
+    plots: tuple[Plot, ...]
+    scatters: tuple[Plot, ...]
+    directions: tuple[paper_claims.Direction, ...]
+    hardness: hardness.Hardness | None
+    giveaways: Plot | None
+    agreement: Agreement | None
+    studies: tuple[generalisation.Study, ...]
+    runs: int
+
+    def page(self, column: Column | None = None) -> str:
+        """Return the name of the page that shows the tier by a score; by the first one if None."""
+        if column is None or column == self.columns[0]:
+            return "index.html" if self.first else f"tier.{self.name}.html"
+        return f"tier.{self.name}.{column.key}.html"
+
+    def ordered(self, column: Column) -> dict[str, tuple[MatrixRow, ...]]:
+        """Return the groups with their rows in the order of a score; of the first one, in that of the standings."""
+        if column == self.columns[0]:
+            return self.groups
+        return {
+            category: tuple(sorted(rows, key=lambda row: (-row.means.get(column.key, -1.0), row.title.lower())))
+            for category, rows in self.groups.items()
+        }
+
+    @property
+    def verified(self) -> tuple[int, int]:
+        """How many rows of trained methods are verified, and how many there are."""
+        trusts = [row.trust for table in self.tables for row in table.rows if row.category != "reference"]
+        return trusts.count("verified"), len(trusts)
+
+    @property
+    def seeds(self) -> str:
+        """How many seeds the means are over, such as ``2 seeds`` or ``4 to 5 seeds``; references have one."""
+        counts = {row.seeds for table in self.tables for row in table.rows if row.category != "reference"} or {1}
+        least, most = min(counts), max(counts)
+        return f"{f'{least} to ' if least != most else ''}{most} seed{'s' if most != 1 else ''}"
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a method lacks a task, and so a mean."""
+        return any(self.columns[0].key not in row.means for rows in self.groups.values() for row in rows)
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The families of its datasets, such as ``sprites2d`` with its perturbed and noisy forms."""
+        return tuple(dict.fromkeys(family(table.dataset) for table in self.tables))
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many directions come out how."""
+        return paper_claims.counted(self.directions)
+
+    @property
+    def paired(self) -> tuple[tuple[str, str], ...]:
+        """Names and titles of the methods that are compared."""
+        return tuple(dict.fromkeys(pair.first for pair in self.pairs))
+
+
+@dataclasses.dataclass(frozen=True)
+class MatrixRow:
+    """One method on all tasks of a tier.
+
+    Attributes:
+        method: its name.
+        title: as it is printed.
+        statuses: who vouches for its scores, by task.
+        scores: for each task, score -> mean; empty where it was not scored.
+        means: score -> mean over tasks, for methods with that score on all of them.
+        standing: its place across tasks; None where it is not ranked on all of them.
+        verified: whether all of its scores are.
+    """
+
+    method: str
+    title: str
+    statuses: tuple[str, ...]
+    scores: tuple[dict[str, float], ...]
+    means: dict[str, float]
+    standing: overall.Standing | None
+    verified: bool
+
+
+def statuses(shown: Table | TierPage) -> list[str]:
+    """Return who vouches for the scores of a table, in order."""
+    tables = shown.tables if isinstance(shown, TierPage) else (shown,)
+    return sorted({who for table in tables for row in table.rows for who in vouched(row)})
+
+
+def vouched(row: Row) -> list[str]:
+    """Return who vouches for the scores of a row: how they came about, and whether they are verified."""
+    return sorted({run.status for run in row.runs}) + (["verified"] if row.trust == "verified" else [])
+
+
+def family(dataset: str) -> str:
+    """Return the family of a dataset: its name without what was done to it.
+
+    Args:
+        dataset: full name.
+
+    Returns:
+        The name of the dataset that it was made of, or its own.
+
+    Example:
+        >>> family("sprites2d_perturbed/pca_eps10"), family("xysquares/spacing_1")
+        ('sprites2d', 'xysquares')
+    """
+    found = families.dataset(dataset)
+    name = dataset.partition("/")[0]
+    while found is not None and isinstance(found.source, Derived):
+        found = found.source.base
+        name = found.name
+    return name
+
+
+@dataclasses.dataclass(frozen=True)
+class Contents:
+    """What is shown of a results tree.
+
+    Attributes:
+        tasks: in order, those that were replaced included.
+        methods: by name.
+        tiers: the one that the board shows first, first.
+        columns: the scores of any task that was not replaced.
+        events: the ledger, the oldest first.
+        pending: what the ledger does not hold yet.
+        dates: of the evaluations, in order.
+        weights: the encoders to fetch.
+        files: pictures that pages show: path within the board -> content.
+    """
+
+    tasks: tuple[TaskPage, ...]
+    methods: tuple[MethodPage, ...]
+    tiers: tuple[TierPage, ...]
+    columns: tuple[Column, ...]
+    events: tuple[ledger.Event, ...]
+    pending: tuple[ledger.Event, ...]
+    dates: tuple[str, ...]
+    weights: tuple[weights.Weights, ...]
+    files: dict[str, bytes]
+
+
+def collect(
+    root: Path, found: Sequence[Result], tables: Sequence[Table], claims: Sequence[paper_claims.Direction] | None
+) -> Contents:
+    """Collect what is shown of a results tree.
+
+    Args:
+        root: the tree, for the pictures that lie beside the results, its audits, its weights and its ledger.
+        found: its results.
+        tables: their tables.
+        claims: what the tables say of papers' claims; None works it out.
+
+    Raises:
+        DamagedFile: a picture or the ledger cannot be read.
+    """
+    files: dict[str, bytes] = {}
+    current = [table for table in tables if not ranking.superseded(table.task)] or tables
+    claims = paper_claims.find(current) if claims is None else claims
+    published, events = weights.read_all(root), ledger.read(root)
+    names = sorted({table.task for table in tables}, key=protocol.natural)
+    return Contents(
+        tasks=tuple(_task(root, name, tables, found, files) for name in names),
+        methods=_methods(root, found, tables, published, files),
+        tiers=_tiers(root, found, current, claims),
+        columns=tuple(c for key, c in protocol.COLUMNS.items() if any(c in table.columns for table in current)),
+        events=tuple(events),
+        pending=tuple(ledger.pending(events, found)),
+        dates=tuple(sorted({run.date.isoformat() for result in found for run in result.runs})),
+        weights=tuple(published),
+        files=files,
+    )
+
+
+def _task(
+    root: Path, task_id: str, tables: Sequence[Table], found: Sequence[Result], files: dict[str, bytes]
+) -> TaskPage:
+    """Collect what is shown of a task; its pictures go among the files."""
+    here = [result for result in found if result.task == task_id]
+    run, name = here[0].runs[0], here[0].dataset
+    folder = results.path(root, task_id, here[0].method).parent
+    dataset = families.dataset(name)
+    task = protocol.task(task_id) if dataset and task_id.partition("@")[2] in protocol.versions(name) else None
+    return TaskPage(
+        id=task_id,
+        name=name,
+        superseded_by=protocol.SUPERSEDED.get(task_id, ""),
+        rows=f"{len(task.train):,} train and {len(task.test):,} test, fixed by the protocol"
+        if task
+        else "fixed by the protocol",
+        left_out=task.left_out if task else (),
+        scored=task.scored if task else (),
+        rows_digest=run.rows_digest,
+        digest=run.dataset_digest,
+        dataset=dataset,
+        tables=tuple(table for table in tables if table.task == task_id),
+        sheet=pictures.picture(
+            folder / "sheet.png", files, alt=f"Contact sheet of {name}", caption="Images drawn at random"
+        ),
+        thumb=pictures.thumb(folder / "sheet.png", files),
+        factors=pictures.picture(
+            folder / "factors.png",
+            files,
+            alt=f"Each factor of {name} varied alone, one factor in a row",
+            caption="Each factor varied alone, the others held",
+        ),
+        distances=plots.perceived(folder / "distances.csv"),
+    )
+
+
+def _methods(
+    root: Path,
+    found: Sequence[Result],
+    tables: Sequence[Table],
+    published: Sequence[weights.Weights],
+    files: dict[str, bytes],
+) -> tuple[MethodPage, ...]:
+    """Collect what is shown of every method; their pictures go among the files."""
+    beside = pictures.beside(root, found)
+    results_of: dict[str, list[Result]] = {}
+    for result in found:
+        results_of.setdefault(result.method, []).append(result)
+    rows_of: dict[str, list[tuple[Table, Row]]] = {}
+    for table in tables:
+        for row in table.rows:
+            rows_of.setdefault(row.result.method, []).append((table, row))
+    made = []
+    for name, mine in sorted(results_of.items()):
+        shown = {result.task: pictures.of_method(result, beside, files) for result in mine}
+        made.append(_method(mine, rows_of[name], shown, [one for one in published if one.method == name]))
+    return tuple(made)
+
+
+def _method(
+    found: Sequence[Result],
+    rows: Sequence[tuple[Table, Row]],
+    shown: Mapping[str, tuple[Picture, ...]],
+    published: Sequence[weights.Weights],
+) -> MethodPage:
+    """Collect what is shown of a method: its results, its rows of tables, its pictures by task and its weights."""
+    in_order = sorted(found, key=lambda result: protocol.natural(result.task))
+    first = in_order[0]
+    by_tier: dict[str, list[tuple[Table, Row]]] = {}
+    for table, row in rows:
+        by_tier.setdefault(table.tier, []).append((table, row))
+    there = {key for _, row in rows for key in row.cells}
+    return MethodPage(
+        name=first.method,
+        title=first.title,
+        about=first.about,
+        category=first.runs[0].supervision,
+        columns=tuple(column for key, column in protocol.COLUMNS.items() if key in there),
+        results=tuple(in_order),
+        by_tier={tier: by_tier[tier] for tier in sorted(by_tier, key=ranking.tier_order)},
+        galleries=pictures.galleries([shown[result.task] for result in in_order]),
+        weights=tuple(published),
+    )
+
+
+def _tiers(
+    root: Path, found: Sequence[Result], tables: Sequence[Table], claims: Sequence[paper_claims.Direction]
+) -> tuple[TierPage, ...]:
+    known = giveaways.read(root)
+    names = sorted({table.tier for table in tables}, key=ranking.tier_order)
+    return tuple(
+        _tier(
+            name,
+            [table for table in tables if table.tier == name],
+            [claim for claim in claims if claim.tier == name],
+            place == 0,
+            known,
+            found,
+        )
+        for place, name in enumerate(names)
+    )
+
+
+def _tier(
+    tier: str,
+    boards: Sequence[Table],
+    claims: Sequence[paper_claims.Direction],
+    first: bool,
+    known: Mapping[str, giveaways.Giveaway],
+    found: Sequence[Result],
+) -> TierPage:
+    standings, hard = overall.overall(boards), hardness.hardness(boards, known)
+    return TierPage(
+        name=tier,
+        first=first,
+        summary=protocol.TIERS[tier].summary if tier in protocol.TIERS else "",
+        tables=tuple(boards),
+        columns=tuple(c for c in protocol.COLUMNS.values() if any(c in board.columns for board in boards)),
+        groups=_groups(boards, standings),
+        caption=ranking.caption(tier, [row for board in boards for row in board.rows]),
+        overall=standings,
+        leaders=overall.leaders(boards, standings),
+        pairs=_pairs(boards),
+        plots=(*plots.scores_vs_parameter(boards), *plots.pairs(boards)),
+        scatters=tuple(plots.scatters(boards)),
+        directions=tuple(claims),
+        hardness=hard,
+        giveaways=plots.giveaways(hard) if hard else None,
+        agreement=_agreement(tier, [result for result in found if not ranking.superseded(result.task)]),
+        studies=generalisation.studies(boards),
+        runs=sum(len(result.of(tier)) for result in found),
+    )
+
+
+MANY = 2_000
+"""Runs beyond which intervals of agreement are of fewer resamples."""
+
+
+def _agreement(tier: str, found: Sequence[Result]) -> Agreement | None:
+    """Correlate the scores of all runs of a tier."""
+    many = sum(len(result.of(tier)) for result in found) > MANY
+    shown = metric_agreement.over_tasks(found, tier=tier, resamples=100 if many else 1_000)
+    if shown is None:
+        return None
+    names = [name for name in protocol.COLUMNS if name in shown.names]
+    names += sorted(set(shown.names) - set(names))
+    numbers = np.stack([shown.correlations, shown.low, shown.high], axis=-1).tolist()
+    return Agreement(
+        titles=tuple((name, protocol.COLUMNS[name].title if name in protocol.COLUMNS else name) for name in names),
+        cells={
+            (one, other): statistics.Estimate(*numbers[i][j])
+            for i, one in enumerate(shown.names)
+            for j, other in enumerate(shown.names)
+            if i != j
+        },
+        runs=shown.runs,
+        tasks=shown.tasks,
+    )
+
+
+def _groups(boards: Sequence[Table], standings: overall.Overall | None) -> dict[str, tuple[MatrixRow, ...]]:
+    placed = {standing.method: standing for standing in standings.standings} if standings else {}
+    groups: dict[str, tuple[MatrixRow, ...]] = {}
+    for category in ranking.CATEGORIES:
+        there = [{row.result.method: row for row in board.groups.get(category, ())} for board in boards]
+        made = []
+        for method in sorted(set().union(*there)):
+            rows = [rows.get(method) for rows in there]
+            some = [row for row in rows if row]
+            scores = tuple({key: round(cell.mean, 6) for key, cell in row.cells.items()} if row else {} for row in rows)
+            whole = set.intersection(*(set(of) for of in scores))
+            made.append(
+                MatrixRow(
+                    method,
+                    some[0].result.title,
+                    tuple(sorted({who for row in some for who in vouched(row)})),
+                    scores,
+                    {key: sum(of[key] for of in scores) / len(scores) for key in whole},
+                    placed.get(method),
+                    all(row.trust == "verified" for row in some),
+                )
+            )
+        if made:
+            main = next(iter(boards[0].columns)).key if boards[0].columns else ""
+            made.sort(key=lambda row: (row.standing is None, -row.means.get(main, -1.0), row.title.lower()))
+            groups[category] = tuple(made)
+    return groups
+
+
+def _pairs(boards: Sequence[Table]) -> tuple[pairwise.Pair, ...]:
+    """Compare every two trained methods that share a task, in both orders."""
+    tasks: dict[str, set[str]] = {}
+    for board in boards:
+        for row in board.rows:
+            tasks.setdefault(row.result.method, set()).add(board.task)
+    there = {
+        row.result.method: tasks[row.result.method]
+        for board in boards
+        for row in board.rows
+        if row.category != "reference" and not row.warning
+    }
+    if not 2 <= len(there) <= overall.MOST:
+        return ()
+    made = {
+        (a, b): pairwise.compare(boards, a, b)
+        for a, b in itertools.combinations(sorted(there), 2)
+        if there[a] & there[b]
+    }
+    both = made | {(b, a): pairwise.mirrored(pair) for (a, b), pair in made.items()}
+    return tuple(both[names] for names in sorted(both))
