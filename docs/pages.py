@@ -24,11 +24,12 @@ from benchmark_data.commands.descriptions import stores
 from benchmark_data.dataset import Dataset
 from benchmark_data.variants.pairs import Paired
 from leaderboard import properties
-from leaderboard.store import results
+from leaderboard.store import results, verdicts
 
 DOCS = Path(__file__).parent
 SEEDS = DOCS.parent / "benchmarks" / "tutorial_seeds.csv"
 DEMO_SEEDS = DOCS.parent / "benchmarks" / "demo_seeds.csv"
+PRECISION = DOCS.parent / "benchmarks" / "precision"
 RESULTS = DOCS.parent / "leaderboard" / "published"
 REFERENCES = ("ground_truth", "pca", "random_encoder")
 LEAST_SEEDS = 5
@@ -238,6 +239,36 @@ def spread(scores: Sequence[float]) -> str:
     return mean if len(scores) == 1 else f"{mean} ({min(scores):.2f} to {max(scores):.2f})"
 
 
+def table_of_precision() -> list[str]:
+    """Compare models that were trained in bfloat16 with the same seeds in float32."""
+    found: dict[str, dict[str, dict[int, float]]] = {score: {} for score in PRECISION_SCORES.values()}
+    for precision in ("bfloat16", "float32"):
+        runs = [run for result in results.read_all(PRECISION / precision) for run in result.runs]
+        for key, title in PRECISION_SCORES.items():
+            found[title][precision] = {run.seed: run.scores[key] for run in runs if key in run.scores}
+    with (PRECISION / "explained.csv").open(encoding="utf-8", newline="") as stream:
+        for line in csv.DictReader(stream):
+            found[PRECISION_SCORES["explained"]][line["precision"]][int(line["seed"])] = float(line["explained"])
+    head = ("mean over seeds", "seeds", "bfloat16", "float32", "difference (95%)", "p")
+    lines = [row(*head), row("---", *["---:"] * 5)]
+    for title, of in found.items():
+        seeds = sorted(of["bfloat16"].keys() & of["float32"].keys())
+        half, full = ([of[precision][seed] for seed in seeds] for precision in ("bfloat16", "float32"))
+        compared = verdicts.compare([half], [full], paired=True)
+        means = (f"{statistics.mean(values):.3f}" for values in (half, full))
+        interval = f"{compared.difference:+.3f} ({compared.low:+.3f} to {compared.high:+.3f})"
+        lines.append(row(title, str(len(seeds)), *means, interval, f"{compared.p:.2f}"))
+    return lines
+
+
+PRECISION_SCORES = {
+    "mig": "MIG",
+    "dci.disentanglement": "DCI disentanglement",
+    "dci.informativeness_test": "DCI informativeness",
+    "explained": "variance that reconstructions explain",
+}
+
+
 def counted_verdicts() -> list[str]:
     """Return the line of docs/reproduction.md that counts the verdicts."""
     text = (DOCS / "reproduction.md").read_text("utf-8")
@@ -272,6 +303,7 @@ TABLES_OVER_SEEDS = {
 PAGES = {
     "datasets.md": {"datasets": table_of_datasets, "files": table_of_files, "defects": list_of_defects},
     "metrics.md": {"metrics": table_of_metrics},
+    "performance.md": {"precision": table_of_precision},
     "../README.md": {
         "demo": table_of_the_demo,
         "ladder": functools.partial(table_of_the_board, LADDER),
