@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
-from leaderboard.store.verdicts import slack
+from leaderboard.store.verdicts import finite_scores, slack
 
 RESAMPLES = 2_000
 CONFIDENCE = 0.95
@@ -100,7 +100,7 @@ def summaries(scores: Sequence[Sequence[float]], *, seed: int = 0) -> tuple[Summ
         >>> [found.mean for found in summaries([[0.25, 0.5], [0.5, 1.0]])]
         [0.375, 0.75]
     """
-    values = np.array([_scores(of_one, 1) for of_one in scores])
+    values = np.array([finite_scores(of_one, 1) for of_one in scores])
     if values.shape[1] == 1:
         return tuple(Summary(1, value, value, None, None) for value in values[:, 0].tolist())
     means, middles = values.mean(axis=1).tolist(), iqm(values).tolist()
@@ -157,7 +157,7 @@ def interval(
         >>> interval([0.25, 0.5, 0.75], lambda sample: sample.mean(axis=-1))
         (0.25, 0.75)
     """
-    values = _scores(scores, 2)
+    values = finite_scores(scores, 2)
     return _ends(statistic(values[_resamples(len(values), resamples, seed)]), confidence)
 
 
@@ -186,7 +186,7 @@ def probability_of_improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -
         )
     shares = []
     for of_x, of_y in zip(x, y, strict=True):
-        shares.append(_won(_scores(of_x, 1), _scores(of_y, 1)).mean())
+        shares.append(_won(finite_scores(of_x, 1), finite_scores(of_y, 1)).mean())
     return float(np.mean(shares))
 
 
@@ -222,7 +222,7 @@ def improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -> Estimate:
         (1.0, 0.64, 1.0)
     """
     seen = probability_of_improvement(x, y)
-    return _newcombe(seen, [(len(_scores(a, 1)), len(_scores(b, 1))) for a, b in zip(x, y, strict=True)])
+    return _newcombe(seen, [(len(finite_scores(a, 1)), len(finite_scores(b, 1))) for a, b in zip(x, y, strict=True)])
 
 
 def _newcombe(seen: float, sizes: Sequence[tuple[int, int]]) -> Estimate:
@@ -274,7 +274,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
         >>> rank_correlation([1, 2, 3], [1, 2, 3]) is None
         True
     """
-    first, second = _scores(x, 1), _scores(y, 1)
+    first, second = finite_scores(x, 1), finite_scores(y, 1)
     if len(first) != len(second):
         raise InvalidInput("pairs", expected="as many of either", received=f"{len(first)} and {len(second)}")
     if len(first) < PAIRS or not np.ptp(first) or not np.ptp(second):
@@ -396,7 +396,7 @@ def across(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0, resamples: i
             expected="at least one method, with the same tasks for all",
             received=f"{[len(tasks) for tasks in scores]} tasks",
         )
-    real = [[_scores(task, 2) for task in tasks] for tasks in scores]
+    real = [[finite_scores(task, 2) for task in tasks] for tasks in scores]
     drawn = [
         [_shares(len(task), resamples, seed + m * len(tasks) + place) for place, task in enumerate(tasks)]
         for m, tasks in enumerate(real)
@@ -477,10 +477,3 @@ def _ends(statistics: Floats, confidence: float) -> tuple[float, float]:
 @functools.lru_cache(maxsize=256)
 def _resamples(n: int, resamples: int, seed: int) -> NDArray[np.int64]:
     return (draws.uniform(seed, np.arange(resamples), n) * n).astype(np.int64)
-
-
-def _scores(values: ArrayLike, least: int) -> Floats:
-    scores = np.asarray(values, np.float64)
-    if scores.ndim != 1 or len(scores) < least or not np.isfinite(scores).all():
-        raise InvalidInput("scores", expected=f"at least {least} finite numbers", received=repr(scores.tolist()))
-    return scores

@@ -72,6 +72,25 @@ def slack(means: ArrayLike) -> float:
     return 1e-9 * float(np.abs(means).max(initial=1.0))
 
 
+def finite_scores(values: ArrayLike, least: int) -> Floats:
+    """Return scores as an array, once they are found to be finite and enough.
+
+    Args:
+        values: one score per seed, shape (n,).
+        least: how many there must be.
+
+    Returns:
+        float64, shape (n,).
+
+    Raises:
+        InvalidInput: they are fewer or of another shape, or one is not finite.
+    """
+    scores = np.asarray(values, np.float64)
+    if scores.ndim != 1 or len(scores) < least or not np.isfinite(scores).all():
+        raise InvalidInput("scores", expected=f"at least {least} finite numbers", received=repr(scores.tolist()))
+    return scores
+
+
 class Comparison(NamedTuple):
     """Two groups of scores, or several such pairs of groups.
 
@@ -123,14 +142,11 @@ def compare(
         raise InvalidInput("floors", expected=f"one for each of {len(strata)} strata", received=str(len(bounds)))
     bounds = [bound - slack(x.mean()) for (x, _), bound in zip(strata, bounds, strict=True)]
     passing = [pair for pair, bound in zip(strata, bounds, strict=True) if pair[0].mean() >= bound]
-    seeds = min(len(group) for pair in strata for group in pair)
-    shown = passing or strata
-    difference = float(np.mean([x.mean() - y.mean() for x, y in shown]))
-    if seeds < SEEDS:
-        return Comparison(difference, math.nan, math.nan, None, seeds, len(passing))
-    half, student = _by_student(shown, difference, paired)
-    p = (student if paired else _exchanged(strata, bounds)) if passing else None
-    return Comparison(difference, difference - half, difference + half, p, seeds, len(passing))
+    found = _by_student(passing or strata, _fewest(strata), paired)
+    p = found.p if passing else None
+    if p is not None and not paired:
+        p = _exchanged(strata, bounds)
+    return found._replace(p=p, reached=len(passing))
 
 
 def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison:
@@ -152,12 +168,7 @@ def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison
         True
     """
     strata = _strata(higher, lower, paired=False)
-    seeds = min(len(group) for pair in strata for group in pair)
-    difference = float(np.mean([x.mean() - y.mean() for x, y in strata]))
-    if seeds < SEEDS:
-        return Comparison(difference, math.nan, math.nan, None, seeds, len(strata))
-    half, p = _by_student(strata, difference, paired=False)
-    return Comparison(difference, difference - half, difference + half, p, seeds, len(strata))
+    return _by_student(strata, _fewest(strata), paired=False)
 
 
 def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ...]:
@@ -338,7 +349,7 @@ class _Moments:
                 expected="the same tasks for all, at least one",
                 received=f"{[len(tasks) for tasks in groups]} tasks",
             )
-        scores = [[_scores(task, SEEDS) for task in tasks] for tasks in groups]
+        scores = [[finite_scores(task, SEEDS) for task in tasks] for tasks in groups]
         parts = np.array([[task.var(ddof=1) / len(task) for task in tasks] for tasks in scores])
         freedom = np.array([[len(task) - 1 for task in tasks] for tasks in scores])
         count = parts.shape[1] if len(scores) else 1
@@ -382,7 +393,7 @@ def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
         >>> mean_interval([0.1, 0.2]) is None
         True
     """
-    found = mean_intervals([_scores(values, 1)])
+    found = mean_intervals([finite_scores(values, 1)])
     return found[0] if found else None
 
 
@@ -443,7 +454,7 @@ def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | Non
         >>> [round(end, 3) for end in interval_over_tasks([one, one])]
         [0.138, 0.362]
     """
-    if not tasks or any(len(_scores(task, 1)) < SEEDS for task in tasks):
+    if not tasks or any(len(finite_scores(task, 1)) < SEEDS for task in tasks):
         return None
     moments = _Moments([tasks])
     mean, squared, spent = (float(found[0]) for found in (moments.means, moments.squared, moments.spent))
@@ -458,7 +469,7 @@ def _strata(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike], paired: boo
         raise InvalidInput(
             "groups", expected="as many higher as lower ones, at least one", received=f"{len(higher)} and {len(lower)}"
         )
-    strata = [(_scores(x, 1), _scores(y, 1)) for x, y in zip(higher, lower, strict=True)]
+    strata = [(finite_scores(x, 1), finite_scores(y, 1)) for x, y in zip(higher, lower, strict=True)]
     for x, y in strata:
         if paired and len(x) != len(y):
             raise InvalidInput("pairs", expected="as many scores on either side", received=f"{len(x)} and {len(y)}")
@@ -476,13 +487,21 @@ def _error(strata: Sequence[tuple[Floats, Floats]], paired: bool) -> tuple[float
     return math.sqrt(total) / len(strata), float(total**2 / (parts**2 / freedom).sum())
 
 
-def _by_student(strata: Sequence[tuple[Floats, Floats]], difference: float, paired: bool) -> tuple[float, float]:
-    """Return half the width of the interval of a mean difference, and the p-value of no difference."""
+def _by_student(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: bool) -> Comparison:
+    """Compare by Student's t, or Welch's: with few seeds there is nothing but the difference."""
+    difference = float(np.mean([x.mean() - y.mean() for x, y in strata]))
+    if seeds < SEEDS:
+        return Comparison(difference, math.nan, math.nan, None, seeds, len(strata))
     error, freedom = _error(strata, paired)
     least = slack([group.mean() for pair in strata for group in pair])
-    if error <= least:  # no spread
-        return 0.0, float(abs(difference) <= least)
-    return _student(freedom) * error, float(2 * _beyond(abs(difference) / error, freedom))
+    half, p = 0.0, float(abs(difference) <= least)  # where there is no spread
+    if error > least:
+        half, p = _student(freedom) * error, float(2 * _beyond(abs(difference) / error, freedom))
+    return Comparison(difference, difference - half, difference + half, p, seeds, len(strata))
+
+
+def _fewest(strata: Sequence[tuple[Floats, Floats]]) -> int:
+    return min(len(group) for pair in strata for group in pair)
 
 
 def _exchanged(strata: Sequence[tuple[Floats, Floats]], bounds: Sequence[float]) -> float:
@@ -511,10 +530,3 @@ def _orders(place: int, count: int) -> NDArray[np.integer]:
     """Draw `RESAMPLES` orders, the same on every machine: a column each, shape (count, RESAMPLES)."""
     orders = np.argsort(draws.uniform(place, np.arange(RESAMPLES), count), axis=1)
     return np.ascontiguousarray(orders.T, np.min_scalar_type(count))
-
-
-def _scores(values: ArrayLike, least: int) -> Floats:
-    scores = np.asarray(values, np.float64)
-    if scores.ndim != 1 or len(scores) < least or not np.isfinite(scores).all():
-        raise InvalidInput("scores", expected=f"at least {least} finite numbers", received=repr(scores.tolist()))
-    return scores
