@@ -35,7 +35,7 @@ def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS, json:
     plans = {id_: entry.plan(tier) for id_, entry in known.items()}
     states = {id_: runner.state(entry, tier, into or Path("studies") / tier, runs) for id_, entry in known.items()}
     if json:
-        console.out.print_json(data=[_outline(entry, tier, states[id_]) for id_, entry in known.items()])
+        console.out.print_json(data=[_outline(entry, tier, str(states[id_])) for id_, entry in known.items()])
         return
     table = rich.table.Table(box=None, pad_edge=False, collapse_padding=True)
     for column in ("id", "what it shows", "runs", "hours", "state"):
@@ -43,8 +43,7 @@ def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS, json:
         table.add_column(column, no_wrap=column in ("id", "runs", "hours"), justify="right" if right else "left")
     for id_, entry in known.items():
         hours = f"{runner.hours([plans[id_]]):,.2f}"
-        state = states[id_].replace(" runs", "")
-        table.add_row(id_, entry.title, str(len(plans[id_].configs)), hours, state)
+        table.add_row(id_, entry.title, str(len(plans[id_].configs)), hours, states[id_].short)
     console.out.print(table, highlight=False)
     console.say("")
     for each in runner.TIERS:
@@ -102,9 +101,9 @@ def run(
     if ready:
         states = {entry.id: runner.state(entry, tier, folder, runs) for entry in chosen}
         for entry in chosen:
-            if states[entry.id] not in ("done", "ready"):
+            if not states[entry.id].ready:
                 console.say(f"{entry.id}: left out, {states[entry.id]}")
-        chosen = tuple(entry for entry in chosen if states[entry.id] in ("done", "ready"))
+        chosen = tuple(entry for entry in chosen if states[entry.id].ready)
     records: list[dict[str, Any]] = []
     for entry in chosen:
         try:

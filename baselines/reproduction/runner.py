@@ -481,7 +481,40 @@ def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def state(entry: Entry, tier: str, into: Path, runs: Path) -> str:
+@dataclasses.dataclass(frozen=True)
+class State:
+    """How far an entry is.
+
+    Attributes:
+        done: whether it is computed, from what it would be computed from now.
+        missing: runs that are not trained; of one that is done none is looked for.
+        runs: all runs that it needs.
+    """
+
+    done: bool
+    missing: int
+    runs: int
+
+    @property
+    def ready(self) -> bool:
+        """Whether all that is left is to compute, if anything."""
+        return not self.missing
+
+    def __str__(self) -> str:
+        return self._said("runs missing")
+
+    @property
+    def short(self) -> str:
+        """The same, for a column of a table."""
+        return self._said("missing")
+
+    def _said(self, missing: str) -> str:
+        if self.missing:
+            return f"{self.missing} of {self.runs} {missing}"
+        return "done" if self.done else "ready"
+
+
+def state(entry: Entry, tier: str, into: Path, runs: Path) -> State:
     """Describe how far an entry is.
 
     Args:
@@ -491,14 +524,13 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> str:
         runs: the root of the runs.
 
     Returns:
-        ``"done"``, ``"ready"`` if all that is left is to compute, or how many runs are missing.
+        Its state, which prints as ``done``, ``ready`` or how many runs are missing.
     """
-    held = read(into / entry.id)
+    held, plan = read(into / entry.id), entry.plan(tier)
     if held is not None and not _old(held) and held["inputs"] == inputs(entry, tier):
-        return "done"
-    plan = entry.plan(tier)
+        return State(done=True, missing=0, runs=len(plan.configs))
     missing = len(plan.configs) - sum(each.state == "done" for each in _known(plan, runs))
-    return f"{missing} of {len(plan.configs)} runs missing" if missing else "ready"
+    return State(done=False, missing=missing, runs=len(plan.configs))
 
 
 def _known(plan: Plan, runs: Path) -> list[sweep.RunStatus]:

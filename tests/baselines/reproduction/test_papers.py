@@ -586,7 +586,7 @@ def test_a_model_of_the_plane_is_trained_and_judged(tmp_path):
     entry = ENTRIES["2102.06822/fig1"]
     plan = _plane.plan(1, steps=20)
     small = dataclasses.replace(entry, smoke=dataclasses.replace(plan, settings=plan.settings | {"points": 10}))
-    assert runner.state(small, "smoke", tmp_path, tmp_path / "runs") == "2 of 2 runs missing"
+    assert str(runner.state(small, "smoke", tmp_path, tmp_path / "runs")) == "2 of 2 runs missing"
     record = runner.run(small, "smoke", tmp_path, tmp_path / "runs")
     assert record["verdict"] == "too few seeds"
     assert record["budget"]["datasets"] == ["plane"]

@@ -64,7 +64,7 @@ def made(heatmaps, tmp_path_factory):
         study.run(dataclasses.replace(heatmaps, draw=broken), "smoke", folder, folder / "runs", jobs=1)
     assert (folder / FIRST / "table.csv").exists()
     assert not (folder / FIRST / "verdict.json").exists()
-    assert study.state(heatmaps, "smoke", folder, folder / "runs") == "ready"
+    assert str(study.state(heatmaps, "smoke", folder, folder / "runs")) == "ready"
     trained = stamps(folder)
     record = study.run(heatmaps, "smoke", folder, folder / "runs", jobs=1)
     assert stamps(folder) == trained, "finished runs are not trained again"
@@ -138,7 +138,7 @@ def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path, in
     with filelock.FileLock(first.parents[2] / ".lock", timeout=60):  # its worker's, which ends a moment later
         pass
     assert not (half / FIRST).exists()
-    assert study.state(entry, "smoke", half, half / "runs") == "2 of 2 runs missing"
+    assert str(study.state(entry, "smoke", half, half / "runs")) == "2 of 2 runs missing"
     written = first.stat().st_mtime_ns
     study.run(entry, "smoke", half, half / "runs", jobs=1)
     assert first.stat().st_mtime_ns == written
@@ -154,9 +154,9 @@ def test_what_is_finished_is_left_alone_until_it_changes(made, heatmaps):
 
     again = dataclasses.replace(heatmaps, compute=never)
     assert study.run(again, "smoke", folder, folder / "runs") == record
-    assert study.state(again, "smoke", folder, folder / "runs") == "done"
+    assert str(study.state(again, "smoke", folder, folder / "runs")) == "done"
     changed = dataclasses.replace(again, claim="Another one.")
-    assert study.state(changed, "smoke", folder, folder / "runs") == "ready"
+    assert str(study.state(changed, "smoke", folder, folder / "runs")) == "ready"
     with pytest.raises(AssertionError):
         study.run(changed, "smoke", folder, folder / "runs")
 
@@ -166,7 +166,7 @@ def test_another_figure_takes_the_same_runs(made, configs, in_this_process):
     trained = stamps(folder)
     entry = study.entries()[SCORES]
     entry = dataclasses.replace(entry, smoke=Plan(runs=configs, settings={"runs": configs}, codes=True))
-    assert study.state(entry, "smoke", folder, folder / "runs") == "2 of 2 runs missing"  # their codes
+    assert str(study.state(entry, "smoke", folder, folder / "runs")) == "2 of 2 runs missing"  # their codes
     study.run(entry, "smoke", folder, folder / "runs", jobs=1)
     assert stamps(folder) == trained
     table = pd.read_csv(folder / SCORES / "table.csv")
@@ -219,7 +219,7 @@ def decoders(configs):
 def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_process):
     folder, runs = tmp_path / "one", tmp_path / "one" / "runs"
     transfers = decoders.smoke.transfers
-    assert study.state(decoders, "smoke", folder, runs) == "5 of 5 runs missing"
+    assert str(study.state(decoders, "smoke", folder, runs)) == "5 of 5 runs missing"
     with pytest.raises(DamagedFile, match=r"config\.json"):
         Runs(runs).open(transfers[0])
     record = study.run(decoders, "smoke", folder, runs, jobs=1)
@@ -234,7 +234,7 @@ def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_p
     moved = folder.rename(tmp_path / "two")
     trained = stamps(moved)
     (moved / decoders.id / "verdict.json").unlink()
-    assert study.state(decoders, "smoke", moved, moved / "runs") == "ready"
+    assert str(study.state(decoders, "smoke", moved, moved / "runs")) == "ready"
     assert study.run(decoders, "smoke", moved, moved / "runs", jobs=1)["numbers"] == record["numbers"]
     assert stamps(moved) == trained, "a transfer does not depend on where its source lies"
 
@@ -386,7 +386,7 @@ def test_a_record_without_seeds_is_not_judged(tmp_path):
     row = next(row for row in rows_of(study.report(tmp_path)) if "2205.08399/fig1]" in row)
     assert "**not judged** (recorded before claims were tested over seeds: run it again)" in row
     assert "a 1 (" in row, "its numbers stay"
-    assert study.state(constant(), "smoke", tmp_path, tmp_path) == "ready"
+    assert str(study.state(constant(), "smoke", tmp_path, tmp_path)) == "ready"
     assert study.run(constant(), "smoke", tmp_path, tmp_path)["verdict"] == "holds"
 
 
