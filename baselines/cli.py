@@ -452,7 +452,9 @@ def export(
     to: Annotated[
         Path | None, typer.Option(help="A folder to make, with all that others need of the run.", show_default=False)
     ] = None,
-    tier: Annotated[str, typer.Option(help="Tier of the scores on the card, with --to.")] = "smoke",
+    tier: Annotated[
+        str, typer.Option(help="Tier of the scores on the card, with --to; as of offaxis-board evaluate.")
+    ] = "smoke",
 ) -> None:
     """Write each run's encoder in ONNX, encoder.onnx in its folder: with it offaxis-board verifies the run's scores.
 

@@ -75,13 +75,14 @@ Seed = Annotated[
         help="Text to draw the fresh rows by, made up after the encoder was handed in.", show_default="random"
     ),
 ]
-Tier = Annotated[
-    str,
-    typer.Option(
-        help="What training the scores stand for: smoke, minutes; desk, a day of two cores; study, the papers'; "
-        "held_out, on the part of a split that is to train on."
-    ),
-]
+
+_TIER_HELP = (
+    "What training the scores stand for: smoke, minutes; desk, a day of two cores; study, the papers'; held_out, on "
+    "the part of a split that is to train on."
+)
+
+Tier = Annotated[str, typer.Option(help=f"{_TIER_HELP} The default claims least; the board ranks in desk.")]
+SubmittedTier = Annotated[str, typer.Option(help=f"{_TIER_HELP} The default is where the board ranks.")]
 
 
 @app.command("tasks")
@@ -271,7 +272,7 @@ def submit_init(
         list[str], typer.Option("--task", "--tasks", help="A task, such as xysquares/spacing_4. Give it several times.")
     ],
     to: Annotated[Path, typer.Option(help="The folder to make.")],
-    tier: Tier = "desk",
+    tier: SubmittedTier = "desk",
     seeds: Annotated[int, typer.Option(help="How many seeds. A rank takes 5.")] = 5,
 ) -> None:
     """Make a submission's folder: a template to fill in, and the rows to encode for each task."""
@@ -354,7 +355,9 @@ def verify(
         typer.Argument(metavar="DIR...", help="Submissions, run folders and what offaxis-train export made."),
     ],
     seed: Seed = "",
-    tier: Annotated[str, typer.Option(help="Tier of run folders; a submission says its own.")] = "smoke",
+    tier: Annotated[
+        str, typer.Option(help="Tier of run folders, as of evaluate; a submission says its own.")
+    ] = "smoke",
     beside: Annotated[
         Path, typer.Option(metavar="RESULTS", help="The board to compare with.", show_default="the published results")
     ] = PUBLISHED,

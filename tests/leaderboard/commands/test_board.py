@@ -55,6 +55,19 @@ def tree(run_folder, tmp_path):
     return root
 
 
+@pytest.mark.parametrize(
+    ("command", "default", "why"),
+    [
+        ("evaluate", "smoke", "The default claims least; the board ranks in desk."),
+        ("submit init", "desk", "The default is where the board ranks."),
+    ],
+)
+def test_help_says_why_a_tier_is_the_default(command, default, why):
+    shown = typer.testing.CliRunner().invoke(cli.app, [*command.split(), "--help"], env={"COLUMNS": "400"}).output
+    (line,) = [line for line in shown.splitlines() if " --tier " in line]
+    assert f"{why} [default: {default}]" in line
+
+
 def test_help_names_every_command():
     shown = typer.testing.CliRunner().invoke(cli.app, ["--help"]).output
     for command in (
