@@ -580,6 +580,7 @@ def show_datasets(
         bool,
         typer.Option("--measure", help="First audit the datasets whose giveaway is not known: seconds for each."),
     ] = False,
+    to: Annotated[Path | None, typer.Option(help="Write the scores of every method to this CSV file.")] = None,
 ) -> None:
     """List datasets by how hard they are: scores of trained methods beside how far pixels give the factors away."""
     from leaderboard.report import hardness, ranking
@@ -602,6 +603,9 @@ def show_datasets(
     out.print(hardness.terminal(found), highlight=False)
     for one in found.predictions:
         say(hardness.sentence(found.column, one))
+    if to is not None:
+        with written_atomically(to) as temporary:
+            temporary.write_text(hardness.comma_separated(found), "utf-8")
 
 
 def _audit_datasets(root: Path, names: Sequence[str]) -> None:

@@ -180,28 +180,27 @@ def terminal(found: Hardness) -> rich.table.Table:
         found: as from `hardness`.
 
     Returns:
-        Something that ``rich.print`` prints: a row for each dataset.
+        Something that ``rich.print`` prints: a row for each dataset, with the lowest and the highest mean of a method.
     """
     import rich.table
     import rich.text
 
-    scores = [*([f"mean {found.column.title}"] if found.common else []), *(title for _, title in found.methods)]
+    titles = ["giveaway", *([f"mean {found.column.title}"] if found.common else []), "lowest", "highest"]
     table = rich.table.Table(
-        "dataset",
-        *(rich.table.Column(rich.text.Text(name), justify="right", no_wrap=True) for name in ("giveaway", *scores)),
+        rich.table.Column("dataset", no_wrap=True),
+        *(rich.table.Column(rich.text.Text(title), justify="right", no_wrap=True) for title in titles),
         title=rich.text.Text(f"tier {found.tier}: {found.column.title}, the harder, the lower"),
         title_justify="left",
         box=None,
         pad_edge=False,
     )
     for line in found.lines:
-        away = _with_interval(line.giveaway.value, line.giveaway[1:]) if line.giveaway else "not measured"
-        cells = [
-            line.rows[name].cells.get(found.column.key) if name in line.rows else None for name, _ in found.methods
-        ]
+        away = formats.number(line.giveaway.value if line.giveaway else None)
         mean = [_with_interval(line.mean, line.interval)] if found.common else []
-        each_method = (formats.number(cell.mean) if cell else "-" for cell in cells)
-        table.add_row(line.dataset, away, *mean, *each_method)
+        cells = (line.rows[name].cells.get(found.column.key) for name, _ in found.methods if name in line.rows)
+        means = [cell.mean for cell in cells if cell]
+        ends = (min(means), max(means)) if means else (None, None)
+        table.add_row(line.dataset, away, *mean, *map(formats.number, ends))
     return table
 
 

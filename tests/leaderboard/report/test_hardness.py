@@ -122,8 +122,11 @@ def test_the_page_is_complete_without_a_script_and_the_command_says_the_same(tab
     assert places == sorted(places)
     assert "not told" in text
     assert (tmp_path / "site" / "tables" / "datasets.smoke.csv").read_text("utf-8").count("beta_vae") == 3
-    done = typer.testing.CliRunner().invoke(board.app, ["datasets", str(root)])
+    into = tmp_path / "datasets.csv"
+    done = typer.testing.CliRunner().invoke(board.app, ["datasets", str(root), "--to", str(into)])
     assert done.exit_code == 0, done.output
+    assert "xysquares/spacing_8" in done.output  # as wide as a terminal of 80 columns
+    assert into.read_text("utf-8") == (tmp_path / "site" / "tables" / "datasets.smoke.csv").read_text("utf-8")
     assert "giveaway and MIG of beta_vae, 3 datasets: not told" in done.output
     assert typer.testing.CliRunner().invoke(board.app, ["datasets", str(root), "--tier", "desk"]).exit_code != 0
 
