@@ -8,6 +8,8 @@
 strengths are the defaults of the objectives' files, which are those of their papers or lie in the papers' grids. None
 was chosen by a score, and every run says so. QLAE's weights are made for a reconstruction that is a mean over pixels, a
 learning rate of 1e-3 and twice as many latents as factors, so that it has these.
+
+Expected: MIG falls from XYSquares' spacing 1 to 8, as that of the other nine does.
 """
 
 from __future__ import annotations
