@@ -53,9 +53,6 @@ DryRun = Annotated[
 ]
 
 
-EXPLAINED = 256
-"""Images whose reconstructions are measured after training."""
-
 HARDLY = 0.1
 """A share of the pixels' variance that is hardly more than the mean picture."""
 
@@ -301,7 +298,7 @@ def _train(
 
 def _explained(run: Run) -> None:
     """Say how much of the images the decoder draws, and warn where that is hardly anything."""
-    share = run.explained(run.dataset.images(run.dataset.quick_rows()[:EXPLAINED]))
+    share = run.explained()
     console.tell(f"reconstructions explain {max(share, 0.0):.0%} of the pixels' variance")
     if share < HARDLY and run.model.objective.reconstructs:
         console.warn(

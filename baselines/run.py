@@ -48,6 +48,9 @@ SCHEMA = 1
 ENCODED = 1024
 """Images that are held in memory at once while rows are encoded."""
 
+EXPLAINED = 256
+"""Images that reconstructions are judged by, unless others are given."""
+
 
 class State(NamedTuple):
     """A run's state after a step: float32 arrays by the weights' names.
@@ -455,13 +458,13 @@ class Run:
             raise InvalidInput("codes", expected=f"shape (n, {self.model.code_size})", received=f"shape {array.shape}")
         return self.model.decode(array)
 
-    def explained(self, images: Images) -> float:
+    def explained(self, images: Images | None = None) -> float:
         """Return the share of the pixels' variance that reconstructions from the posterior's mean explain.
 
         1 - sum (x - decoded x)² / sum (x - mean of the images)², over all pixels.
 
         Args:
-            images: uint8, shape (n, H, W, C).
+            images: uint8, shape (n, H, W, C); None for the first 256 rows of the dataset's quick digest.
 
         Returns:
             A share in (-inf, 1]: 0 or less for a decoder that draws one picture, whatever the image. NaN where all
@@ -470,6 +473,8 @@ class Run:
         Raises:
             InvalidInput: as `encode`.
         """
+        if images is None:
+            images = self.dataset.images(self.dataset.quick_rows()[:EXPLAINED])
         decoded = self.decode(self.encode(images).mean)
         pixels = images / np.float32(255)
         variance = float(np.square(pixels - pixels.mean(0)).sum(dtype=np.float64))

@@ -17,7 +17,6 @@ from pathlib import Path
 from baselines.run import Run
 
 RECORD = Path(__file__).with_suffix("") / "explained.csv"
-IMAGES = 256
 
 
 def main() -> None:
@@ -27,7 +26,7 @@ def main() -> None:
     folders = sorted(path.parent for path in parser.parse_args().runs.rglob("codes.npz"))
     lines = []
     for run in map(Run.open, folders):
-        share = run.explained(run.dataset.images(run.dataset.quick_rows()[:IMAGES]))
+        share = run.explained()
         lines.append((run.config.precision, run.config.seed, round(share, 4)))
     with RECORD.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")

@@ -28,7 +28,6 @@ tables 1 and 2).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from baselines.config import RunConfig
@@ -85,20 +84,19 @@ def family(dataset: str) -> str:
     return next(name for name in SETTINGS if dataset.startswith(name))
 
 
-def runs() -> Iterator[RunConfig]:
-    """Yield the runs, task by task and method by method."""
-    for dataset in TASKS:
-        for objective, hyperparameters in OBJECTIVES.items():
-            for seed in range(5):
-                yield RunConfig(
-                    dataset=dataset,
-                    objective=objective,
-                    hyperparameters=hyperparameters,
-                    batch_size=64,
-                    seed=seed,
-                    snapshots=[],
-                    **{"selection": SELECTION, **SETTINGS[family(dataset)]},
-                )
+def run(dataset: str, objective: str, seed: int, **changes: Any) -> RunConfig:
+    """Return a run of the desk: its model, budget and strengths, but for what is changed.
+
+    Args:
+        dataset: of a family of `SETTINGS`.
+        objective: its name; without strengths in `OBJECTIVES` it has its file's defaults.
+        seed: the seed.
+        **changes: fields of the config that differ.
+    """
+    settings = {"hyperparameters": OBJECTIVES.get(objective, {}), "selection": SELECTION} | SETTINGS[family(dataset)]
+    fixed = {"batch_size": 64, "snapshots": []}
+    return RunConfig(dataset=dataset, objective=objective, seed=seed, **fixed | settings | changes)
 
 
-SWEEP = tuple(runs())
+SWEEP = tuple(run(dataset, objective, seed) for dataset in TASKS for objective in OBJECTIVES for seed in range(5))
+"""Task by task and method by method."""

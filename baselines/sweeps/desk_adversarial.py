@@ -14,21 +14,12 @@ same (16), as it does on XYSquares; and from room3d to room3d_equal.
 
 from __future__ import annotations
 
-from baselines.config import RunConfig
 from baselines.sweeps import desk
 
 DATASETS = (*(f"sprites2d_spaced/spacing_{spacing}" for spacing in (2, 16, 4, 8)), "room3d", "room3d_equal")
 
 SWEEP = tuple(
-    RunConfig(
-        dataset=dataset,
-        objective=objective,
-        hyperparameters=desk.OBJECTIVES[objective],
-        batch_size=64,
-        seed=seed,
-        snapshots=[],
-        **{"selection": desk.SELECTION, **desk.SETTINGS[desk.family(dataset)]},
-    )
+    desk.run(dataset, objective, seed)
     for dataset in DATASETS
     for objective in ("beta_tc_vae", "beta_vae")
     for seed in range(5)

@@ -16,22 +16,8 @@ that are not in use do not count, so that MIG falls only where a factor spreads 
 
 from __future__ import annotations
 
-from baselines.config import RunConfig
 from baselines.sweeps import desk
 
 LATENTS = (3, 10, 20)
 
-SWEEP = tuple(
-    RunConfig(
-        dataset="sprites2d",
-        objective="beta_tc_vae",
-        hyperparameters=desk.OBJECTIVES["beta_tc_vae"],
-        batch_size=64,
-        seed=seed,
-        snapshots=[],
-        selection=desk.SELECTION,
-        **desk.SPRITES2D | {"latents": latents},
-    )
-    for latents in LATENTS
-    for seed in range(5)
-)
+SWEEP = tuple(desk.run("sprites2d", "beta_tc_vae", seed, latents=latents) for latents in LATENTS for seed in range(5))

@@ -15,21 +15,10 @@ Expected: no difference. Activations and products have 8 bits of mantissa, but w
 
 from __future__ import annotations
 
-from baselines.config import RunConfig
 from baselines.sweeps import desk
 
 SWEEP = tuple(
-    RunConfig(
-        dataset="sprites2d",
-        objective="beta_tc_vae",
-        hyperparameters=desk.OBJECTIVES["beta_tc_vae"],
-        batch_size=64,
-        seed=seed,
-        snapshots=[],
-        precision=precision,
-        selection=desk.SELECTION,
-        **desk.SPRITES2D,
-    )
+    desk.run("sprites2d", "beta_tc_vae", seed, precision=precision)
     for precision in ("float32", "bfloat16")
     for seed in range(10)
 )

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from baselines.config import RunConfig
 from baselines.sweeps import desk
 
 SELECTION = "none: the objective's defaults; model and steps as the desk's other methods"
@@ -29,16 +28,14 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
 """Objective -> settings that differ from those of the task."""
 
 
-def settings(dataset: str, objective: str) -> dict[str, Any]:
-    """Return the settings of a run."""
-    chosen = desk.SETTINGS[desk.family(dataset)] | OBJECTIVES[objective] | {"selection": SELECTION}
-    return chosen | {"latents": 2 * chosen["latents"]} if objective == "qlae" else chosen
+def changes(dataset: str, objective: str) -> dict[str, Any]:
+    """Return the settings of a run that differ from those of the task."""
+    twice = {"latents": 2 * desk.SETTINGS[desk.family(dataset)]["latents"]} if objective == "qlae" else {}
+    return OBJECTIVES[objective] | twice
 
 
 SWEEP = tuple(
-    RunConfig(
-        dataset=dataset, objective=objective, batch_size=64, seed=seed, snapshots=[], **settings(dataset, objective)
-    )
+    desk.run(dataset, objective, seed, selection=SELECTION, **changes(dataset, objective))
     for dataset in ("sprites2d", "xysquares/spacing_1", "xysquares/spacing_8")
     for objective in OBJECTIVES
     for seed in range(5)

@@ -23,7 +23,6 @@ extrapolation; MIG is lower after training on the correlated sample than after `
 
 from __future__ import annotations
 
-from baselines.config import RunConfig
 from baselines.sweeps import desk
 
 RULES = (
@@ -38,19 +37,4 @@ RULES = (
 
 SEEDS = range(4)
 
-SWEEP = tuple(
-    RunConfig(
-        dataset="sprites2d",
-        split=rule,
-        objective="beta_vae",
-        hyperparameters=desk.OBJECTIVES["beta_vae"],
-        batch_size=64,
-        train_share=1.0,
-        seed=seed,
-        snapshots=[],
-        selection=desk.SELECTION,
-        **desk.SPRITES2D,
-    )
-    for rule in RULES
-    for seed in SEEDS
-)
+SWEEP = tuple(desk.run("sprites2d", "beta_vae", seed, split=rule, train_share=1.0) for rule in RULES for seed in SEEDS)
