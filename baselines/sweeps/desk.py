@@ -93,9 +93,14 @@ def run(dataset: str, objective: str, seed: int, **changes: Any) -> RunConfig:
         seed: the seed.
         **changes: fields of the config that differ.
     """
-    settings = {"hyperparameters": OBJECTIVES.get(objective, {}), "selection": SELECTION} | SETTINGS[family(dataset)]
-    fixed = {"batch_size": 64, "snapshots": []}
-    return RunConfig(dataset=dataset, objective=objective, seed=seed, **fixed | settings | changes)
+    settings: dict[str, Any] = {
+        "hyperparameters": OBJECTIVES.get(objective, {}),
+        "batch_size": 64,
+        "snapshots": [],
+        "selection": SELECTION,
+    }
+    settings |= SETTINGS[family(dataset)] | changes
+    return RunConfig(dataset=dataset, objective=objective, seed=seed, **settings)
 
 
 SWEEP = tuple(run(dataset, objective, seed) for dataset in TASKS for objective in OBJECTIVES for seed in range(5))
