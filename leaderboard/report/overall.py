@@ -1,6 +1,8 @@
-"""Methods across all tasks of a tier: average ranks, overall scores, how probably one beats another; with intervals.
+"""Methods across the tasks of a tier: average ranks, overall scores, how probably one beats another; with intervals.
 
-The tasks are taken as they are: intervals say what other seeds on the same tasks would give, nothing of other tasks.
+What is averaged over are the tasks that at least half of the ranked methods share (`shared`): a task that few methods
+were trained on would otherwise leave all others without a place. The tasks are taken as they are: intervals say what
+other seeds on the same tasks would give, nothing of other tasks.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from leaderboard.store import statistics, verdicts
 
 @dataclasses.dataclass(frozen=True)
 class Standing:
-    """One method across all tasks of a tier.
+    """One method across the tasks that are averaged over.
 
     Attributes:
         method: its name.
@@ -47,9 +49,10 @@ class Overall:
     Attributes:
         tier: its name.
         column: the score that is compared.
-        tasks: what is averaged over.
-        standings: the methods that are ranked on all of these tasks, best first within each category.
-        left_out: titles of methods that are ranked on some of them only.
+        tasks: what is averaged over: those of `shared`.
+        others: the tier's other tasks.
+        standings: the methods that are ranked on all of ``tasks``, best first within each category.
+        left_out: titles of methods that are ranked on some tasks, but not on all of these.
         chances: for categories of at most `MOST` methods: (row, column) -> the probability that a run of the first
             beats a run of the second, on a task drawn at random, with its 95% interval.
     """
@@ -57,6 +60,7 @@ class Overall:
     tier: str
     column: Column
     tasks: tuple[str, ...]
+    others: tuple[str, ...]
     standings: tuple[Standing, ...]
     left_out: tuple[str, ...]
     chances: dict[tuple[str, str], statistics.Estimate]
@@ -78,12 +82,12 @@ class Leader:
         category: what its methods may see.
         method: the leader's name.
         title: as it is printed.
-        mean: over tasks; None where no method is ranked on all of them.
-        others: how many methods it is compared with: those that are ranked on all tasks, too.
+        mean: over the tasks that are averaged over; None where no method is ranked on all of them.
+        others: how many methods it is compared with: those that are ranked on all of these tasks, too.
         near: how many of these its seeds do not tell to be lower.
-        firsts: on how many tasks it has the first rank.
-        tasks: on how many tasks any method of the category has a rank.
-        lacking: titles of methods that are ranked on some tasks only.
+        firsts: on how many of these tasks it has the first rank; of all tasks, where ``mean`` is None.
+        tasks: on how many of the same tasks any method of the category has a rank.
+        lacking: titles of methods that are ranked on some tasks, but not on all of these.
     """
 
     category: str
@@ -106,26 +110,45 @@ RESAMPLES = 2_000
 FEWER = 400
 
 
-def overall(boards: Sequence[Table]) -> Overall | None:
-    """Compare methods across all tasks of a tier, within each category.
+def shared(boards: Sequence[Table]) -> tuple[Table, ...]:
+    """Return the tables of the tasks that are averaged over: at least half of the ranked methods are ranked on each.
+
+    Counted are the methods with a rank on any task, of all categories together, so that every mean of a tier is over
+    the same tasks.
 
     Args:
         boards: the tables of one tier.
 
     Returns:
-        The standings; None where there are no two tasks, or no method that is ranked on all of them.
+        Some of them, in their order; all, where no method has a rank.
     """
-    columns = {board.columns[0] for board in boards if board.columns}
-    if len(boards) < 2 or len(columns) != 1:
+    ranked = [{row.result.method for row in board.rows if row.rank} for board in boards]
+    methods = set().union(*ranked)
+    return tuple(board for board, there in zip(boards, ranked, strict=True) if 2 * len(there) >= len(methods))
+
+
+def overall(boards: Sequence[Table]) -> Overall | None:
+    """Compare methods across the tasks that they share, within each category.
+
+    Args:
+        boards: the tables of one tier.
+
+    Returns:
+        The standings; None where there are no two such tasks, or no method that is ranked on all of them.
+    """
+    counted = shared(boards)
+    columns = {board.columns[0] for board in counted if board.columns}
+    if len(counted) < 2 or len(columns) != 1:
         return None
     (column,) = columns
     found: list[Standing] = []
     left_out: set[str] = set()
     chances: dict[tuple[str, str], statistics.Estimate] = {}
     for category in ranking.CATEGORIES:
-        ranked = [{row.result.method: row for row in board.groups.get(category, ()) if row.rank} for board in boards]
+        ranked = [{row.result.method: row for row in board.groups.get(category, ()) if row.rank} for board in counted]
         methods = sorted(set.intersection(*(set(rows) for rows in ranked)))
-        titles = {method: row.result.title for rows in ranked for method, row in rows.items()}
+        rows_of = (row for board in boards for row in board.groups.get(category, ()) if row.rank)
+        titles = {row.result.method: row.result.title for row in rows_of}
         left_out |= {title for method, title in titles.items() if method not in methods}
         if not methods:
             continue
@@ -145,8 +168,16 @@ def overall(boards: Sequence[Table]) -> Overall | None:
             chances[b, a] = statistics.Estimate(1 - value, 1 - high, 1 - low)
     if not found:
         return None
-    tasks = tuple(board.dataset for board in boards)
-    return Overall(boards[0].tier, column, tasks, tuple(found), tuple(sorted(left_out)), chances)
+    tasks = tuple(board.dataset for board in counted)
+    return Overall(
+        tier=boards[0].tier,
+        column=column,
+        tasks=tasks,
+        others=tuple(board.dataset for board in boards if board.dataset not in tasks),
+        standings=tuple(found),
+        left_out=tuple(sorted(left_out)),
+        chances=chances,
+    )
 
 
 def leaders(boards: Sequence[Table], found: Overall | None) -> tuple[Leader, ...]:
@@ -162,12 +193,17 @@ def leaders(boards: Sequence[Table], found: Overall | None) -> tuple[Leader, ...
     made = []
     standings = found.groups if found else {}
     for category in ranking.CATEGORIES:
-        tables = [rows for board in boards if (rows := [row for row in board.groups.get(category, ()) if row.rank])]
-        if not tables:
-            continue
-        titles = {row.result.method: row.result.title for rows in tables for row in rows}
-        firsts = collections.Counter(row.result.method for rows in tables for row in rows if row.rank == 1)
         placed = standings.get(category, [])
+        ranked = {
+            board.dataset: rows
+            for board in boards
+            if (rows := [row for row in board.groups.get(category, ()) if row.rank])
+        }
+        if not ranked:
+            continue
+        titles = {row.result.method: row.result.title for rows in ranked.values() for row in rows}
+        tables = [rows for name, rows in ranked.items() if not (placed and found) or name in found.tasks]
+        firsts = collections.Counter(row.result.method for rows in tables for row in rows if row.rank == 1)
         if placed:
             best, mean, others, near = placed[0].method, placed[0].mean, len(placed) - 1, placed[0].place.high - 1
         else:

@@ -135,7 +135,8 @@ class TierPage:
         name: the tier's name.
         first: whether it is the one that the board shows first.
         summary: what it is for; empty for a tier that the protocol no longer has.
-        tables: one for each task, in order.
+        tables: one for each task: first those that are averaged over, then the others, each in order.
+        averaged: how many are averaged over (`overall.shared`).
         columns: the scores.
         groups: category -> methods, best mean first, those that lack a task last.
         caption: sample sizes and budgets.
@@ -156,6 +157,7 @@ class TierPage:
     first: bool
     summary: str
     tables: tuple[Table, ...]
+    averaged: int
     columns: tuple[Column, ...]
     groups: dict[str, tuple[MatrixRow, ...]]
     caption: str
@@ -201,7 +203,7 @@ class TierPage:
 
     @property
     def incomplete(self) -> bool:
-        """Whether a method lacks a task, and so a mean."""
+        """Whether a method lacks a task that is averaged over, and so a mean."""
         return any(self.columns[0].key not in row.means for rows in self.groups.values() for row in rows)
 
     @property
@@ -229,8 +231,8 @@ class MatrixRow:
         title: as it is printed.
         statuses: who vouches for its scores, by task.
         scores: for each task, score -> mean; empty where it was not scored.
-        means: score -> mean over tasks, for methods with that score on all of them.
-        standing: its place across tasks; None where it is not ranked on all of them.
+        means: score -> mean over the tasks that are averaged over, for methods with that score on all of them.
+        standing: its place across these tasks; None where it is not ranked on all of them.
         verified: whether all of its scores are.
     """
 
@@ -445,20 +447,24 @@ def _tier(
     known: Mapping[str, giveaways.Giveaway],
     found: Sequence[Result],
 ) -> TierPage:
+    averaged = overall.shared(boards)
+    counted = {board.task for board in averaged}
+    ordered = (*averaged, *(board for board in boards if board.task not in counted))
     standings, hard = overall.overall(boards), hardness.hardness(boards, known)
     return TierPage(
         name=tier,
         first=first,
         summary=protocol.TIERS[tier].summary if tier in protocol.TIERS else "",
-        tables=tuple(boards),
+        tables=ordered,
+        averaged=len(averaged),
         columns=tuple(c for c in protocol.COLUMNS.values() if any(c in board.columns for board in boards)),
-        groups=_groups(boards, standings),
+        groups=_groups(ordered, len(averaged), standings),
         caption=ranking.caption(tier, [row for board in boards for row in board.rows]),
         overall=standings,
         leaders=overall.leaders(boards, standings),
         pairs=_pairs(boards),
         plots=(*plots.scores_vs_parameter(boards), *plots.pairs(boards)),
-        scatters=tuple(plots.scatters(boards)),
+        scatters=tuple(plots.scatters(averaged)),
         directions=tuple(claims),
         hardness=hard,
         giveaways=plots.giveaways(hard) if hard else None,
@@ -494,7 +500,9 @@ def _agreement(tier: str, found: Sequence[Result]) -> Agreement | None:
     )
 
 
-def _groups(boards: Sequence[Table], standings: overall.Overall | None) -> dict[str, tuple[MatrixRow, ...]]:
+def _groups(
+    boards: Sequence[Table], averaged: int, standings: overall.Overall | None
+) -> dict[str, tuple[MatrixRow, ...]]:
     placed = {standing.method: standing for standing in standings.standings} if standings else {}
     groups: dict[str, tuple[MatrixRow, ...]] = {}
     for category in ranking.CATEGORIES:
@@ -504,14 +512,15 @@ def _groups(boards: Sequence[Table], standings: overall.Overall | None) -> dict[
             rows = [rows.get(method) for rows in there]
             some = [row for row in rows if row]
             scores = tuple({key: round(cell.mean, 6) for key, cell in row.cells.items()} if row else {} for row in rows)
-            whole = set.intersection(*(set(of) for of in scores))
+            counted = scores[:averaged]
+            whole = set.intersection(*(set(of) for of in counted))
             made.append(
                 MatrixRow(
                     method,
                     some[0].result.title,
                     tuple(sorted({who for row in some for who in vouched(row)})),
                     scores,
-                    {key: sum(of[key] for of in scores) / len(scores) for key in whole},
+                    {key: sum(of[key] for of in counted) / len(counted) for key in whole},
                     placed.get(method),
                     all(row.trust == "verified" for row in some),
                 )

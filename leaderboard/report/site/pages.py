@@ -218,7 +218,7 @@ def _link_picture(shown: Contents) -> bytes:
 
 
 def _badges(tiers: Sequence[TierPage]) -> dict[str, bytes]:
-    """Draw a badge of the board, and one of each method that is ranked on all tasks of a tier."""
+    """Draw a badge of the board, and one of each method with a place across a tier's tasks."""
     made = {"badges/offaxis.svg": extras.badge("Offaxis", f"{len(tiers[0].tables)} tasks" if tiers else "no results")}
     for tier in reversed(tiers):
         for standing in tier.overall.standings if tier.overall else ():

@@ -501,6 +501,32 @@ def test_standings_across_tasks():
     assert (board.tasks, board.left_out) == (("xysquares/spacing_1", "xysquares/spacing_8"), ("c",))
 
 
+def test_a_task_that_few_methods_have_does_not_take_the_place_of_the_others():
+    one, two, rare = "xysquares/spacing_1@v1", "xysquares/spacing_8@v1", "sprites2d@v1"
+    found = [method(name, *[0.5] * 5, task=task) for name in "abc" for task in (one, two)]
+    found += [method(name, *[0.9] * 5, task=rare) for name in "ad"]
+    found += [method("d", *[0.9] * 5, task=one)]
+    boards = ranking.tables(found)
+    assert [board.dataset for board in overall.shared(boards)] == [
+        "sprites2d",
+        "xysquares/spacing_1",
+        "xysquares/spacing_8",
+    ], "two of four is half of them"
+    boards = ranking.tables([*found, *(method("e", *[0.5] * 5, task=task) for task in (one, two))])
+    board = overall.overall(boards)
+    assert (board.tasks, board.others) == (("xysquares/spacing_1", "xysquares/spacing_8"), ("sprites2d",))
+    assert [standing.method for standing in board.standings] == ["a", "b", "c", "e"]
+    assert {standing.mean for standing in board.standings} == {0.5}, "the rare task is in no mean"
+    assert board.left_out == ("d",)
+    (leader,) = overall.leaders(boards, board)
+    assert (leader.tasks, leader.firsts, leader.lacking) == (2, 1, ("d",))
+
+
+def test_without_ranks_all_tasks_are_averaged_over():
+    boards = ranking.tables([method("a", 0.5, task="xysquares/spacing_1@v1"), method("b", 0.5, task="sprites2d@v1")])
+    assert overall.shared(boards) == tuple(boards)
+
+
 def test_means_over_tasks_that_are_printed_alike_share_a_rank():
     one, two = "xysquares/spacing_1@v1", "xysquares/spacing_8@v1"
     found = [

@@ -368,6 +368,21 @@ def test_the_page_across_tasks_says_what_it_averages(two_scores):
     assert "How probably one beats another" not in text, "one method alone is ranked"
 
 
+def test_a_task_that_few_methods_have_stands_behind_a_line(tmp_path, made_result):
+    root = tmp_path / "few"
+    for method in ("beta_vae", "factor_vae", "dip_vae_i"):
+        for task in ("toy/spacing_1", "toy/spacing_8", *(["other/small"] if method == "beta_vae" else [])):
+            results.write(root, [made_result(task, method, *[0.2] * 5, tier="desk", status="reproduced")])
+    shown = dict(pages.render(root, results.read_all(root)))
+    first, across = shown["index.html"].decode(), shown["overall.desk.html"].decode()
+    heads = re.findall(r'<th scope="col" class="([^"]*)" data-col="(\w+\.\w+)"', first)
+    assert heads == [("number", "toy.spacing_1"), ("number", "toy.spacing_8"), ("number apart", "other.small")]
+    assert "Mean over the first 2 tasks" in first
+    assert first.count('<td data-value="0.200000" style="--v: 0.200">0.200</td>') == 3 * 3, "three means, six scores"
+    assert "toy/spacing_1, toy/spacing_8. Each counts once." in across
+    assert "Not averaged: other/small." in across
+
+
 def test_the_page_across_tasks_gives_intervals_of_single_pairs(two_scores, tmp_path, made_result):
     root = tmp_path / "pair"
     for task in ("other/small", "toy/spacing_1"):
@@ -609,7 +624,7 @@ def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):
         "A tier is a budget; this one is for tests.",
         "Means over 2 seeds;",
         "No method is ranked across these tasks: that takes 5 seeds on each.",
-        "A dash for the mean: not scored on every task.",
+        "A dash for the mean: not scored on every task that it is over.",
     ):
         assert sentence in text
     assert "toy/<wbr>spacing_<wbr>1</a>" in (tmp_path / "s/methods/a.html").read_text("utf-8")
