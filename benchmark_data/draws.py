@@ -23,9 +23,12 @@ _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     x = x + _GAMMA
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    x ^= x >> np.uint64(30)
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(27)
+    x *= np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return x
 
 
 def bits(seed: int, indices: Integer[ArrayLike, " n"], count: int) -> UInt64[NDArray[np.uint64], "n count"]:
@@ -126,8 +129,8 @@ def sample(seed: int, n: int, count: int) -> Int64[NDArray[np.int64], " k"]:
     return low[np.argsort(keys, kind="stable")][:count].astype(np.int64)
 
 
-BLOCK = 2**15
-"""Numbers that are drawn together, so few that they stay in a core's cache."""
+BLOCK = 2**14
+"""Numbers that are drawn together, so few that their arrays stay in a core's cache and need no new pages of memory."""
 
 
 def _low(seed: int, n: int, limit: np.uint64) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:

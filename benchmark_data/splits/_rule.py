@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmark_data import draws
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Factor, FactorSpace, FactorTable, Indices
 
@@ -83,6 +84,22 @@ def ordered(factor: Factor) -> bool:
 def divided(test: NDArray[np.bool_]) -> Parts:
     """Divide the rows of a space by a mask of the rows to test on, bool (N,)."""
     return Parts(np.flatnonzero(~test).astype(np.int64), np.flatnonzero(test).astype(np.int64))
+
+
+def first(space: Space, count: int, seed: int) -> NDArray[np.bool_]:
+    """Find the rows that `draws.permutation` puts first.
+
+    Args:
+        space: a grid or a table.
+        count: how many rows.
+        seed: of the order.
+
+    Returns:
+        bool, shape (N,), true for ``count`` rows.
+    """
+    found = np.zeros(len(space), bool)
+    found[draws.sample(seed, len(space), count)] = True
+    return found
 
 
 def combined(space: FactorSpace, values: dict[int, list[int]], *, every: bool) -> NDArray[np.bool_]:

@@ -7,9 +7,6 @@ order, and the first ceil(n / 10) are for testing: the formula by which the side
 
 from __future__ import annotations
 
-import numpy as np
-
-from benchmark_data import draws
 from benchmark_data.splits import _rule
 
 DRAWN = True
@@ -32,6 +29,4 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         [5, 16]
     """
     _rule.no_variant("holdout", variant)
-    order = draws.permutation(seed, len(space))
-    tested = -(-len(space) // 10)
-    return _rule.Parts(np.sort(order[tested:]), np.sort(order[:tested]))
+    return _rule.divided(_rule.first(space, -(-len(space) // 10), seed))

@@ -8,9 +8,6 @@ list is another one: it is drawn by numpy's shuffle.
 
 from __future__ import annotations
 
-import numpy as np
-
-from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace
 from benchmark_data.splits import _rule, _schott2022
@@ -36,9 +33,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         (55, 145)
     """
     _rule.no_variant("random", variant)
-    order = draws.permutation(seed, len(space))
-    trained = _trained(space)
-    return _rule.Parts(np.sort(order[:trained]), np.sort(order[trained:]))
+    return _rule.divided(~_rule.first(space, _trained(space), seed))
 
 
 def _trained(space: _rule.Space) -> int:
