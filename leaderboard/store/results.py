@@ -488,8 +488,12 @@ def path(root: str | os.PathLike[str], task: str, method: str) -> Path:
         >>> path("results", "xysquares/spacing_4@v1", "pca").as_posix()
         'results/v1/xysquares/spacing_4/pca.json'
     """
+    return Path(root, *_parts(task, method))
+
+
+def _parts(task: str, method: str) -> tuple[str, ...]:
     dataset, _, version = task.partition("@")
-    return Path(root, version, *dataset.split("/"), f"{method}.json")
+    return version, *dataset.split("/"), f"{method}.json"
 
 
 def read(file: str | os.PathLike[str], *, known: Container[str] = ()) -> Result:
@@ -515,11 +519,12 @@ def read(file: str | os.PathLike[str], *, known: Container[str] = ()) -> Result:
         for name, first in found.runs[0].__dict__.items():
             if isinstance(first, dict | Model) and getattr(run, name) == first:
                 run.__dict__[name] = first
-    expected = path(".", found.task, found.method)
-    if file.absolute().parts[-len(expected.parts) :] != expected.parts:
+    expected = _parts(found.task, found.method)
+    there = file.parts if len(file.parts) >= len(expected) else file.absolute().parts
+    if there[-len(expected) :] != expected:
         raise DamagedFile(
             str(file),
-            expected=f"the path to end in {expected.as_posix()}, as its task and method say",
+            expected=f"the path to end in {'/'.join(expected)}, as its task and method say",
             received=file.name,
             remedy="Move the file, or mend the fields.",
         )

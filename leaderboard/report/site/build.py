@@ -196,17 +196,19 @@ def _content(folder: Path) -> dict[str, str]:
     """Hash the files of a folder: path within it -> SHA-256. The published results are no part of the program."""
     found = {}
     for at, folders, names in os.walk(folder):
-        if Path(at) == folder and (folder / "__init__.py").exists():
+        within = Path(at).relative_to(folder).as_posix()
+        if within == "." and "__init__.py" in names:
             folders[:] = [name for name in folders if name != "published"]
         for name in names:
-            path = Path(at, name)
-            if path.suffix != ".pyc" and path.is_file():
-                found[path.relative_to(folder).as_posix()] = _digest(path)
+            path = os.path.join(at, name)
+            if not name.endswith(".pyc") and os.path.isfile(path):
+                found[name if within == "." else f"{within}/{name}"] = _digest(path)
     return found
 
 
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+def _digest(file: str | os.PathLike[str]) -> str:
+    with open(file, "rb") as stream:
+        return hashlib.sha256(stream.read()).hexdigest()
 
 
 def settings(site: Path) -> tuple[str, bool]:

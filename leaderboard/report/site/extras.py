@@ -133,7 +133,7 @@ def link_picture(thumbs: Sequence[bytes]) -> bytes:
         space = (HIGH - 80) // len(shown) - 10
         page.paste(row.crop((0, 0, width, min(height, space))), (520, top))
     stream = io.BytesIO()
-    page.save(stream, "PNG", optimize=True)
+    page.save(stream, "PNG")
     return stream.getvalue()
 
 

@@ -268,7 +268,7 @@ def thumb(file: Path, album: dict[str, bytes]) -> Picture | None:
     with Image.open(io.BytesIO(results.content(file, LARGEST)), formats=["PNG"]) as image:
         row = image.crop((0, 0, image.width, image.height // 4))
         stream = io.BytesIO()
-        row.save(stream, "PNG", optimize=True)
+        row.save(stream, "PNG")
     return Picture(kept(stream.getvalue(), ".png", album), row.width, row.height, "", "")
 
 
