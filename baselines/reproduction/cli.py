@@ -29,9 +29,9 @@ _RUNS = Path("runs/studies")
 @app.command("list")
 def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS, json: console.Json = False) -> None:
     """List every figure and table of a tier: what it shows, how long its training takes, and how far it is."""
-    from baselines.reproduction import runner
+    from baselines.reproduction import catalogue, entries, runner
 
-    known = {id_: entry for id_, entry in runner.entries().items() if _has(entry, tier)}
+    known = {id_: entry for id_, entry in catalogue.entries().items() if _has(entry, tier)}
     plans = {id_: entry.plan(tier) for id_, entry in known.items()}
     states = {id_: runner.state(entry, tier, into or Path("studies") / tier, runs) for id_, entry in known.items()}
     if json:
@@ -42,34 +42,34 @@ def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS, json:
         right = column in ("runs", "hours")
         table.add_column(column, no_wrap=column in ("id", "runs", "hours"), justify="right" if right else "left")
     for id_, entry in known.items():
-        hours = f"{runner.hours([plans[id_]]):,.2f}"
+        hours = f"{entries.hours([plans[id_]]):,.2f}"
         table.add_row(id_, entry.title, str(len(plans[id_].configs)), hours, states[id_].short)
     console.out.print(table, highlight=False)
     console.say("")
-    for each in runner.TIERS:
+    for each in entries.TIERS:
         all_plans = [entry.plan(each) for entry in known.values() if each in entry.tiers]
         count = len({digest for plan in all_plans for digest in plan.configs})
         device = "of an A100, at the rate that arXiv 2205.08399 states" if each == "study" else "on 2 cores"
-        console.say(f"All {len(all_plans)}, tier {each}: {count} runs, {runner.hours(all_plans):,.1f} hours {device}.")
+        console.say(f"All {len(all_plans)}, tier {each}: {count} runs, {entries.hours(all_plans):,.1f} hours {device}.")
 
 
 def _outline(entry: Any, tier: str, state: str) -> dict[str, Any]:
     """Return what a program may want to know of an entry, hours by tier."""
-    from baselines.reproduction import runner
+    from baselines.reproduction import entries
 
     plan = entry.plan(tier)
     return {
         **{"id": entry.id, "title": entry.title, "paper": entry.paper, "claim": entry.claim, "tier": tier},
         **{"datasets": list(dict.fromkeys(plan.all_datasets)), "runs": len(plan.configs), "state": state},
-        "hours": {each: round(runner.hours([entry.plan(each)]), 4) for each in entry.tiers},
+        "hours": {each: round(entries.hours([entry.plan(each)]), 4) for each in entry.tiers},
     }
 
 
 def _has(entry: Any, tier: str) -> bool:
     """Say whether an entry has a tier; that there is no such tier at all is for the entry to say."""
-    from baselines.reproduction import runner
+    from baselines.reproduction import entries
 
-    return tier not in runner.TIERS or tier in entry.tiers
+    return tier not in entries.TIERS or tier in entry.tiers
 
 
 @app.command()
@@ -93,10 +93,10 @@ def run(
 
     Exit status 1 if one of several could not be made. That a claim does not hold is no error.
     """
-    from baselines.reproduction import runner
+    from baselines.reproduction import catalogue, records, runner
     from baselines.training import stopping
 
-    chosen = tuple(entry for entry in runner.find(ids) if entry.id in ids or _has(entry, tier))
+    chosen = tuple(entry for entry in catalogue.find(ids) if entry.id in ids or _has(entry, tier))
     folder = into or Path("studies") / tier
     if ready:
         states = {entry.id: runner.state(entry, tier, folder, runs) for entry in chosen}
@@ -104,7 +104,7 @@ def run(
             if not states[entry.id].ready:
                 console.say(f"{entry.id}: left out, {states[entry.id]}")
         chosen = tuple(entry for entry in chosen if states[entry.id].ready)
-    records: list[dict[str, Any]] = []
+    done: list[dict[str, Any]] = []
     for entry in chosen:
         try:
             record = runner.run(entry, tier, folder, runs, jobs=jobs, ray=ray)
@@ -116,13 +116,13 @@ def run(
         except KeyboardInterrupt as interrupt:
             how = f"stopped, with snapshots of runs in training. To go on: {stopping.again()}"
             raise console.interrupted(how) from interrupt
-        records.append(record)
+        done.append(record)
         console.say(folder / entry.id)
-        console.say(runner.line(record))
+        console.say(records.line(record))
     if len(chosen) > 1:
-        held = sum(record["verdict"] == "holds" for record in records)
-        console.say(f"{len(records)} of {len(chosen)} done, {held} claims hold. They took {runner.spent(records)}.")
-    if len(records) < len(chosen):
+        held = sum(record["verdict"] == "holds" for record in done)
+        console.say(f"{len(done)} of {len(chosen)} done, {held} claims hold. They took {records.spent(done)}.")
+    if len(done) < len(chosen):
         raise typer.Exit(1)
 
 
@@ -134,10 +134,10 @@ def report(
     ] = None,
 ) -> None:
     """Write the page of all figures and tables from the entries' folders."""
-    from baselines.reproduction import runner
+    from baselines.reproduction import pages
 
     page = into or folder.with_suffix(".md")
-    text = runner.report(folder)
+    text = pages.report(folder)
     with files.written_atomically(page) as temporary:
         temporary.write_text(text, encoding="utf-8")
     console.say(page)

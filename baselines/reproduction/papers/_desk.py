@@ -61,5 +61,5 @@ def run(dataset: str, objective: str, *, seed: int, **changes: Any) -> RunConfig
 
 
 def training(runs: Iterable[RunConfig]) -> dict[str, float]:
-    """Return the seconds of a step by dataset, for `baselines.reproduction.runner.Plan`."""
+    """Return the seconds of a step by dataset, for `baselines.reproduction.entries.Plan`."""
     return {run.dataset: SECONDS[_smoke.family(run.dataset)] for run in runs}

@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from baselines.config import RunConfig
+from baselines.reproduction.entries import ILLUSTRATION, NOT_JUDGED, Found, Plan, Runs, Transfer, Verdict, judged
 from baselines.reproduction.papers import _smoke
-from baselines.reproduction.runner import ILLUSTRATION, NOT_JUDGED, Found, Plan, Runs, Transfer, Verdict, judged
 from baselines.sweeps import desk_similarity
 from leaderboard import figures, protocol
 from leaderboard.comparisons import heatmap
@@ -59,7 +59,7 @@ SAMPLES = 2_000
 
 
 def plans(panels: Sequence[Panel]) -> dict[str, Plan]:
-    """Return the plans of all tiers, as arguments of `baselines.reproduction.runner.Entry`.
+    """Return the plans of all tiers, as arguments of `baselines.reproduction.entries.Entry`.
 
     The desk tier has none where a transfer takes part: its sweep has no transfers.
     """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from baselines.reproduction.runner import Found
+from baselines.reproduction.entries import Found
 from leaderboard.analyses import traversals
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from baselines.config import RunConfig
 from baselines.model import scaled
-from baselines.reproduction.runner import Found, Plan, Runs, Verdict, judged
+from baselines.reproduction.entries import Found, Plan, Runs, Verdict, judged
 from baselines.run import Run
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset

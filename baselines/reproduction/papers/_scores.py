@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from baselines import objectives, references
 from baselines.config import RunConfig
-from baselines.reproduction.runner import Runs
+from baselines.reproduction.entries import Runs
 from baselines.run import about
 from benchmark_data import files
 from leaderboard import figures, protocol

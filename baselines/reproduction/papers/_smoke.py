@@ -16,7 +16,7 @@ from typing import Any
 
 from baselines import presets
 from baselines.config import RunConfig
-from baselines.reproduction.runner import Transfer
+from baselines.reproduction.entries import Transfer
 from baselines.sweeps.board import BATCH_SIZE, STEPS, SWEEP
 
 STAND_INS = {
@@ -128,5 +128,5 @@ def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConf
 
 
 def training(*datasets: str) -> dict[str, float]:
-    """Return the seconds of a step by dataset, for `baselines.reproduction.runner.Plan`."""
+    """Return the seconds of a step by dataset, for `baselines.reproduction.entries.Plan`."""
     return {dataset: SECONDS[family(dataset)] for dataset in datasets}

@@ -21,9 +21,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from baselines.config import RunConfig
+from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged
 from baselines.reproduction.papers import _heatmaps, _smoke
 from baselines.reproduction.papers._heatmaps import Panel, Side
-from baselines.reproduction.runner import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged
 from baselines.sweeps import desk_similarity
 from baselines.sweeps.bonheme2022 import SNAPSHOTS
 from leaderboard import figures

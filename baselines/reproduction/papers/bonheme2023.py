@@ -32,10 +32,10 @@ from baselines.config import RunConfig
 from baselines.model import scaled
 from baselines.nets import reconstruction
 from baselines.nets.backend import ops
+from baselines.reproduction.entries import Entry, Found, Plan, Runs, Transfer, Verdict, judged
 from baselines.reproduction.papers import _heatmaps, _images, _scores, _smoke, bonheme2022
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.reproduction.papers.bonheme2022 import CARS, SAME, SPRITES, heatmap_entry, models
-from baselines.reproduction.runner import Entry, Found, Plan, Runs, Transfer, Verdict, judged
 from baselines.sweeps import desk_similarity
 from benchmark_data import files
 from leaderboard import protocol

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 import benchmark_data
 from baselines.config import RunConfig
 from baselines.nets import reconstruction
+from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged
 from baselines.reproduction.papers import _desk, _heatmaps, _images, _scores, _smoke
-from baselines.reproduction.runner import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged
 from baselines.run import Run
 from baselines.sweeps import _michlo2023
 from baselines.training import sweep

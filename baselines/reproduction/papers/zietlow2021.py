@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 import benchmark_data
 from baselines.config import RunConfig
+from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged
 from baselines.reproduction.papers import _desk, _images, _plane, _scores, _smoke
-from baselines.reproduction.runner import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged
 from baselines.run import Run
 from benchmark_data.factors import Indices
 from benchmark_data.variants import perturbation

@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 import benchmark_data
 from baselines import train
 from baselines.nets import reconstruction
-from baselines.reproduction import cli, runner
+from baselines.reproduction import catalogue, cli, entries, records, runner
+from baselines.reproduction.entries import Found
 from baselines.reproduction.papers import (
     _desk,
     _heatmaps,
@@ -29,13 +30,12 @@ from baselines.reproduction.papers import (
     michlo2023,
     zietlow2021,
 )
-from baselines.reproduction.runner import Found
 from baselines.training import sweep
 from benchmark_data import console
 from leaderboard.analyses import transfer_accuracy
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "reproduction"
-ENTRIES = runner.entries()
+ENTRIES = catalogue.entries()
 every = pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
 TIERS = [(entry, tier) for entry in ENTRIES.values() for tier in entry.tiers]
 every_tier = pytest.mark.parametrize(("entry", "tier"), TIERS, ids=[f"{entry.id} {tier}" for entry, tier in TIERS])
@@ -357,7 +357,7 @@ def test_all_figures_and_tables_are_listed():
             *("table1", "table1_latent", "table1_longer", "table1_weaker", "table2", "table2_longer", "table2_tuned"),
         ],
     }
-    assert set(runner.entries()) == {f"{paper}/{what}" for paper, items in wanted.items() for what in items}
+    assert set(catalogue.entries()) == {f"{paper}/{what}" for paper, items in wanted.items() for what in items}
 
 
 def test_the_list_fits_a_narrow_terminal_and_cuts_no_word(monkeypatch, tmp_path):
@@ -398,7 +398,7 @@ def test_plans_name_runs_and_datasets_that_exist(entry, tier):
         assert dataset.id == name
         if tier == "smoke":
             assert dataset.prepared, "the smoke tier downloads nothing"
-    assert 0 < runner.hours([plan]) < math.inf
+    assert 0 < entries.hours([plan]) < math.inf
     assert len(runner.inputs(entry, tier)) == 64
     for dataset in plan.own:
         assert dataset.images([0, len(dataset) - 1]).shape == (2, *dataset.image_shape)
@@ -477,8 +477,8 @@ def test_two_seeds_decide_nothing(entry, place):
 
 @every
 def test_what_is_beside_an_entry_names_it_too(entry):
-    for other in runner.beside(entry.id):
-        assert entry.id in runner.beside(other)
+    for other in catalogue.beside(entry.id):
+        assert entry.id in catalogue.beside(other)
         assert {run.dataset for run in ENTRIES[other].smoke.runs} & {run.dataset for run in entry.smoke.runs}
 
 
@@ -631,7 +631,7 @@ def test_levels_of_a_model(tiny, tmp_path):
     config = tiny(dataset="xysquares/spacing_4", reconstruction="box_blur")
     train(config, tmp_path / sweep.run_path(config))
     settings = {"runs": (config,), "factors": {"all": ("x_R", "y_G")}, "traversals": 2}
-    table = michlo2023.levels(settings, runner.Runs(tmp_path), "smoke").table
+    table = michlo2023.levels(settings, entries.Runs(tmp_path), "smoke").table
     assert list(table["level"].unique()) == ["ground truth", "input", "mean", "KL", "reconstruction"]
     found = michlo2023.follows(table, "ground truth")
     assert found.loc[("box_blur", "all", "input")].min() > 0.9, "the blur is what makes the distances follow the places"
@@ -659,21 +659,21 @@ def test_a_layer_that_is_the_input_does_not_count():
 
 
 def test_everything_at_smoke_tier_stays_under_three_hours():
-    assert runner.hours([entry.smoke for entry in ENTRIES.values()]) < 3
+    assert entries.hours([entry.smoke for entry in ENTRIES.values()]) < 3
 
 
 @every
 def test_a_committed_record_is_of_the_entry_as_it_is(entry):
     """Else: offaxis-study run ID --into docs/reproduction."""
-    record = runner.read(COMMITTED / entry.id)
+    record = records.read(COMMITTED / entry.id)
     assert record is None or record["schema"] == 1 or record["inputs"] == runner.inputs(entry, record["tier"])
 
 
 def test_runs_are_shared():
     """Two figures that need the same run name the same folder, and the first paper's are those of its sweeps."""
     plans = [entry.smoke for entry in ENTRIES.values()]
-    separate = sum(runner.hours([plan]) for plan in plans)
-    assert runner.hours(plans) < 0.7 * separate
+    separate = sum(entries.hours([plan]) for plan in plans)
+    assert entries.hours(plans) < 0.7 * separate
     published = {run.digest for name in ("bonheme2022", "bonheme2022_fc") for run in sweep.find(name)}
     for what in ("fig3", "fig4", "fig5", "fig6", "fig7", "fig17", "fig18", "fig19", "fig20"):
         assert {run.digest for run in ENTRIES[f"2205.08399/{what}"].study.runs} <= published

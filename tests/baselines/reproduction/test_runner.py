@@ -16,11 +16,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from baselines.reproduction import cli
-from baselines.reproduction import runner as study
+from baselines.reproduction import catalogue, cli, entries, pages, records, runner
+from baselines.reproduction.entries import Entry, Found, Plan, Runs, Transfer, Verdict
 from baselines.reproduction.papers import _heatmaps
 from baselines.reproduction.papers._heatmaps import Panel, Side
-from baselines.reproduction.runner import Entry, Found, Plan, Runs, Transfer, Verdict
 from baselines.training import sweep, worker
 from benchmark_data import DamagedFile, InvalidInput, Unavailable, UnknownName, console
 
@@ -43,7 +42,7 @@ def heatmaps_of(configs):
         for share in (0.0, 0.7)
     )
     plan = Plan(runs=tuple(configs), settings={"panels": panels, "samples": 20})
-    return dataclasses.replace(study.entries()[FIRST], smoke=plan)
+    return dataclasses.replace(catalogue.entries()[FIRST], smoke=plan)
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +60,12 @@ def made(heatmaps, tmp_path_factory):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        study.run(dataclasses.replace(heatmaps, draw=broken), "smoke", folder, folder / "runs", jobs=1)
+        runner.run(dataclasses.replace(heatmaps, draw=broken), "smoke", folder, folder / "runs", jobs=1)
     assert (folder / FIRST / "table.csv").exists()
     assert not (folder / FIRST / "verdict.json").exists()
-    assert str(study.state(heatmaps, "smoke", folder, folder / "runs")) == "ready"
+    assert str(runner.state(heatmaps, "smoke", folder, folder / "runs")) == "ready"
     trained = stamps(folder)
-    record = study.run(heatmaps, "smoke", folder, folder / "runs", jobs=1)
+    record = runner.run(heatmaps, "smoke", folder, folder / "runs", jobs=1)
     assert stamps(folder) == trained, "finished runs are not trained again"
     return folder, record
 
@@ -97,8 +96,8 @@ def constant(answer="holds", p=0.008, **changes):
 
 def test_a_figure_with_training_from_nothing(made):
     folder, record = made
-    assert set(record) == {"schema", *study.RECORDED}
-    assert record["schema"] == study.SCHEMA
+    assert set(record) == {"schema", *records.RECORDED}
+    assert record["schema"] == records.SCHEMA
     assert record == json.loads((folder / FIRST / "verdict.json").read_text("utf-8"))
     assert record["budget"]["runs"] == 2
     assert record["budget"]["steps"] == [6]
@@ -124,10 +123,10 @@ def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path, in
         pytest.skip("needs SIGKILL")
     entry = heatmaps_of([dataclasses.replace(config, steps=300, snapshots=[20]) for config in configs])
     whole, half = tmp_path / "whole", tmp_path / "half"
-    study.run(entry, "smoke", whole, whole / "runs", jobs=1)
+    runner.run(entry, "smoke", whole, whole / "runs", jobs=1)
     first = half / "runs" / sweep.run_path(entry.smoke.runs[0]) / "snapshots" / "step_00000020" / "state.json"
     child = multiprocessing.get_context("spawn").Process(
-        target=study.run, args=(entry, "smoke", half, half / "runs"), kwargs={"jobs": 1}
+        target=runner.run, args=(entry, "smoke", half, half / "runs"), kwargs={"jobs": 1}
     )
     child.start()
     while child.is_alive() and not first.exists():
@@ -138,9 +137,9 @@ def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path, in
     with filelock.FileLock(first.parents[2] / ".lock", timeout=60):  # its worker's, which ends a moment later
         pass
     assert not (half / FIRST).exists()
-    assert str(study.state(entry, "smoke", half, half / "runs")) == "2 of 2 runs missing"
+    assert str(runner.state(entry, "smoke", half, half / "runs")) == "2 of 2 runs missing"
     written = first.stat().st_mtime_ns
-    study.run(entry, "smoke", half, half / "runs", jobs=1)
+    runner.run(entry, "smoke", half, half / "runs", jobs=1)
     assert first.stat().st_mtime_ns == written
     for name in ("table.csv", "figure.png"):
         assert (half / FIRST / name).read_bytes() == (whole / FIRST / name).read_bytes()
@@ -153,21 +152,21 @@ def test_what_is_finished_is_left_alone_until_it_changes(made, heatmaps):
         raise AssertionError
 
     again = dataclasses.replace(heatmaps, compute=never)
-    assert study.run(again, "smoke", folder, folder / "runs") == record
-    assert str(study.state(again, "smoke", folder, folder / "runs")) == "done"
+    assert runner.run(again, "smoke", folder, folder / "runs") == record
+    assert str(runner.state(again, "smoke", folder, folder / "runs")) == "done"
     changed = dataclasses.replace(again, claim="Another one.")
-    assert str(study.state(changed, "smoke", folder, folder / "runs")) == "ready"
+    assert str(runner.state(changed, "smoke", folder, folder / "runs")) == "ready"
     with pytest.raises(AssertionError):
-        study.run(changed, "smoke", folder, folder / "runs")
+        runner.run(changed, "smoke", folder, folder / "runs")
 
 
 def test_another_figure_takes_the_same_runs(made, configs, in_this_process):
     folder, _ = made
     trained = stamps(folder)
-    entry = study.entries()[SCORES]
+    entry = catalogue.entries()[SCORES]
     entry = dataclasses.replace(entry, smoke=Plan(runs=configs, settings={"runs": configs}, codes=True))
-    assert str(study.state(entry, "smoke", folder, folder / "runs")) == "2 of 2 runs missing"  # their codes
-    study.run(entry, "smoke", folder, folder / "runs", jobs=1)
+    assert str(runner.state(entry, "smoke", folder, folder / "runs")) == "2 of 2 runs missing"  # their codes
+    runner.run(entry, "smoke", folder, folder / "runs", jobs=1)
     assert stamps(folder) == trained
     table = pd.read_csv(folder / SCORES / "table.csv")
     assert table["spacing"].tolist() == [1, 8]
@@ -185,19 +184,21 @@ def test_an_encoder_is_asked_about_another_dataset(made, configs, in_this_proces
     trained = stamps(folder)
     target, source = (config.dataset for config in configs)
     settings = {"targets": {target: configs}, "train": 100, "test": 50, "labels": ("x_R",)}
-    table = dataclasses.replace(study.entries()["2304.10767/table2"], smoke=Plan(runs=configs, settings=settings))
-    study.run(table, "smoke", folder, folder / "runs", jobs=1)
+    table = dataclasses.replace(catalogue.entries()["2304.10767/table2"], smoke=Plan(runs=configs, settings=settings))
+    runner.run(table, "smoke", folder, folder / "runs", jobs=1)
     found = pd.read_csv(folder / table.id / "table.csv")
     assert found["label"].unique().tolist() == ["x_R"]
     assert found.groupby("source", sort=False).size().to_dict() == {target: 2, "most frequent class": 1, source: 2}
     held = {path.name: path.stat().st_mtime_ns for path in (folder / "runs" / "accuracies").iterdir()}
     assert len(held) == 2
-    averages = dataclasses.replace(study.entries()["2304.10767/table1"], smoke=Plan(settings=settings))
-    study.run(averages, "smoke", folder, folder / "runs")
+    averages = dataclasses.replace(catalogue.entries()["2304.10767/table1"], smoke=Plan(settings=settings))
+    runner.run(averages, "smoke", folder, folder / "runs")
     assert held == {path.name: path.stat().st_mtime_ns for path in (folder / "runs" / "accuracies").iterdir()}
     settings = {"target": target, "runs": configs[1:], "images": 20, "shown": 4, "properties": ("x", "y", "size")}
-    places = dataclasses.replace(study.entries()["2304.10767/fig8"], smoke=Plan(runs=configs[1:], settings=settings))
-    numbers = study.run(places, "smoke", folder, folder / "runs", jobs=1)["numbers"]
+    places = dataclasses.replace(
+        catalogue.entries()["2304.10767/fig8"], smoke=Plan(runs=configs[1:], settings=settings)
+    )
+    numbers = runner.run(places, "smoke", folder, folder / "runs", jobs=1)["numbers"]
     assert set(numbers) == {f"rank correlation of {name}" for name in ("x", "y", "size")}
     assert all(-1 <= value <= 1 for value in numbers.values())
     assert stamps(folder) == trained
@@ -213,16 +214,16 @@ def decoders(configs):
     )
     settings = {"transfers": transfers, "images": 20, "shown": 4}
     plan = Plan(runs=configs[:1], transfers=transfers, settings=settings)
-    return dataclasses.replace(study.entries()["2304.10767/fig6"], smoke=plan)
+    return dataclasses.replace(catalogue.entries()["2304.10767/fig6"], smoke=plan)
 
 
 def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_process):
     folder, runs = tmp_path / "one", tmp_path / "one" / "runs"
     transfers = decoders.smoke.transfers
-    assert str(study.state(decoders, "smoke", folder, runs)) == "5 of 5 runs missing"
+    assert str(runner.state(decoders, "smoke", folder, runs)) == "5 of 5 runs missing"
     with pytest.raises(DamagedFile, match=r"config\.json"):
         Runs(runs).open(transfers[0])
-    record = study.run(decoders, "smoke", folder, runs, jobs=1)
+    record = runner.run(decoders, "smoke", folder, runs, jobs=1)
     assert (record["budget"]["runs"], record["budget"]["steps"]) == (5, [2, 6])
     assert record["budget"]["datasets"] == ["xysquares/spacing_1", "xysquares/spacing_8"]
     table = pd.read_csv(folder / decoders.id / "table.csv")
@@ -234,17 +235,17 @@ def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_p
     moved = folder.rename(tmp_path / "two")
     trained = stamps(moved)
     (moved / decoders.id / "verdict.json").unlink()
-    assert str(study.state(decoders, "smoke", moved, moved / "runs")) == "ready"
-    assert study.run(decoders, "smoke", moved, moved / "runs", jobs=1)["numbers"] == record["numbers"]
+    assert str(runner.state(decoders, "smoke", moved, moved / "runs")) == "ready"
+    assert runner.run(decoders, "smoke", moved, moved / "runs", jobs=1)["numbers"] == record["numbers"]
     assert stamps(moved) == trained, "a transfer does not depend on where its source lies"
 
 
 def test_transfers_count(decoders):
     plan = decoders.smoke
     alone = dataclasses.replace(decoders, smoke=dataclasses.replace(plan, transfers=()))
-    assert study.inputs(alone, "smoke") != study.inputs(decoders, "smoke")
-    assert study.hours([plan]) > study.hours([alone.smoke])
-    assert study.hours([plan, plan]) - study.hours([plan]) == pytest.approx(plan.seconds / 3_600)
+    assert runner.inputs(alone, "smoke") != runner.inputs(decoders, "smoke")
+    assert entries.hours([plan]) > entries.hours([alone.smoke])
+    assert entries.hours([plan, plan]) - entries.hours([plan]) == pytest.approx(plan.seconds / 3_600)
     assert alone.smoke.all_datasets == ("xysquares/spacing_1",)
     assert len({each.digest for each in plan.transfers}) == len(plan.transfers)
     other = dataclasses.replace(plan.transfers[0], source=dataclasses.replace(plan.runs[0], seed=1))
@@ -256,7 +257,7 @@ def test_a_run_that_diverges_is_named(tiny, tmp_path):
     config = tiny()
     worker.record_failure(tmp_path / "runs", config.digest, "the loss is NaN", diverged=True)
     with pytest.raises(InvalidInput, match=r"1 of 1 runs: expected all to finish, received xysq.*: the loss is NaN"):
-        study.run(constant(smoke=Plan(runs=(config,))), "smoke", tmp_path, tmp_path / "runs", jobs=1)
+        runner.run(constant(smoke=Plan(runs=(config,))), "smoke", tmp_path, tmp_path / "runs", jobs=1)
     assert not (tmp_path / "2205.08399").exists()
 
 
@@ -264,23 +265,23 @@ def test_a_dataset_that_is_not_there_is_named_before_anything_is_trained(tmp_pat
     monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "none"))
     entry = constant(smoke=Plan(datasets=("cars3d/native",)))
     with pytest.raises(Unavailable, match=r"Run `offaxis-data prepare cars3d/native`"):
-        study.run(entry, "smoke", tmp_path, tmp_path / "runs")
+        runner.run(entry, "smoke", tmp_path, tmp_path / "runs")
 
 
 def test_results_of_a_later_tier_replace_those_of_an_earlier_one(tmp_path):
-    study.run(constant(), "smoke", tmp_path, tmp_path)
-    assert study.run(constant(), "study", tmp_path, tmp_path)["tier"] == "study"
+    runner.run(constant(), "smoke", tmp_path, tmp_path)
+    assert runner.run(constant(), "study", tmp_path, tmp_path)["tier"] == "study"
     with pytest.raises(InvalidInput, match=r"no results of a later tier than smoke, received study\. Choose another"):
-        study.run(constant(), "smoke", tmp_path, tmp_path)
+        runner.run(constant(), "smoke", tmp_path, tmp_path)
     with pytest.raises(UnknownName, match=r"tier: expected one of desk, smoke, study, received 'smok'"):
-        study.run(constant(), "smok", tmp_path, tmp_path)
+        runner.run(constant(), "smok", tmp_path, tmp_path)
 
 
 def test_not_every_entry_has_a_desk_tier(tmp_path):
     assert constant().tiers == ("smoke", "study")
-    assert constant(desk=Plan()).tiers == study.TIERS
+    assert constant(desk=Plan()).tiers == entries.TIERS
     with pytest.raises(InvalidInput, match=r"tier of 2205\.08399/fig1: expected one of smoke, study, received desk"):
-        study.run(constant(), "desk", tmp_path, tmp_path)
+        runner.run(constant(), "desk", tmp_path, tmp_path)
 
 
 def test_runs_that_are_done_are_read_while_a_sweep_is_at_work(made, heatmaps, monkeypatch):
@@ -292,49 +293,51 @@ def test_runs_that_are_done_are_read_while_a_sweep_is_at_work(made, heatmaps, mo
 
     monkeypatch.setattr(sweep, "run", never)
     desk = dataclasses.replace(heatmaps, desk=heatmaps.smoke)
-    again = study.run(desk, "desk", folder / "desk", folder / "runs")
+    again = runner.run(desk, "desk", folder / "desk", folder / "runs")
     assert again["numbers"] == record["numbers"]
     assert again["command"] == f"offaxis-study run {FIRST} --tier desk"
 
 
 def test_inputs_decide(tmp_path):
-    base = study.inputs(constant(), "smoke")
-    assert base == study.inputs(constant(title="another", paper="another"), "smoke")
+    base = runner.inputs(constant(), "smoke")
+    assert base == runner.inputs(constant(title="another", paper="another"), "smoke")
     for changed in (
         constant(claim="D."),
         constant(smoke=Plan(settings={"a": 2})),
         constant(smoke=Plan(settings={"a": 1}, datasets=("xysquares/spacing_1",))),
     ):
-        assert study.inputs(changed, "smoke") != base
-    record = study.run(constant(), "smoke", tmp_path, tmp_path)
-    assert study.run(constant(smoke=Plan(settings={"a": 2})), "smoke", tmp_path, tmp_path)["inputs"] != record["inputs"]
+        assert runner.inputs(changed, "smoke") != base
+    record = runner.run(constant(), "smoke", tmp_path, tmp_path)
+    assert (
+        runner.run(constant(smoke=Plan(settings={"a": 2})), "smoke", tmp_path, tmp_path)["inputs"] != record["inputs"]
+    )
 
 
 def test_a_file_that_was_changed_by_hand_is_noticed(tmp_path):
-    study.run(constant(), "smoke", tmp_path, tmp_path)
+    runner.run(constant(), "smoke", tmp_path, tmp_path)
     folder = tmp_path / constant().id
     (folder / "table.csv").write_text("a\n2.0\n")
     with pytest.raises(DamagedFile, match=r"table\.csv: expected the file with SHA-256 .* Remove the folder's verdict"):
-        study.run(constant(), "smoke", tmp_path, tmp_path)
+        runner.run(constant(), "smoke", tmp_path, tmp_path)
     (folder / "verdict.json").write_text("{}")
     with pytest.raises(DamagedFile, match=r"verdict\.json: expected a record with id, tier"):
-        study.report(tmp_path)
+        pages.report(tmp_path)
 
 
 def test_hours_count_a_shared_run_once(tiny):
     config = tiny(steps=3_600, snapshots=[])
     slow = Plan(runs=(config,), seconds=0, training={config.dataset: 1.0})
-    assert study.hours([slow, slow]) == pytest.approx(1.0)
+    assert entries.hours([slow, slow]) == pytest.approx(1.0)
     stated = Plan(runs=(dataclasses.replace(config, steps=300_000, batch_size=64),), seconds=0)
-    assert study.hours([stated]) == pytest.approx(20)  # 6,000 hours for 300 runs
+    assert entries.hours([stated]) == pytest.approx(20)  # 6,000 hours for 300 runs
 
 
 def test_choosing():
-    assert [entry.id for entry in study.find([FIRST, FIRST])] == [FIRST]
-    assert {entry.id for entry in study.find(["all"])} == set(study.entries())
-    assert all(entry.id.startswith("2102.06822/") for entry in study.find(["2102.06822"]))
+    assert [entry.id for entry in catalogue.find([FIRST, FIRST])] == [FIRST]
+    assert {entry.id for entry in catalogue.find(["all"])} == set(catalogue.entries())
+    assert all(entry.id.startswith("2102.06822/") for entry in catalogue.find(["2102.06822"]))
     with pytest.raises(UnknownName, match=r"Did you mean '2205\.08399/fig3'\?"):
-        study.find(["2205.08399/fig_3"])
+        catalogue.find(["2205.08399/fig_3"])
 
 
 def rows_of(page):
@@ -342,22 +345,22 @@ def rows_of(page):
 
 
 def test_the_page_is_made_of_the_folders(tmp_path):
-    study.run(constant("contradicted"), "smoke", tmp_path, tmp_path)
-    page = study.report(tmp_path)
+    runner.run(constant("contradicted"), "smoke", tmp_path, tmp_path)
+    page = pages.report(tmp_path)
     assert "\nThey took 0 runs, trained in 0.00 hours of a worker, and 0.00 hours of computing.\n" in page
     rows = rows_of(page)
     assert f"\n1 of {len(rows)} computations were run: 1 contradicted.\n" in page
-    assert page.count("\n## ") == len(study.papers())
+    assert page.count("\n## ") == len(catalogue.papers())
     assert re.search(r"\| C\. \(The paper: .*\.\) \| \*\*contradicted\*\* \(p = 0\.008\), 0\.008 after Holm \|", page)
     assert sum("| not run |" in row for row in rows) == len(rows) - 1
 
 
 def test_a_computation_has_one_row(tmp_path):
-    page = study.report(tmp_path)
+    page = pages.report(tmp_path)
     rows = rows_of(page)
-    assert len(rows) < len(study.entries())
+    assert len(rows) < len(catalogue.entries())
     told = re.findall(r"\d{4}\.\d{5}/\w+", " ".join(row.split("|")[1] for row in rows))
-    assert set(told) == set(study.entries())
+    assert set(told) == set(catalogue.entries())
     # The same models, settings and judge: fully connected ones stand in for both at smoke tier.
     (row,) = [row for row in rows if row.startswith("| 2205.08399/fig7:")]
     assert "The same: 2205.08399/fig14, 2304.10767/fig4, 2304.10767/fig15. Beside:" in row.split("|")[1]
@@ -367,31 +370,31 @@ def test_a_computation_has_one_row(tmp_path):
 def test_an_entry_that_was_not_run_joins_the_same_computation_at_any_tier(tmp_path):
     """Table 1 with a latent of a VAE is table 1 at smoke and at study tier, and another computation at the desk."""
     ids = ("2102.06822/table1", "2102.06822/table1_latent")
-    names = {tier: [study.computation(study.entries()[id_], tier) for id_ in ids] for tier in study.TIERS}
+    names = {tier: [catalogue.computation(catalogue.entries()[id_], tier) for id_ in ids] for tier in entries.TIERS}
     assert names["smoke"][0] == names["smoke"][1]
     assert names["study"][0] == names["study"][1]
     assert names["desk"][0] != names["desk"][1]
     for tier, rows in (("smoke", 1), ("desk", 2)):
         entry = constant(id=ids[0], desk=Plan(settings={"a": 3}))
-        study.run(entry, tier, tmp_path / tier, tmp_path)
-        firsts = [row.split("|")[1].split(";")[0] for row in rows_of(study.report(tmp_path / tier))]
+        runner.run(entry, tier, tmp_path / tier, tmp_path)
+        firsts = [row.split("|")[1].split(";")[0] for row in rows_of(pages.report(tmp_path / tier))]
         assert sum(re.search(r"2102\.06822/table1(_latent)?(?!\w)", first) is not None for first in firsts) == rows
 
 
 def test_a_record_without_seeds_is_not_judged(tmp_path):
-    record = study.run(constant(), "smoke", tmp_path, tmp_path)
+    record = runner.run(constant(), "smoke", tmp_path, tmp_path)
     path = tmp_path / constant().id / "verdict.json"
     old = {key: value for key, value in record.items() if key not in ("verdict", "p", "note")}
     path.write_text(json.dumps(old | {"schema": 1, "holds": True}), encoding="utf-8")
-    row = next(row for row in rows_of(study.report(tmp_path)) if "2205.08399/fig1]" in row)
+    row = next(row for row in rows_of(pages.report(tmp_path)) if "2205.08399/fig1]" in row)
     assert "**not judged** (recorded before claims were tested over seeds: run it again)" in row
     assert "a 1 (" in row, "its numbers stay"
-    assert str(study.state(constant(), "smoke", tmp_path, tmp_path)) == "ready"
-    assert study.run(constant(), "smoke", tmp_path, tmp_path)["verdict"] == "holds"
+    assert str(runner.state(constant(), "smoke", tmp_path, tmp_path)) == "ready"
+    assert runner.run(constant(), "smoke", tmp_path, tmp_path)["verdict"] == "holds"
 
 
 def test_the_committed_page_is_that_of_the_committed_folders():
-    assert (ROOT / "docs" / "reproduction.md").read_text("utf-8") == study.report(ROOT / "docs" / "reproduction")
+    assert (ROOT / "docs" / "reproduction.md").read_text("utf-8") == pages.report(ROOT / "docs" / "reproduction")
 
 
 def test_the_commands(tmp_path, monkeypatch):
@@ -418,7 +421,7 @@ def test_the_commands(tmp_path, monkeypatch):
     refused = runner.invoke(cli.app, ["run", "2202.13341/fig8", "--tier", "desk", "--into", "d"])
     assert "tier of 2202.13341/fig8: expected one of smoke, study, received desk" in str(refused.exception)
     assert runner.invoke(cli.app, ["report", "r"]).output == "r.md\n"
-    assert (tmp_path / "r.md").read_text("utf-8") == study.report(tmp_path / "r")
+    assert (tmp_path / "r.md").read_text("utf-8") == pages.report(tmp_path / "r")
 
 
 def test_one_of_several_that_fails_does_not_stop_the_others(tmp_path):
@@ -448,6 +451,6 @@ def test_a_wrong_name_is_one_line(monkeypatch, capsys):
 
 
 def test_a_paper_is_a_file():
-    for name in study.papers():
+    for name in catalogue.papers():
         module = sweep.discovery.find("baselines.reproduction.papers", name, kind="paper")
         assert all(entry.id.startswith(f"{module.PAPER}/") for entry in module.ENTRIES)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from baselines.reproduction import runner
+from baselines.reproduction import catalogue, entries, runner
 from baselines.run import read_history
 from baselines.training import sweep, worker
 from benchmark_data import parallel
@@ -91,12 +91,12 @@ def test_a_study_trains_on_ray(cluster, tiny, tmp_path):
     """A run, and transfers that start from it."""
     source, target = tiny(), "xysquares/spacing_8"
     transfers = tuple(
-        runner.Transfer(source=source, dataset=target, heads=heads, decoder=layers, changes={"steps": 2})
+        entries.Transfer(source=source, dataset=target, heads=heads, decoder=layers, changes={"steps": 2})
         for layers in (1, 4)
         for heads in (False, True)
     )
-    plan = runner.Plan(runs=(source,), transfers=transfers, settings={"transfers": transfers, "images": 9, "shown": 2})
-    entry = dataclasses.replace(runner.entries()["2304.10767/fig6"], smoke=plan)
+    plan = entries.Plan(runs=(source,), transfers=transfers, settings={"transfers": transfers, "images": 9, "shown": 2})
+    entry = dataclasses.replace(catalogue.entries()["2304.10767/fig6"], smoke=plan)
     with parallel.on_ray(cluster.address):
         there = runner.run(entry, "smoke", tmp_path / "there", tmp_path / "there" / "runs", ray=cluster.address)
     here = runner.run(entry, "smoke", tmp_path / "here", tmp_path / "here" / "runs", jobs=1)

@@ -1,0 +1,296 @@
+"""What a figure or table of a paper is: what it needs at each tier, what it computes, and the verdict on its claim.
+
+A file in ``baselines/reproduction/papers`` is a paper and ends in ``PAPER`` and ``ENTRIES``. An entry is a figure or a
+table: what it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
+
+A verdict is that of `leaderboard.store.verdicts`, from one value per seed: a claim holds, is not told apart, is
+contradicted, has too few seeds, or lies at the floor, where the models know too little to test it. An error of 5% is
+kept for each entry; the page gives p-values after Holm over all of its entries, too. What cannot fail is an
+``illustration``.
+
+Tiers: ``study`` has the papers' datasets and budgets. ``desk`` has rendered stand-ins and what two cores train in a
+day, with seeds enough for a verdict; where it can, it takes the runs of the board
+(`baselines.reproduction.papers._desk`). ``smoke`` has rendered stand-ins and models for a laptop, and too few seeds for
+a verdict (`baselines.reproduction.papers._smoke`). A claim that does not hold at a small scale is reported so. Not
+every entry has a ``desk``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, get_args
+
+from numpy.typing import NDArray
+
+from baselines.config import RunConfig
+from baselines.run import Run
+from baselines.training import finetune, sweep
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from leaderboard.store import verdicts
+
+try:
+    import pandas as pd
+except ImportError as error:
+    raise MissingExtra("baselines.reproduction", "pandas", "train") from error
+
+TIERS = ("smoke", "desk", "study")
+"""From the least that is spent to the most: results of a later tier replace those of an earlier one."""
+
+HOURS_PER_IMAGE = 6_000 / (300 * 300_000 * 64)
+"""Hours of an A100 for each image of a training step: 6,000 hours for 300 runs of 300,000 steps (arXiv 2205.08399)."""
+
+
+class Found(NamedTuple):
+    """What an entry computes.
+
+    Attributes:
+        table: its numbers, which the claim is judged by; written as ``table.csv``.
+        images: what is drawn beside them, by name: uint8 or floats in [0, 1]. The picture is all that is kept of them.
+    """
+
+    table: pd.DataFrame
+    images: Mapping[str, NDArray[Any]] = {}
+
+
+ILLUSTRATION, NOT_JUDGED = "illustration", "not judged"
+
+ANSWERS: tuple[str, ...] = (*get_args(verdicts.Answer), ILLUSTRATION, NOT_JUDGED)
+"""What a verdict may be. ``illustration``: nothing that could fail. ``not judged``: the numbers lack what it takes."""
+
+
+COUNTED = {"holds": "hold", "floor": "at the floor", ILLUSTRATION: "illustrations"}
+"""How several of an answer are called, where it is another word."""
+
+
+class Verdict(NamedTuple):
+    """Our answer to a claim.
+
+    Attributes:
+        answer: one of `ANSWERS`.
+        numbers: what it was judged by: phrase -> finite number, controls and what a gate asks for among them.
+        p: the p-value; None where nothing was tested.
+        note: what a reader must know of the verdict, such as why there is none.
+    """
+
+    answer: str
+    numbers: Mapping[str, float]
+    p: float | None = None
+    note: str = ""
+
+
+def judged(parts: Sequence[verdicts.Comparison], numbers: Mapping[str, float], note: str = "") -> Verdict:
+    """Judge a claim by everything that it says, each of which must hold (`leaderboard.store.verdicts.judge_all`)."""
+    answer, p = verdicts.judge_all(parts)
+    return Verdict(answer, numbers, p, note)
+
+
+def fact(holds: bool, numbers: Mapping[str, float]) -> Verdict:
+    """Answer a claim on data that no seed decides, by what was measured."""
+    return Verdict("holds" if holds else "contradicted", numbers, None, "a property of the data, no seeds")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Transfer:
+    """A run that starts from another: the arguments of `training.finetune.config` before the source is trained.
+
+    Attributes:
+        source: the run that it starts from, which the plan has among its runs.
+        dataset: the target.
+        heads: reset and train the heads of mean and variance.
+        decoder: how many layers of the decoder to reset and train.
+        side: count them from the ``"inside"`` or from the ``"outside"``.
+        changes: other keys of the config that differ from the source's, such as ``steps``.
+    """
+
+    source: RunConfig
+    dataset: str
+    heads: bool = True
+    decoder: int = 1
+    side: str = "inside"
+    changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the source's digest and of the other attributes."""
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return digest(own)
+
+    @property
+    def plain(self) -> RunConfig:
+        """The same run from new weights: of the same dataset, steps and seed."""
+        config = self.source.with_steps(self.changes.get("steps", self.source.steps))
+        return dataclasses.replace(config, **{"dataset": self.dataset, "split": ""} | dict(self.changes))
+
+
+class Runs:
+    """Trained runs under one root.
+
+    Args:
+        root: the folder of the runs of all studies.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def config(self, run: RunConfig | Transfer) -> RunConfig:
+        """Return the config of a run or a transfer.
+
+        Raises:
+            DamagedFile: the source of a transfer was not trained.
+            InvalidInput: it is not finished, or its decoder has fewer layers.
+        """
+        if isinstance(run, RunConfig):
+            return run
+        source = (self.root / sweep.run_path(run.source)).absolute()
+        return finetune.config(source, run.dataset, heads=run.heads, decoder=run.decoder, side=run.side, **run.changes)
+
+    def open(self, config: RunConfig | Transfer, *, step: int | None = None) -> Run:
+        """Open a run.
+
+        Args:
+            config: its config, or the transfer that it is.
+            step: the snapshot to use; the last one if None.
+
+        Returns:
+            The run.
+
+        Raises:
+            DamagedFile: it was not trained.
+            InvalidInput: it has no such snapshot.
+        """
+        return Run.open(self.root / sweep.run_path(self.config(config)), step=step)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What an entry needs at one tier.
+
+    Attributes:
+        runs: the training runs.
+        transfers: runs that start from some of these.
+        datasets: datasets it looks at, besides those of the runs.
+        settings: what its computation is told: JSON's types, tuples and run configs.
+        codes: the runs' codes for the leaderboard's tasks are needed.
+        seconds: what the computation takes after training, measured on one core.
+        training: seconds that one step of a run takes on two cores, by dataset; by `HOURS_PER_IMAGE` where not given.
+        own: datasets of the runs that the entry draws itself and ``benchmark_data`` does not know.
+    """
+
+    runs: tuple[RunConfig, ...] = ()
+    transfers: tuple[Transfer, ...] = ()
+    datasets: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    codes: bool = False
+    seconds: float = 1.0
+    training: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    own: tuple[Dataset, ...] = ()
+
+    @property
+    def all_datasets(self) -> tuple[str, ...]:
+        """The datasets of the runs, of the transfers and the others, each once, without those of its own."""
+        names = dict.fromkeys([*(run.dataset for run in self.configs.values()), *self.datasets])
+        return tuple(name for name in names if name not in self.known)
+
+    @property
+    def known(self) -> dict[str, Dataset]:
+        """Its own datasets by full name."""
+        return {dataset.id: dataset for dataset in self.own}
+
+    @property
+    def configs(self) -> dict[str, RunConfig]:
+        """All that is trained, by digest: the runs, and the transfers as if from new weights."""
+        return {run.digest: run for run in self.runs} | {each.digest: each.plain for each in self.transfers}
+
+
+Compute: TypeAlias = Callable[[Mapping[str, Any], Runs, str], Found]
+"""Takes a plan's settings, the runs and the tier."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A figure or a table of a paper.
+
+    Attributes:
+        id: arXiv number and figure or table, such as ``"2205.08399/fig3"``.
+        title: what it shows.
+        paper: what the paper found: a value or a direction.
+        claim: the paper's claim, in one sentence.
+        smoke: what it needs at smoke tier.
+        desk: what it needs at desk tier; None where that has nothing of its own.
+        study: what it needs at study tier.
+        compute: from a plan's settings, the runs and the tier to the numbers.
+        draw: draws them as PNG, in the paper's layout.
+        judge: from the numbers to the verdict.
+    """
+
+    id: str
+    title: str
+    paper: str
+    claim: str
+    smoke: Plan
+    study: Plan
+    compute: Compute
+    draw: Callable[[Found, Path], None]
+    judge: Callable[[pd.DataFrame], Verdict]
+    desk: Plan | None = None
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """The tiers that it has, from the least that is spent to the most."""
+        return tuple(tier for tier in TIERS if tier != "desk" or self.desk is not None)
+
+    def plan(self, tier: str) -> Plan:
+        """Return what it needs at a tier.
+
+        Raises:
+            UnknownName: there is no such tier.
+            InvalidInput: the entry has none.
+        """
+        if tier not in TIERS:
+            raise UnknownName("tier", tier, TIERS)
+        plan = {"smoke": self.smoke, "desk": self.desk, "study": self.study}[tier]
+        if plan is None:
+            raise InvalidInput(
+                f"tier of {self.id}",
+                expected=f"one of {', '.join(self.tiers)}",
+                received=tier,
+                remedy=f"offaxis-study list --tier {tier} shows the entries that have it.",
+            )
+        return plan
+
+
+def hours(plans: Sequence[Plan]) -> float:
+    """Return the time that plans take together, runs that they share counted once.
+
+    Args:
+        plans: the plans.
+
+    Returns:
+        Hours: on two cores where a plan says how long its steps take, of an A100 elsewhere.
+    """
+    runs: dict[str, float] = {}
+    for plan in plans:
+        for digest, run in plan.configs.items():
+            steps = run.steps * run.build_objective().n_views
+            if run.dataset in plan.training:
+                runs[digest] = plan.training[run.dataset] * steps / 3_600
+            else:
+                runs[digest] = steps * run.batch_size * HOURS_PER_IMAGE
+    return sum(runs.values()) + sum(plan.seconds for plan in plans) / 3_600
+
+
+def digest(made_of: Mapping[str, Any]) -> str:
+    """Hash what something is made of.
+
+    Args:
+        made_of: JSON's types, tuples, and runs and transfers, which count by their own digests.
+
+    Returns:
+        SHA-256, in hexadecimal.
+    """
+    return hashlib.sha256(json.dumps(made_of, sort_keys=True, default=lambda run: run.digest).encode()).hexdigest()
