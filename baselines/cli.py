@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import warnings
 from pathlib import Path
@@ -122,7 +123,7 @@ def run(
     import benchmark_data
     from baselines.config import RunConfig
     from baselines.run import default_folder, remember_images
-    from baselines.training import recorder
+    from baselines.training import finetune, recorder
     from benchmark_data import files
     from benchmark_data.variants import splitting
 
@@ -142,10 +143,13 @@ def run(
         _dry_run(settled, folder, encode, device, threads, own)
         return
     if images is not None and own is not None:
-        digest = splitting.of(own, settled.dataset).digest()
-        recorder.claim(folder, settled)
-        recorder.same_pixels(folder, digest)
-        remember_images(folder, images)
+        divided = splitting.of(own, settled.dataset)
+        digest = divided.digest()
+        with recorder.alone(folder):
+            settled = finetune.resolved(settled, folder, divided)
+            recorder.claim(folder, settled)
+            recorder.same_pixels(folder, digest)
+            remember_images(folder, images)
     _train(settled, folder, tensorboard, wandb, encode, device, threads, own)
 
 
@@ -299,6 +303,8 @@ def _train(
 def _explained(run: Run) -> None:
     """Say how much of the images the decoder draws, and warn where that is hardly anything."""
     share = run.explained()
+    if math.isnan(share):
+        return
     console.tell(f"reconstructions explain {max(share, 0.0):.0%} of the pixels' variance")
     if share < HARDLY and run.model.objective.reconstructs:
         console.warn(
@@ -387,7 +393,8 @@ def _dry_sweep(
 
     from baselines.training import devices, dry_run, sweep, worker
 
-    left = [config for config in configs if sweep.run_status(config, folder, encode=encode).state != "done"]
+    states = [sweep.run_status(config, folder, encode=encode) for config in configs]
+    left = [config for config, state in zip(configs, states, strict=True) if not sweep.settled(state, folder)]
     workers = max(1, min(jobs or joblib.cpu_count(), len(left)))
     share = threads or max(1, joblib.cpu_count() // workers)
     os.environ.update(worker.thread_limits(share))
@@ -635,16 +642,17 @@ def _with_settings(values: dict[str, Any], settings: list[str]) -> dict[str, Any
     """Put every setting where it belongs: among the objective's, the architecture's or the config's own keys."""
     import dataclasses
 
-    from baselines import objectives
+    from baselines import objectives, validation
     from baselines.config import RunConfig
     from baselines.nets import architectures
 
     pairs = dict(_setting(text) for text in settings)
     own = {f.name for f in dataclasses.fields(RunConfig)}
     values |= {key: value for key, value in pairs.items() if key in own}
+    architecture = validation.typed("architecture", values.get("architecture", "conv"), str)
     groups = {
         "hyperparameters": {f.name for f in dataclasses.fields(objectives.find(values["objective"]))},
-        "architecture_parameters": set(architectures.parameters(values.get("architecture", "conv"), {})),
+        "architecture_parameters": set(architectures.parameters(architecture, {})),
     }
     for key, value in pairs.items():
         if key in own:
@@ -652,7 +660,10 @@ def _with_settings(values: dict[str, Any], settings: list[str]) -> dict[str, Any
         group = next((name for name, keys in groups.items() if key in keys), None)
         if group is None:
             raise UnknownName("--set", key, own.union(*groups.values()))
-        values[group] = {**values.get(group, {}), key: value}
+        held = values.get(group, {})
+        if not isinstance(held, dict):
+            raise InvalidInput(group, expected="keys and values", received=repr(held))
+        values[group] = {**held, key: value}
     return values
 
 

@@ -50,12 +50,14 @@ class RunConfig:
             A split by a rule, ``RULE[.VARIANT][:PART]`` such as ``composition``, makes ``dataset`` that of the rule and
             ``split`` the part, ``train`` unless it is named; so does the name of a dataset that a rule divides, such as
             ``sprites2d/composition``, by itself. See `benchmark_data.variants.splitting`.
-        train_share: the share of those rows that is trained on, always the same rows for a dataset and split.
+        train_share: the share of those rows that is trained on, always the same rows for a dataset and split. Of the
+            pairs of an objective on pairs these are the first images; the second ones are from the whole grid.
         snapshots: steps after which the state is kept, or one number: every so many steps. The first state, of step 0,
             and the last are always kept: what a layer has learned is seen beside what it was before training.
         history_every: steps between two lines of the history.
         selection: how these settings were chosen among others, in words, such as a pilot that looked at labels;
-            ``none`` where they were not. It decides nothing and is told to whoever scores the run.
+            ``none`` where they were not; one line of at most 200 characters. No number depends on it, and it is told
+            to whoever scores the run. Runs that differ in it alone are different runs all the same, with other digests.
         start_from: a run folder whose last weights of encoder and decoder this run starts from; see
             `baselines.training.finetune`. Empty for new weights.
         start_weights: SHA-256 of those weights; `baselines.train` fills it in.
@@ -128,6 +130,10 @@ class RunConfig:
         if weight <= 0:
             raise InvalidInput("reconstruction_weight", expected="a positive number", received=f"{weight:g}")
         object.__setattr__(self, "reconstruction_weight", weight)
+        if len(self.selection) > 200 or not self.selection.isprintable():
+            raise InvalidInput(
+                "selection", expected="one line of at most 200 characters", received=repr(self.selection[:60])
+            )
         if self.seed >= 2**63:
             raise InvalidInput("seed", expected="less than 2**63", received=str(self.seed))
         share = validation.typed("train_share", self.train_share, float)

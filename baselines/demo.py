@@ -20,7 +20,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import rich.progress
 import typer
 
@@ -183,10 +182,7 @@ def explained(run: Run) -> float:
     Returns:
         At most 1; 0 for the mean image, whatever goes in.
     """
-    images = run.dataset.images(protocol.task(run.dataset.id).test[:COMPARED])
-    pixels = images.astype(np.float32) / 255
-    residual = np.square(pixels - run.decode(run.encode(images).mean)).sum(dtype=np.float64)
-    return float(1 - residual / np.square(pixels - pixels.mean(axis=0)).sum(dtype=np.float64))
+    return run.explained(run.dataset.images(protocol.task(run.dataset.id).test[:COMPARED]))
 
 
 def draw(runs: Sequence[Run], result: Path) -> None:

@@ -103,7 +103,7 @@ class Model:
 
     def frozen(self) -> list[bool]:
         """Say of each weight whether it stays as it starts, in the order of `variables`."""
-        return [name.split("/")[1] in self.config.frozen for name in self.names()]
+        return [layer_of(name) in self.config.frozen for name in self.names()]
 
     def varied(self, strengths: Mapping[str, Tensor]) -> Model:
         """Return the same networks under an objective some of whose floats are tensors.
@@ -323,3 +323,19 @@ def _apply(network: Any, inputs: NDArray[np.float32]) -> list[NDArray[np.float32
     parts = [network(inputs[i : i + 256], training=False) for i in range(0, len(inputs), 256)]
     columns = zip(*(part if isinstance(part, list) else [part] for part in parts), strict=True)
     return [np.concatenate([ops.convert_to_numpy(part) for part in column]) for column in columns]
+
+
+def layer_of(name: str) -> str:
+    """Return the layer that a weight belongs to.
+
+    Args:
+        name: of the weight.
+
+    Returns:
+        The name of its layer.
+
+    Example:
+        >>> layer_of("encoder/encoder_1/kernel")
+        'encoder_1'
+    """
+    return name.split("/")[1]

@@ -281,9 +281,13 @@ def read_history(path: Path, *, until: int | None = None) -> list[dict[str, floa
         try:
             row = json.loads(line)
             step = row["step"]
+            if not isinstance(step, int) or not all(isinstance(row[name], int | float) for name in ("loss", *row)):
+                raise TypeError
         except (ValueError, KeyError, TypeError) as error:
             raise DamagedFile(
-                f"{path}, line {number}", expected="a JSON object with a step", received=repr(line[:60])
+                f"{path}, line {number}",
+                expected="a JSON object of numbers, with a step and a loss",
+                received=repr(line[:60]),
             ) from error
         if until is None or step <= until:
             rows.append(row)

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -179,6 +179,9 @@ class FactorSpace(_Factors):
         [4, 5, 6, 7]
     """
 
+    full: ClassVar[bool] = True
+    """Whether every combination of values has exactly one row."""
+
     def __init__(self, *factors: Factor) -> None:
         self.factors = factors
         if not factors or len(set(self.names)) != len(factors):
@@ -312,7 +315,7 @@ class FactorTable(_Factors):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the table out: whoever unpickles this reads it where they are."""
-        return {name: value for name, value in vars(self).items() if name != "_table"}
+        return {name: value for name, value in vars(self).items() if name not in ("_table", "_places", "full")}
 
     @functools.cached_property
     def _table(self) -> Indices:
@@ -331,3 +334,39 @@ class FactorTable(_Factors):
             int64, shape (n, F).
         """
         return self._table[np.asarray(indices, np.int64)]
+
+    @functools.cached_property
+    def full(self) -> bool:
+        """Whether every combination of values has exactly one row: a full grid, whose rows have another order."""
+        return math.prod(self.sizes) == len(self) and len(np.unique(self._flat(self._table))) == len(self)
+
+    def index(self, labels: Integer[ArrayLike, "n F"]) -> Int64[Indices, " n"]:
+        """Return the rows that hold the given class ids, of a table that is full.
+
+        Args:
+            labels: class ids, int, shape (n, F).
+
+        Returns:
+            int64, shape (n,).
+
+        Raises:
+            InvalidInput: the shape is wrong, an id is out of range, or combinations are missing or occur twice.
+
+        Example:
+            >>> table = FactorTable(Factor("x", (0, 1)), rows=2, read=lambda: np.array([[1], [0]]))
+            >>> table.index([[0], [1], [0]]).tolist()
+            [1, 0, 1]
+        """
+        if not self.full:
+            raise InvalidInput("label table", expected="each combination of values once", received=repr(self))
+        rows: Indices = self._places[self._flat(self.checked(labels))]
+        return rows
+
+    @functools.cached_property
+    def _places(self) -> Indices:
+        """The row of each combination, in the order of a grid."""
+        return np.argsort(self._flat(self._table)).astype(np.int64, copy=False)
+
+    def _flat(self, labels: Indices) -> Indices:
+        rows: Indices = np.ravel_multi_index(tuple(labels.T), self.sizes).astype(np.int64, copy=False)
+        return rows

@@ -27,7 +27,7 @@ import benchmark_data
 from benchmark_data import draws, parallel
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
-from benchmark_data.factors import FactorSpace, Indices
+from benchmark_data.factors import Indices
 from benchmark_data.publish import records
 
 __all__ = ["Batch", "Fields", "Images", "Pairs", "order", "rows_of", "share"]
@@ -402,10 +402,10 @@ class Pairs(Images):
         fields: Fields = "image",
     ) -> None:
         super().__init__(dataset, split=split, rows=rows, factors=factors, fields=fields)
-        if not isinstance(self.dataset.space, FactorSpace):
+        if not self.dataset.space.full:
             raise InvalidInput(
                 f"pairs of {self.dataset.id}",
-                expected="a dataset that is a full grid of factors",
+                expected="a dataset that is a full grid of factors, with every combination of values once",
                 received=repr(self.dataset.space),
             )
         self._varying = np.flatnonzero(np.array(self.dataset.space.sizes) > 1)
@@ -449,7 +449,7 @@ class Pairs(Images):
         choices = np.maximum(sizes - self.distinct, 1)
         step = (bits[:, 2 + f :] % choices.astype(np.uint64)).astype(np.int64)
         drawn = (old + 1 + step) % sizes if self.distinct else step
-        second = np.ravel_multi_index(tuple(np.where(anew, drawn, old).T), space.sizes).astype(np.int64)
+        second = space.index(np.where(anew, drawn, old))
         return first, second, anew
 
     def _batch(self, numbers: Indices) -> Any:

@@ -137,7 +137,7 @@ def device() -> str:
         first = jax.devices()[0]
         chip = first.device_kind if first.platform != "cpu" else ""
     else:
-        chips = tensorflow.config.list_physical_devices("GPU")
+        chips = tensorflow.config.get_visible_devices("GPU")  # fewer than there are where the CPU was chosen
         chip = tensorflow.config.experimental.get_device_details(chips[0]).get("device_name", "GPU") if chips else ""
     return f"{chip or host()} ({name()})"
 

@@ -54,12 +54,13 @@ class PairVae(Objective):
         """Draw pairs: the first image from the rows to train on, the second from the whole grid.
 
         Raises:
-            InvalidInput: the dataset is no full grid, fewer than two factors vary, or ``changed`` exceeds F - 1.
+            InvalidInput: the dataset has not every combination of values once, fewer than two factors vary, or
+                ``changed`` exceeds F - 1.
         """
-        if not isinstance(space, FactorSpace):
+        if not space.full:
             raise InvalidInput(
                 "objective on pairs",
-                expected="a dataset that is a full grid of factors",
+                expected="a dataset that is a full grid of factors, with every combination of values once",
                 received=repr(space),
                 remedy="Choose an objective that needs no pairs.",
             )

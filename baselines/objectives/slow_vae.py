@@ -69,12 +69,12 @@ class OBJECTIVE(Objective):
         """Draw pairs: the first image from the rows to train on, the second from the whole grid.
 
         Raises:
-            InvalidInput: the dataset is no full grid, or has no factor with an order.
+            InvalidInput: the dataset has not every combination of values once, or has no factor with an order.
         """
-        if not isinstance(space, FactorSpace):
+        if not space.full:
             raise InvalidInput(
                 "objective on neighbours in time",
-                expected="a dataset that is a full grid of factors",
+                expected="a dataset that is a full grid of factors, with every combination of values once",
                 received=repr(space),
                 remedy="Choose an objective that needs no pairs.",
             )

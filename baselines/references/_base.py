@@ -32,6 +32,10 @@ class Reference:
     packages: ClassVar[tuple[str, ...]] = ("numpy",)
     """The packages whose versions decide the codes."""
 
+    def versions(self) -> dict[str, str]:
+        """Return these versions, by name, as the record holds them."""
+        return backend.versions(*self.packages)
+
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Return codes for rows of a dataset.
 
@@ -117,14 +121,15 @@ def write(
     hyperparameters = dataclasses.asdict(reference)
     if not is_free(folder):
         held = files.read_json(folder / "run.json") if (folder / "run.json").exists() else {}
-        if not isinstance(held, dict) or [held.get(k) for k in ("method", "dataset", "hyperparameters")] != [
+        if not isinstance(held, dict) or [held.get(k) for k in ("method", "dataset", "hyperparameters", "seed")] != [
             name,
             dataset.id,
             hyperparameters,
+            seed,
         ]:
             raise InvalidInput(
                 str(folder),
-                expected=f"a free folder, or one that holds {name} for {dataset.id} with the same parameters",
+                expected=f"a free folder, or one that holds {name} for {dataset.id} with the same parameters and seed",
                 received="something else",
                 remedy="Choose another folder.",
             )
@@ -142,7 +147,7 @@ def write(
         supervision="reference",
         hyperparameters=hyperparameters,
         device=backend.host(),
-        versions=backend.versions(*reference.packages),
+        versions=reference.versions(),
     )
     write_arrays(folder / "codes.npz", {"indices": rows, "codes": codes})
     return folder

@@ -13,7 +13,7 @@ from baselines.model import scaled
 from baselines.references import Reference, rows_to_fit
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import needs
+from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.factors import Indices
 from benchmark_data.sources import Images
 
@@ -53,9 +53,16 @@ class REFERENCE(Reference):
         needs("the reference pca", "metrics", "sklearn")
         from sklearn.decomposition import PCA
 
-        pca = PCA(self.latents, svd_solver="randomized", random_state=seed % 2**32)
         known = rows_to_fit(dataset)
-        pca.fit(_flat(dataset.images(known.start + draws.sample(seed, len(known), self.sample))))
+        images = _flat(dataset.images(known.start + draws.sample(seed, len(known), self.sample)))
+        if self.latents > min(images.shape):
+            raise InvalidInput(
+                "latents of pca",
+                expected=f"at most {min(images.shape)}, with {images.shape[0]} images of {images.shape[1]} numbers",
+                received=str(self.latents),
+            )
+        pca = PCA(self.latents, svd_solver="randomized", random_state=seed % 2**32)
+        pca.fit(images)
         return np.concatenate([pca.transform(_flat(images)) for _, images in dataset.batches(rows, size=1024)])
 
 

@@ -38,6 +38,10 @@ class REFERENCE(Reference):
         architectures.find(self.architecture)
         validation.at_least("latents", self.latents, 1)
 
+    def versions(self) -> dict[str, str]:
+        """Return the versions that decide the codes: that of the backend, which computes them, too."""
+        return backend.versions(*self.packages, backend.name())
+
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Encode the images."""
         backend.name()

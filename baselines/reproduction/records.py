@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from baselines.reproduction.entries import NOT_JUDGED
+from baselines.reproduction.entries import NOT_JUDGED, TIERS
 from benchmark_data import files
 from benchmark_data.errors import DamagedFile
 
@@ -39,7 +39,10 @@ def read(folder: Path) -> dict[str, Any] | None:
         return None
     held: Any = files.read_json(path)
     known = {*RECORDED, "schema"} - ({"verdict", "p", "note"} if old(held) else set())
-    if not isinstance(held, dict) or not known <= set(held):
+    if (
+        not (isinstance(held, dict) and known <= set(held) and isinstance(held["files"], dict))
+        or held["tier"] not in TIERS
+    ):
         raise DamagedFile(
             str(path), expected=f"a record with {', '.join(RECORDED)}", received="another file", remedy=_MEND
         )

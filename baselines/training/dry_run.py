@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ import benchmark_data
 from baselines.config import RunConfig
 from baselines.model import Model
 from baselines.run import Snapshots, task_rows
-from baselines.training import engines
+from baselines.training import engines, finetune
 from baselines.training.loop import batches, training_rows
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
@@ -66,11 +67,14 @@ def estimate(config: RunConfig, folder: Path, *, encode: bool = True, dataset: D
         What is left of it would take.
 
     Raises:
-        UnknownName: there is no such dataset.
+        UnknownName: there is no such dataset, or no layer to reset or freeze.
+        DamagedFile: there is no run to start from.
+        InvalidInput: it is not finished, or is of another shape.
         MissingExtra: Keras or its backend is not installed.
     """
     dataset = benchmark_data.load(config.dataset) if dataset is None else splitting.of(dataset, config.dataset)
     dataset.prepare()
+    config = finetune.resolved(config, folder, dataset)
     model = Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision)
     engine = engines.start(model)
     long = config.with_steps(max(config.steps, 1_000_000))
@@ -88,13 +92,15 @@ def estimate(config: RunConfig, folder: Path, *, encode: bool = True, dataset: D
     kept = sum(config.keeps(step) for step in range(config.steps + 1))
     state = sum(array.nbytes for part in engine.state() for array in part.values())
     codes = _rows(dataset) * (8 + 4 * model.code_size) if encode else 0
+    free = (v for v, held in zip(model.variables(), model.frozen(), strict=True) if not held)
+    trained = sum(math.prod(v.shape) for v in free)
     line = len(json.dumps({"step": config.steps, **scalars})) + 1
     return Estimate(
         left=left,
         seconds=left * each,
         rate=config.batch_size * model.objective.n_views / each,
         measured=count,
-        parameters=sum(array.size for array in engine.state().weights.values()),
+        parameters=trained,
         images=len(training_rows(dataset, config.train_share, config.split)),
         snapshots=kept,
         snapshot_bytes=state,
@@ -121,9 +127,10 @@ def kind(config: RunConfig) -> str:
         *("objective", "architecture", "architecture_parameters", "latents", "reconstruction", "batch_size"),
         *("precision", "frozen", "steps", "snapshots", "history_every"),  # the last three decide what is on disk
     )
-    shape = benchmark_data.load(config.dataset).image_shape
+    dataset = benchmark_data.load(config.dataset)
+    data = [dataset.image_shape, dataset.space.sizes, _rows(dataset)]  # the last two decide what codes take
     sizes = {name: value for name, value in config.hyperparameters.items() if not isinstance(value, float)}
-    return json.dumps([shape, sizes, *(values[name] for name in names)], sort_keys=True)
+    return json.dumps([data, sizes, *(values[name] for name in names)], sort_keys=True)
 
 
 def of_sweep(configs: Sequence[RunConfig], folders: Sequence[Path], *, encode: bool = True) -> list[Estimate]:

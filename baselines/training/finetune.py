@@ -22,12 +22,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from baselines.config import RunConfig
-from baselines.model import Model
+from baselines.model import Model, layer_of
 from baselines.run import Run, Snapshots, read_arrays, read_config, write_arrays
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 
-__all__ = ["config", "layer_of", "layers", "resolved"]
+__all__ = ["config", "layers", "resolved"]
 
 HEADS = ("mean", "log_variance")
 
@@ -170,22 +170,6 @@ def read_source(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     run.check_finished()
     weights = read_arrays(Snapshots(run.folder).path(run.step) / "weights.npz")
     return {name: array for name, array in weights.items() if name.startswith(("encoder/", "decoder/"))}
-
-
-def layer_of(name: str) -> str:
-    """Return the layer that a weight belongs to.
-
-    Args:
-        name: of the weight.
-
-    Returns:
-        The name of its layer.
-
-    Example:
-        >>> layer_of("encoder/encoder_1/kernel")
-        'encoder_1'
-    """
-    return name.split("/")[1]
 
 
 def layers(names: Iterable[str], network: str) -> list[str]:

@@ -72,8 +72,8 @@ def wandb(config: RunConfig, folder: str | os.PathLike[str], *, project: str) ->
     """Send the history to Weights & Biases. Its own settings, such as ``WANDB_MODE=offline``, hold.
 
     Args:
-        config: the run's config, which is sent too. The same config is the same run there, so that a run that goes on
-            goes on there.
+        config: the run's config, which is sent too. The same run in the same folder, made longer or not, is one run
+            there.
         folder: the run folder, where Weights & Biases keeps its own files.
         project: the project's name.
 
@@ -88,13 +88,15 @@ def wandb(config: RunConfig, folder: str | os.PathLike[str], *, project: str) ->
     except ModuleNotFoundError as error:
         raise MissingExtra("Weights & Biases", "wandb") from error
     settings = config.as_json()
+    longer = ("steps", "snapshots", "start_from", "start_weights")  # these change when a run goes on
+    known = [str(Path(folder).absolute()), {name: value for name, value in settings.items() if name not in longer}]
     with contextlib.ExitStack() as stack:
 
         @functools.cache
         def run() -> Any:
             started = package.init(  # its own context finishes it, as failed after an exception
                 project=project,
-                id=hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16],
+                id=hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16],
                 resume="allow",
                 name=f"{config.objective}/{config.seed} {config.dataset}",
                 config=settings,

@@ -272,6 +272,16 @@ def _seconds(path: Path) -> float:
     return 0.0
 
 
+def settled(state: RunStatus, into: Path) -> bool:
+    """Return whether there is nothing to do for a run: it is done, or diverged and would diverge again.
+
+    Args:
+        state: what is known of it.
+        into: the sweep's folder.
+    """
+    return state.state == "done" or (state.state == "failed" and _error(worker.failure(into, state.digest))[1])
+
+
 def _error(path: Path) -> tuple[str, bool]:
     """Read why a run failed, and whether it would again."""
     with contextlib.suppress(OffaxisError, KeyError, TypeError):
@@ -444,9 +454,8 @@ class _ProgressMonitor:
         return [self._states[config.digest] for config in self._configs]
 
     def settled(self, config: RunConfig) -> bool:
-        """Return whether there is nothing to do: the run is done, or diverged and would diverge again."""
-        state = self._states[config.digest].state
-        return state == "done" or (state == "failed" and _error(worker.failure(self._into, config.digest))[1])
+        """Return whether there is nothing to do."""
+        return settled(self._states[config.digest], self._into)
 
     def write(self) -> None:
         """Write ``index.csv``."""
@@ -545,9 +554,11 @@ def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None, device: s
                 if over.is_set():
                     return
             else:
-                runs, into, _ = task
-                for _, _, digest in runs:
-                    worker.record_failure(Path(into), digest, f"its worker died {ATTEMPTS} times, last with {status}")
+                runs, into, codes = task
+                if len(runs) > 1:  # together they may need more memory than there is: one by one, then
+                    waiting.extend(([run], into, codes) for run in runs)
+                    continue
+                worker.record_failure(Path(into), runs[0][2], f"its worker died {ATTEMPTS} times, last with {status}")
 
     try:
         with concurrent.futures.ThreadPoolExecutor(jobs, thread_name_prefix="sweep") as pool:

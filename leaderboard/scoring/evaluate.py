@@ -316,7 +316,7 @@ def _verified(
         found = verification.verify(encoder, read.given, task, tier, seed=fresh)
     except verification.Disagreement as error:
         tell(f"not verified: {error}")
-        return run.model_copy(update={"marks": (*run.marks, "encoder_disagrees")})
+        return run.model_copy(update={"marks": (*run.marks, results.DISAGREES)})
     except OffaxisError as error:
         tell(f"not verified: {error}")
         return run

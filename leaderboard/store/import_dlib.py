@@ -92,7 +92,7 @@ def read(
             "method": method,
             "score": score,
             "mean": statistics.fmean(values),
-            "spread": statistics.pstdev(values) if len(values) > 1 else None,
+            "spread": statistics.stdev(values) if len(values) > 1 else None,
             "seeds": len(values),
             "place": file.name,
             "evaluator": "disentanglement_lib",

@@ -41,6 +41,9 @@ ROUNDING = 1e-5
 DRIFT = 1e-3
 """A score recomputed from the same codes may differ by this much; more means that the evaluation has changed."""
 
+DISAGREES = "encoder_disagrees"
+"""The mark of a run whose encoder does not give the scores of its codes."""
+
 LARGEST = 16 * 2**20
 """Bytes of a JSON file that is read."""
 
@@ -686,7 +689,8 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
     """Put the runs of two results of the same method and task together.
 
     A run that is there already, from the same codes and with the same scores, stays as it is, so that evaluating twice
-    changes nothing; but for its verification, which it takes over where it had none.
+    changes nothing; but for what was found when its encoder was run, which it takes over where it had no verification:
+    that, or the mark that the encoder disagrees. With ``replace`` it is the new one that takes over the verification.
 
     Args:
         old: what is there.
@@ -706,8 +710,13 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
     kept = {(run.tier, run.seed): run for run in old.runs}
     for run in new.runs:
         there = kept.get((run.tier, run.seed))
-        if there is None or replace:
+        if there is None:
             kept[run.tier, run.seed] = run
+        elif replace:
+            same = there.codes_digest == run.codes_digest and next(drifted(there, run), None) is None
+            lost = same and there.verification and not run.verification and DISAGREES not in run.marks
+            taken: dict[str, Any] = {"verification": there.verification, "marks": ()} if lost else {}
+            kept[run.tier, run.seed] = run.model_copy(update=taken)
         elif there.codes_digest != run.codes_digest:
             raise InvalidInput(
                 f"{what}: seed {run.seed}",
@@ -724,8 +733,10 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
                     received=f"{after:.4f}",
                     remedy="The evaluation has changed. That takes a new protocol version, or --replace for a mistake.",
                 )
-            if run.verification and not there.verification:
-                kept[run.tier, run.seed] = there.model_copy(update={"verification": run.verification, "marks": ()})
+            if not there.verification and (run.verification or run.marks != there.marks):
+                marks = () if run.verification else tuple(dict.fromkeys((*there.marks, *run.marks)))
+                taken = {"verification": run.verification, "marks": marks}
+                kept[run.tier, run.seed] = there.model_copy(update=taken)
     about = old.about.model_copy(update={k: v for k, v in new.about.model_dump().items() if v})
     return result(old.task, old.method, kept.values(), about=about, quarantine=old.quarantine)
 

@@ -108,6 +108,24 @@ def test_errors_are_the_users_to_mend(command, message, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("values", "settings", "message"),
+    [
+        ({"hyperparameters": 5}, "--set beta=4", "hyperparameters: expected keys and values, received 5"),
+        ({"hyperparameters": None}, "--set beta=4", "hyperparameters: expected keys and values, received None"),
+        ({"architecture": ["fc"]}, "--set beta=4", r"architecture: expected a text, received \['fc'\]"),
+        ({}, "--set architecture=[1]", r"architecture: expected a text, received \[1\]"),
+        ({"selection": "a\nb"}, "", "selection: expected one line of at most 200 characters"),
+        ({"selection": "a" * 201}, "", "selection: expected one line of at most 200 characters"),
+    ],
+)
+def test_a_config_file_with_wrong_values(values, settings, message, tmp_path):
+    values = {"dataset": "xysquares/spacing_2", "objective": "beta_vae"} | values
+    (tmp_path / "c.json").write_text(json.dumps(values))
+    fails(f"run --config {tmp_path}/c.json {settings} --into {tmp_path}/run", message)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_config_file_that_is_no_object(tmp_path):
     (tmp_path / "c.json").write_text("[]")
     fails(f"run --config {tmp_path}/c.json", "c.json: expected an object of keys and values, received list")

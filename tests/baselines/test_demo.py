@@ -9,7 +9,6 @@ import webbrowser
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -90,24 +89,6 @@ def test_the_board_is_shown_at_the_end(option, screen, opened, tmp_path, monkeyp
     monkeypatch.setattr(demo, "demo", lambda folder, *, steps: folder / "site" / "index.html")
     assert call(f"--into {tmp_path} {option}").exit_code == 0
     assert pages == opened * [(tmp_path / "site" / "index.html").as_uri()]
-
-
-def test_the_share_that_is_explained():
-    """By hand: 1 if perfect, 0 for the mean image; half the way from the mean leaves a quarter of the variance."""
-    dataset = benchmark_data.load("xysquares/spacing_1")
-
-    def run(share):
-        def decode(pixels):
-            return pixels.mean(axis=0) + share * (pixels - pixels.mean(axis=0))
-
-        return SimpleNamespace(
-            dataset=dataset,
-            encode=lambda images: SimpleNamespace(mean=images.astype(np.float32) / 255),
-            decode=decode,
-        )
-
-    for share, expected in ((1.0, 1.0), (0.0, 0.0), (0.5, 0.75)):
-        assert demo.explained(run(share)) == pytest.approx(expected, abs=1e-6)
 
 
 def record():

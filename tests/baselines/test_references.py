@@ -7,6 +7,7 @@ import pytest
 
 import benchmark_data
 from baselines import references
+from baselines.nets import backend
 from benchmark_data import InvalidInput, UnknownName, draws
 from benchmark_data.dataset import Dataset
 from leaderboard import protocol
@@ -70,6 +71,15 @@ def test_what_was_killed_while_it_was_written_is_written_again(last, tmp_path, m
             references.write("ground_truth", DATA, tmp_path / "run")
     folder = references.write("ground_truth", DATA, tmp_path / "run")
     assert {path.name for path in folder.iterdir()} == {"codes.npz", "run.json"}
+
+
+def test_another_seed_takes_another_folder(tmp_path):
+    dataset = benchmark_data.load("xysquares/spacing_1")
+    references.write("random_encoder", dataset, tmp_path / "r", seed=0)
+    with pytest.raises(InvalidInput, match="with the same parameters and seed, received something else"):
+        references.write("random_encoder", dataset, tmp_path / "r", seed=7)
+    record = json.loads((tmp_path / "r" / "run.json").read_text())
+    assert {"numpy", "keras", backend.name()} <= set(record["versions"]), "the backend computes the last bits"
 
 
 def test_the_folder_is_a_runs(tmp_path):

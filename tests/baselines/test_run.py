@@ -210,8 +210,16 @@ def test_no_such_folder(tmp_path):
 
 def test_a_torn_last_line_is_left_out_when_a_run_goes_on(tmp_path):
     path = tmp_path / "history.jsonl"
-    path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"st')
+    path.write_text("".join(f'{{"step": {step}, "loss": 0.5}}\n' for step in (1, 2, 3)) + '{"st')
     assert [row["step"] for row in read_history(path, until=2)] == [1, 2]
     with pytest.raises(DamagedFile, match="line 4"):
         read_history(path)
     assert read_history(tmp_path / "none.jsonl") == []
+
+
+@pytest.mark.parametrize("line", ['{"step": 1}', '{"step": "1", "loss": 2}', '{"step": 1, "loss": "high"}', "[1]"])
+def test_a_line_of_a_history_has_a_step_and_a_loss(line, tmp_path):
+    path = tmp_path / "history.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(DamagedFile, match="line 1: expected a JSON object of numbers, with a step and a loss"):
+        read_history(path)

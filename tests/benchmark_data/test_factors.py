@@ -148,6 +148,21 @@ def test_a_table_is_read_once_and_only_when_asked():
     assert len(reads) == 1
 
 
+def test_a_table_with_every_combination_once_is_a_grid_in_another_order():
+    grid = FactorSpace(Factor("a", (0, 1)), Factor("b", (0, 1, 2)))
+    rows = np.random.default_rng(0).permutation(6)
+    table = FactorTable(*grid.factors, rows=6, read=lambda: grid.labels(rows))
+    assert grid.full
+    assert table.full
+    assert table.index(table.labels(range(6))).tolist() == list(range(6))
+    twice = FactorTable(*grid.factors, rows=6, read=lambda: grid.labels([0, 1, 2, 3, 4, 4]))
+    some = FactorTable(*grid.factors, rows=5, read=lambda: grid.labels(range(5)))
+    for lacking in (twice, some):
+        assert not lacking.full
+        with pytest.raises(InvalidInput, match="label table: expected each combination of values once, received Fac"):
+            lacking.index([[0, 0]])
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

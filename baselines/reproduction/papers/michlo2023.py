@@ -112,7 +112,7 @@ def rows_of_traversals(settings: Mapping[str, Any], runs: Runs, tier: str) -> Fo
     images, rows = {}, []
     for name in settings["datasets"]:
         dataset = benchmark_data.load(name)
-        middle = dataset.space.index(np.array([[size // 2 for size in dataset.space.sizes]]))[0]  # type: ignore[union-attr]
+        middle = dataset.space.index(np.array([[size // 2 for size in dataset.space.sizes]]))[0]
         for factor in dataset.space.factors:
             if factor.size < 2:
                 continue

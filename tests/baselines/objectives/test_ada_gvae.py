@@ -54,6 +54,16 @@ def test_too_many_factors_or_no_grid_are_refused():
         OBJECTIVE().rows(np.arange(3), table, 2, rng)
 
 
+def test_pairs_of_a_table_with_every_combination_once():
+    """As SmallNORB's is: its rows are in an order of their own."""
+    order = np.random.default_rng(1).permutation(len(SPACE))
+    table = FactorTable(*SPACE.factors, rows=len(SPACE), read=lambda: SPACE.labels(order))
+    known = np.arange(0, len(SPACE), 3)
+    first, second = OBJECTIVE(changed=1).rows(known, table, 500, np.random.default_rng(0))
+    assert set(first.tolist()) <= set(known.tolist())
+    assert (table.labels(first) != table.labels(second)).sum(1).max() == 1
+
+
 def test_shared_latents_by_hand():
     # 2 KL(first || second): latent 0: 0, latent 1: (3 - 1)² = 4, latent 2: e - 1 - 1 = 0.72; threshold 2
     first = Posterior(np.array([[0.0, 1.0, 0.0]]), np.array([[0.0, 0.0, 1.0]]))

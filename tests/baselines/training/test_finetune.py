@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from baselines import RunConfig, cli, train
-from baselines.model import Model
+from baselines.model import Model, layer_of
 from baselines.run import Snapshots, read_arrays
 from baselines.training import finetune
 from baselines.training.loop import training_rows
@@ -61,7 +61,7 @@ def test_frozen_layers_stay_and_reset_layers_start_anew(conv, tmp_path, side, he
     assert list(source) == list(before) == list(after)
     seen = set()
     for name in source:
-        layer = finetune.layer_of(name)
+        layer = layer_of(name)
         seen.add(layer)
         if layer in reset:
             np.testing.assert_array_equal(before[name], new[name])
@@ -72,7 +72,7 @@ def test_frozen_layers_stay_and_reset_layers_start_anew(conv, tmp_path, side, he
             np.testing.assert_array_equal(after[name], source[name])
     assert seen == {*(f"encoder_{i}" for i in (1, 2, 3, 4, 6)), "mean", "log_variance", *CONV_DECODER}
     moments = read_arrays(Snapshots(run.folder).path(2) / "optimiser.npz")
-    assert {finetune.layer_of(n.partition("/")[2]) for n, a in moments.items() if a.any()} == reset
+    assert {layer_of(n.partition("/")[2]) for n, a in moments.items() if a.any()} == reset
 
 
 def test_what_is_neither_frozen_nor_reset_goes_on_from_the_source(trained, tiny, tmp_path):
@@ -95,7 +95,7 @@ def test_a_network_of_the_objective_starts_anew(trained, tiny, tmp_path):
     assert own
     for name in before:
         np.testing.assert_array_equal(before[name], new[name] if name in own else source[name])
-        assert (after[name] == before[name]).all() == (finetune.layer_of(name) == "encoder_2"), name
+        assert (after[name] == before[name]).all() == (layer_of(name) == "encoder_2"), name
 
 
 def test_a_stopped_transfer_goes_on_exactly_without_its_source(trained, tmp_path):

@@ -181,6 +181,9 @@ def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypat
     states = sweep.run([tiny(seed=1), tiny(seed=2)], tmp_path, jobs=2)
     assert [state.error for state in states] == ["its worker died 3 times, last with 3"] * 2
     assert len(started) == 2 * sweep.ATTEMPTS
+    # Runs that are trained together are tried one by one, too: apart they need less memory.
+    sweep.run([tiny(seed=3), tiny(seed=4)], tmp_path / "together", jobs=1, together=2)
+    assert len(started) == 2 * sweep.ATTEMPTS + sweep.ATTEMPTS + 2 * sweep.ATTEMPTS
     # It is tried again, and what was wrong is forgotten once it is done.
     monkeypatch.setattr(sweep, "_train_here", lambda tasks, *_: [worker.work(*task, 1) for task in tasks])
     (state,) = sweep.run([tiny(seed=1)], tmp_path)

@@ -1,5 +1,6 @@
 """Result files: what is written is read back, what does not belong together is not merged, nothing is lost."""
 
+import datetime
 import json
 import multiprocessing
 import subprocess
@@ -81,6 +82,50 @@ def test_other_codes_for_a_seed_must_be_meant(tree, run_folder):
         results.write(tree, other)
     results.write(tree, other, replace=True)
     assert results.read(results.path(tree, "toy/small@v1", "beta_vae")).runs[0] == other[0].runs[0]
+
+
+@pytest.fixture
+def verification():
+    return results.Verification(
+        version="x",
+        seed="x",
+        encoder_digest="0" * 64,
+        rows=1,
+        rows_digest="0" * 64,
+        deviation=0.0,
+        scores={"mig": results.Compared(codes=0.5, fresh=0.5, margin=0.01)},
+        date=datetime.date(2026, 1, 2),
+        verified_with={},
+    )
+
+
+def test_what_running_an_encoder_showed_is_taken_over(tree, verification):
+    """By the same run: a verification, or the mark that it failed, which goes with a verification alone."""
+    file = results.path(tree, "toy/small@v1", "beta_vae")
+    plain = results.read(file)
+
+    def evaluated(**fields):
+        runs = [plain.runs[0].model_copy(update=fields), *plain.runs[1:]]
+        results.write(tree, [results.result(plain.task, plain.method, runs)])
+        return results.read(file).runs[0]
+
+    both = (*plain.runs[0].marks, results.DISAGREES)
+    assert evaluated(marks=(results.DISAGREES,)).marks == both
+    assert evaluated().marks == both
+    found = evaluated(verification=verification, marks=())
+    assert (found.verification, found.marks) == (verification, ())
+    assert evaluated(marks=(results.DISAGREES,)) == found
+
+
+def test_replacing_a_run_by_itself_keeps_its_verification(tree, run_folder, verification):
+    file = results.path(tree, "toy/small@v1", "beta_vae")
+    plain = results.read(file)
+    runs = [run.model_copy(update={"verification": verification}) for run in plain.runs]
+    results.write(tree, [results.result(plain.task, plain.method, runs)])
+    results.write(tree, [plain], replace=True)
+    assert [run.verification for run in results.read(file).runs] == [verification] * 2
+    results.write(tree, evaluate.evaluate([run_folder(seed=0, noise=2.0)]), replace=True)
+    assert [run.verification for run in results.read(file).runs] == [None, verification], "other codes are unverified"
 
 
 def test_moved_scores_are_named_in_order(tree):
