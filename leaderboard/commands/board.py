@@ -153,6 +153,9 @@ def evaluate(
     ],
     into: Annotated[Path, typer.Option(help="The results tree to write to. It is made where it is missing.")],
     tier: Tier = "smoke",
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="Score them under this name, such as that of a second setting.")
+    ] = "",
     reproduced: Annotated[
         bool, typer.Option("--reproduced", help="The runs were trained here, not only their codes handed in.")
     ] = False,
@@ -186,14 +189,15 @@ def evaluate(
         notes: list[str] = []
         doubts: list[str] = []
         if new:
-            runs = evaluate.unscored(runs, into, tier=tier)
+            runs = evaluate.unscored(runs, into, tier=tier, method=method)
             if not runs:
                 out.print("nothing new")
                 return
-        grouped = evaluate.by_result(runs) if with_pictures else {}
+        grouped = evaluate.by_result(runs, method=method) if with_pictures else {}
         for result in evaluate.evaluate(
             runs,
             tier=tier,
+            method=method,
             see=lambda where, codes, task: doubts.extend(metrics.small_sample(where, codes, task, tier)),
             status="reproduced" if reproduced else "recomputed",
             fresh=(seed or secrets.token_hex(16)) if verify else "",

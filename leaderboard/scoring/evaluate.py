@@ -93,6 +93,7 @@ def evaluate(
     folders: Iterable[str | os.PathLike[str]],
     *,
     tier: str = "smoke",
+    method: str = "",
     status: results.Status = "recomputed",
     fresh: str = "",
     tell: Callable[[str], None] = lambda sentence: None,
@@ -106,6 +107,7 @@ def evaluate(
     Args:
         folders: run folders. Several seeds of a method on a task become one result.
         tier: of the protocol.
+        method: the name to score them under, such as that of a second setting of a method; their own if it is empty.
         status: ``"recomputed"`` from codes that someone handed in, or ``"reproduced"`` by training here.
         fresh: text to draw fresh rows by, on which runs that have an encoder (``encoder.onnx``) are verified; none are
             if it is empty. It must be made when the encoders could not be changed any more.
@@ -130,7 +132,7 @@ def evaluate(
         candidates.append(
             Candidate(
                 str(folder),
-                run,
+                renamed(run, method),
                 functools.partial(read_all, codes_file(folder), protocol.task(run.dataset)),
                 encoder_file(folder),
             )
@@ -138,11 +140,24 @@ def evaluate(
     yield from score_all(candidates, tier=tier, status=status, fresh=fresh, tell=tell, see=see, progress=progress)
 
 
-def by_result(folders: Iterable[str | os.PathLike[str]]) -> dict[tuple[str, str], list[Path]]:
+def renamed(run: RunFile, method: str) -> RunFile:
+    """Return what is known of a run, under another method's name, which becomes its title, too.
+
+    Args:
+        run: the run.
+        method: the name; the run's own stays if it is empty.
+    """
+    if method in ("", run.method):
+        return run
+    return run.model_copy(update={"method": method, "about": run.about.model_copy(update={"title": method})})
+
+
+def by_result(folders: Iterable[str | os.PathLike[str]], *, method: str = "") -> dict[tuple[str, str], list[Path]]:
     """Group run folders by the result that they belong to.
 
     Args:
         folders: run folders.
+        method: the name that they are scored under; their own if it is empty.
 
     Returns:
         (dataset, method) -> folders, by seed.
@@ -153,17 +168,20 @@ def by_result(folders: Iterable[str | os.PathLike[str]]) -> dict[tuple[str, str]
     found: dict[tuple[str, str], list[tuple[int, Path]]] = {}
     for folder in map(Path, folders):
         run = read_record(folder)
-        found.setdefault((protocol.task(run.dataset).dataset, run.method), []).append((run.seed, folder))
+        found.setdefault((protocol.task(run.dataset).dataset, method or run.method), []).append((run.seed, folder))
     return {key: [folder for _, folder in sorted(of)] for key, of in found.items()}
 
 
-def unscored(folders: Iterable[str | os.PathLike[str]], root: str | os.PathLike[str], *, tier: str) -> list[Path]:
+def unscored(
+    folders: Iterable[str | os.PathLike[str]], root: str | os.PathLike[str], *, tier: str, method: str = ""
+) -> list[Path]:
     """Leave out the run folders whose codes a results tree holds scores of.
 
     Args:
         folders: run folders.
         root: the results tree.
         tier: of the scores.
+        method: the name that they are scored under; their own if it is empty.
 
     Returns:
         The folders that are left, in their order.
@@ -176,7 +194,7 @@ def unscored(folders: Iterable[str | os.PathLike[str]], root: str | os.PathLike[
     for folder in map(Path, folders):
         run = read_record(folder)
         task = protocol.task(run.dataset)
-        file = results.path(root, task.id, run.method)
+        file = results.path(root, task.id, method or run.method)
         codes = read_codes(codes_file(folder), task)
         held = results.read(file).runs if file.exists() else ()
         if not any(each.tier == tier and each.codes_digest == codes_digest(codes) for each in held):
@@ -517,29 +535,32 @@ def _run(
     scored: measure.Scored,
     marks: tuple[str, ...],
 ) -> Run:
-    return Run(
-        seed=run.seed,
-        tier=tier.name,
-        status=status,
-        scores=scored.scores,
-        parts=scored.parts,
-        claimed=run.claimed,
-        marks=marks,
-        date=datetime.datetime.now(datetime.UTC).date(),
-        dataset_version=run.dataset_version,
-        dataset_digest=run.dataset_digest,
-        rows_digest=task.digest,
-        codes_digest=codes_digest(read.codes),
-        latents=read.codes.shape[1],
-        units=read.units,
-        samples={m.metric: sample(m, task) for m in tier.measurements},
-        supervision=run.supervision,
-        selection=run.selection,
-        hyperparameters=run.hyperparameters,
-        budget=run.budget,
-        trained_with=run.versions,
-        scored_with=measure.versions(),
-    )
+    try:
+        return Run(
+            seed=run.seed,
+            tier=tier.name,
+            status=status,
+            scores=scored.scores,
+            parts=scored.parts,
+            claimed=run.claimed,
+            marks=marks,
+            date=datetime.datetime.now(datetime.UTC).date(),
+            dataset_version=run.dataset_version,
+            dataset_digest=run.dataset_digest,
+            rows_digest=task.digest,
+            codes_digest=codes_digest(read.codes),
+            latents=read.codes.shape[1],
+            units=read.units,
+            samples={m.metric: sample(m, task) for m in tier.measurements},
+            supervision=run.supervision,
+            selection=run.selection,
+            hyperparameters=run.hyperparameters,
+            budget=run.budget,
+            trained_with=run.versions,
+            scored_with=measure.versions(),
+        )
+    except pydantic.ValidationError as error:
+        raise results.problems(error, f"scores of {run.method} on {run.dataset}, seed {run.seed}", Run)[0] from error
 
 
 def sample(measurement: protocol.Measurement, task: protocol.Task) -> results.Sample:

@@ -21,7 +21,7 @@ class Scored(NamedTuple):
 
     Args:
         scores: score -> value.
-        parts: metric -> part -> what the scores are made of, for metrics that say so, with six decimals.
+        parts: metric -> part -> what the scores are made of, for metrics that say so, rounded.
     """
 
     scores: dict[str, float]
@@ -98,10 +98,10 @@ def of_rows(
 
 
 def _rounded(part: NDArray[np.float64]) -> Any:
-    """Round numbers to six decimals, as nested tuples."""
+    """Round numbers to six decimals, those below 0.1 to six digits, as nested tuples."""
     if part.ndim > 1:
         return tuple(_rounded(row) for row in part)
-    return tuple(part.round(6).tolist())
+    return tuple(round(x, 6) if abs(x) >= 0.1 else float(f"{x:.6g}") for x in part.tolist())
 
 
 def versions(packages: Sequence[str] = ("offaxis", "numpy", "scipy", "scikit-learn", "numba")) -> dict[str, str]:

@@ -36,7 +36,7 @@ SCHEMA: Literal[1] = 1
 """Version of the result file's layout."""
 
 ROUNDING = 1e-5
-"""A score may differ by this much from what its parts come to, which are written with six decimals."""
+"""A score may differ by this much from what its parts come to, which are rounded; beyond 1 and -1 by this share."""
 
 DRIFT = 1e-3
 """A score recomputed from the same codes may differ by this much; more means that the evaluation has changed."""
@@ -301,7 +301,7 @@ class Run(Model):
             for name, expected in _combined(metric, parts).items():
                 key = protocol.key(metric, name)
                 written = self.scores.get(key)
-                if written is None or not abs(written - expected) <= ROUNDING:
+                if written is None or not abs(written - expected) <= ROUNDING * max(1.0, abs(expected)):
                     raise _wrong(f"scores.{key}", f"{expected:.6f}, what its parts come to", str(written))
         return self
 
@@ -377,7 +377,8 @@ class Result(Model):
                             f"runs of tier {tier}: {field} of seed {run.seed}",
                             f"{first!r}, as of seed {runs[0].seed}",
                             repr(other),
-                            "Seeds of one method differ in nothing else; give the other setting another method name.",
+                            "Seeds of one method differ in nothing else; give the other setting another method name, "
+                            "as with `evaluate --method`.",
                         )
                 if run.scores.keys() != runs[0].scores.keys():
                     raise _wrong(f"scores of seed {run.seed}", str(sorted(runs[0].scores)), str(sorted(run.scores)))

@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from benchmark_data import discovery
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 from benchmark_data.variants import splitting
 from leaderboard import protocol
 from leaderboard.metrics import dci, mig
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import evaluate, measure
 from leaderboard.store import results
 
 
@@ -228,3 +229,26 @@ def test_a_measurement_without_train_rows_is_of_the_held_out_ones_alone(run_fold
     expected |= {f"dci.{name}": value for name, value in found.items()}
     assert result.runs[0].scores == pytest.approx(expected)
     assert {name: (s.train, s.test) for name, s in result.runs[0].samples.items()} == {"mig": (0, 15), "dci": (0, 18)}
+
+
+def test_scores_far_below_zero_are_what_their_rounded_parts_come_to():
+    """R² divides two parts; where a held-out factor hardly varies, one of them is small."""
+    rng = np.random.default_rng(0)
+    codes, factors = rng.normal(size=(3_000, 2)), rng.integers(0, 2, (3_000, 2))
+    factors[1_000:, 1] = 0
+    factors[1_500, 1] = 1  # a variance of 0.0005 among the held-out rows
+    by_measure = protocol.Measurement("r_squared", train=1_000, test=2_000, arguments={"readout": "linear"})
+    scored = measure.of_rows(codes, factors, 1_000, (by_measure,))
+    again = discovery.find("leaderboard.metrics", "r_squared", kind="metric").combine(scored.parts["r_squared"])
+    assert min(scored.scores.values()) < -1
+    for name, value in again.items():
+        written = scored.scores[protocol.key("r_squared", name)]
+        assert abs(written - value) <= results.ROUNDING * max(1.0, abs(value))
+
+
+def test_a_score_that_is_none_is_named(run_folder, monkeypatch):
+    """What cannot be is refused in the project's own words, wherever it comes from."""
+    wrong = measure.Scored({"mig": 1.5, "dci.disentanglement": 0.5}, {})
+    monkeypatch.setattr(measure, "score", lambda *_, **__: wrong)
+    with pytest.raises(InvalidInput, match=r"scores of beta_vae on toy/small, seed 0: scores\.mig: expected a number"):
+        list(evaluate.evaluate([run_folder(seed=0)]))

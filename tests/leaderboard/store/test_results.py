@@ -150,6 +150,12 @@ def test_a_moved_score_of_the_same_codes_is_refused(tree, moved):
 def test_another_setting_takes_another_name(tree, run_folder):
     with pytest.raises(InvalidInput, match=r"hyperparameters of seed 5.*give the other setting another method name"):
         results.write(tree, evaluate.evaluate([run_folder(seed=5, hyperparameters={"beta": 9.0})]))
+    with pytest.raises(InvalidInput, match=r"method: expected .*, received 'β = 9'"):
+        results.write(tree, evaluate.evaluate([run_folder(seed=5, hyperparameters={"beta": 9.0})], method="β = 9"))
+    results.write(tree, evaluate.evaluate([run_folder(seed=5, hyperparameters={"beta": 9.0})], method="beta_vae_9"))
+    other = results.read(results.path(tree, "toy/small@v1", "beta_vae_9"))
+    assert (other.title, [run.seed for run in other.runs]) == ("beta_vae_9", [5])
+    assert evaluate.unscored([run_folder(seed=5)], tree, tier="smoke", method="beta_vae_9") == []
 
 
 def test_results_of_different_methods_are_not_merged(tree):
