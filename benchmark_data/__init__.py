@@ -161,7 +161,11 @@ def named_or_folder(name: str) -> Dataset:
     from benchmark_data.archives import own_images
 
     known = name.partition("/")[0] in names()
-    return own_images.from_folder(name) if not known and Path(name).is_dir() else load(name)
+    if not known:
+        if Path(name).is_dir():
+            return own_images.from_folder(name)
+        raise UnknownName("dataset, or folder that is there", name, names())
+    return load(name)
 
 
 @functools.lru_cache(maxsize=32)

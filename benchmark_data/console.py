@@ -12,8 +12,9 @@ import contextlib
 import importlib.metadata
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import rich.console
 import rich.progress
@@ -21,7 +22,7 @@ import rich.table
 import rich.text
 import typer
 
-from benchmark_data.errors import OffaxisError
+from benchmark_data.errors import OffaxisError, OffaxisWarning
 
 out = rich.console.Console()
 """Results go here: standard output."""
@@ -86,6 +87,12 @@ def run(app: typer.Typer, name: str | None = None) -> None:
         app: the application. It should be made with ``command_line``.
         name: what its help calls it, however it was started; what it was started by if None.
     """
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        warn(message) if issubclass(category, OffaxisWarning) else shown(message, category, *where, **more)
+
+    warnings.showwarning = show
     try:
         app(prog_name=name)
     except OffaxisError as error:
@@ -94,6 +101,8 @@ def run(app: typer.Typer, name: str | None = None) -> None:
     except KeyboardInterrupt:
         tell("interrupted", style="red")
         sys.exit(130)
+    finally:
+        warnings.showwarning = shown
 
 
 def command_line(summary: str, *, top: bool = False) -> typer.Typer:

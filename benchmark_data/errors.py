@@ -92,6 +92,10 @@ def nearest(name: str, names: Iterable[str], *, count: int, cutoff: float) -> li
     return [each for *_, each in sorted(found)[:count]]
 
 
+class OffaxisWarning(UserWarning):
+    """What a user should look at, though it stops nothing. Commands print it in one line."""
+
+
 class DamagedFile(OffaxisError):
     """A file or folder on disk that does not hold what it should."""
 

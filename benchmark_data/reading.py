@@ -74,6 +74,11 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
                 expected="a name with bounds in rows or percent, such as train[:10%] or train[100:-50]",
                 received=repr(part),
             )
+        for text in found.groups()[1:]:
+            if text and text.endswith("%") and abs(int(text[:-1])) > 100:
+                raise InvalidInput(
+                    f"split of {dataset.id}", expected="bounds of at most 100%", received=repr(part.strip())
+                )
         rows = dataset.splits[name]
         parts.append(rows[slice(*(_bound(text, len(rows)) for text in found.groups()[1:]))])
     if not any(map(len, parts)):

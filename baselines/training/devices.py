@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, get_args
 from baselines.config import Device
 from baselines.nets import backend
 from baselines.nets.backend import jax, tensorflow
-from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.errors import InvalidInput, OffaxisWarning, UnknownName
 
 NODE = Path("/dev/nvidia0")
 """What the driver of a first GPU leaves, where ``nvidia-smi`` is not installed, as in many containers."""
@@ -32,7 +32,7 @@ INSTALL = {
 files, so that one must go first."""
 
 
-class SlowDevice(UserWarning):
+class SlowDevice(OffaxisWarning):
     """A run computes on what is slower than what is there, or than what it asks for."""
 
 

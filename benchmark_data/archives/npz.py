@@ -21,7 +21,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from benchmark_data.errors import DamagedFile, OffaxisError
+from benchmark_data.errors import DamagedFile, OffaxisError, OffaxisWarning
 
 LARGEST = 128 * 2**20
 """Bytes of one array, inflated, and of a file on disk, where a stranger wrote it: 15,000 rows of 1,024 latents fit."""
@@ -31,7 +31,7 @@ _HEADER = 4096
 _PIECE = 2**24
 
 
-class UnknownMembers(UserWarning):
+class UnknownMembers(OffaxisWarning):
     """A file holds arrays that nothing reads: perhaps one of them is misspelt."""
 
 

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,14 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput, needs
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisWarning, needs
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.types import Images, Source
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["from_folder", "from_images"]
+__all__ = ["OddFolder", "from_folder", "from_images"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +67,14 @@ SUFFIXES = (".png", ".jpg", ".jpeg")
 
 HELD = 2**30
 """Bytes of pixels up to which pictures of a folder are decoded once and held; more are read when they are asked for."""
+
+
+class OddFolder(OffaxisWarning):
+    """A folder of pictures is read whose table says less, or more, of them than one would expect."""
+
+
+MANY = 100
+"""Rows from which on a column with a different value in each is taken for something else than a factor."""
 
 
 def from_images(
@@ -132,9 +141,13 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
 
     With a CSV file in the folder, its rows are the pictures, in its order. The column ``file_name``, or the first one
     where there is none, names the files, relative to the folder. Every other column becomes a factor whose classes are
-    its different values in order: ordinal where all are numbers, categorical where they are texts. Without a CSV file,
-    the pictures of the folder and of the folders within it are taken in the order of their names, and there are no
-    factors.
+    its different values in order: ordinal where all are numbers, categorical where they are texts. Of a table that
+    ``offaxis-data get`` wrote, with ``index`` and two columns for each factor, ``label_<factor>`` and
+    ``value_<factor>``, each factor is taken once, with its values. There is a warning for pictures that the table does
+    not name, which are left out, and for a column with a different value in every row, which is hardly a factor.
+
+    Without a CSV file, the pictures of the folder and of the folders within it are taken in the order of their names,
+    and there are no factors.
 
     Args:
         folder: the folder.
@@ -145,8 +158,8 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
 
     Raises:
         InvalidInput: there is no such folder, no picture in it, or more than one CSV file; the CSV file cannot be read,
-            has no rows, or a value is missing; pictures differ in size or have more than 8 bits a channel; or the name
-            is taken.
+            has no rows, does not name files, or a value is missing; pictures differ in size or have more than 8 bits
+            a channel; or the name is taken.
         DamagedFile: a picture is not there or cannot be read.
 
     Example:
@@ -174,6 +187,14 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     if not tables:
         return from_images(name, folder)
     paths, labels = _labelled(tables[0])
+    unnamed = sorted(set(_listed(folder)) - set(paths))
+    if unnamed:
+        warnings.warn(
+            f"{len(unnamed):,} of the pictures in {folder} have no row in {tables[0].name} and are left out: "
+            f"{unnamed[0].relative_to(folder)}{', ...' if len(unnamed) > 1 else ''}",
+            OddFolder,
+            stacklevel=2,
+        )
     return _of_files(name, paths, labels)
 
 
@@ -193,6 +214,13 @@ def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]]]:
             expected="a column that names files, one or more factors, and a row for each picture",
             received=f"{len(read.columns)} columns and {len(read)} rows",
         )
+    if read[files].dtype.kind not in "OUT":
+        raise InvalidInput(
+            f"column {files!r} of {table}",
+            expected="names of picture files",
+            received=repr(read[files].iloc[0].item()),
+            remedy="Call the column that names the files file_name.",
+        )
     for column in read:
         missing = np.flatnonzero(read[column].isna())
         if len(missing):
@@ -201,11 +229,33 @@ def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]]]:
                 expected="a value in every row",
                 received=f"none in line {missing[0] + 2}",
             )
+    paths = tuple(table.parent / str(file) for file in read[files])
+    for line, path in enumerate(paths, 2):
+        if not path.is_file():
+            raise DamagedFile(
+                f"{table}, line {line}",
+                expected="a picture in the folder",
+                received=f"{read[files].iloc[line - 2]!r}, which is not there",
+                remedy="Correct the name, or take the line out.",
+            )
+    read = read.drop(columns=files)
+    names = [str(column).removeprefix("label_") for column in read if str(column).startswith("label_")]
+    twins = [name for name in names if f"value_{name}" in read]
+    if twins:  # as `offaxis-data get` writes it
+        read = read.drop(columns=["index", *(f"label_{name}" for name in twins)], errors="ignore")
+        read = read.rename(columns={f"value_{name}": name for name in twins})
     labels = {
         str(column): values.to_numpy() if values.dtype.kind in "biuf" else values.to_numpy(str)
-        for column, values in read.drop(columns=files).items()
+        for column, values in read.items()
     }
-    return tuple(table.parent / str(file) for file in read[files]), labels
+    for column, values in labels.items():
+        if len(values) > MANY and len(np.unique(values)) == len(values):
+            warnings.warn(
+                f"column {column!r} of {table} has a different value in every row: it is hardly a factor",
+                OddFolder,
+                stacklevel=3,
+            )
+    return paths, labels
 
 
 def _listed(folder: Path) -> tuple[Path, ...]:

@@ -226,6 +226,9 @@ def audit(
             f"audit of {dataset.id}",
             expected="two images or more, and a factor with two values or more",
             received=f"{len(dataset)} images, {len(varying)} such factors",
+            remedy=""
+            if dataset.space.factors
+            else "Factors of one's own pictures come from a CSV file in their folder.",
         )
     apart = _random_distances(dataset, pairs, seed)
     random = _mean(apart[:, None], _resampled(len(apart), seed))

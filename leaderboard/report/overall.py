@@ -88,6 +88,8 @@ class Leader:
         firsts: on how many of these tasks it has the first rank; of all tasks, where ``mean`` is None.
         tasks: on how many of the same tasks any method of the category has a rank.
         lacking: titles of methods that are ranked on some tasks, but not on all of these.
+        average: its average rank on these tasks; None where ``mean`` is.
+        other: the title and the average rank of the method that leads by average rank, if that is another one.
     """
 
     category: str
@@ -99,6 +101,8 @@ class Leader:
     firsts: int
     tasks: int
     lacking: tuple[str, ...]
+    average: float | None = None
+    other: tuple[str, float] | None = None
 
 
 MOST = 24
@@ -211,5 +215,16 @@ def leaders(boards: Sequence[Table], found: Overall | None) -> tuple[Leader, ...
             others, near = len(titles) - 1, 0
         whole = {standing.method for standing in placed}
         lacking = tuple(sorted(titles[method] for method in titles.keys() - whole)) if placed else ()
-        made.append(Leader(category, best, titles[best], mean, others, near, firsts[best], len(tables), lacking))
+        average, other = None, None
+        if placed:
+            average, first = (of.across.rank.value for of in (placed[0], min(placed, key=_by_average)))
+            other = (min(placed, key=_by_average).title, first) if first < average else None
+        count = len(tables)
+        made.append(
+            Leader(category, best, titles[best], mean, others, near, firsts[best], count, lacking, average, other)
+        )
     return tuple(made)
+
+
+def _by_average(standing: Standing) -> float:
+    return standing.across.rank.value

@@ -71,6 +71,11 @@ class Row:
         return bool(self.result.quarantine or any(run.marks for run in self.runs))
 
     @property
+    def selected(self) -> bool:
+        """Whether its settings were chosen among others, as its authors say."""
+        return any(run.selection and not run.selection.startswith("none") for run in self.runs)
+
+    @property
     def seeds(self) -> int:
         """How many seeds there are."""
         return len(self.runs)

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import discovery, draws
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, OffaxisWarning
 from leaderboard import properties
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import Estimator
@@ -31,7 +31,7 @@ COLUMNS = ["samples", "repeat", "score", "value"]
 """Of a curve's table."""
 
 
-class SmallSample(UserWarning):
+class SmallSample(OffaxisWarning):
     """A score that still moves with the number of samples."""
 
 

@@ -81,6 +81,27 @@ def test_an_interruption_is_130(command):
     assert "Traceback" not in err
 
 
+WARNING = """
+import warnings
+from benchmark_data import console
+from benchmark_data.errors import OffaxisWarning
+app = console.command_line("For a test.")
+@app.command()
+def odd():
+    warnings.warn("[red] look here", OffaxisWarning)
+    warnings.warn("there", UserWarning)
+console.run(app)
+"""
+
+
+def test_a_warning_of_ours_is_one_line():
+    """Without the place in the code, which tells a user nothing; warnings of others are shown as ever."""
+    done = subprocess.run([sys.executable, "-c", WARNING], capture_output=True, text=True, check=True)
+    first, second = done.stderr.splitlines()[:2]
+    assert first == "warning: [red] look here"
+    assert second.endswith("UserWarning: there")
+
+
 @pytest.mark.parametrize(
     ("print_it", "line"),
     [

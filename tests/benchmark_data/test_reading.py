@@ -120,6 +120,7 @@ def test_wrong_choices_are_named(tiny_family, tiny_grid):
     for split, kind, message in (
         ("trian", UnknownName, "split of tiny_family/plus_1: .*Did you mean 'train'"),
         ("train[:x]", InvalidInput, r"bounds in rows or percent, .* received 'train\[:x\]'"),
+        ("train[:200%]", InvalidInput, r"bounds of at most 100%, received 'train\[:200%\]'"),
         ("train[:0]", InvalidInput, r"at least one row, received 'train\[:0\]'"),
     ):
         with pytest.raises(kind, match=message):

@@ -5,6 +5,7 @@ Internal.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
@@ -207,6 +208,17 @@ class TierPage:
         return any(self.columns[0].key not in row.means for rows in self.groups.values() for row in rows)
 
     @property
+    def selected(self) -> bool:
+        """Whether settings of any method were chosen among others."""
+        return any(row.selected for rows in self.groups.values() for row in rows)
+
+    @property
+    def mixture(self) -> tuple[tuple[str, int], ...]:
+        """The families of the tasks that are averaged over, and how many there are of each, most first."""
+        counts = collections.Counter(family(table.dataset) for table in self.tables[: self.averaged])
+        return tuple(counts.most_common())
+
+    @property
     def families(self) -> tuple[str, ...]:
         """The families of its datasets, such as ``sprites2d`` with its perturbed and noisy forms."""
         return tuple(dict.fromkeys(family(table.dataset) for table in self.tables))
@@ -234,6 +246,7 @@ class MatrixRow:
         means: score -> mean over the tasks that are averaged over, for methods with that score on all of them.
         standing: its place across these tasks; None where it is not ranked on all of them.
         verified: whether all of its scores are.
+        selected: whether its settings were chosen among others on any task, as its authors say.
     """
 
     method: str
@@ -243,6 +256,7 @@ class MatrixRow:
     means: dict[str, float]
     standing: overall.Standing | None
     verified: bool
+    selected: bool
 
 
 def statuses(shown: Table | TierPage) -> list[str]:
@@ -523,6 +537,7 @@ def _groups(
                     {key: sum(of[key] for of in counted) / len(counted) for key in whole},
                     placed.get(method),
                     all(row.trust == "verified" for row in some),
+                    any(row.selected for row in some),
                 )
             )
         if made:

@@ -4,7 +4,10 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from benchmark_data import DamagedFile, InvalidInput, from_folder, from_images
+import benchmark_data
+from benchmark_data import DamagedFile, InvalidInput, UnknownName, from_folder, from_images
+from benchmark_data.archives.own_images import OddFolder
+from benchmark_data.publish import pictures
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (5, 8, 12, 3), np.uint8)
 
@@ -103,7 +106,8 @@ def test_a_folder_of_colours(folder):
     """One picture in colour makes all of them so; without ``file_name`` the first column names the files."""
     PIL.Image.new("RGB", (6, 4), (1, 2, 3)).save(folder / "3.png")
     (folder / "labels.csv").write_text("picture,level\n3.png,0\n1.png,1\n", "utf-8")
-    data = from_folder(folder)
+    with pytest.warns(OddFolder, match=r"^2 of the pictures in .* have no row in labels\.csv and .*: 0\.png, "):
+        data = from_folder(folder)
     assert data.images([1, 0])[:, 0, 0].tolist() == [[10, 10, 10], [1, 2, 3]]
 
 
@@ -123,13 +127,45 @@ def test_folders_that_will_not_do(folder):
         with pytest.raises(InvalidInput, match=problem):
             from_folder(folder)
     labels.write_text("file_name,x\n7.png,1\n", "utf-8")
-    with pytest.raises(DamagedFile, match=r"7\.png: expected a PNG or JPEG picture, received No such file"):
+    with pytest.raises(DamagedFile, match=r"labels\.csv, line 2: expected a picture in the f.*, received '7\.png'"):
         from_folder(folder)
-    labels.write_text("file_name,x\nlabels.csv,1\n", "utf-8")
+    labels.write_text("idx,file\n0,0.png\n", "utf-8")
+    with pytest.raises(InvalidInput, match=r"column 'idx' of .*: expected names of picture files, .* file_name\."):
+        from_folder(folder)
+    labels.write_text("file_name,x\nlabels.csv,1\n0.png,1\n1.png,1\n2.png,1\n3.png,1\n", "utf-8")
     with pytest.raises(DamagedFile, match=r"labels\.csv: expected a PNG or JPEG picture, received cannot identify"):
         from_folder(folder)
     with pytest.raises(InvalidInput, match="no published dataset's name"):
         from_folder(folder, "sprites2d")
+
+
+def test_what_is_written_as_pictures_is_read_with_the_datasets_factors(tmp_path):
+    """``offaxis-data get`` writes two columns for each factor, and the row."""
+    dataset = benchmark_data.load("sprites2d_spaced/spacing_8")
+    pictures.write(dataset, range(120), tmp_path)
+    data = from_folder(tmp_path, "mine")
+    varying = [name for name in dataset.space.names if len(set(dataset.values(range(120), [name]).ravel())) > 1]
+    assert data.space.names == dataset.space.names
+    np.testing.assert_array_equal(data.values(range(120), varying), dataset.values(range(120), varying))
+    np.testing.assert_array_equal(data.images(range(120)), dataset.images(range(120)))
+
+
+def test_a_name_or_a_folder(folder):
+    assert benchmark_data.named_or_folder(str(folder)).id == "my_pictures"
+    with pytest.raises(UnknownName, match=r"^dataset, or folder that is there: expected one of .*'nofolder'"):
+        benchmark_data.named_or_folder("nofolder")
+
+
+def test_a_column_with_a_different_value_in_every_row_is_hardly_a_factor(tmp_path):
+    pixels = np.zeros((101, 4, 4), np.uint8)
+    for number, image in enumerate(pixels):
+        PIL.Image.fromarray(image).save(tmp_path / f"{number}.png")
+    rows = "".join(f"{number}.png,{number},{number % 3}\n" for number in range(len(pixels)))
+    (tmp_path / "labels.csv").write_text("file_name,id,kind\n" + rows, "utf-8")
+    with pytest.warns(
+        OddFolder, match=r"^column 'id' of .* has a different value in every row: it is hardly a factor$"
+    ):
+        assert from_folder(tmp_path, "mine").space.names == ("id", "kind")
 
 
 def test_pictures_of_a_folder_have_one_size(folder):

@@ -612,6 +612,19 @@ def test_who_is_ranked_is_one_switch(tmp_path):
     assert "verified: encoder run here" in shown
 
 
+def test_who_leads_by_average_rank_is_told_where_it_is_another():
+    """a leads one task by far, and is last on two."""
+    means = {"a": (0.9, 0.1, 0.1), "b": (0.3, 0.2, 0.3), "c": (0.2, 0.3, 0.2)}
+    tasks = ("xysquares/spacing_1@v1", "xysquares/spacing_8@v1", "sprites2d@v1")
+    found = [
+        method(name, *[mean] * 5, task=task) for name, of in means.items() for task, mean in zip(tasks, of, strict=True)
+    ]
+    boards = ranking.tables(found)
+    (leader,) = overall.leaders(boards, overall.overall(boards))
+    assert (leader.method, leader.average) == ("a", pytest.approx(7 / 3))
+    assert leader.other == ("b", pytest.approx(5 / 3))
+
+
 def test_who_leads_and_how_sure_that_is():
     seeds = (0.0, 0.01, 0.02, 0.03, 0.04)
     tasks = ("xysquares/spacing_1@v1", "xysquares/spacing_8@v1")
@@ -628,6 +641,8 @@ def test_who_leads_and_how_sure_that_is():
     first, second = overall.leaders(boards, overall.overall(boards))
     assert (first.method, first.others, first.near, first.firsts, first.tasks) == ("a", 2, 0, 1, 2)
     assert first.mean == pytest.approx(0.52)
+    assert (first.average, first.other) == (1.5, None), "a and b are first once each"
+    assert (second.average, second.other) == (None, None)
     assert first.lacking == ("part",)
     assert (second.category, second.method, second.mean, second.others) == ("weakly_supervised", "weak", None, 0)
     assert (second.firsts, second.tasks) == (1, 1)
