@@ -670,7 +670,7 @@ def read_config(folder: Path) -> RunConfig:
     Raises:
         DamagedFile: the folder or the file is missing, or the file does not hold a config.
     """
-    path = folder / "config.json"
+    path = files.in_run(folder, "config.json")
     try:
         return RunConfig.read(path)
     except (InvalidInput, LookupError) as error:

@@ -236,3 +236,26 @@ def comma_separated(header: Sequence[str], rows: Iterable[Sequence[object]]) -> 
     writer.writerow(header)
     writer.writerows([written(cell) for cell in row] for row in rows)
     return stream.getvalue()
+
+
+def in_run(folder: Path, name: str) -> Path:
+    """Return the path of a file that every run folder has, after a look whether the folder may be one.
+
+    Args:
+        folder: the folder.
+        name: the file's name.
+
+    Raises:
+        DamagedFile: there is no such folder, or no such file in it; the message names the runs within it, if any.
+    """
+    path = folder / name
+    if path.is_file() or path.is_symlink():
+        return path
+    inside = sorted(each.parent.relative_to(folder).as_posix() for each in folder.glob(f"*/{name}"))
+    shown = f"{', '.join(inside[:3])}{', ...' if len(inside) > 3 else ''}"
+    raise DamagedFile(
+        str(folder),
+        expected=f"a run folder, which has {name}",
+        received="a folder without it" if folder.is_dir() else "a file" if folder.exists() else "no such folder",
+        remedy=f"There are runs in it: {shown}. Name those." if inside else "",
+    )

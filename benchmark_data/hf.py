@@ -243,7 +243,9 @@ def as_dataset(
 
     Returns:
         A ``datasets.Dataset``. Its records are those of ``load_dataset(...).with_format("numpy")``, but that an image
-        is always of shape (H, W, C), grey ones too.
+        is always of shape (H, W, C), grey ones too. Rows are drawn by a transform of the one column that is stored,
+        ``index``: records and batches have all fields, ``column_names`` and ``data["label_..."]`` do not know them.
+        Give ``columns`` to choose; where columns are to be mapped or sorted, take `load_dataset`.
 
     Raises:
         UnknownName: there is no such dataset, config, split or column.

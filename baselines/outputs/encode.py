@@ -61,6 +61,13 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     """
     folder = Path(folder)
     path = folder / submission.FILE
+    if not path.exists():
+        raise DamagedFile(
+            str(path),
+            expected="a submission",
+            received="no such file",
+            remedy=f"Begin one: offaxis-board submit init {folder}",
+        )
     content = files.read_json(path)
     places = {_place(folder, content, run): run for run in runs}
     if len(places) < len(runs):

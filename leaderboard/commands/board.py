@@ -410,7 +410,10 @@ def verify(
     names = (f"{run.method} on {protocol.task(run.dataset).id}, seed {run.seed}" for run in bare)
     for sentence in (*notes, *(f"not verified: {name}: it has no encoder" for name in names)):
         say(sentence, style="red")
-    if any(not run.verification for result in found for run in result.runs):
+    runs = [run for result in found for run in result.runs]
+    verified = sum(run.verification is not None for run in runs)
+    say(f"verified: {verified} of {len(runs)} seeds")
+    if verified < len(runs):
         raise typer.Exit(1)
 
 
@@ -767,8 +770,17 @@ def validate(
                 evaluate.read_run(path)
             except OffaxisError as error:
                 problems = [error]
-        else:
+        elif path.is_dir():
             problems = audit.check(path)
+        else:
+            problems = [
+                DamagedFile(
+                    str(path),
+                    expected="a submission, a run folder or a results tree",
+                    received="a file" if path.exists() else "no such folder",
+                    remedy=f"`offaxis-board submit init {path}` begins a submission.",
+                )
+            ]
         _report(str(path), problems)
         failed |= bool(problems)
     if failed:

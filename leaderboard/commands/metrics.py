@@ -103,7 +103,7 @@ def metrics(
                 str(path),
                 expected="codes of a dataset, or an array called factors beside them",
                 received="codes alone",
-                remedy="Name the --dataset.",
+                remedy="Name the --dataset, or store class ids (n, F) beside the codes, as an array `factors`.",
             )
         samples.append((path, found, _held_out(path, dataset)))
     tables, doubts, variants = [], [], []

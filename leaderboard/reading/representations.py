@@ -495,7 +495,8 @@ def _labelled(codes: Array, indices: Array | None, asked: _Asked) -> LabelledCod
                 "codes",
                 expected=f"{len(asked.in_order)} rows, {asked.described}",
                 received=str(len(codes)),
-                remedy="Store the rows of the dataset beside them, as an array `indices`.",
+                remedy="Store the rows of the dataset beside them, as an array `indices`; or name no dataset if the "
+                "codes have an array `factors` of their own.",
             )
         indices = asked.in_order
         if asked.rows is not asked.in_order:  # not a task's, which are in random order

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from benchmark_data.archives import npz
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+from benchmark_data.files import in_run
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
 from leaderboard.arrays import check_codes
@@ -214,7 +215,7 @@ def read_record(folder: Path) -> RunFile:
     Raises:
         DamagedFile: there is no such file, or it does not hold what it should.
     """
-    file = folder / "run.json"
+    file = in_run(folder, "run.json")
     return results.validated(RunFile, results.content(file), str(file))
 
 

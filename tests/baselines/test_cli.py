@@ -97,8 +97,8 @@ def test_list_names_everything():
             "'beta': expected a number, received 'x'",
         ),
         ("run --config nowhere.json", "nowhere.json: expected a JSON file"),
-        ("resume nowhere", "nowhere/config.json: expected a JSON file"),
-        ("encode nowhere", "nowhere/config.json: expected a JSON file"),
+        ("resume nowhere", "nowhere: expected a run folder, which has config.json, received no such folder"),
+        ("encode nowhere", "nowhere: expected a run folder, which has config.json, received no such folder"),
         ("reference pcaa --dataset xysquares", "reference: .* Did you mean 'pca'"),
     ],
 )
@@ -143,7 +143,7 @@ def test_main_prints_one_line_and_exits_with_2(monkeypatch, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main()
     assert stopped.value.code == 2
-    assert capsys.readouterr().err.startswith("error: nowhere/config.json: expected a JSON file")
+    assert capsys.readouterr().err.startswith("error: nowhere: expected a run folder, which has config.json")
 
 
 def test_help_marks_what_is_required(monkeypatch):

@@ -204,7 +204,7 @@ def test_pickles_are_never_read(copy):
 
 
 def test_no_such_folder(tmp_path):
-    with pytest.raises(DamagedFile, match=r"nowhere/config.json: expected a JSON file"):
+    with pytest.raises(DamagedFile, match=r"nowhere: expected a run folder, which has config"):
         Run.open(tmp_path / "nowhere")
 
 

@@ -156,7 +156,7 @@ def test_what_cannot_be_started_from(trained, tiny, tmp_path):
     ):
         with pytest.raises(InvalidInput, match=message):
             train(tiny(start_from=there, **changes), into)
-    with pytest.raises(DamagedFile, match=r"nowhere/config.json: expected a JSON file"):
+    with pytest.raises(DamagedFile, match=r"nowhere: expected a run folder, which has config"):
         train(tiny(start_from="nowhere"), into)
     unfinished = shutil.copytree(trained.folder, tmp_path / "unfinished")
     shutil.rmtree(unfinished / "snapshots/step_00000006")

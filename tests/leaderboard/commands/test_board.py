@@ -205,7 +205,10 @@ def test_what_was_scored_before_an_error_is_kept(board, run_folder, tmp_path):
     [
         (("show", "{tmp}/absent"), "expected a results folder, received no such folder"),
         (("show", "{tree}", "--task", "toy/smal"), "Did you mean 'toy/small'?"),
-        (("evaluate", "{tmp}", "--into", "{tmp}/r"), "run.json: expected a JSON file"),
+        (
+            ("evaluate", "{tmp}", "--into", "{tmp}/r"),
+            "expected a run folder, which has run.json, received a folder without",
+        ),
         (("evaluate", "{tmp}", "--into", "{tmp}/r", "--tier", "smoky"), "Did you mean 'smoke'?"),
         (("tasks", "toi"), "Did you mean 'toy'?"),
         (("rows", "toy/small", "--to", "{tmp}/rows.csv"), "expected a file name that ends in .npy or .txt"),
