@@ -492,3 +492,20 @@ def test_evaluate_and_heatmap_name_the_command_that_writes_what_is_missing(board
     assert (code, f"Write it: offaxis-train encode {folder}" in err) == (2, True), err
     code, _, err = board("heatmap", folder, folder, "--to", tmp_path / "a.png")
     assert (code, f"received none. Write it: offaxis-train activations {folder}" in err) == (2, True), err
+
+
+def test_a_folder_of_runs_says_which_runs_are_in_it(board, run_folder, tmp_path):
+    parent = run_folder(seed=0).parent
+    run_folder(seed=1)
+    code, _, err = board("evaluate", parent, "--into", tmp_path / "r")
+    assert code == 2
+    assert "expected a run folder, which has run.json, received a folder without it. There are runs in it: " in err
+    assert "toy-small-beta_vae-0, toy-small-beta_vae-1. Name those." in err
+    code, _, err = board("evaluate", tmp_path / "nowhere", "--into", tmp_path / "r")
+    assert (code, "received no such folder" in err) == (2, True)
+
+
+def test_what_is_neither_a_submission_nor_a_run_is_told_how_to_begin(board, tmp_path):
+    code, out, err = board("validate", tmp_path / "mine")
+    assert code == 1
+    assert f"`offaxis-board submit init {tmp_path / 'mine'}` begins a submission." in out + err

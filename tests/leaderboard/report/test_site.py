@@ -622,7 +622,7 @@ def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):
     text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
     for sentence in (
         "A tier is a budget; this one is for tests.",
-        "Means over 2 seeds;",
+        "Means over 2 seeds and over 2 tasks (2 of toy); the rank is by them, within a category.",
         "No method is ranked across these tasks: that takes 5 seeds on each.",
         "A dash for the mean: not scored on every task that it is over.",
     ):
