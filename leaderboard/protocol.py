@@ -113,7 +113,7 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
         for tier in (
             Tier(
                 "desk",
-                "Small models with as many latents as factors: a run takes a core minutes, and all take two a day.",
+                "Small models with as many latents as factors: minutes of a core for a run, a day of two for all.",
                 (
                     Measurement("mig", arguments={"bins": 20}),
                     Measurement("dci", train=10_000, test=5_000, arguments={"mode": "fast", "seed": 0}),

@@ -245,7 +245,8 @@ class MatrixRow:
         scores: for each task, score -> mean; empty where it was not scored.
         means: score -> mean over the tasks that are averaged over, for methods with that score on all of them.
         standing: its place across these tasks; None where it is not ranked on all of them.
-        verified: whether all of its scores are.
+        verified: whether all of its scores are on the tasks that are averaged over; on all tasks, if it is on none of
+            these.
         selected: whether its settings were chosen among others on any task, as its authors say.
     """
 
@@ -536,7 +537,7 @@ def _groups(
                     scores,
                     {key: sum(of[key] for of in counted) / len(counted) for key in whole},
                     placed.get(method),
-                    all(row.trust == "verified" for row in some),
+                    all(row.trust == "verified" for row in (list(filter(None, rows[:averaged])) or some)),
                     any(row.selected for row in some),
                 )
             )
