@@ -6,6 +6,7 @@ import collections
 import csv
 import dataclasses
 import json
+import math
 import os
 import re
 import signal
@@ -352,3 +353,13 @@ def test_the_command(tmp_path, monkeypatch, in_this_process):
     again = CliRunner().invoke(cli.app, [*command.split(), "--only", "seed=1", "--encode"], catch_exceptions=False)
     assert again.exit_code == 1
     assert again.stdout.splitlines()[0] == "0 of 1 runs are done, 0 failed"
+
+
+def test_objectives_on_pairs_are_swept_over_grids_alone():
+    """As far as sizes tell without archives: as many rows as combinations of values."""
+    configs = [config for name in sweep.names() for config in sweep.find(name)]
+    pairs = {config.dataset for config in configs if config.build_objective().n_views == 2}
+    assert "smallnorb/left_64_bilinear" in pairs
+    for name in pairs:
+        space = benchmark_data.load(name).space
+        assert math.prod(space.sizes) == len(space), name
