@@ -27,7 +27,7 @@ import benchmark_data
 from benchmark_data import draws, parallel
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
-from benchmark_data.factors import Indices
+from benchmark_data.factors import FactorSpace, Indices
 from benchmark_data.publish import records
 
 __all__ = ["Batch", "Fields", "Images", "Pairs", "order", "rows_of", "share"]
@@ -407,11 +407,13 @@ class Pairs(Images):
         fields: Fields = "image",
     ) -> None:
         super().__init__(dataset, split=split, rows=rows, factors=factors, fields=fields)
-        if not self.dataset.space.full:
+        space = self.dataset.space
+        apart = not isinstance(space, FactorSpace) and len(self.rows) < len(self.dataset)  # parts of a table
+        if not space.full or apart:
             raise InvalidInput(
                 f"pairs of {self.dataset.id}",
                 expected="a dataset that is a full grid of factors, with every combination of values once",
-                received=repr(self.dataset.space),
+                received=f"{split or 'a part'} of it, while partners are drawn from all rows" if apart else repr(space),
             )
         self._varying = np.flatnonzero(np.array(self.dataset.space.sizes) > 1)
         if isinstance(changed, int) and not 0 < changed <= len(self._varying):

@@ -403,6 +403,13 @@ def draw_batch(
         the objective's samples.
     """
     rng = generator(config.seed, step)
+    if objective.n_views > 1 and config.split and len(dataset.splits[config.split]) < len(dataset):
+        raise InvalidInput(
+            "objective on pairs",
+            expected="a dataset that is a full grid of factors, of which no part is held out",
+            received=f"the part {config.split} of {dataset.id}, while partners are drawn from all rows",
+            remedy="Choose an objective that needs no pairs.",
+        )
     chosen = objective.rows(rows, dataset.space, config.batch_size, rng).ravel()
     return {
         "noise": rng.standard_normal((len(chosen), config.latents), np.float32),

@@ -140,6 +140,11 @@ class _Labels(FactorTable):
     def labels(self, indices: ArrayLike) -> Indices:
         return self._source.base.space.labels(self._source.rows[np.asarray(indices, np.int64)])
 
+    @property
+    def full(self) -> bool:
+        """False: whoever draws partners from a whole grid would draw what is held out."""
+        return False
+
     def _every_label(self) -> Indices:
         return self.labels(np.arange(len(self)))
 

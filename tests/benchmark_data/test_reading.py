@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import reading
+from benchmark_data import Factor, FactorSpace, from_images, reading
 from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
 
 
@@ -199,3 +199,16 @@ def test_pairs_that_cannot_be(tiny_family, tiny_grid):
             reading.Pairs(tiny_grid, changed=changed)
     with pytest.raises(InvalidInput, match="changed: expected the name of a factor, or several, received none"):
         reading.Pairs(tiny_grid, changed=[])
+
+
+def test_partners_are_not_drawn_from_what_is_held_out():
+    """Of a divided dataset all rows make a grid again, and those of SmallNORB, which has two parts by itself."""
+    with pytest.raises(
+        InvalidInput, match=r"pairs of xysquares/spacing_1\.composition: expected a dataset that is a f"
+    ):
+        reading.Pairs("xysquares/spacing_1.composition", split="train")
+    grid = FactorSpace(Factor("a", (0, 1)), Factor("b", (0, 1, 2)))
+    whole = from_images("mine", np.zeros((6, 4, 4, 1), np.uint8), dict(zip("ab", grid.labels(range(6)).T, strict=True)))
+    assert len(reading.Pairs(whole)) == 6
+    with pytest.raises(InvalidInput, match="received a part of it, while partners are drawn from all rows"):
+        reading.Pairs(whole, rows=range(3))

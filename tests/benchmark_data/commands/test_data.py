@@ -220,7 +220,7 @@ def test_no_matrices_of_a_table_of_labels(command, tmp_path):
 def test_an_unknown_name_gives_the_near_match(command, name):
     code, out, err = command(name, "sprite2d")
     assert (code, out) == (2, "")
-    assert err.startswith("error: dataset: expected one of ")
+    assert err.startswith("error: dataset")
     assert err.endswith("received 'sprite2d'. Did you mean 'sprites2d'?\n")
     assert err.count("\n") == 1
 
@@ -305,7 +305,7 @@ def test_audit_says_why_names_have_no_correlation(command, tmp_path):
 def test_audit_fails_in_one_line(command, tmp_path, monkeypatch):
     code, out, err = command("audit", "nowhere")
     assert (code, out) == (2, "")
-    assert err.startswith("error: dataset: expected one of")
+    assert err.startswith("error: dataset, or folder that is there: expected one of")
     code, _, err = command("audit", tmp_path)
     assert code == 2
     assert "expected files that end in .png, .jpg or .jpeg, received none" in err

@@ -98,7 +98,8 @@ def test_an_encoder_that_does_not_belong_to_the_run_is_refused(exported, root, s
 
 
 def test_a_run_that_nobody_verified_has_no_encoder_to_vouch_for(exported, root, made_result):
-    results.write(root, [made_result("toy/small", "beta_vae", 0.25)], replace=True)
+    (root / "v1" / "toy" / "small" / "beta_vae.json").unlink()
+    results.write(root, [made_result("toy/small", "beta_vae", 0.25)])
     with pytest.raises(InvalidInput, match="expected a run that was verified, received one that was not"):
         weights.add(root, [exported({"mig": 0.25})])
     (root / "v1" / "toy" / "small" / "beta_vae.json").unlink()

@@ -89,7 +89,7 @@ def test_no_folders():
 
 
 def test_an_empty_folder(tmp_path):
-    with pytest.raises(DamagedFile, match=r"run\.json: expected a JSON file, received No such file"):
+    with pytest.raises(DamagedFile, match=r"expected a run folder, which has run\.json, received a folder without it"):
         list(evaluate.evaluate([tmp_path]))
 
 
