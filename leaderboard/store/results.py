@@ -606,6 +606,9 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         if collects:
+            if not gc.get_freeze_count():  # what was made goes among the oldest things, unseen; else it is walked now
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
