@@ -7,8 +7,8 @@ component of each unit, and so do we. The rule decides scores, so that it is nev
 Version ``first_component@v1``. For each unit by itself, in float64: the mean and covariance of the train rows, the
 eigenvector of the greatest eigenvalue, its sign such that its largest entry by magnitude (the first of equal ones) is
 positive, and for all rows the product of that vector with the row less the mean. The train rows are the first two
-thirds, as those of every task are; held-out rows decide nothing. Units of one number are passed on as they are, byte
-for byte.
+thirds, as those of every task are that there is now, divided ones included; a task with another share would take a new
+version of the rule. So held-out rows decide nothing. Units of one number are passed on as they are, byte for byte.
 """
 
 from __future__ import annotations

@@ -121,3 +121,9 @@ def test_a_rule_fitted_elsewhere():
     fit = np.array([[[0.0, 0.0]], [[3.0, 4.0]], [[9.0, 9.0]]])
     codes = np.array([[[1.5, 2.0]], [[4.5, 6.0]], [[1.5, 7.0]]])
     np.testing.assert_allclose(units.reduced(codes, fit=fit)[:, 0], [0, 5, 4], atol=1e-12)
+
+
+def test_the_train_rows_of_tasks_are_the_first_two_thirds():
+    """Those that the rule is fitted on, of divided datasets, too."""
+    for task in protocol.tasks():
+        assert len(task.train) == 2 * len(task.indices) // 3, task.id
