@@ -48,6 +48,21 @@ class Column:
     low: float = 0.0
     high: float = 1.0
 
+    def within(self, ends: tuple[float, float] | None) -> tuple[float, float] | None:
+        """Cut an interval at the ends of the range.
+
+        Args:
+            ends: its ends, two values of the score; None where there is no interval.
+
+        Returns:
+            The same two values, each within [low, high]; None where there is no interval.
+
+        Example:
+            >>> Column("mig", "MIG", "").within((-0.1, 0.4)), Column("mig", "MIG", "").within(None)
+            ((0.0, 0.4), None)
+        """
+        return ends and (max(ends[0], self.low), min(ends[1], self.high))
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Properties:

@@ -403,13 +403,6 @@ def draw_batch(
         the objective's samples.
     """
     rng = generator(config.seed, step)
-    if objective.n_views > 1 and config.split and len(dataset.splits[config.split]) < len(dataset):
-        raise InvalidInput(
-            "objective on pairs",
-            expected="a dataset that is a full grid of factors, of which no part is held out",
-            received=f"the part {config.split} of {dataset.id}, while partners are drawn from all rows",
-            remedy="Choose an objective that needs no pairs.",
-        )
     chosen = objective.rows(rows, dataset.space, config.batch_size, rng).ravel()
     return {
         "noise": rng.standard_normal((len(chosen), config.latents), np.float32),
@@ -434,9 +427,21 @@ def batches(
     Yields:
         An iterator over what `draw_batch` gives for each run's next step, until all are finished; those that are
         earlier get the batch of their last step again.
+
+    Raises:
+        UnknownName: there is no such split.
+        InvalidInput: an objective on pairs would draw partners from a part that is held out.
     """
     objectives = [config.build_objective() for config in configs]
     chosen = [training_rows(dataset, config.train_share, config.split) for config in configs]
+    for config, objective in zip(configs, objectives, strict=True):
+        if objective.n_views > 1 and config.split and len(dataset.splits[config.split]) < len(dataset):
+            raise InvalidInput(
+                "objective on pairs",
+                expected="a dataset that is a full grid of factors, of which no part is held out",
+                received=f"the part {config.split} of {dataset.id}, while partners are drawn from all rows",
+                remedy="Choose an objective that needs no pairs.",
+            )
 
     def draw(taken: int) -> list[dict[str, NDArray[Any]]]:
         return [

@@ -149,13 +149,8 @@ def _factors(board: Table, runs: Sequence[Run]) -> dict[str, tuple[float, tuple[
     for place, name in enumerate(protocol.task(board.task).scored):
         if variances[:, place].all():
             values = 1 - errors[:, place] / variances[:, place]
-            found[name] = float(values.mean()), _at_most_1(verdicts.mean_interval(values))
+            found[name] = float(values.mean()), protocol.COLUMNS["r_squared"].within(verdicts.mean_interval(values))
     return found
-
-
-def _at_most_1(ends: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Cut an interval at the highest R² that there is."""
-    return ends and (ends[0], min(ends[1], 1.0))
 
 
 def comma_separated(found: Iterable[Study]) -> str:

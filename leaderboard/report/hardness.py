@@ -130,7 +130,7 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
             order=audited.order if audited else (),
             rows=rows,
             mean=means.get(board.dataset),
-            interval=_within(verdicts.interval_over_tasks(scores[board.dataset]), column),
+            interval=column.within(verdicts.interval_over_tasks(scores[board.dataset])),
             place=places.get(board.dataset),
         )
         for board, rows, audited in found
@@ -144,10 +144,6 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
         lines=tuple(lines),
         predictions=tuple(_prediction(name, title, lines, column) for name, title in ordered),
     )
-
-
-def _within(ends: tuple[float, float] | None, column: Column) -> tuple[float, float] | None:
-    return ends and (max(ends[0], column.low), min(ends[1], column.high))
 
 
 def _estimate(found: Giveaway | None) -> Estimate | None:

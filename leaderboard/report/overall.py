@@ -101,8 +101,8 @@ class Leader:
     firsts: int
     tasks: int
     lacking: tuple[str, ...]
-    average: float | None = None
-    other: tuple[str, float] | None = None
+    average: float | None
+    other: tuple[str, float] | None
 
 
 MOST = 24
@@ -217,14 +217,25 @@ def leaders(boards: Sequence[Table], found: Overall | None) -> tuple[Leader, ...
         lacking = tuple(sorted(titles[method] for method in titles.keys() - whole)) if placed else ()
         average, other = None, None
         if placed:
-            average, first = (of.across.rank.value for of in (placed[0], min(placed, key=_by_average)))
-            other = (min(placed, key=_by_average).title, first) if first < average else None
-        count = len(tables)
+            average, ahead = _average(placed[0]), min(placed, key=_average)
+            other = (ahead.title, _average(ahead)) if _average(ahead) < average else None
         made.append(
-            Leader(category, best, titles[best], mean, others, near, firsts[best], count, lacking, average, other)
+            Leader(
+                category=category,
+                method=best,
+                title=titles[best],
+                mean=mean,
+                others=others,
+                near=near,
+                firsts=firsts[best],
+                tasks=len(tables),
+                lacking=lacking,
+                average=average,
+                other=other,
+            )
         )
     return tuple(made)
 
 
-def _by_average(standing: Standing) -> float:
+def _average(standing: Standing) -> float:
     return standing.across.rank.value

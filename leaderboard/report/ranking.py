@@ -258,10 +258,8 @@ def _shown(stored: Mapping[str, Summary], runs: Sequence[Run]) -> dict[str, Summ
     ends = verdicts.mean_intervals([[run.scores[key] for run in runs] for key in stored])
     cells = {}
     for place, (key, summary) in enumerate(stored.items()):
-        low, high = ends[place] if ends else (None, None)
-        column = protocol.COLUMNS.get(key)
-        if column is not None and low is not None and high is not None:
-            low, high = max(low, column.low), min(high, column.high)
+        shown, column = ends[place] if ends else None, protocol.COLUMNS.get(key)
+        low, high = (column.within(shown) if column else shown) or (None, None)
         cells[key] = Summary.model_construct(
             seeds=summary.seeds, mean=summary.mean, iqm=summary.iqm, low=low, high=high
         )
