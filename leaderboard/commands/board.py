@@ -77,8 +77,8 @@ Seed = Annotated[
 ]
 
 _TIER_HELP = (
-    "What training the scores stand for: smoke, minutes; desk, minutes of a core for a small model; study, the papers'; "
-    "held_out, on the part of a split that is to train on."
+    "What training the scores stand for: smoke, minutes; desk, minutes of a core for a small model; study, the "
+    "papers'; held_out, on the part of a split that is to train on."
 )
 
 Tier = Annotated[str, typer.Option(help=f"{_TIER_HELP} The default claims least; the board ranks in desk.")]
