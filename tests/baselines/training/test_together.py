@@ -26,9 +26,10 @@ HISTORY = 5e-3
 @pytest.fixture(scope="module")
 def found(tiny, tmp_path_factory):
     settings = tiny(learning_rate=1e-3).as_json()
+    quick = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}  # compiling some forty programs takes longer than running them
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("together.py"), tmp_path_factory.mktemp("jax"), json.dumps(settings)],
-        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
+        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", **quick},
         capture_output=True,
         text=True,
         check=False,

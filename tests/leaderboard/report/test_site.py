@@ -7,6 +7,7 @@ import inspect
 import json
 import pathlib
 import re
+import shutil
 import xml.etree.ElementTree
 
 import numpy as np
@@ -28,10 +29,23 @@ pytestmark = pytest.mark.usefixtures("one_tier")
 HOSTILE = "<script>window.stolen = 1</script><img src=x onerror='window.stolen = 1'>\"' {{ 7 * 7 }}"
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Boards that are built once: by name, folders of which every test gets a copy, which it may change."""
+    return tmp_path_factory.mktemp("kept")
+
+
 @pytest.fixture
-def site(run_folder, tmp_path):
+def site(kept, run_folder, tmp_path):
     """A board of two tasks, four methods and some pictures; one method's author means harm."""
-    root = tmp_path / "results"
+    if not (kept / "site").exists():
+        shutil.copytree(_site(run_folder, tmp_path / "made").parent, kept / "site")
+    shutil.copytree(kept / "site", tmp_path, dirs_exist_ok=True)
+    return tmp_path / "site"
+
+
+def _site(run_folder, at):
+    root = at / "results"
     folders = [
         run_folder(method, f"toy/spacing_{spacing}", seed, noise=spacing / 8, **fields)
         for method, fields in {
@@ -64,7 +78,7 @@ def site(run_folder, tmp_path):
     frames = [Image.fromarray(np.full((20, 60, 3), 40 * k, np.uint8)) for k in range(4)]
     frames[0].save(folder / "beta_vae.traversals.png")
     frames[0].save(folder / "beta_vae.traversals.gif", save_all=True, append_images=frames[1:])
-    return build.build(root, tmp_path / "site").parent
+    return build.build(root, at / "site").parent
 
 
 class Links(html.parser.HTMLParser):
@@ -246,15 +260,22 @@ def test_the_keyboard_reaches_and_works_the_headings(site, browser):
 
 
 @pytest.fixture
-def two_scores(made_result, toys, tmp_path, monkeypatch):
+def two_scores(kept, made_result, toys, tmp_path, monkeypatch):
     """A board of two tiers, three tasks and two scores; two datasets are of one family."""
     column = properties.Column("dci.completeness", "C", "How few latents know of a factor.")
     monkeypatch.setattr(protocol, "COLUMNS", dict(protocol.COLUMNS) | {column.key: column})
     tiers = {name: protocol.Tier(name, "For tests.", ()) for name in ("desk", "smoke")}
     monkeypatch.setattr(protocol, "TIERS", tiers)
     toys["other/small"] = dataclasses.replace(toys["toy/small"], name="other")
+    if not (kept / "two").exists():
+        shutil.copytree(_two_scores(made_result, tmp_path / "made").parent, kept / "two")
+    shutil.copytree(kept / "two", tmp_path, dirs_exist_ok=True)
+    return tmp_path / "two_site"
+
+
+def _two_scores(made_result, at):
     samples = {name: results.Sample(train=1, test=1, arguments={}) for name in ("mig", "dci")}
-    root = tmp_path / "two"
+    root = at / "two"
     for tier, higher in (("desk", 0.3), ("smoke", 0.0)):
         for task in ("other/small", "toy/spacing_1", "toy/spacing_8"):
             for method, mean in (("beta_vae", 0.1), ("factor_vae", 0.2), ("ada_gvae", 0.15)):
@@ -272,7 +293,7 @@ def two_scores(made_result, toys, tmp_path, monkeypatch):
                     for run in made.runs
                 ]
                 results.write(root, [results.result(f"{task}@v1", method, runs)])
-    return build.build(root, tmp_path / "two_site").parent
+    return build.build(root, at / "two_site").parent
 
 
 def shown(browser, table="m-desk"):
@@ -532,7 +553,7 @@ def overview(tmp_path):
 def test_a_changed_dataset_is_drawn_beside_what_it_was_made_of(site, toys, tmp_path):
     base, name = toys["toy/spacing_1"], "toy/spacing_8"
     changed = Derived(base, lambda images, indices, labels: images)
-    toys[name] = dataclasses.replace(
+    toys[name] = toys["toy_noisy/eps10"] = dataclasses.replace(
         toys[name], source=changed, name="toy_noisy", config="eps10", parameters={"epsilon": 0.1}
     )
     text = overview(tmp_path)
