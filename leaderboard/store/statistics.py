@@ -397,46 +397,50 @@ def across(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0, resamples: i
             received=f"{[len(tasks) for tasks in scores]} tasks",
         )
     real = [[finite_scores(task, 2) for task in tasks] for tasks in scores]
-    drawn = [
-        [_shares(len(task), resamples, seed + m * len(tasks) + place) for place, task in enumerate(tasks)]
-        for m, tasks in enumerate(real)
-    ]
-    ranks = _rank_estimates(real, drawn)
-    improvements = _improvements(real)
-    found = []
+    means, overall = [], []
     for m, tasks in enumerate(real):
-        pooled = _iqm_drawn(tasks, seed + m * len(tasks), resamples)
-        overall = Estimate(float(iqm(np.concatenate(tasks))), *_ends(pooled, CONFIDENCE))
-        found.append(Across(ranks[m], overall, improvements[m]))
-    return tuple(found)
+        chosen = [_resamples(len(task), resamples, seed + m * len(tasks) + k) for k, task in enumerate(tasks)]
+        means.append([_shares(rows) @ task for task, rows in zip(tasks, chosen, strict=True)])
+        pooled = iqm(np.concatenate([_spread(task, rows) for task, rows in zip(tasks, chosen, strict=True)], axis=1))
+        overall.append(Estimate(float(iqm(np.concatenate(tasks))), *_ends(np.asarray(pooled), CONFIDENCE)))
+    ranks = _rank_estimates(np.array([[task.mean() for task in tasks] for tasks in real]), np.array(means))
+    return tuple(map(Across, ranks, overall, _improvements(real)))
 
 
-def _shares(n: int, resamples: int, seed: int) -> Floats:
+def _shares(chosen: NDArray[np.int64]) -> Floats:
     """Return how much each seed counts in resamples: float64 (resamples, n), rows with the sum 1.
 
     A resample of n seeds spreads less than the seeds do, by sqrt((n - 1) / n), which is made up for.
     """
-    counts = np.eye(n)[_resamples(n, resamples, seed)].mean(axis=1)
-    shares: Floats = 1 / n + (counts - 1 / n) * np.sqrt(n / (n - 1))
+    resamples, n = chosen.shape
+    counts = np.bincount((chosen + n * np.arange(resamples)[:, None]).ravel(), minlength=resamples * n) / n
+    shares: Floats = 1 / n + (counts.reshape(resamples, n) - 1 / n) * np.sqrt(n / (n - 1))
     return shares
 
 
-def _rank_estimates(real: Sequence[Sequence[Floats]], shares: Sequence[Sequence[Floats]]) -> list[Estimate]:
+def _spread(scores: Floats, chosen: NDArray[np.int64]) -> Floats:
+    """Return resampled scores, as far from their mean as seeds are: float64 (resamples, n)."""
+    mean = scores.mean()
+    moved: Floats = mean + (scores[chosen] - mean) * np.sqrt(len(scores) / (len(scores) - 1))
+    return moved
+
+
+def _rank_estimates(means: Floats, resampled: Floats) -> list[Estimate]:
     """Return the average rank of each method.
 
     Noise moves ranks to the middle, once in the ranks that are seen and once more in resamples. So the interval goes as
     far on either side as resamples do on the side where they go further.
+
+    Args:
+        means: shape (methods, tasks).
+        resampled: the same of resamples, shape (methods, tasks, resamples).
     """
-    means = np.array([[task.mean() for task in tasks] for tasks in real])
-    resampled = np.array(
-        [[share @ task for task, share in zip(*of, strict=True)] for of in zip(real, shares, strict=True)]
-    )
     seen, others = average_ranks(means), average_ranks(np.moveaxis(resampled, -1, 0))
     found = []
     for m, value in enumerate(seen.tolist()):
         low, high = _ends(others[:, m], CONFIDENCE)
         half = max(value - low, high - value)
-        found.append(Estimate(value, max(value - half, 1.0), min(value + half, float(len(real)))))
+        found.append(Estimate(value, max(value - half, 1.0), min(value + half, float(len(means)))))
     return found
 
 
@@ -458,15 +462,6 @@ def _improvements(real: Sequence[Sequence[Floats]]) -> list[Estimate | None]:
             of_one.append((count, other))
     values /= len(real[0])
     return [_newcombe(value, of_one) for value, of_one in zip(values.tolist(), sizes, strict=True)]
-
-
-def _iqm_drawn(tasks: Sequence[Floats], seed: int, resamples: int) -> Floats:
-    """Return the interquartile mean of resamples of each task's runs, shape (resamples,)."""
-    parts = []
-    for place, task in enumerate(tasks):
-        chosen = task[_resamples(len(task), resamples, seed + place)]
-        parts.append(task.mean() + (chosen - task.mean()) * np.sqrt(len(task) / (len(task) - 1)))
-    return np.asarray(iqm(np.concatenate(parts, axis=1)))
 
 
 def _ends(statistics: Floats, confidence: float) -> tuple[float, float]:
