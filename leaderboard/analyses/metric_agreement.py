@@ -237,7 +237,8 @@ def _correlations(
     ranked = [[_Ranked(matrix[part, column]) for column in range(count)] for part in rows]
     found = np.mean([_spearman(columns, np.arange(len(part))) for columns, part in zip(ranked, rows, strict=True)], 0)
     drawn = np.empty((resamples, count, count))
-    for i, u in enumerate(draws.uniform(seed, np.arange(resamples), len(matrix))):
+    for i in range(resamples):
+        (u,) = draws.uniform(seed, [i], len(matrix))
         each = [
             _spearman(columns, (u[part] * len(part)).astype(np.int64))
             for columns, part in zip(ranked, rows, strict=True)

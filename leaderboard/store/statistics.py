@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -425,6 +426,10 @@ def _spread(scores: Floats, chosen: NDArray[np.int64]) -> Floats:
     return moved
 
 
+BLOCK = 50
+"""Resamples that are ranked at once."""
+
+
 def _rank_estimates(means: Floats, resampled: Floats) -> list[Estimate]:
     """Return the average rank of each method.
 
@@ -435,7 +440,9 @@ def _rank_estimates(means: Floats, resampled: Floats) -> list[Estimate]:
         means: shape (methods, tasks).
         resampled: the same of resamples, shape (methods, tasks, resamples).
     """
-    seen, others = average_ranks(means), average_ranks(np.moveaxis(resampled, -1, 0))
+    drawn = np.moveaxis(resampled, -1, 0)
+    blocks = np.array_split(drawn, math.ceil(len(drawn) / BLOCK))  # ranking takes ten times an array's memory
+    seen, others = average_ranks(means), np.concatenate([average_ranks(block) for block in blocks])
     found = []
     for m, value in enumerate(seen.tolist()):
         low, high = _ends(others[:, m], CONFIDENCE)
@@ -453,11 +460,12 @@ def _improvements(real: Sequence[Sequence[Floats]]) -> list[Estimate | None]:
     for task in range(len(real[0])):
         groups = [tasks[task] for tasks in real]
         runs, counts = np.concatenate(groups), np.array([len(group) for group in groups])
-        owner = np.repeat(np.arange(len(groups)), counts)
-        wins = _won(runs, runs)
-        wins[owner[:, None] == owner] = 0
+        least, ascending = slack(runs.mean()), np.sort(runs)
+        wins = np.searchsorted(ascending, runs - least) / 2 + np.searchsorted(ascending, runs + least, "right") / 2
+        among_themselves = counts**2 / 2
+        of_group = np.add.reduceat(wins, np.cumsum(counts) - counts) - among_themselves
         others = len(runs) - counts
-        values += np.bincount(owner, wins.sum(axis=1)) / (counts * others)
+        values += of_group / (counts * others)
         for of_one, count, other in zip(sizes, counts.tolist(), others.tolist(), strict=True):
             of_one.append((count, other))
     values /= len(real[0])
