@@ -56,9 +56,10 @@ def test_too_many_factors_or_no_grid_are_refused():
 
 def test_pairs_of_a_table_with_every_combination_once():
     """As SmallNORB's is: its rows are in an order of their own."""
-    order = np.random.default_rng(1).permutation(len(SPACE))
-    table = FactorTable(*SPACE.factors, rows=len(SPACE), read=lambda: SPACE.labels(order))
-    known = np.arange(0, len(SPACE), 3)
+    space = FactorSpace(Factor("colour", [0]), *(Factor(f"f{i}", range(9)) for i in range(4)))
+    order = np.random.default_rng(1).permutation(len(space))
+    table = FactorTable(*space.factors, rows=len(space), read=lambda: space.labels(order))
+    known = np.arange(0, len(space), 3)
     first, second = OBJECTIVE(changed=1).rows(known, table, 500, np.random.default_rng(0))
     assert set(first.tolist()) <= set(known.tolist())
     assert (table.labels(first) != table.labels(second)).sum(1).max() == 1
