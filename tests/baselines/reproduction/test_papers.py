@@ -417,7 +417,7 @@ def test_smoke_runs_are_small(entry):
 
 
 def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
-    """Five of each model; and the tables of MIG and the ladder ask for nothing that the board does not have."""
+    """Five of each model, ten on rooms; and the tables of MIG and the ladder ask for nothing that the board does not have."""
     board = {run.digest for run in sweep.find("desk")}
     similarity = {run.digest for run in sweep.find("desk_similarity")}
     for id_, entry in ENTRIES.items():
@@ -428,7 +428,7 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
             assert run.dataset in entry.desk.training
             models.setdefault(dataclasses.replace(run, seed=0).digest, set()).add(run.seed)
         seeds = zietlow2021.SEEDS if id_.endswith("_rooms") else _desk.SEEDS
-        assert all(found == set(range(seeds)) for found in models.values())
+        assert all(len(found) == seeds for found in models.values())
         assert not entry.desk.transfers
         if id_.startswith(("2205", "2304")):
             assert {run.digest for run in entry.desk.runs} <= similarity
@@ -692,7 +692,7 @@ def test_runs_are_shared():
         ("2202.13341/fig10", 0),
         ("2102.06822/fig4_noise", 10),
         ("2102.06822/fig5", 12),
-        ("2102.06822/table1", 0),
+        ("2102.06822/table1", 14),
         ("2102.06822/table2_tuned", 6),
     ],
 )
