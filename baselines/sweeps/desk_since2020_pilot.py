@@ -8,7 +8,8 @@ that is published uses. The paper searches β in 0 .. 16 and γ in 0.1 .. 10,000
 of SlowVAE and QLAE have one, which is what they are trained with. The strength is chosen by MIG, which looks at labels,
 and is one for both datasets, since a strength for each would take more labels than a user of a new dataset has.
 
-Expected: a strength that draws more than a quarter of what varies at spacing 1, as the file's default does not.
+Expected: a strength that draws more than a quarter of what varies at spacing 1, as the file's default does not. What
+came out: benchmarks/desk_since2020_pilot.csv. β of 0 and γ of 10 have a mean MIG of 0.41, the default 0.06.
 """
 
 from __future__ import annotations
@@ -25,9 +26,8 @@ SWEEP = tuple(
         dataset,
         "hfs",
         seed,
-        selection="none: a run of the pilot itself",
-        hyperparameters={"beta": beta, "gamma": gamma},
-        **desk_since2020.changes(dataset, "hfs"),
+        **desk_since2020.changes(dataset, "hfs")
+        | {"hyperparameters": {"beta": beta, "gamma": gamma}, "selection": "none: a run of the pilot itself"},
     )
     for seed in SEEDS
     for beta, gamma in STRENGTHS

@@ -1,4 +1,4 @@
-"""Does a desk's β-VAE generalise? sprites2d divided by six rules, four seeds each.
+"""Does a desk's β-VAE generalise, and does HFS mend a correlated sample? sprites2d divided by six rules.
 
     offaxis-train sweep desk_splits --into runs/desk_splits --jobs 2 --threads 1 --unless-in leaderboard/published
     find runs/desk_splits -name codes.npz -printf '%h ' |
@@ -6,9 +6,13 @@
 
 ``offaxis-train export`` of the runs, before they are evaluated, has their scores verified on fresh rows as well.
 
-24 runs with the settings of `baselines.sweeps.desk` on sprites2d: a small convolution, 1,000 steps of 64 images. A run
-is trained on all that its rule leaves for training, and scored on what the rule holds out: R² of a readout that is
-fitted on codes of the rows to train on, MIG and DCI. `baselines.sweeps.splits` is the longer study, of six objectives.
+24 runs of the β-VAE, four seeds of each rule, with the settings of `baselines.sweeps.desk` on sprites2d: a small
+convolution, 1,000 steps of 64 images. HFS, which is made for correlated samples (Roth et al., ICLR 2023), has eight, on
+the correlated sample and on the rule that it is compared with, at the strengths of `baselines.sweeps.desk_since2020`.
+
+A run is trained on all that its rule leaves for training, and scored on what the rule holds out: R² of a readout that
+is fitted on codes of the rows to train on, MIG and DCI. `baselines.sweeps.splits` is the longer study, of six
+objectives.
 
 The splits of Schott et al. (ICLR 2022, arXiv 2107.08221) are compared with their random split, which trains on as many
 rows. The correlated sample (posX with posY, sigma 0.1; Träuble et al., ICML 2021) is compared with the rule
@@ -18,12 +22,12 @@ Runs come rule by rule, those that others are compared with first. Four seeds ar
 takes five.
 
 Expected, as the papers report: R² falls from the random split to composition and interpolation, and is lowest on
-extrapolation; MIG is lower after training on the correlated sample than after ``holdout``.
+extrapolation; MIG is lower after training on the correlated sample than after ``holdout``, and by less for HFS.
 """
 
 from __future__ import annotations
 
-from baselines.sweeps import desk
+from baselines.sweeps import desk, desk_since2020
 
 RULES = (
     "random",
@@ -37,4 +41,14 @@ RULES = (
 
 SEEDS = range(4)
 
-SWEEP = tuple(desk.run("sprites2d", "beta_vae", seed, split=rule, train_share=1.0) for rule in RULES for seed in SEEDS)
+CORRELATED = ("holdout", "correlated.posx-posy-0.1")
+"""The rules that HFS is trained by."""
+
+SWEEP = (
+    *(desk.run("sprites2d", "beta_vae", seed, split=rule, train_share=1.0) for rule in RULES for seed in SEEDS),
+    *(
+        desk.run("sprites2d", "hfs", seed, split=rule, train_share=1.0, **desk_since2020.changes("sprites2d", "hfs"))
+        for rule in CORRELATED
+        for seed in SEEDS
+    ),
+)

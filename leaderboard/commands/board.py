@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,6 +59,12 @@ def beside_or_none(root: Path) -> Path:
 Results = Annotated[
     Path,
     typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results", callback=there),
+]
+OneTask = Annotated[
+    str,
+    typer.Option(
+        metavar="TASK", help="Only this task, such as xysquares/spacing_8@v1, or the tasks of this dataset or config."
+    ),
 ]
 Beside = Annotated[
     Path,
@@ -486,7 +492,7 @@ def quarantine(
 @app.command()
 def show(
     root: Results = PUBLISHED,
-    task: Annotated[str, typer.Option(help="Only this task, or the tasks of this dataset.")] = "",
+    task: OneTask = "",
     tier: Annotated[str, typer.Option(help="Only this tier, such as smoke.")] = "",
     json: console.Json = False,
 ) -> None:
@@ -499,11 +505,9 @@ def show(
         raise DamagedFile(
             str(root), expected="at least one result", received="none", remedy="Add some: see `evaluate`."
         )
-    wanted = task.partition("@")[0]
-    names = [name for name in listed if f"{name}/".startswith(f"{wanted}/")]
-    if wanted and not names:
-        raise UnknownName("task with results", wanted, listed)
-    found = [results.read(file) for name in names for file in listed[name]] if wanted else results.read_all(root)
+    tasks = {file: f"{name}@{file.relative_to(root).parts[0]}" for name in listed for file in listed[name]}
+    chosen = _chosen(tasks.values(), task)
+    found = [results.read(file) for file, of in tasks.items() if of in chosen] if task else results.read_all(root)
     tiers = {name for result in found for name in result.tiers}
     if tier and tier not in tiers:
         raise UnknownName("tier with results", tier, tiers)
@@ -511,6 +515,27 @@ def show(
         out.print_json(data=formats.plain(found, tier), allow_nan=False)
         return
     out.print(formats.terminal(found, tier))
+
+
+def _chosen(tasks: Iterable[str], wanted: str) -> set[str]:
+    """Return the tasks that ``--task`` asks for: of a config or of all of a dataset, of one version if it says which.
+
+    Args:
+        tasks: those with results, such as ``"xysquares/spacing_8@v1"``.
+        wanted: such as ``"xysquares"``, ``"xysquares/spacing_8"`` or ``"xysquares/spacing_8@v1"``; all if empty.
+
+    Raises:
+        UnknownName: there are no such results.
+    """
+    name, _, version = wanted.partition("@")
+    known = [task.partition("@") for task in sorted(tasks)]
+    of_name = [one for one in known if not name or f"{one[0]}/".startswith(f"{name}/")]
+    if not of_name:
+        raise UnknownName("task with results", name, {one[0] for one in known})
+    found = {"".join(one) for one in of_name if version in ("", one[2])}
+    if not found:
+        raise UnknownName(f"version of {name} with results", version, {one[2] for one in of_name})
+    return found
 
 
 @app.command("compare-methods")
@@ -525,7 +550,7 @@ def compare_methods(
             show_default="the published results",
         ),
     ] = None,
-    task: Annotated[str, typer.Option(help="Only this task.")] = "",
+    task: OneTask = "",
     tier: Annotated[
         str,
         typer.Option(
@@ -540,13 +565,12 @@ def compare_methods(
 
     found = [result for root in roots or [PUBLISHED] for result in results.read_all(there(root))]
     boards = [board for board in ranking.tables(found) if not ranking.superseded(board.task)]
-    if task:
-        known = {board.dataset for board in boards}
-        if (wanted := task.partition("@")[0]) not in known:
-            raise UnknownName("task with results", wanted, known)
-        boards = [board for board in boards if board.dataset == wanted]
     first, second = (pairwise.method(boards, name) for name in (first, second))
-    pair = pairwise.compare(pairwise.of_tier(boards, first, second, tier), first, second)
+    chosen = _chosen({board.task for board in boards}, task)
+    asked = pairwise.of_tier([board for board in boards if board.task in chosen], first, second, tier)
+    pair = pairwise.compare([board for board in boards if board.tier == asked[0].tier], first, second)
+    if task:
+        pair = pairwise.limited(pair, {board.dataset for board in asked})
     table = rich.table.Table(
         rich.table.Column("task", no_wrap=True),
         "score",
@@ -566,8 +590,8 @@ def compare_methods(
             table.add_row(shown, one.column.title, *numbers, rich.text.Text(pair.says(one)))
     out.print(table, highlight=False)
     out.print(
-        "Intervals and tests are Welch's; verdicts of one score are corrected for its tasks (Holm), and the mean over "
-        "tasks is one test of its own.",
+        "Intervals and tests are Welch's; verdicts of one score are corrected for all of its tasks (Holm), also those "
+        "that are not shown, and the mean over tasks is one test of its own.",
         soft_wrap=True,
         highlight=False,
     )
@@ -597,15 +621,20 @@ def show_datasets(
     if measure:
         _audit_datasets(root, [board.dataset for board in boards])
     known = giveaways.read(root)
-    tiers = [tier] if tier else sorted({board.tier for board in boards}, key=ranking.tier_order)
+    there = {board.tier for board in boards}
+    if tier and tier not in there:
+        raise UnknownName("tier with results", tier, there)
+    tiers = [tier] if tier else sorted(there, key=ranking.tier_order)
     each = (hardness.hardness([board for board in boards if board.tier == name], known) for name in tiers)
     found = next((one for one in each if one), None)
     if found is None:
+        audited = {board.dataset for board in boards if board.tier in tiers} & known.keys()
+        again = f"offaxis-board datasets {root}{f' --tier {tier}' if tier else ''} --measure"
         raise Unavailable(
-            f"datasets of {root}",
-            expected="scores of trained methods on two datasets, and the giveaway of one",
-            received="fewer",
-            remedy="Measure the giveaways: offaxis-board datasets --measure",
+            f"datasets of {root}{f' in tier {tier}' if tier else ''}",
+            expected="scores of trained methods on two datasets that no split rule divides, and the giveaway of one",
+            received="fewer scores" if audited else "no giveaway",
+            remedy="Score methods on more datasets." if audited else f"Measure the giveaways: {again}",
         )
     out.print(hardness.terminal(found), highlight=False)
     for one in found.predictions:

@@ -6,7 +6,7 @@ Verdicts of one score hold for all of its tasks at once (Holm). The means over t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from benchmark_data import files
@@ -105,6 +105,30 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     titles = [(name, known[name].result.title) for name in (first, second)]
     differences = tuple(one for column in columns for one in _by_score(shared, column))
     return Pair(boards[0].tier, titles[0], titles[1], differences)
+
+
+def limited(pair: Pair, tasks: Container[str]) -> Pair:
+    """Return a pair with some of its tasks. Their verdicts stay those among all tasks: who asks for one has seen more.
+
+    Args:
+        pair: on all tasks.
+        tasks: names of datasets.
+
+    Returns:
+        The pair with the differences on these alone.
+
+    Raises:
+        InvalidInput: the methods were not both scored on any of them.
+    """
+    found = tuple(one for one in pair.differences if one.task in tasks)
+    if not found:
+        raise InvalidInput(
+            f"{pair.first[0]} and {pair.second[0]}",
+            expected=f"a task of tier {pair.tier} that both were scored on",
+            received="none among those that were asked for",
+            remedy="Choose another --task or --tier.",
+        )
+    return pair._replace(differences=found)
 
 
 def method(boards: Sequence[Table], name: str) -> str:

@@ -417,7 +417,7 @@ def test_smoke_runs_are_small(entry):
 
 
 def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
-    """Five of each model, ten on rooms; and the tables of MIG and the ladder ask for nothing that the board does not have."""
+    """Five of each model, ten on rooms; the tables of MIG and the ladder ask for nothing that the board has not."""
     board = {run.digest for run in sweep.find("desk")}
     similarity = {run.digest for run in sweep.find("desk_similarity")}
     for id_, entry in ENTRIES.items():

@@ -104,6 +104,26 @@ def test_two_methods_are_compared(board, made_result, tmp_path):
     assert "method with results: expected one of a, b" in error
 
 
+def test_a_task_alone_is_judged_as_among_all_and_a_version_is_looked_at(board, made_result, tmp_path):
+    root = tmp_path / "r"
+    for task, below in (("toy/spacing_1", 0.11), *((f"toy/same_{k}", 0.0) for k in range(4))):
+        first = [0.4, 0.45, 0.5, 0.55]
+        results.write(root, [made_result(task, "a", *first), made_result(task, "b", *(x - below for x in first))])
+    whole = board("compare-methods", "a", "b", "--results", root)[1]
+    alone = board("compare-methods", "a", "b", "--results", root, "--task", "toy/spacing_1")[1]
+    lines = [next(line for line in shown.splitlines() if "toy/spacing_1" in line) for shown in (whole, alone)]
+    assert [" ".join(line.split()) for line in lines] == [" ".join(lines[0].split())] * 2
+    assert "not told apart" in lines[0]  # p = 0.02 by itself
+    assert "toy/same_1" not in alone
+    shown = board("compare-methods", "a", "b", "--results", root, "--task", "toy")[1]
+    assert "toy/same_1" in shown
+    for command in (("show", root), ("compare-methods", "a", "b", "--results", root)):
+        assert board(*command, "--task", "toy/spacing_1@v1")[0] == 0
+        code, _, error = board(*command, "--task", "toy/spacing_1@v7")
+        assert code == 2
+        assert "version of toy/spacing_1 with results: expected one of v1, received 'v7'" in " ".join(error.split())
+
+
 def test_ones_own_method_is_compared_with_a_published_one(board, made_result, tmp_path):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     long = "toy/a_name_that_is_longer_than_a_third_of_a_line"
