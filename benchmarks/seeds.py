@@ -86,6 +86,27 @@ def page(shape, rows, methods, n, rng, draws, *, floor=None):
     return wrong / draws
 
 
+MEANS = {"normal": 0.0, "skewed (log-normal)": float(np.exp(0.5)), "heavy tails (t, 2)": 0.0, "two clumps": 0.5}
+
+
+def uneven(rule, shape, n, times, rng, draws):
+    """How often a rule tells two groups with one mean apart, one of which spreads so many times less."""
+    draw, mean = SHAPES[shape], MEANS[shape]
+    return sum(bool(rule(draw(rng, n) - mean, (draw(rng, n) - mean) / times)) for _ in range(draws)) / draws
+
+
+def gated(methods, n, rng, draws, *, floor):
+    """How often the interval of a claim with a floor holds 0, where all methods are equal and some reach it."""
+    held = tested = 0
+    for _ in range(draws):
+        groups = [[0.04 * rng.standard_normal(n) for _ in range(methods)] for _ in range(2)]
+        found = verdicts.compare(*groups, floors=[floor] * methods)
+        if found.reached:
+            tested += 1
+            held += found.low <= 0 <= found.high
+    return held / tested
+
+
 def main() -> None:
     """Print everything."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -134,6 +155,14 @@ def main() -> None:
             groups = {str(m): rng.standard_normal(5) + size * (m == 0) for m in range(9)}
             hits += verdicts.all_pairs(groups)["0", "1"] <= verdicts.ERROR
         print(f"  {size} sd: {hits / few:.3f}")
+    rng = np.random.default_rng(0)
+    print(f"Two-sided error of equal means and other spreads, 5 seeds, promised 0.05; {draws} draws")
+    for (name, rule), shape in itertools.product({"permutation": exact, "Welch": welch}.items(), SHAPES):
+        shares = {times: uneven(rule, shape, 5, times, rng, draws) for times in (1, 3, 10, 100)}
+        print(f"  {name:14s} {shape:20s}", "  ".join(f"{t} times {share:.3f}" for t, share in shares.items()))
+    print(f"How often the interval of a claim with a floor holds 0: 9 equal methods of 5 seeds; {draws} draws")
+    for where, floor in (("at the mean", 0.0), ("half a standard deviation above", 0.02)):
+        print(f"  floor {where}: {gated(9, 5, rng, draws, floor=floor):.3f}")
 
 
 if __name__ == "__main__":

@@ -212,6 +212,25 @@ def check_train_test(
     return codes, factors[:, kept], codes_test, factors_test[:, kept]
 
 
+def check_seed(seed: int) -> None:
+    """Refuse what is no seed.
+
+    Args:
+        seed: an integer in [0, 2**32), which scikit-learn's generators take as well.
+
+    Raises:
+        InvalidInput: another number, or no integer.
+
+    Example:
+        >>> check_seed(-1)
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.InvalidInput: seed: expected an integer from 0 to 4294967295, received -1...
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
+        raise InvalidInput("seed", expected=f"an integer from 0 to {2**32 - 1}", received=repr(seed))
+
+
 def class_ids(column: Int64[NDArray[np.int64], " n"]) -> tuple[NDArray[np.int64], int]:
     """Number the classes that occur in a column 0, 1, 2, ... in ascending order of their ids.
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import needs
-from leaderboard.arrays import ConstantFactors, check_train_test
+from leaderboard.arrays import ConstantFactors, check_seed, check_train_test
 from leaderboard.metrics import _batches
 from leaderboard.properties import Properties
 
@@ -74,6 +74,7 @@ def score(
         >>> score(factors, factors, codes_test=factors, factors_test=factors, points=100, points_test=50)["beta_vae"]
         1.0
     """
+    check_seed(seed)
     needs("the beta-VAE score", "metrics", "sklearn")
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import Codes, ConstantFactors, check_train_test, numbered
+from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, numbered
 from leaderboard.properties import Column, Properties
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ def parts(
         InvalidInput: as ``score``.
         MissingExtra: as ``score``.
     """
+    check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )

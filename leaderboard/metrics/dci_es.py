@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import ConstantFactors, check_train_test
+from leaderboard.arrays import ConstantFactors, check_seed, check_train_test
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ def parts(
     Raises:
         InvalidInput: as ``score``.
     """
+    check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import Codes, ConstantFactors, check_train_test, numbered, varying
+from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, numbered, varying
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def score(
         >>> score(codes, factors, codes_test=codes, factors_test=factors, sizes=[10, 200], classifiers=["logistic"])
         {'logistic_10_mean': 1.0, 'logistic_10_min': 1.0, 'logistic_200_mean': 1.0, 'logistic_200_min': 1.0}
     """
+    check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
@@ -152,6 +153,7 @@ def accuracies(
         InvalidInput: see ``leaderboard.arrays.check_train_test``; or an unknown classifier.
         MissingExtra: ``"gbt"`` without numba.
     """
+    check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.arrays import ConstantFactors, check_train_test, varying
+from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, varying
 from leaderboard.metrics import _batches
 from leaderboard.properties import Properties
 
@@ -75,6 +75,7 @@ def score(
         >>> score(factors, factors, codes_test=factors, factors_test=factors, votes=100, votes_test=50)
         {'factor_vae': 1.0, 'train_accuracy': 1.0, 'active_latents': 2.0}
     """
+    check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )

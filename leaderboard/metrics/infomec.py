@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.arrays import ConstantFactors, check_codes_factors, check_seed
 from leaderboard.metrics import _infomec
 from leaderboard.properties import Properties
 
@@ -81,6 +81,7 @@ def score(
         >>> {name: round(value, 3) for name, value in found.items()}
         {'infom': 1.0, 'infoc': 1.0, 'infoe': 1.0, 'active_latents': 2.0}
     """
+    check_seed(seed)
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     ranges = codes.max(axis=0).astype(np.float64) - codes.min(axis=0)
     active = ranges > 0 if discrete else ranges > ranges.max() * _LEAST

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.arrays import ConstantFactors, check_codes_factors, check_seed
 from leaderboard.metrics import _infomec
 from leaderboard.properties import Properties
 
@@ -71,6 +71,7 @@ def score(
         >>> {name: round(value, 3) for name, value in found.items()}
         {'infom': 1.0, 'infoc': 1.0, 'infoe': 1.0, 'active_latents': 2.0}
     """
+    check_seed(seed)
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     low, high = np.quantile(codes.astype(np.float64), [0.25, 0.75], axis=0)
     spread = high - low

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import needs
-from leaderboard.arrays import ConstantFactors, check_codes_factors, check_train_test, class_ids, varying
+from leaderboard.arrays import ConstantFactors, check_codes_factors, check_seed, check_train_test, class_ids, varying
 from leaderboard.information import discretise, mutual_information
 from leaderboard.properties import Properties
 
@@ -72,6 +72,7 @@ def score(
         >>> score(factors, factors, codes_test=factors, factors_test=factors)
         {'modularity': 1.0, 'explicitness_train': 1.0, 'explicitness_test': 1.0}
     """
+    check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import ConstantFactors, check_train_test, standardised, varying
+from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, standardised, varying
 from leaderboard.properties import Column, Properties
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ def parts(
     Raises:
         InvalidInput: as ``score``.
     """
+    check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )

@@ -2,7 +2,9 @@
 
 Two papers report directions. Scores fall when the squares of XYSquares lie further apart (Michlo, Klein and James 2023,
 arXiv 2202.13341, figure 9). They fall when a dataset is perturbed (Zietlow, Rolinek and Martius 2021, arXiv 2102.06822,
-table 1), and further than when it gets noise of the same size (table 2).
+table 1), and further than when it gets noise of the same size (table 2). To be perturbed images first lose contrast,
+which may lower scores by itself: where there are scores on data with as little contrast and no pattern (``squeezed``),
+a perturbed dataset must have lower ones than those, too.
 
 Each such sentence is tested once, with all methods that were trained on both datasets, and whose scores are trusted as
 far as ranks ask, as strata: with five seeds a method, tests of single methods come to no verdict after the correction
@@ -60,6 +62,18 @@ class Compared(NamedTuple):
     reached: bool
 
 
+class Control(NamedTuple):
+    """What a fall must be measured from as well.
+
+    Attributes:
+        dataset: its name.
+        comparison: of the methods that both tasks have, as in `Direction`.
+    """
+
+    dataset: str
+    comparison: verdicts.Comparison
+
+
 class Direction(NamedTuple):
     """What a paper reports of two tasks, and what the trained methods show here, all together.
 
@@ -73,7 +87,8 @@ class Direction(NamedTuple):
             least `verdicts.FLOOR`.
         methods: those that were trained and scored on both, and may be ranked, by name.
         comparison: of those with `verdicts.SEEDS` seeds on both, a stratum each.
-        answer: the verdict, after Holm over all directions of the tier.
+        control: a task that must be higher, too; None where there is none.
+        answer: the verdict, after Holm over all directions of the tier: of the weaker comparison where there are two.
         p: its p-value after Holm; None where there is no verdict.
     """
 
@@ -85,8 +100,15 @@ class Direction(NamedTuple):
     floor: float
     methods: tuple[Compared, ...]
     comparison: verdicts.Comparison
+    control: Control | None = None
     answer: verdicts.Answer = "too few seeds"
     p: float | None = None
+
+    @property
+    def weaker(self) -> verdicts.Comparison:
+        """The comparison that decides: a sentence that says two things holds where both do (`verdicts.judge_all`)."""
+        both = [self.comparison, *([self.control.comparison] if self.control else [])]
+        return max(both, key=lambda one: 2.0 if one.p is None else one.p)
 
     @property
     def title(self) -> str:
@@ -104,12 +126,12 @@ def find(boards: Sequence[Table]) -> list[Direction]:
         The directions that any trained method was scored for: next spacings and the two ends, then original against
         perturbed and noisy against perturbed. Results in quarantine are left out.
     """
-    compared = [_direction(source, higher, lower) for source, higher, lower in _expected(boards)]
+    compared = [_direction(*expected) for expected in _expected(boards)]
     there = [found for found in compared if found is not None]
     judged: dict[int, Direction] = {}
     for tier in {found.tier for found in there}:
         places = [place for place, found in enumerate(there) if found.tier == tier]
-        answers = verdicts.judge([there[place].comparison for place in places])
+        answers = verdicts.judge([there[place].weaker for place in places])
         for place, (answer, p) in zip(places, answers, strict=True):
             judged[place] = there[place]._replace(answer=answer, p=p)
     return [judged[place] for place in range(len(there))]
@@ -128,20 +150,24 @@ def counted(found: Sequence[Direction]) -> dict[str, int]:
     return {title: counts[title] for title in TITLES.values() if counts[title]}
 
 
-def _expected(boards: Sequence[Table]) -> Iterator[tuple[str, Table, Table]]:
-    """Return (source, table with the higher scores, table with the lower scores)."""
+def _expected(boards: Sequence[Table]) -> Iterator[tuple[str, Table, Table, Table | None]]:
+    """Return (source, table with the higher scores, table with the lower scores, control that must be higher, too)."""
     for name, parameter, _, steps in families.numeric_sweeps(boards):
         if (name, parameter) == ("xysquares", "spacing"):
             boards_in_order = [board for _, board in steps]
-            yield from ((SPACING, near, far) for near, far in itertools.pairwise(boards_in_order))
+            yield from ((SPACING, near, far, None) for near, far in itertools.pairwise(boards_in_order))
             if len(boards_in_order) > 2:
-                yield SPACING, boards_in_order[0], boards_in_order[-1]
+                yield SPACING, boards_in_order[0], boards_in_order[-1], None
     for original, changed in families.base_and_variants(boards):
         name = original.dataset.partition("/")[0]
-        perturbed = [board for board in changed if board.dataset.startswith(f"{name}_perturbed")]
-        noisy = [board for board in changed if board.dataset.startswith(f"{name}_noisy")]
-        yield from ((PERTURBED, original, board) for board in perturbed)
-        yield from ((NOISY, noise, board) for board in perturbed for noise in noisy if _size(noise) == _size(board))
+        perturbed, noisy, squeezed = (
+            [board for board in changed if board.dataset.startswith(f"{name}_{kind}")]
+            for kind in ("perturbed", "noisy", "squeezed")
+        )
+        for board in perturbed:
+            control = next((one for one in squeezed if _size(one) == _size(board)), None)
+            yield PERTURBED, original, board, control
+        yield from ((NOISY, one, board, None) for board in perturbed for one in noisy if _size(one) == _size(board))
 
 
 def _size(board: Table) -> object:
@@ -150,7 +176,7 @@ def _size(board: Table) -> object:
     return found.parameters.get("epsilon") if found else None
 
 
-def _direction(source: str, higher: Table, lower: Table) -> Direction | None:
+def _direction(source: str, higher: Table, lower: Table, control: Table | None = None) -> Direction | None:
     columns = [column for column in higher.columns if column in lower.columns]
     there = _trained(lower)
     both = [(row, there[name]) for name, row in sorted(_trained(higher).items()) if name in there]
@@ -165,7 +191,18 @@ def _direction(source: str, higher: Table, lower: Table) -> Direction | None:
         [second.values(column.key) for _, second in enough],
         floors=[floor] * len(enough),
     )
-    return Direction(source, higher.tier, column, higher.dataset, lower.dataset, floor, methods, comparison)
+    beside = _direction(source, control, lower) if control else None
+    return Direction(
+        source,
+        higher.tier,
+        column,
+        higher.dataset,
+        lower.dataset,
+        floor,
+        methods,
+        comparison,
+        Control(beside.higher, beside.comparison) if beside else None,
+    )
 
 
 def _floor(board: Table, key: str) -> float:
@@ -212,6 +249,10 @@ def comma_separated(found: Sequence[Direction]) -> str:
         place = (one.source, one.tier, one.column.key, one.higher, one.lower)
         all_, tested = one.comparison, sum(method.seeds >= verdicts.SEEDS for method in one.methods)
         rows.append((*place, "all", tested, all_.reached, all_.difference, all_.low, all_.high, one.p, one.title))
+        if one.control:
+            of = one.control.comparison
+            from_control = (one.source, one.tier, one.column.key, one.control.dataset, one.lower)
+            rows.append((*from_control, "all", None, of.reached, of.difference, of.low, of.high, None, "control"))
         for method in one.methods:
             numbers = (method.difference, method.low, method.high)
             rows.append((*place, method.method, method.seeds, int(method.reached), *numbers, None, None))

@@ -5,9 +5,10 @@ difference of the means, its 95% interval and a two-sided p-value, and `judge` o
 
 Which test, and why (`benchmarks/seeds.py` measures every figure; `docs/statistics.md` shows them):
 
-- **Independent groups: a permutation test of the difference of means.** It keeps its error for every distribution, and
-  scores of seeds are skewed and come in clumps. All splits are gone through where there are few, else `RESAMPLES` drawn
-  ones and the one that was seen. Its p-value is at least 2/70 for 4 seeds a side and 2/252 for 5.
+- **Independent groups: a permutation test of the difference of means.** Where both groups come from one distribution it
+  keeps its error, whatever that is, and scores of seeds are skewed and come in clumps. Where only the means are equal
+  and spreads differ, it errs more often. All splits are gone through where there are few, else `RESAMPLES` drawn ones
+  and the one that was seen. Its p-value is at least 2/70 for 4 seeds a side and 2/252 for 5.
 - **So Holm over many such tests decides nothing**: 0.05 / 7 is below 2/252. Seven methods with 5 seeds each, tested one
   by one, come to no verdict, however far apart. Hence one test for each sentence of a paper instead of one for each
   method: groups may come in strata (a method each), labels are exchanged within each, and the differences are summed.
@@ -125,7 +126,7 @@ def compare(
 
     Returns:
         The comparison. Independent groups have the p-value of a permutation test, paired ones that of Student's t; the
-        interval is Welch's or Student's.
+        interval is Welch's or Student's, of the strata that reach their floor, without a correction for that choice.
 
     Raises:
         InvalidInput: no strata, other numbers of them, an empty group, a score that is not finite, or pairs that are

@@ -307,6 +307,16 @@ def test_codes_that_are_not_finite_are_refused(name, value):
         call(name, codes, factors)
 
 
+DRAWN = [name for name in NAMES if "seed" in inspect.signature(module(name).score).parameters]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("seed", [-1, 2**32, 0.5, True, None])
+def test_a_seed_that_is_none_is_refused(name, seed):
+    with pytest.raises(InvalidInput, match=r"seed: expected an integer from 0 to 4294967295, received "):
+        call(name, *sample(0), seed=seed)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_transposed_codes_are_named(name):
     codes, factors = sample(0)

@@ -99,5 +99,31 @@ def test_perturbed_is_compared_with_the_original_and_with_noise_of_its_size(made
     ]
 
 
+PLAIN, SQUEEZED, PERTURBED = "sprites2d", "sprites2d_squeezed/eps10", "sprites2d_perturbed/pca_eps10"
+
+
+@pytest.mark.parametrize(
+    ("squeezed", "verdict"), [(HIGH, "agrees"), (LOW, "inconclusive"), (NONE, "floor"), (LOW[:2], "too few seeds")]
+)
+def test_a_fall_that_the_loss_of_contrast_explains_agrees_with_nobody(made_result, squeezed, verdict):
+    """From 0.52 to 0.12: that agrees where squeezed data have 0.52 as well, and not where they have 0.12."""
+    made = [made_result(PLAIN, name, *HIGH) for name in "ab"] + [made_result(PERTURBED, name, *LOW) for name in "ab"]
+    alone = find(*made)[PLAIN, PERTURBED]
+    assert (alone.title, alone.control) == ("agrees", None)
+    other_size = [made_result("sprites2d_squeezed/eps20", name, *LOW) for name in "ab"]
+    assert find(*made, *other_size)[PLAIN, PERTURBED] == alone
+    found = find(*made, *(made_result(SQUEEZED, name, *squeezed) for name in "ab"))
+    assert [one for one in found if SQUEEZED in one] == []
+    one = found[PLAIN, PERTURBED]
+    assert (one.title, one.control.dataset) == (verdict, SQUEEZED)
+    assert one.comparison == alone.comparison
+    assert one.p is None or one.p >= alone.p
+    lines = list(csv.DictReader(io.StringIO(paper_claims.comma_separated([one]))))
+    assert [(line["higher"], line["method"], line["verdict"]) for line in lines[:2]] == [
+        (PLAIN, "all", verdict),
+        (SQUEEZED, "all", "control"),
+    ]
+
+
 def test_a_board_with_neither_has_no_directions(made_result):
     assert paper_claims.find(ranking.tables([made_result("room3d", "beta_vae", *HIGH)])) == []
