@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from benchmark_data import files
@@ -57,12 +57,17 @@ class Prediction:
         method: its name.
         datasets: how many have both numbers.
         correlation: Spearman's, over these datasets; None where it is not told.
+        shared: how many datasets at least half of the methods have, with a giveaway.
+        on_shared: Spearman's over these, by which methods can be compared; None where the method has not all of them,
+            or it is not told.
     """
 
     title: str
     method: str
     datasets: int
     correlation: Estimate | None
+    shared: int
+    on_shared: Estimate | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +147,7 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
         methods=tuple(ordered),
         common=tuple(titles[name] for name in common),
         lines=tuple(lines),
-        predictions=tuple(_prediction(name, title, lines, column) for name, title in ordered),
+        predictions=tuple(_prediction(name, title, lines, column, len(ordered)) for name, title in ordered),
     )
 
 
@@ -159,14 +164,21 @@ def _order(line: Line) -> tuple[float, float, tuple[tuple[int, int | str], ...]]
     return -round(mean, ranking.DIGITS), -away, protocol.natural(line.dataset)
 
 
-def _prediction(method: str, title: str, lines: Sequence[Line], column: Column) -> Prediction:
-    both = [
-        (line.giveaway.value, line.rows[method].cells[column.key].mean)
-        for line in lines
-        if line.giveaway and method in line.rows and column.key in line.rows[method].cells
-    ]
-    correlation = statistics.rank_correlation(*zip(*both, strict=True)) if both else None
-    return Prediction(title, method, len(both), correlation)
+def _prediction(method: str, title: str, lines: Sequence[Line], column: Column, methods: int) -> Prediction:
+    def both(of: Iterable[Line]) -> list[tuple[float, float]]:
+        return [
+            (line.giveaway.value, line.rows[method].cells[column.key].mean)
+            for line in of
+            if line.giveaway and method in line.rows and column.key in line.rows[method].cells
+        ]
+
+    def correlation(pairs: Sequence[tuple[float, float]]) -> Estimate | None:
+        return statistics.rank_correlation(*zip(*pairs, strict=True)) if pairs else None
+
+    shared = [line for line in lines if line.giveaway and 2 * len(line.rows) >= methods]
+    every, there = both(lines), both(shared)
+    on_shared = correlation(there) if len(there) == len(shared) else None
+    return Prediction(title, method, len(every), correlation(every), len(shared), on_shared)
 
 
 def terminal(found: Hardness) -> rich.table.Table:
@@ -185,7 +197,10 @@ def terminal(found: Hardness) -> rich.table.Table:
     table = rich.table.Table(
         rich.table.Column("dataset", no_wrap=True),
         *(rich.table.Column(rich.text.Text(title), justify="right", no_wrap=True) for title in titles),
-        title=rich.text.Text(f"tier {found.tier}: {found.column.title}, the harder, the lower"),
+        title=rich.text.Text(
+            f"tier {found.tier}: {found.column.title}, the harder, the lower"
+            + (f"; the mean is that of {', '.join(found.common)}" if found.common else "")
+        ),
         title_justify="left",
         box=None,
         pad_edge=False,
@@ -216,12 +231,14 @@ def sentence(column: Column, one: Prediction) -> str:
     Returns:
         A line to print.
     """
-    told = (
-        f"{one.correlation.value:+.2f} ({one.correlation.low:+.2f} to {one.correlation.high:+.2f})"
-        if one.correlation
-        else "not told"
+    every, shared = (
+        f"{of.value:+.2f} ({of.low:+.2f} to {of.high:+.2f})" if of else "not told"
+        for of in (one.correlation, one.on_shared)
     )
-    return f"giveaway and {column.title} of {one.title}, {one.datasets} datasets: {told}"
+    return (
+        f"giveaway and {column.title} of {one.title}: {every} over {one.datasets} datasets, "
+        f"{shared} over the {one.shared} that half of the methods have"
+    )
 
 
 def comma_separated(found: Hardness) -> str:

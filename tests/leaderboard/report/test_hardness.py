@@ -88,6 +88,22 @@ def test_a_correlation_of_three_datasets_is_not_told(tables):
     assert told["ae"].correlation is None
 
 
+def test_methods_are_compared_by_the_datasets_that_half_of_them_have(tables):
+    migs = {"a": [0.5, 0.4, 0.3, 0.2, 0.9], "b": [0.5, 0.4, 0.3, 0.2], "c": [0.5, 0.4, 0.3]}
+    spacings, away = (1, 2, 4, 8, 6), {1: 1.0, 2: 0.9, 4: 0.8, 8: 0.7, 6: 0.0}
+    made = {name: {s: [mig] * 4 for s, mig in zip(spacings, of, strict=False)} for name, of in migs.items()}
+    found = {one.method: one for one in hardness.hardness(tables(made), known(away)).predictions}
+    assert {name: (one.datasets, one.shared) for name, one in found.items()} == {"a": (5, 4), "b": (4, 4), "c": (3, 4)}
+    assert found["a"].correlation.value == pytest.approx(0.0)
+    assert found["a"].on_shared == found["b"].on_shared == found["b"].correlation
+    assert found["a"].on_shared.value == 1.0
+    assert found["c"].on_shared is None
+    said = hardness.sentence(protocol.COLUMNS["mig"], found["a"])
+    assert said.startswith("giveaway and MIG of a: +0.00 (")
+    assert "over 5 datasets, +1.00 (" in said
+    assert said.endswith("over the 4 that half of the methods have")
+
+
 def test_a_giveaway_of_another_version_counts_as_not_measured(tables, tmp_path):
     boards = tables({"beta_vae": {1: [0.1] * 4, 8: [0.1] * 4}})
     assert hardness.hardness(boards, known({1: 1.0, 8: 0.0}, version="0.9.0")) is None
@@ -127,7 +143,7 @@ def test_the_page_is_complete_without_a_script_and_the_command_says_the_same(tab
     assert done.exit_code == 0, done.output
     assert "xysquares/spacing_8" in done.output  # as wide as a terminal of 80 columns
     assert into.read_text("utf-8") == (tmp_path / "site" / "tables" / "datasets.smoke.csv").read_text("utf-8")
-    assert "giveaway and MIG of beta_vae, 3 datasets: not told" in done.output
+    assert "giveaway and MIG of beta_vae: not told over 3 datasets, not told over the 3 that" in done.output
     assert typer.testing.CliRunner().invoke(board.app, ["datasets", str(root), "--tier", "desk"]).exit_code != 0
 
 
