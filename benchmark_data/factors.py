@@ -201,10 +201,16 @@ class FactorSpace(_Factors):
 
         Returns:
             int64, shape (n, F).
+
+        Raises:
+            InvalidInput: there is no such row.
         """
-        return np.stack(np.unravel_index(np.asarray(indices, np.int64), self.sizes), axis=1).astype(
-            np.int64, copy=False
-        )
+        rows = np.asarray(indices, np.int64)
+        try:
+            ids = np.unravel_index(rows, self.sizes)
+        except ValueError:
+            raise _no_row(rows, len(self)) from None
+        return np.stack(ids, axis=1).astype(np.int64, copy=False)
 
     def index(self, labels: Integer[ArrayLike, "n F"]) -> Int64[Indices, " n"]:
         """Return the rows that hold the given class ids.
@@ -245,6 +251,7 @@ class FactorSpace(_Factors):
 
         Raises:
             UnknownName: there is no such factor.
+            InvalidInput: there is no such row.
         """
         column = self.column(factor)
         rows = np.repeat(self.labels([index]), self.sizes[column], axis=0)
@@ -332,8 +339,14 @@ class FactorTable(_Factors):
 
         Returns:
             int64, shape (n, F).
+
+        Raises:
+            InvalidInput: there is no such row.
         """
-        return self._table[np.asarray(indices, np.int64)]
+        rows = np.asarray(indices, np.int64)
+        if rows.size and (rows.min() < 0 or rows.max() >= len(self)):
+            raise _no_row(rows, len(self))
+        return self._table[rows]
 
     @functools.cached_property
     def full(self) -> bool:
@@ -370,3 +383,9 @@ class FactorTable(_Factors):
     def _flat(self, labels: Indices) -> Indices:
         rows: Indices = np.ravel_multi_index(tuple(labels.T), self.sizes).astype(np.int64, copy=False)
         return rows
+
+
+def _no_row(rows: Indices, count: int) -> InvalidInput:
+    """Make the error of rows that are not there."""
+    wrong = rows[(rows < 0) | (rows >= count)]
+    return InvalidInput("rows", expected=f"rows from 0 to {count - 1}", received=str(int(wrong.ravel()[0])))

@@ -119,6 +119,18 @@ def test_bad_class_ids(labels, message, ask):
         getattr(SPACE, ask)(labels)
 
 
+@pytest.mark.parametrize("row", [-1, 6, 10**9])
+@pytest.mark.parametrize("table", [False, True])
+def test_a_row_that_is_not_there(row, table):
+    space = FactorSpace(Factor("a", range(2)), Factor("b", range(3)))
+    known = FactorTable(*space.factors, rows=6, read=lambda: space.labels(np.arange(6))) if table else space
+    with pytest.raises(InvalidInput, match=f"rows: expected rows from 0 to 5, received {row}"):
+        known.labels([0, row])
+    if not table:
+        with pytest.raises(InvalidInput, match="rows: expected rows from 0 to 5"):
+            space.traverse(row, "a")
+
+
 def test_an_unknown_factor_gives_the_near_match():
     for ask in (SPACE.column, lambda name: SPACE.traverse(0, name)):
         with pytest.raises(UnknownName, match=r"factor: expected one of angle, shape, x, received 'shap'.* 'shape'\?"):

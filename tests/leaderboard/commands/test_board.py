@@ -124,6 +124,18 @@ def test_a_task_alone_is_judged_as_among_all_and_a_version_is_looked_at(board, m
         assert "version of toy/spacing_1 with results: expected one of v1, received 'v7'" in " ".join(error.split())
 
 
+def test_datasets_that_cannot_be_ordered_say_why(board, made_result, tmp_path):
+    root = tmp_path / "r"
+    results.write(root, [made_result(task, "a", 0.4, 0.5, 0.6, 0.7) for task in ("toy/spacing_1", "toy/spacing_8")])
+    code, _, error = board("datasets", root, "--tier", "desc")
+    assert (code, "tier with results: expected one of smoke, received 'desc'" in error) == (2, True)
+    code, _, error = board("datasets", root, "--tier", "smoke")
+    assert code
+    assert f"received no giveaway. Measure the giveaways: offaxis-board datasets {root} --tier smoke" in " ".join(
+        error.split()
+    )
+
+
 def test_ones_own_method_is_compared_with_a_published_one(board, made_result, tmp_path):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     long = "toy/a_name_that_is_longer_than_a_third_of_a_line"
