@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
-from leaderboard.store.verdicts import finite_scores, slack
+from leaderboard.store.verdicts import finite_scores, score_rows, slack
 
 RESAMPLES = 2_000
 CONFIDENCE = 0.95
@@ -95,13 +95,13 @@ def summaries(scores: Sequence[Sequence[float]], *, seed: int = 0) -> tuple[Summ
         One for each score.
 
     Raises:
-        InvalidInput: no values, or one that is not finite.
+        InvalidInput: no values, other numbers of seeds, or one that is not finite.
 
     Example:
         >>> [found.mean for found in summaries([[0.25, 0.5], [0.5, 1.0]])]
         [0.375, 0.75]
     """
-    values = np.array([finite_scores(of_one, 1) for of_one in scores])
+    values = score_rows(scores, 1)
     if values.shape[1] == 1:
         return tuple(Summary(1, value, value, None, None) for value in values[:, 0].tolist())
     means, middles = values.mean(axis=1).tolist(), iqm(values).tolist()

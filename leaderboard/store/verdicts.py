@@ -84,12 +84,35 @@ def finite_scores(values: ArrayLike, least: int) -> Floats:
         float64, shape (n,).
 
     Raises:
-        InvalidInput: they are fewer or of another shape, or one is not finite.
+        InvalidInput: they are fewer or of another shape, or one is not finite or no number.
     """
-    scores = np.asarray(values, np.float64)
+    try:
+        scores = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        scores = np.array(math.nan)
     if scores.ndim != 1 or len(scores) < least or not np.isfinite(scores).all():
-        raise InvalidInput("scores", expected=f"at least {least} finite numbers", received=repr(scores.tolist()))
+        raise InvalidInput("scores", expected=f"at least {least} finite numbers", received=repr(values))
     return scores
+
+
+def score_rows(rows: Sequence[ArrayLike], least: int) -> Floats:
+    """Return several scores of the same seeds as one array.
+
+    Args:
+        rows: for each score one value per seed, shape (n,); at least one score.
+        least: how many seeds there must be.
+
+    Returns:
+        float64, shape (scores, n).
+
+    Raises:
+        InvalidInput: there is no score, one has fewer seeds or more than another, or a value is not finite.
+    """
+    found = [finite_scores(row, least) for row in rows]
+    sizes = sorted({len(row) for row in found})
+    if len(sizes) != 1:
+        raise InvalidInput("scores", expected="one or more, all of the same seeds", received=f"{sizes} seeds")
+    return np.array(found)
 
 
 class Comparison(NamedTuple):
@@ -278,6 +301,8 @@ def all_pairs(groups: Mapping[str, ArrayLike]) -> dict[tuple[str, str], float]:
         (True, False)
     """
     names = list(groups)
+    if not names:
+        return {}
     p_values = _of_pairs(_Moments([[scores] for scores in groups.values()]))
     return {(names[i], names[j]): float(p_values[i, j]) for i, j in itertools.permutations(range(len(names)), 2)}
 
@@ -398,7 +423,7 @@ def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
     return found[0] if found else None
 
 
-def mean_intervals(values: ArrayLike) -> list[tuple[float, float]] | None:
+def mean_intervals(values: Sequence[ArrayLike]) -> list[tuple[float, float]] | None:
     """Return what `mean_interval` does for several scores of the same seeds.
 
     Args:
@@ -408,15 +433,13 @@ def mean_intervals(values: ArrayLike) -> list[tuple[float, float]] | None:
         Their ends; None below `SEEDS` seeds.
 
     Raises:
-        InvalidInput: no seeds, or a score that is not finite.
+        InvalidInput: no scores, other numbers of seeds, or a score that is not finite.
 
     Example:
         >>> mean_intervals([[0.1, 0.2, 0.3, 0.4]]) == [mean_interval([0.1, 0.2, 0.3, 0.4])]
         True
     """
-    scores = np.asarray(values, np.float64)
-    if scores.ndim != 2 or not scores.shape[1] or not np.isfinite(scores).all():
-        raise InvalidInput("scores", expected="finite numbers, at least one of each", received=repr(scores.tolist()))
+    scores = score_rows(values, 1)
     seeds = scores.shape[1]
     if seeds < SEEDS:
         return None

@@ -6,7 +6,7 @@ import scipy.stats
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
-from leaderboard.store import statistics
+from leaderboard.store import statistics, verdicts
 
 
 def test_iqm_cuts_a_quarter_at_each_end():
@@ -46,10 +46,20 @@ def test_a_single_seed_has_no_interval():
     assert statistics.summary([0.3]) == (1, 0.3, 0.3, None, None)
 
 
-@pytest.mark.parametrize("scores", [[], [float("nan")], [[0.1]]])
+@pytest.mark.parametrize("scores", [[], [float("nan")], [[0.1]], ["a", 0.2], [0.1, [0.2]]])
 def test_scores_that_are_none(scores):
     with pytest.raises(InvalidInput, match="scores: expected at least 1 finite numbers"):
         statistics.summary(scores)
+
+
+@pytest.mark.parametrize(("scores", "seeds"), [([], r"\[\]"), ([[0.1, 0.2], [0.3]], r"\[1, 2\]")])
+def test_several_scores_are_of_the_same_seeds(scores, seeds):
+    with pytest.raises(
+        InvalidInput, match=f"scores: expected one or more, all of the same seeds, received {seeds} seeds"
+    ):
+        statistics.summaries(scores)
+    with pytest.raises(InvalidInput, match=f"received {seeds} seeds"):
+        verdicts.mean_intervals(scores)
 
 
 def test_iqm_across_tasks_is_that_of_all_runs_together():
