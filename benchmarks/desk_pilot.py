@@ -19,7 +19,7 @@ from leaderboard.metrics import mig
 from leaderboard.scoring import evaluate
 
 KEY = ["dataset", "architecture", "objective", "strengths", "weight", "seed", "steps"]
-SHOWN = ("beta", "gamma", "c_max", "lambda_od", "lambda_d", "weight_decay")
+SHOWN = ("beta", "gamma", "c_max", "lambda_od", "lambda_d")
 
 
 def row(folder: Path) -> dict[str, object]:

@@ -505,9 +505,12 @@ def show(
         raise DamagedFile(
             str(root), expected="at least one result", received="none", remedy="Add some: see `evaluate`."
         )
-    tasks = {file: f"{name}@{file.relative_to(root).parts[0]}" for name in listed for file in listed[name]}
-    chosen = _chosen(tasks.values(), task)
-    found = [results.read(file) for file, of in tasks.items() if of in chosen] if task else results.read_all(root)
+    if task:
+        tasks = {file: f"{name}@{file.relative_to(root).parts[0]}" for name in listed for file in listed[name]}
+        chosen = _chosen(tasks.values(), task)
+        found = [results.read(file) for file, of in tasks.items() if of in chosen]
+    else:
+        found = results.read_all(root)
     tiers = {name for result in found for name in result.tiers}
     if tier and tier not in tiers:
         raise UnknownName("tier with results", tier, tiers)
@@ -568,7 +571,8 @@ def compare_methods(
     first, second = (pairwise.method(boards, name) for name in (first, second))
     chosen = _chosen({board.task for board in boards}, task)
     asked = pairwise.of_tier([board for board in boards if board.task in chosen], first, second, tier)
-    pair = pairwise.compare([board for board in boards if board.tier == asked[0].tier], first, second)
+    tiers = {board.tier for board in asked}  # one, or all where none has both methods
+    pair = pairwise.compare([board for board in boards if board.tier in tiers], first, second)
     if task:
         pair = pairwise.limited(pair, {board.dataset for board in asked})
     table = rich.table.Table(

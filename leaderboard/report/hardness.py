@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from benchmark_data import files
@@ -141,13 +141,14 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
         for board, rows, audited in found
     ]
     lines.sort(key=_order)
+    shared = [line for line in lines if line.giveaway and 2 * len(line.rows) >= len(ordered)]
     return Hardness(
         tier=boards[0].tier,
         column=column,
         methods=tuple(ordered),
         common=tuple(titles[name] for name in common),
         lines=tuple(lines),
-        predictions=tuple(_prediction(name, title, lines, column, len(ordered)) for name, title in ordered),
+        predictions=tuple(_prediction(name, title, lines, shared, column) for name, title in ordered),
     )
 
 
@@ -164,8 +165,8 @@ def _order(line: Line) -> tuple[float, float, tuple[tuple[int, int | str], ...]]
     return -round(mean, ranking.DIGITS), -away, protocol.natural(line.dataset)
 
 
-def _prediction(method: str, title: str, lines: Sequence[Line], column: Column, methods: int) -> Prediction:
-    def both(of: Iterable[Line]) -> list[tuple[float, float]]:
+def _prediction(method: str, title: str, lines: Sequence[Line], shared: Sequence[Line], column: Column) -> Prediction:
+    def both(of: Sequence[Line]) -> list[tuple[float, float]]:
         return [
             (line.giveaway.value, line.rows[method].cells[column.key].mean)
             for line in of
@@ -175,7 +176,6 @@ def _prediction(method: str, title: str, lines: Sequence[Line], column: Column, 
     def correlation(pairs: Sequence[tuple[float, float]]) -> Estimate | None:
         return statistics.rank_correlation(*zip(*pairs, strict=True)) if pairs else None
 
-    shared = [line for line in lines if line.giveaway and 2 * len(line.rows) >= methods]
     every, there = both(lines), both(shared)
     on_shared = correlation(there) if len(there) == len(shared) else None
     return Prediction(title, method, len(every), correlation(every), len(shared), on_shared)

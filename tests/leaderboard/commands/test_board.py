@@ -150,6 +150,10 @@ def test_ones_own_method_is_compared_with_a_published_one(board, made_result, tm
     assert (code, long in shown, "toy/spacing_1" in shown) == (0, False, True)
     code, _, error = board("compare-methods", "mine", "beta_vae", *both, "--task", "toy/spacing_2")
     assert (code, "task with results: expected one of" in error) == (2, True)
+    results.write(ours, [made_result("toy/spacing_1", "elsewhere", 0.8, 0.81, tier="desk")])
+    for only in ((), ("--task", "toy/spacing_1")):
+        code, _, error = board("compare-methods", "elsewhere", "beta_vae", *both, *only)
+        assert (code, "expected a task of the tier that both were scored on, received none" in error) == (2, True)
     code, _, error = board("compare-methods", "mine", "beta_vae", *both, *both[2:])
     assert (code, "expected one, received 2, in several results trees" in error) == (2, True)
 

@@ -35,13 +35,17 @@ def kept(tmp_path_factory):
     return tmp_path_factory.mktemp("kept")
 
 
+def copied(kept, at, make):
+    """Copy what is kept, a board and its results, to a folder. They are made there the first time."""
+    if not kept.exists():
+        shutil.copytree(make(at / "made").parent, kept)
+    return shutil.copytree(kept, at, dirs_exist_ok=True)
+
+
 @pytest.fixture
 def site(kept, run_folder, tmp_path):
     """A board of two tasks, four methods and some pictures; one method's author means harm."""
-    if not (kept / "site").exists():
-        shutil.copytree(_site(run_folder, tmp_path / "made").parent, kept / "site")
-    shutil.copytree(kept / "site", tmp_path, dirs_exist_ok=True)
-    return tmp_path / "site"
+    return copied(kept / "site", tmp_path, lambda at: _site(run_folder, at)) / "site"
 
 
 def _site(run_folder, at):
@@ -267,10 +271,7 @@ def two_scores(kept, made_result, toys, tmp_path, monkeypatch):
     tiers = {name: protocol.Tier(name, "For tests.", ()) for name in ("desk", "smoke")}
     monkeypatch.setattr(protocol, "TIERS", tiers)
     toys["other/small"] = dataclasses.replace(toys["toy/small"], name="other")
-    if not (kept / "two").exists():
-        shutil.copytree(_two_scores(made_result, tmp_path / "made").parent, kept / "two")
-    shutil.copytree(kept / "two", tmp_path, dirs_exist_ok=True)
-    return tmp_path / "two_site"
+    return copied(kept / "two", tmp_path, lambda at: _two_scores(made_result, at)) / "two_site"
 
 
 def _two_scores(made_result, at):
