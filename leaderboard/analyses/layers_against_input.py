@@ -17,11 +17,18 @@ from numpy.typing import ArrayLike
 from benchmark_data.errors import InvalidInput
 from leaderboard import figures
 from leaderboard.analyses._pixels import flat
-from leaderboard.analyses.sample_size import SIMILARITIES
 from leaderboard.arrays import check_codes
+from leaderboard.comparisons import heatmap
 
 if TYPE_CHECKING:
     from jaxtyping import Real
+
+SIMILARITIES: Mapping[str, heatmap.Similarity] = {
+    "CKA": "cka",
+    "Procrustes": "procrustes",
+    "debiased CKA": "cka_debiased",
+}
+"""What the table calls a similarity -> what `leaderboard.comparisons.heatmap` calls it."""
 
 
 def measure(
@@ -31,6 +38,8 @@ def measure(
     similarities: tuple[str, ...] = ("CKA",),
 ) -> pd.DataFrame:
     """Compare each layer of one model with its input.
+
+    The layers are compared together, so that the work on the input, often the widest of all, is done once.
 
     Args:
         layers: layer name to activations, shape (n, ...), in order. Everything after the first axis is flattened.
@@ -54,12 +63,13 @@ def measure(
         raise InvalidInput("layers", expected="at least one", received="none")
     if unknown := [name for name in similarities if name not in SIMILARITIES]:
         raise InvalidInput("similarities", expected=f"some of {', '.join(SIMILARITIES)}", received=str(unknown))
-    pixels = check_codes(flat(inputs, "inputs"), "inputs")
-    rows = [
-        (layer, name, SIMILARITIES[name](pixels, check_codes(flat(activations, layer), layer)))
-        for layer, activations in layers.items()
+    pixels = {"inputs": check_codes(flat(inputs, "inputs"), "inputs")}
+    flattened = {name: check_codes(flat(activations, name), name) for name, activations in layers.items()}
+    tables = {
+        name: heatmap.compare_layers(pixels, flattened, similarity=SIMILARITIES[name]).to_numpy()
         for name in similarities
-    ]
+    }
+    rows = [(layer, name, float(tables[name][0, i])) for i, layer in enumerate(layers) for name in similarities]
     return pd.DataFrame(rows, columns=["layer", "metric", "similarity"])
 
 
