@@ -3,17 +3,19 @@
 Datasets are the rendered stand-ins of `baselines.reproduction.papers._smoke`. Where an entry needs no more than the
 board has, its runs are those of the sweep ``desk`` (`board`). Others are small fully connected models of 128 units,
 3,000 steps of 64 images and five seeds (`run`); what compares layers takes the papers' kinds of architecture, at 1,000
-steps (the sweep ``desk_similarity``).
+steps (`similarity`, the sweep ``desk_similarity``), and so does what retrains some of them (`transfer`).
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Container, Iterable
 from typing import Any
 
 from baselines.config import RunConfig
+from baselines.reproduction.entries import Transfer
 from baselines.reproduction.papers import _smoke
-from baselines.sweeps import desk
+from baselines.sweeps import desk, desk_similarity
 
 SEEDS = 5
 
@@ -58,6 +60,25 @@ def run(dataset: str, objective: str, *, seed: int, **changes: Any) -> RunConfig
     """
     own: dict[str, Any] = {"latents": LATENTS[_smoke.family(dataset)], "snapshots": ()} | SETTINGS
     return RunConfig(dataset=dataset, objective=objective, seed=seed, **own | changes)
+
+
+def similarity(published: RunConfig) -> RunConfig:
+    """Return the desk's form of a run whose layers are compared, on the dataset that stands in for its own."""
+    return desk_similarity.of(published, _smoke.stand_in(published.dataset))
+
+
+def transfer(full: Transfer) -> Transfer:
+    """Return the desk's form of a transfer: with as many steps as its source, and no snapshot but the last.
+
+    Args:
+        full: the study's.
+    """
+    return dataclasses.replace(
+        full,
+        source=similarity(full.source),
+        dataset=_smoke.stand_in(full.dataset),
+        changes={"steps": desk_similarity.STEPS, "snapshots": ()},
+    )
 
 
 def training(runs: Iterable[RunConfig]) -> dict[str, float]:

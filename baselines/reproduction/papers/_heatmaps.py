@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from baselines.config import RunConfig
 from baselines.reproduction.entries import ILLUSTRATION, NOT_JUDGED, Found, Plan, Runs, Transfer, Verdict, judged
-from baselines.reproduction.papers import _smoke
-from baselines.sweeps import desk_similarity
+from baselines.reproduction.papers import _desk, _smoke
 from leaderboard import figures, protocol
 from leaderboard.comparisons import heatmap
 from leaderboard.store import verdicts
@@ -59,28 +58,23 @@ SAMPLES = 2_000
 
 
 def plans(panels: Sequence[Panel]) -> dict[str, Plan]:
-    """Return the plans of all tiers, as arguments of `baselines.reproduction.entries.Entry`.
-
-    The desk tier has none where a transfer takes part: its sweep has no transfers.
-    """
+    """Return the plans of all tiers, as arguments of `baselines.reproduction.entries.Entry`."""
     small, desk = (
         [
             panel._replace(title=_named(panel.title), model=_named(panel.model), x=smaller(panel.x), y=smaller(panel.y))
             for panel in panels
         ]
-        for smaller in (_small, _desk)
+        for smaller in (_small, _at_desk)
     )
-    made = {
+    plan = _plan(desk, samples=SAMPLES, seconds=60.0 * len(panels))
+    return {
         "smoke": _plan(small, samples=SAMPLES, seconds=40.0 * len(panels)),
+        "desk": dataclasses.replace(plan, training=desk_training(plan.configs.values())),
         "study": _plan(panels, samples=5_000, seconds=3_600.0 * len(panels)),
     }
-    if not any(isinstance(run, Transfer) for panel in panels for side in (panel.x, panel.y) for run in side.runs):
-        plan = _plan(desk, samples=SAMPLES, seconds=60.0 * len(panels))
-        made["desk"] = dataclasses.replace(plan, training=desk_training(plan.runs))
-    return made
 
 
-def desk_training(runs: Sequence[RunConfig]) -> dict[str, float]:
+def desk_training(runs: Iterable[RunConfig]) -> dict[str, float]:
     """Return the seconds of a step of ``desk_similarity`` on two cores by dataset, its slowest model's."""
     seconds = {"conv_small": 0.035, "fc": 0.06}
     found: dict[str, float] = {}
@@ -103,11 +97,9 @@ def _small(side: Side) -> Side:
     )
 
 
-def _desk(side: Side) -> Side:
+def _at_desk(side: Side) -> Side:
     return side._replace(
-        runs=tuple(
-            desk_similarity.of(each, _smoke.stand_in(each.dataset)) for each in side.runs if isinstance(each, RunConfig)
-        )
+        runs=tuple(_desk.transfer(each) if isinstance(each, Transfer) else _desk.similarity(each) for each in side.runs)
     )
 
 

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from baselines.config import RunConfig
 from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged
-from baselines.reproduction.papers import _heatmaps, _smoke
+from baselines.reproduction.papers import _desk, _heatmaps, _smoke
 from baselines.reproduction.papers._heatmaps import Panel, Side
-from baselines.sweeps import desk_similarity
 from baselines.sweeps.bonheme2022 import SNAPSHOTS
 from leaderboard import figures
 from leaderboard.analyses import layers_against_input, sample_size
@@ -356,9 +355,7 @@ def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> di
     """Return plans that look at all snapshots of β-VAEs."""
     full = [(value, models(dataset, "beta_vae", value)) for value in values]
     small = [(value, tuple(_smoke.run(run) for run in found[: _smoke.SEEDS])) for value, found in full]
-    desk = [
-        (value, tuple(desk_similarity.of(run, _smoke.stand_in(run.dataset)) for run in found)) for value, found in full
-    ]
+    desk = [(value, tuple(map(_desk.similarity, found))) for value, found in full]
     made = {}
     for tier, chosen, count, seconds in (
         ("smoke", small, _heatmaps.SAMPLES, 20.0),

@@ -4,14 +4,14 @@ Figures 1 to 4 check CKA against known facts, on the models of the authors' firs
 share; figures 10 to 20, in the appendix, show those of the first paper's appendix again (`FIRST_PAPER`), but for figure
 14, which is read in another way. The others transfer plain VAEs (β = 1) within two pairs: dSprites and Symsol_reduced,
 Cars3D and CelebA. Figure 5 has the setting of the authors' code in its second panel: heads and innermost layer of the
-decoder start anew. What retrains layers has no desk tier.
+decoder start anew.
 
 The paper does not say which classifier its tables have; the claims here are judged by gradient-boosted trees, which the
 authors' code has by default, and logistic regression stands beside them. They learn from the first rows of the
-leaderboard's task and are tested on its held-out rows: 10,000 and 5,000 at study tier, 1,000 and 1,000 at smoke tier.
+leaderboard's task and are tested on its held-out rows: 10,000 and 5,000, at smoke tier 1,000 and 1,000.
 
-At smoke tier sprites2d and solids, room3d and XYSquares are the pairs; XYSquares has no faces. Two of the 22 runs that
-no other paper's entry has are the VAEs on XYSquares; the others retrain 1, 2 or all 4 layers of their decoders.
+Below study tier sprites2d and solids, room3d and xyobject are the pairs; xyobject has no faces, but an object whose
+place, size and colour vary. At smoke tier 1, 2 or all 4 layers of decoders are retrained, at the others 1 to 6.
 """
 
 from __future__ import annotations
@@ -33,10 +33,9 @@ from baselines.model import scaled
 from baselines.nets import reconstruction
 from baselines.nets.backend import ops
 from baselines.reproduction.entries import Entry, Found, Plan, Runs, Transfer, Verdict, judged
-from baselines.reproduction.papers import _heatmaps, _images, _scores, _smoke, bonheme2022
+from baselines.reproduction.papers import _desk, _heatmaps, _images, _scores, _smoke, bonheme2022
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.reproduction.papers.bonheme2022 import CARS, SAME, SPRITES, heatmap_entry, models
-from baselines.sweeps import desk_similarity
 from benchmark_data import files
 from leaderboard import protocol
 from leaderboard.analyses import transfer_accuracy
@@ -58,7 +57,7 @@ def vaes(dataset: str, tier: str = "study") -> tuple[RunConfig, ...]:
     """Return the plain VAEs of a published dataset, or of what stands in for it."""
     runs = models(dataset, "beta_vae", 1)
     if tier == "desk":
-        return tuple(desk_similarity.of(run, _smoke.stand_in(dataset)) for run in runs)
+        return tuple(map(_desk.similarity, runs))
     return runs if tier == "study" else tuple(_smoke.run(run) for run in runs[: _smoke.SEEDS])
 
 
@@ -345,7 +344,11 @@ def _shared(source: str, target: str, *properties: str) -> dict[str, Plan]:
 def _decoders(side: str) -> dict[str, Plan]:
     """Return plans that retrain more and more of the decoder; all of it is the same from either side."""
     made = {}
-    for tier, layers, images in (("smoke", (1, 2, 4), 500), ("study", (1, 2, 3, 4, 5, 6), 5_000)):
+    for tier, layers, images, seconds in (
+        ("smoke", (1, 2, 4), 500, 1.0),
+        ("desk", (1, 2, 3, 4, 5, 6), 2_000, 5.0),
+        ("study", (1, 2, 3, 4, 5, 6), 5_000, 600.0),
+    ):
         runs = vaes(FACES, tier)
         full = [
             Transfer(
@@ -355,12 +358,13 @@ def _decoders(side: str) -> dict[str, Plan]:
             for count in layers
             for run in vaes(FACES)[: len(runs)]
         ]
-        transfers = tuple(full) if tier == "study" else tuple(_smoke.transfer(each) for each in full)
+        smaller = {"smoke": _smoke.transfer, "desk": _desk.transfer}
+        transfers = tuple(map(smaller[tier], full) if tier in smaller else full)
         made[tier] = Plan(
             runs=runs,
             transfers=transfers,
             settings={"transfers": transfers, "images": images, "shown": 8},
-            seconds=1.0 * len(transfers) if tier == "smoke" else 600.0 * len(transfers),
+            seconds=seconds * len(transfers),
             training=_training(tier, *runs, *(each.plain for each in transfers)),
         )
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 import re
@@ -429,7 +430,6 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
             models.setdefault(dataclasses.replace(run, seed=0).digest, set()).add(run.seed)
         seeds = zietlow2021.SEEDS if id_.endswith("_rooms") else _desk.SEEDS
         assert all(len(found) == seeds for found in models.values())
-        assert not entry.desk.transfers
         if id_.startswith(("2205", "2304")):
             assert {run.digest for run in entry.desk.runs} <= similarity
     for what in ("table1", "table2"):
@@ -440,6 +440,26 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
         assert {run.digest for run in ENTRIES[f"2202.13341/{what}"].desk.runs} <= board
     first = {run.dataset for run in ENTRIES["2102.06822/table1"].desk.runs}
     assert first == {"sprites2d", "sprites2d_squeezed/eps10", "sprites2d_perturbed/pca32_eps10"}
+
+
+def test_desk_transfers_have_the_papers_layers_and_a_source_of_every_seed():
+    """Figures 5, 6 and 9; those of figure 5 are among those of figure 6."""
+    plans = {number: ENTRIES[f"2304.10767/fig{number}"].desk for number in (5, 6, 9)}
+    for plan in plans.values():
+        models = {}
+        for each in plan.transfers:
+            assert each.source in plan.runs
+            assert each.plain.dataset in plan.training
+            assert each.plain.steps == each.source.steps
+            assert (each.source.dataset, each.dataset) == ("xyobject/plain", "room3d")
+            models.setdefault((each.heads, each.decoder), set()).add(each.source.seed)
+        assert all(len(seeds) == _desk.SEEDS for seeds in models.values())
+    assert {(each.heads, each.decoder) for each in plans[5].transfers} == {(True, 1)}
+    both = set(itertools.product((False, True), range(1, 7)))
+    assert all({(each.heads, each.decoder) for each in plans[number].transfers} == both for number in (6, 9))
+    digests = {number: {each.digest for each in plan.transfers} for number, plan in plans.items()}
+    assert digests[5] <= digests[6]
+    assert len(digests[6] & digests[9]) == 2 * _desk.SEEDS  # all of the decoder is the same from either side
 
 
 def test_every_run_of_the_similarity_sweep_is_some_figures():
