@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -66,21 +65,28 @@ def plans(panels: Sequence[Panel]) -> dict[str, Plan]:
         ]
         for smaller in (_small, _at_desk)
     )
-    plan = _plan(desk, samples=SAMPLES, seconds=60.0 * len(panels))
     return {
-        "smoke": _plan(small, samples=SAMPLES, seconds=40.0 * len(panels)),
-        "desk": dataclasses.replace(plan, training=desk_training(plan.configs.values())),
-        "study": _plan(panels, samples=5_000, seconds=3_600.0 * len(panels)),
+        "smoke": _plan("smoke", small, samples=SAMPLES, seconds=40.0),
+        "desk": _plan("desk", desk, samples=SAMPLES, seconds=60.0),
+        "study": _plan("study", panels, samples=5_000, seconds=3_600.0),
     }
 
 
-def desk_training(runs: Iterable[RunConfig]) -> dict[str, float]:
-    """Return the seconds of a step of ``desk_similarity`` on two cores by dataset, its slowest model's."""
-    seconds = {"conv_small": 0.035, "fc": 0.06}
+def training(tier: str, runs: Iterable[RunConfig]) -> dict[str, float]:
+    """Return the seconds of a step by dataset, for `baselines.reproduction.entries.Plan`.
+
+    Those of the sweep ``desk_similarity`` are its slowest model's; of the study tier the plan's own rule is left.
+    """
+    if tier == "smoke":
+        return _smoke.training(*(run.dataset for run in runs))
     found: dict[str, float] = {}
-    for run in runs:
-        found[run.dataset] = max(found.get(run.dataset, 0.0), seconds[run.architecture])
+    for run in runs if tier == "desk" else ():
+        found[run.dataset] = max(found.get(run.dataset, 0.0), SECONDS[run.architecture])
     return found
+
+
+SECONDS = {"conv_small": 0.035, "fc": 0.06}
+"""Seconds for a step of 64 images by architecture, on two cores that train two runs at a time."""
 
 
 def _named(title: str) -> str:
@@ -103,18 +109,18 @@ def _at_desk(side: Side) -> Side:
     )
 
 
-def _plan(panels: Sequence[Panel], *, samples: int, seconds: float) -> Plan:
+def _plan(tier: str, panels: Sequence[Panel], *, samples: int, seconds: float) -> Plan:
+    """Return the plan of a tier, whose computation takes some seconds for each panel."""
     every = {run.digest: run for panel in panels for side in (panel.x, panel.y) for run in side.runs}
     transfers = tuple(run for run in every.values() if isinstance(run, Transfer))
     first = [run for run in every.values() if isinstance(run, RunConfig)]
-    runs = {run.digest: run for run in (*first, *(each.source for each in transfers))}
-    rendered = {run.dataset for run in runs.values() if _smoke.family(run.dataset) in _smoke.SECONDS}
+    runs = tuple({run.digest: run for run in (*first, *(each.source for each in transfers))}.values())
     return Plan(
-        runs=tuple(runs.values()),
+        runs=runs,
         transfers=transfers,
         settings={"panels": tuple(panels), "samples": samples},
-        seconds=seconds,
-        training=_smoke.training(*rendered),
+        seconds=seconds * len(panels),
+        training=training(tier, (*runs, *(each.plain for each in transfers))),
     )
 
 

@@ -334,20 +334,21 @@ def judge_losses(table: pd.DataFrame) -> Verdict:
 
 
 def _losses() -> dict[str, Plan]:
-    """Return the plans of figure 20. At smoke tier: of what other figures train at both ends."""
+    """Return the plans of figure 20. Below study tier: of what other figures train at both ends."""
     elsewhere = {(CARS, "beta_vae"), (SPRITES, "beta_vae"), (SPRITES, "dip_vae_ii")}
-    chosen: dict[str, list[tuple[str, tuple[RunConfig, ...]]]] = {"smoke": [], "study": []}
+    chosen: dict[str, list[tuple[str, tuple[RunConfig, ...]]]] = {"smoke": [], "desk": [], "study": []}
     for dataset, (objective, ends) in itertools.product(SNAPSHOTS, EXTREMES.items()):
         for strength, value in zip((LEAST, MOST), ends, strict=True):
             found = models(dataset, objective, value)
             chosen["study"].append((strength, found))
             if (dataset, objective) in elsewhere:
                 chosen["smoke"].append((strength, tuple(_smoke.run(run) for run in found[: _smoke.SEEDS])))
+                chosen["desk"].append((strength, tuple(map(_desk.similarity, found))))
     made = {}
-    for tier, every in (("smoke", 1), ("study", 10)):
-        runs = tuple(run for _, found in chosen[tier] for run in found)
-        training = _smoke.training(*(run.dataset for run in runs)) if tier == "smoke" else {}
-        made[tier] = Plan(runs=runs, settings={"models": tuple(chosen[tier]), "every": every}, training=training)
+    for tier, models_ in chosen.items():
+        runs = tuple(run for _, found in models_ for run in found)
+        settings = {"models": tuple(models_), "every": 10 if tier == "study" else 1}
+        made[tier] = Plan(runs=runs, settings=settings, training=_heatmaps.training(tier, runs))
     return made
 
 
@@ -363,9 +364,7 @@ def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> di
         ("study", full, 5_000, 600.0),
     ):
         every = tuple(run for _, found in chosen for run in found)
-        training = {} if tier == "study" else _heatmaps.desk_training(every)
-        if tier == "smoke":
-            training = _smoke.training(every[0].dataset)
+        training = _heatmaps.training(tier, every)
         own = {"strengths": tuple(chosen), "samples": count} | settings
         made[tier] = Plan(runs=every, settings=own, seconds=seconds * len(every), training=training)
     return made

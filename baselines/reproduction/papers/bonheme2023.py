@@ -65,12 +65,6 @@ def _datasets(tier: str, *names: str) -> list[str]:
     return [name if tier == "study" else _smoke.stand_in(name) for name in names]
 
 
-def _training(tier: str, *runs: RunConfig) -> dict[str, float]:
-    if tier == "desk":
-        return _heatmaps.desk_training(runs)
-    return {} if tier == "study" else _smoke.training(*(run.dataset for run in runs))
-
-
 def _retrained(source: str, target: str) -> tuple[Transfer, ...]:
     """Return the transfers of the authors' code: the heads and one layer of the decoder, from the inside."""
     return tuple(Transfer(source=run, dataset=target) for run in vaes(source))
@@ -336,7 +330,7 @@ def _shared(source: str, target: str, *properties: str) -> dict[str, Plan]:
         runs = vaes(source, tier)
         (dataset,) = _datasets(tier, target)
         settings = {"target": dataset, "runs": runs, "images": images, "shown": 16, "properties": properties}
-        training = _training(tier, *runs)
+        training = _heatmaps.training(tier, runs)
         made[tier] = Plan(runs=runs, datasets=(dataset,), settings=settings, seconds=seconds, training=training)
     return made
 
@@ -365,7 +359,7 @@ def _decoders(side: str) -> dict[str, Plan]:
             transfers=transfers,
             settings={"transfers": transfers, "images": images, "shown": 8},
             seconds=seconds * len(transfers),
-            training=_training(tier, *runs, *(each.plain for each in transfers)),
+            training=_heatmaps.training(tier, (*runs, *(each.plain for each in transfers))),
         )
     return made
 
@@ -396,7 +390,7 @@ def _tables(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -> dict[s
                 "labels": labels if tier == "study" else (),
             },
             seconds=seconds * sum(map(len, targets.values())),
-            training=_training(tier, *runs),
+            training=_heatmaps.training(tier, runs),
         )
     return made
 
