@@ -139,6 +139,7 @@ FIRST_LAST = [
 REGULARISED = [strengths("beta_vae", 1, 8), strengths("dip_vae_ii", 1, 20)]
 REGULARISED_FC = [strengths("beta_vae", 1, high, architecture="fc") for high in (8, 16)]
 ACROSS = objectives("dip_vae_ii")
+CONTROLLED = _heatmaps.controlled(ACROSS)
 LATER = (EARLY, 0.27, 0.51, 0.76)
 
 
@@ -489,7 +490,7 @@ ENTRIES = (
         "CKA of layers, β-VAE and DIP-VAE II",
         "at least 0.8 in the encoder",
         GENERIC,
-        ACROSS,
+        CONTROLLED,
         _heatmaps.encoders_alike,
     ),
     heatmap_entry(
@@ -556,7 +557,7 @@ ENTRIES = (
         "Fully connected: CKA of layers, β = 1 with 8 and 16",
         "at least 0.8 in the encoder",
         f"Regularisation leaves encoder layers similar (CKA at least {_heatmaps.ALIKE} on average).",
-        REGULARISED_FC,
+        _heatmaps.controlled(REGULARISED_FC),
         _heatmaps.encoders_alike,
     ),
     heatmap_entry(
@@ -564,7 +565,7 @@ ENTRIES = (
         "Fully connected: CKA of layers, β-VAE and DIP-VAE II",
         "at least 0.8 in the encoder",
         GENERIC,
-        objectives("dip_vae_ii", architecture="fc"),
+        _heatmaps.controlled(objectives("dip_vae_ii", architecture="fc")),
         _heatmaps.encoders_alike,
     ),
     heatmap_entry(
@@ -583,7 +584,7 @@ ENTRIES = (
         "CKA of layers, β-VAE and classifier",
         "near 1 in the encoder",
         f"Encoder layers of VAEs and classifiers are similar (CKA at least {_heatmaps.ALIKE} on average).",
-        objectives("classifier", 0),
+        _heatmaps.controlled(objectives("classifier", 0)),
         _heatmaps.encoders_alike,
     ),
     *(

@@ -450,7 +450,7 @@ ENTRIES = (
         "CKA of layers, β-VAE and DIP-VAE II",
         "high in the encoder",
         bonheme2022.GENERIC,
-        bonheme2022.ACROSS,
+        bonheme2022.CONTROLLED,
         _heatmaps.encoders_alike,
     ),
     heatmap_entry(

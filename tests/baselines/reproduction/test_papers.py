@@ -442,6 +442,25 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
     assert first == {"sprites2d", "sprites2d_squeezed/eps10", "sprites2d_perturbed/pca32_eps10"}
 
 
+def test_controls_of_similar_encoders_are_shown_and_not_judged():
+    """Before training, and of other seeds: high or low, the verdict is that of the panels themselves."""
+    panels = bonheme2022.ACROSS
+    made = _heatmaps.controlled(panels)
+    assert made[:3] == panels
+    assert [panel.x.share for panel in made] == [1.0] * 3 + [0.0] * 3 + [1.0] * 3
+    for panel, other in zip(panels, made[6:], strict=True):
+        assert {run.digest for run in other.y.runs} == {run.digest for run in panel.y.runs}
+        assert all(x.seed != y.seed for x, y in zip(other.x.runs, other.y.runs, strict=True))
+    titles = {f"p{number}": title for number, title in enumerate(["a", f"a{_heatmaps.BEFORE}", f"a{_heatmaps.OTHERS}"])}
+    for values, expected in (((0.9, 0.1, 0.2), "holds"), ((0.1, 0.9, 0.9), "contradicted")):
+        table = heat(*((value, 0.5) for value in values))
+        found = _heatmaps.encoders_alike(table.assign(panel=table["panel"].map(titles)))
+        assert found.answer == expected
+        assert found.numbers == pytest.approx(
+            {f"{title}, encoder": value for title, value in zip(titles.values(), values, strict=True)}, abs=0.05
+        )
+
+
 def test_desk_transfers_have_the_papers_layers_and_a_source_of_every_seed():
     """Figures 5, 6 and 9; those of figure 5 are among those of figure 6."""
     plans = {number: ENTRIES[f"2304.10767/fig{number}"].desk for number in (5, 6, 9)}
