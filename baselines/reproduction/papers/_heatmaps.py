@@ -84,7 +84,7 @@ def plans(panels: Sequence[Panel]) -> dict[str, Plan]:
         for smaller in (_small, _at_desk)
     )
     return {
-        "smoke": _plan("smoke", small, samples=SAMPLES, seconds=40.0),
+        "smoke": _plan("smoke", small, samples=SAMPLES, seconds=20.0),
         "desk": _plan("desk", desk, samples=SAMPLES, seconds=60.0),
         "study": _plan("study", panels, samples=5_000, seconds=3_600.0),
     }
