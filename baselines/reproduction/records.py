@@ -7,7 +7,8 @@ That is a folder, ``<into>/<id>``::
     verdict.json    the claim, our numbers, the verdict with its p-value, and what was spent
 
 ``verdict.json``, the record, is written last and names the hashes of the others, so that a folder is either finished or
-not. It is left alone as long as what it was made of is the same: runs, datasets, settings and claim.
+not. The table and the picture are left alone as long as what they are made of is the same: runs, datasets and settings.
+The verdict is drawn from the table, and is drawn again where the claim, or how it is judged, has changed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from baselines.reproduction.entries import NOT_JUDGED, TIERS
 from benchmark_data import files
@@ -53,6 +56,18 @@ def read(folder: Path) -> dict[str, Any] | None:
                 str(folder / name), expected=f"the file with SHA-256 {digest[:16]}", received="another", remedy=_MEND
             )
     return record
+
+
+def table(folder: Path) -> pd.DataFrame:
+    """Read the table that an entry left behind.
+
+    Args:
+        folder: the entry's own.
+
+    Returns:
+        The numbers, to the last digit; names that are empty stay so.
+    """
+    return pd.read_csv(folder / "table.csv", keep_default_na=False)
 
 
 SCHEMA = 2

@@ -13,10 +13,11 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import rich.progress
 
 import benchmark_data
@@ -100,7 +101,7 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> State:
         Its state, which prints as ``done``, ``ready`` or how many runs are missing.
     """
     held, plan = records.read(into / entry.id), entry.plan(tier)
-    if held is not None and not records.old(held) and held["inputs"] == inputs(entry, tier):
+    if held is not None and held["tier"] == tier and _computed(entry, held):
         return State(done=True, missing=0, runs=len(plan.configs))
     missing = len(plan.configs) - sum(each.state == "done" for each in _known(plan, runs))
     return State(done=False, missing=missing, runs=len(plan.configs))
@@ -124,7 +125,7 @@ def run(
     ray: str | None = None,
     progress: rich.progress.Progress | None = None,
 ) -> dict[str, Any]:
-    """Train what is missing, compute, draw and judge; or find that all is done.
+    """Train what is missing, compute, draw and judge; or find that all is done, and judge the table that is there.
 
     Args:
         entry: the entry.
@@ -154,8 +155,8 @@ def run(
             received=held["tier"],
             remedy="Choose another folder.",
         )
-    if held is not None and not records.old(held) and held["inputs"] == made_of:
-        return held
+    if held is not None and _computed(entry, held):
+        return _judged_again(entry, folder, held)
     for name in plan.all_datasets:
         if not benchmark_data.load(name).prepared:
             raise Unavailable(
@@ -165,7 +166,7 @@ def run(
         _train(plan, Path(runs), jobs=jobs, ray=ray, progress=progress)
     begin = time.perf_counter()
     found = entry.compute(plan.settings, Runs(Path(runs)), tier)
-    verdict = entry.judge(found.table)
+    judged = _judged(entry, found.table)
     _withdraw(folder / "verdict.json")
     figures.write_csv(found.table, folder / "table.csv")
     entry.draw(found, folder / "figure.png")
@@ -173,13 +174,7 @@ def run(
         "schema": records.SCHEMA,
         "id": entry.id,
         "tier": tier,
-        "title": entry.title,
-        "paper": entry.paper,
-        "claim": entry.claim,
-        "verdict": verdict.answer,
-        "p": None if verdict.p is None else round(verdict.p, 6),
-        "note": verdict.note,
-        "numbers": {name: round(float(number), 6) for name, number in verdict.numbers.items()},
+        **judged,
         "command": f"offaxis-study run {entry.id} --tier {tier}",
         "budget": _budget(plan) | {"compute_seconds": round(time.perf_counter() - begin, 1)},
         "trained": {state.run: round(state.seconds, 1) for state in _known(plan, Path(runs))},
@@ -187,6 +182,34 @@ def run(
         "files": {name: records.hash_of(folder / name) for name in ("table.csv", "figure.png")},
     }
     files.write_json(folder / "verdict.json", record)
+    return record
+
+
+def _judged(entry: Entry, table: pd.DataFrame) -> dict[str, Any]:
+    """Return what a record says of an entry's claim."""
+    verdict = entry.judge(table)
+    return {
+        "title": entry.title,
+        "paper": entry.paper,
+        "claim": entry.claim,
+        "verdict": verdict.answer,
+        "p": None if verdict.p is None else round(verdict.p, 6),
+        "note": verdict.note,
+        "numbers": {name: round(float(number), 6) for name, number in verdict.numbers.items()},
+    }
+
+
+def _computed(entry: Entry, held: Mapping[str, Any]) -> bool:
+    """Return whether a record's table is what would be computed now, whatever was claimed of it."""
+    same = dataclasses.replace(entry, claim=held["claim"])
+    return not records.old(held) and held["inputs"] == inputs(same, held["tier"])
+
+
+def _judged_again(entry: Entry, folder: Path, held: dict[str, Any]) -> dict[str, Any]:
+    """Judge an entry by the table that it left behind, and write its record anew if that says something else."""
+    record = held | _judged(entry, records.table(folder)) | {"inputs": inputs(entry, held["tier"])}
+    if record != held:
+        files.write_json(folder / "verdict.json", record)
     return record
 
 

@@ -190,11 +190,11 @@ def judge_linear(table: pd.DataFrame) -> Verdict:
 
 
 def judge_local(table: pd.DataFrame) -> Verdict:
-    """Judge that the non-linear VAE's lie farther from the principal axes than the linear one's, past the middle."""
+    """Judge that the non-linear VAE's lie nearer to the clusters' axes, and the linear one's to the principal ones."""
     angles = _means(table)
     bound = np.full_like(angles["fc"], BETWEEN)
     parts = [
-        verdicts.compare([angles["fc"]], [angles["linear"]]),
         verdicts.compare([angles["fc"]], [bound], paired=True),
+        verdicts.compare([bound], [angles["linear"]], paired=True),
     ]
     return judged(parts, _numbers(angles))

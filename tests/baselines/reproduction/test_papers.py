@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -151,6 +152,12 @@ def migs(original, changed, tuned=0.0, *, squeezed=None):
     return spread(table, "mig")
 
 
+def weaker(original, changed, tuned):
+    """The same with half the strength in place of twice."""
+    table = migs(original, changed, tuned)
+    return table.assign(scale=table["scale"].replace(2.0, 0.5))
+
+
 def pruned(active):
     """MIG that recovers with twice the strength, where so many of five units are active."""
     table = migs(0.5, 0.1, 0.6)
@@ -269,6 +276,12 @@ def accuracies(own, other, largest=0.1, labels=("shape", "posX", "posY")):
     return spread(pd.DataFrame(rows, columns=columns), "test")
 
 
+def on_target(own, other, target):
+    table = accuracies([own] * 3, [other] * 3)
+    sources = table["source"].map({"d": target, "e": "another"}).fillna(table["source"])
+    return table.assign(target=target, source=sources)
+
+
 GENERIC = ((0.9, 0.8), (0.85, 0.3), (0.95, 0.7), (0.5, 0.6), (0.45, 0.2))
 
 CASES = {
@@ -281,6 +294,10 @@ CASES = {
         course((0.7, 0.1), (0.85, 0.7), (0.97, 0.5)),
     ),
     _heatmaps.between_vary: (heat((0.9, 0.1, 0.4)), heat((0.9, 0.1, 0.4), (0.5, 0.1, 0.9))),
+    _heatmaps.between_vary_on_second: (
+        heat((0.1, 0.1, 0.9), (0.9, 0.1, 0.4), (0.1, 0.1, 0.9)),
+        heat((0.9, 0.1, 0.4), (0.5, 0.1, 0.9), (0.9, 0.1, 0.4)),
+    ),
     _heatmaps.between_dataset: (
         heat((0.9, 0.1, 0.8), (0.9, 0.1, 0.2), (0.9, 0.1, 0.7)),
         heat((0.9, 0.1, 0.8), (0.9, 0.1, 0.5), (0.9, 0.1, 0.2)),
@@ -296,7 +313,14 @@ CASES = {
     bonheme2023.judge_brightness: (correlations(brightness=0.6), correlations(brightness=0.4)),
     bonheme2023.judge_places: (correlations(x=0.9, y=0.8, size=0.3), correlations(x=0.9, y=0.6, size=0.7)),
     bonheme2023.judge_retrained: (retrained((9, 6, 2), (8, 6, 1)), retrained((9, 6, 2), (1, 0.5, 0.2))),
-    bonheme2023.judge_averages: (accuracies((0.5, 0.4, 0.4), (0.6, 0.3, 0.3)), accuracies([0.5] * 3, [0.6] * 3)),
+    bonheme2023.judge_averages: (
+        both(on_target(0.5, 0.45, "d"), on_target(0.5, 0.3, "e")),
+        both(on_target(0.5, 0.3, "d"), on_target(0.5, 0.6, "e")),
+    ),
+    bonheme2023.judge_nearly_every_label: (
+        accuracies([0.5] * 3, [0.45] * 3),
+        accuracies([0.5] * 3, (0.45, 0.45, 0.2)),
+    ),
     bonheme2023.judge_every_label: (accuracies([0.5] * 3, [0.4] * 3), accuracies([0.5] * 3, (0.4, 0.4, 0.6))),
     bonheme2023.judge_positions: (accuracies([0.5] * 3, (0.1, 0.6, 0.6)), accuracies([0.5] * 3, (0.1, 0.6, 0.4))),
     michlo2023.judge_natural: (distances(0.1, 0.2), both(distances(0.1, 0.2), distances(0.2, 0.1, "e"))),
@@ -323,6 +347,7 @@ CASES = {
     zietlow2021.judge_falls: (migs(0.5, 0.1), migs(0.1, 0.5)),
     zietlow2021.judge_stays: (migs(0.5, 0.48), migs(0.5, 0.1, 0.48)),
     zietlow2021.judge_tuned: (migs(0.5, 0.1, 0.48), migs(0.5, 0.1, 0.3)),
+    zietlow2021.judge_weaker: (weaker(0.5, 0.1, 0.48), weaker(0.5, 0.48, 0.3)),
     zietlow2021.judge_robust: (pruned(4), pruned(5)),
     zietlow2021.judge_small: (changes(0.2), changes(0.5)),
     zietlow2021.judge_hidden: (hidden(6), hidden(40)),
@@ -539,6 +564,10 @@ def test_what_is_learned_first_needs_the_state_before_training():
     without = judge(table.query("share > 0"))
     assert without.answer == "not judged"
     assert without.note == "no snapshot of step 0 of m, which is the control"
+    unequal = course((0.9, 0.1), (0.95, 0.2), (0.98, 0.4))
+    first = (unequal["layer_x"] == "encoder_1") & (unequal["seed"] == 0) & (unequal["share"] == 0)
+    unequal = unequal.assign(similarity=unequal["similarity"].mask(first, 0.96))
+    assert judge(unequal).answer != "floor", "one run without a way to go leaves those of the others"
     done = judge(course((0.97, 0.1), (0.98, 0.4), (0.99, 0.5)))
     assert done.answer == "floor", "an encoder that is there before training has no way to go"
 
@@ -549,6 +578,8 @@ def test_what_is_learned_first_needs_the_state_before_training():
         (zietlow2021.judge_falls, migs(0.08, 0.01)),
         (zietlow2021.judge_falls, migs(0.5, 0.01, squeezed=0.08)),
         (zietlow2021.judge_tuned, migs(0.08, 0.08, 0.08)),
+        (zietlow2021.judge_weaker, weaker(0.08, 0.08, 0.08)),
+        (zietlow2021.judge_noises, noisy(1.0, 1.0).assign(value=lambda table: table["value"].clip(lower=1.0))),
         (zietlow2021.judge_stays, migs(0.08, 0.08, 0.08)),
         (zietlow2021.judge_robust, pruned(4).assign(pca_mig=0.6)),
         (michlo2023.judge_scores_by_spacing, spaced(0.09, 0.01)),
@@ -646,6 +677,17 @@ def test_a_step_that_goes_up_contradicts_a_ladder():
     assert michlo2023.judge_scores_by_spacing(table).answer == "contradicted"
 
 
+def test_a_step_of_a_ladder_can_contradict_it_with_the_seeds_and_spacings_of_the_desk():
+    """Two objectives at four spacings: of twelve tests of five seeds after Holm none can."""
+    rows = [
+        (objective, spacing, score, score, 0.05, 0.05)
+        for objective in ("beta_vae", "ada_gvae")
+        for spacing, score in ((1, 0.95), (2, 0.2), (4, 0.9), (8, 0.05))
+    ]
+    table = spread(pd.DataFrame(rows, columns=["objective", "spacing", *SCORES]), "mig", "dci_disentanglement")
+    assert michlo2023.judge_scores_by_spacing(table).answer == "contradicted"
+
+
 def test_layers_are_compared_on_two_thousand_images_and_more():
     for entry in ENTRIES.values():
         for tier in entry.tiers:
@@ -706,10 +748,14 @@ def test_everything_at_smoke_tier_stays_under_three_hours():
 
 
 @every
-def test_a_committed_record_is_of_the_entry_as_it_is(entry):
-    """Else: offaxis-study run ID --into docs/reproduction."""
+def test_a_committed_record_is_of_the_entry_as_it_is(entry, tmp_path):
+    """And its verdict is what its table says now. Else: offaxis-study run ID --tier TIER --into docs/reproduction."""
     record = records.read(COMMITTED / entry.id)
-    assert record is None or record["schema"] == 1 or record["inputs"] == runner.inputs(entry, record["tier"])
+    if record is None or records.old(record):
+        return
+    shutil.copytree(COMMITTED / entry.id, tmp_path / entry.id)
+    assert runner.state(entry, record["tier"], tmp_path, tmp_path / "none").done
+    assert runner.run(entry, record["tier"], tmp_path, tmp_path / "none") == record
 
 
 def test_runs_are_shared():
