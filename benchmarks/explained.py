@@ -1,10 +1,10 @@
 """How much of the images do the decoders of the board's runs draw? A low score says more where something is drawn.
 
-    python benchmarks/explained.py runs/desk --csv benchmarks/explained.csv
+    python benchmarks/explained.py desk=runs/desk desk_since2020=runs/since2020 --csv benchmarks/explained.csv
 
-Of each finished run of the sweep ``desk`` that is there: the share of the pixels' variance that its reconstructions
-explain (`baselines.run.Run.explained`), over the first 256 rows of the dataset's quick digest. 0, or less, is a decoder
-that draws one picture, whatever the image.
+Of each finished run of the sweeps that is there: the share of the pixels' variance that its reconstructions explain
+(`baselines.run.Run.explained`), over the first 256 rows of the dataset's quick digest. 0, or less, is a decoder that
+draws one picture, whatever the image. What the file holds already is kept; begin another one to measure all again.
 """
 
 from __future__ import annotations
@@ -19,26 +19,29 @@ from baselines.training import sweep
 
 
 def main() -> None:
-    """Measure every run, write a line for each, and print lowest and highest of each method on each dataset."""
+    """Measure every run that the file lacks, write a line for each, and print lowest and highest of each method."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("runs", type=Path, help="the folder of the sweep")
+    parser.add_argument("runs", nargs="+", metavar="SWEEP=FOLDER", help="a sweep and the folder of its runs")
     parser.add_argument("--csv", type=Path, required=True)
     options = parser.parse_args()
-    lines = []
-    for config in sweep.find("desk"):
-        folder = options.runs / sweep.run_path(config)
-        if (folder / "codes.npz").exists():
-            run = Run.open(folder)
-            share = run.explained()
-            lines.append((config.dataset, config.objective, config.seed, round(share, 4)))
+    shares: dict[tuple[str, str, int], float] = {}
+    if options.csv.exists():
+        with options.csv.open(encoding="utf-8", newline="") as stream:
+            for line in csv.DictReader(stream):
+                shares[line["dataset"], line["objective"], int(line["seed"])] = float(line["explained"])
+    for name, _, folder in (each.partition("=") for each in options.runs):
+        for config in sweep.find(name):
+            place, path = (config.dataset, config.objective, config.seed), Path(folder) / sweep.run_path(config)
+            if place not in shares and (path / "codes.npz").exists():
+                shares[place] = round(Run.open(path).explained(), 4)
     with options.csv.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerows([("dataset", "objective", "seed", "explained"), *lines])
-    shares = collections.defaultdict(list)
-    for dataset, objective, _, share in lines:
-        shares[dataset, objective].append(share)
-    for (dataset, objective), of in shares.items():
-        print(f"{dataset:34} {objective:14} {min(of):6.1%} to {max(of):6.1%}, {len(of)} seeds")
+        writer.writerows([("dataset", "objective", "seed", "explained"), *((*at, of) for at, of in shares.items())])
+    methods = collections.defaultdict(list)
+    for (dataset, objective, _), share in shares.items():
+        methods[dataset, objective].append(share)
+    for (dataset, objective), found in methods.items():
+        print(f"{dataset:34} {objective:14} {min(found):6.1%} to {max(found):6.1%}, {len(found)} seeds")
 
 
 if __name__ == "__main__":
