@@ -106,8 +106,16 @@ class Direction(NamedTuple):
 
     @property
     def weaker(self) -> verdicts.Comparison:
-        """The comparison that decides: a sentence that says two things holds where both do (`verdicts.judge_all`)."""
+        """The comparison that decides: a sentence that says two things holds where both do (`verdicts.judge_all`).
+
+        It is contradicted where one of them is, by Holm over the two.
+        """
         both = [self.comparison, *([self.control.comparison] if self.control else [])]
+        against = [
+            one._replace(p=min(1.0, len(both) * one.p)) for one in both if one.p is not None and one.difference < 0
+        ]
+        if against:
+            return min(against, key=lambda one: 1.0 if one.p is None else one.p)
         return max(both, key=lambda one: 2.0 if one.p is None else one.p)
 
     @property

@@ -125,5 +125,15 @@ def test_a_fall_that_the_loss_of_contrast_explains_agrees_with_nobody(made_resul
     ]
 
 
+@pytest.mark.parametrize(("perturbed", "verdict"), [(HIGH, "disagrees"), (LOW, "inconclusive")])
+def test_more_than_on_squeezed_data_disagrees_though_less_than_on_the_original(made_result, perturbed, verdict):
+    """A sentence that says two things is contradicted where one of them is: 0.92, 0.12 and 0.52 in between."""
+    values = {PLAIN: [0.4 + each for each in HIGH], SQUEEZED: LOW, PERTURBED: perturbed}
+    made = [made_result(task, name, *of) for task, of in values.items() for name in "ab"]
+    one = find(*made)[PLAIN, PERTURBED]
+    assert one.comparison.difference > 0
+    assert one.title == verdict
+
+
 def test_a_board_with_neither_has_no_directions(made_result):
     assert paper_claims.find(ranking.tables([made_result("room3d", "beta_vae", *HIGH)])) == []
