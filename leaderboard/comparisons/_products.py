@@ -17,19 +17,32 @@ Backend = Literal["numpy", "jax"]
 _STRIP = 2**16
 """Entries of a flattened tile that are turned into float64 at a time."""
 
+_OFF = 1e-12
+"""How far off columns may be, squared and in units of their squared range, without a second subtraction."""
+
 
 class _Layer(NamedTuple):
-    """A layer and what centring it takes: the mean of each column, and a power of two that keeps squares in range."""
+    """A layer and what centring it takes.
+
+    Attributes:
+        x: the layer, (n, p).
+        mean: of each column, in the layer's dtype.
+        rest: what rounding the means took from them, float32 (p,); None where it is nothing beside the spread.
+        scale: a power of two that keeps squares in range.
+    """
 
     x: Codes
     mean: Codes
+    rest: NDArray[np.float32] | None
     scale: float
 
     def block(self, rows: slice, buffer: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
         """Centre some rows, float32; in a flat buffer, since new memory costs more than the subtraction."""
         x = self.x[rows]
         centred = np.empty(x.shape, np.float32) if buffer is None else buffer[: x.size].reshape(x.shape)
-        np.subtract(x, self.mean, out=centred, casting="same_kind")
+        np.subtract(x, self.mean, out=centred, casting="same_kind")  # exact near the mean
+        if self.rest is not None:
+            centred -= self.rest
         if self.scale != 1:
             centred *= np.float32(self.scale)
         return centred
@@ -189,15 +202,22 @@ def _backend(name: Backend) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 def _prepared(x: Codes) -> _Layer:
-    """Find the mean and the scale."""
+    """Find the means and the scale."""
     # float32 columns sum without rounding in float64, so that a constant one becomes exactly 0; float64 ones may not.
     shift = x[0] if x.dtype == np.float64 else np.zeros(x.shape[1])
     parts = [x[start : start + 1024] for start in range(0, len(x), 1024)]
     sums = [np.add.reduce(part - shift if shift.any() else part, axis=0, dtype=np.float64) for part in parts]
-    mean = (shift + np.sum(sums, axis=0) / len(x)).astype(x.dtype)
-    largest = max(float(x.max()), -float(x.min()))
+    from_shift = np.sum(sums, axis=0) / len(x)
+    mean = (shift + from_shift).astype(x.dtype)
+    rest = from_shift - (mean - shift)
+    high, low = x.max(axis=0).astype(np.float64), x.min(axis=0).astype(np.float64)
+    # Columns that are off by d and have the standard deviations s change CKA by 2 Σd² / sqrt(Σs⁴) at most; a column's
+    # range is s sqrt(2n) at most.
+    needed = rest @ rest > _OFF * np.linalg.norm((high - low) ** 2)
+    largest = max(float(high.max()), -float(low.min()))
     in_range = largest == 0 or 1e-12 < largest < 1e12
-    return _Layer(x, mean, 1.0 if in_range else 2.0 ** -min(max(math.frexp(largest)[1], -120), 120))
+    scale = 1.0 if in_range else 2.0 ** -min(max(math.frexp(largest)[1], -120), 120)
+    return _Layer(x, mean, rest.astype(np.float32) if needed else None, scale)
 
 
 def _unbiasing(layer: _Layer) -> NDArray[np.float32]:

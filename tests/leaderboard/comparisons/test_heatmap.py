@@ -70,6 +70,16 @@ def test_any_scale_gives_the_same_heatmap(scale):
     np.testing.assert_allclose(heatmap.compare_layers(scaled, y), heatmap.compare_layers(x, y), atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("debiased", [False, True])
+def test_a_spread_of_a_few_roundings_of_the_mean_is_centred(dtype, debiased):
+    z = np.abs(np.random.default_rng(0).normal(size=(400, 10))).astype(dtype)
+    variance = (1 - np.finfo(dtype).eps * z).astype(dtype)
+    similarity = "cka_debiased" if debiased else "cka"
+    found = heatmap.compare_layers({"variance": variance}, {"z": z}, similarity=similarity).iloc[0, 0]
+    assert found == pytest.approx(cka.compare(variance, z, debiased=debiased), abs=1e-6)
+
+
 def test_too_little_memory_is_named():
     with pytest.raises(InvalidInput, match=r"memory: expected at least 0\.00 GiB, received 1e-06"):
         heatmap.compare_layers(wide_layers(0), wide_layers(1), memory=1e-6)
