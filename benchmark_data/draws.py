@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from benchmark_data.errors import InvalidInput
+
 if TYPE_CHECKING:
     from jaxtyping import Float64, Int64, Integer, UInt64
 
@@ -42,10 +44,15 @@ def bits(seed: int, indices: Integer[ArrayLike, " n"], count: int) -> UInt64[NDA
     Returns:
         uint64, shape (n, count).
 
+    Raises:
+        InvalidInput: the seed is none.
+
     Example:
         >>> bits(0, [5, 7], 2)[0].tolist() == bits(0, [5], 2)[0].tolist()
         True
     """
+    if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+        raise InvalidInput("seed", expected="an integer in [0, 2**64)", received=repr(seed))
     rows = _mix(_mix(np.array([seed], np.uint64)) + np.asarray(indices, np.uint64))
     return _mix(np.add.outer(rows, np.arange(count, dtype=np.uint64)))
 

@@ -233,6 +233,8 @@ class Images:
             raise InvalidInput("rows", expected="a split or rows, not both", received=f"split {split!r} and rows")
         self.rows = rows_of(self.dataset, split) if rows is None else self.dataset.rows(rows)
         space = self.dataset.space
+        if isinstance(factors, str):
+            raise InvalidInput("factors", expected="a list of names, such as ['shape']", received=repr(factors))
         self.factors = space.names if factors is None else tuple(factors)
         self._columns = [space.column(name) for name in self.factors]
         self.fields = fields if isinstance(fields, str) else tuple(fields)

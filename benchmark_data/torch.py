@@ -41,6 +41,7 @@ class _Tensors(reading.Images):
     layout: str
 
     def _form(self, dtype: str, layout: str) -> None:
+        dtype = str(dtype).removeprefix("torch.")  # torch.float32, too
         if dtype not in ("uint8", "float32"):
             raise UnknownName("dtype of images", dtype, ["uint8", "float32"])
         if layout not in ("CHW", "HWC"):

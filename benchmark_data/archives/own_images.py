@@ -238,6 +238,13 @@ def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]]]:
                 received=f"{read[files].iloc[line - 2]!r}, which is not there",
                 remedy="Correct the name, or take the line out.",
             )
+    twice = np.flatnonzero(read[files].duplicated())
+    if len(twice):
+        raise InvalidInput(
+            f"{table}, line {twice[0] + 2}",
+            expected="each picture once",
+            received=f"{read[files].iloc[twice[0]]!r} again",
+        )
     read = read.drop(columns=files)
     names = [str(column).removeprefix("label_") for column in read if str(column).startswith("label_")]
     twins = [name for name in names if f"value_{name}" in read]
@@ -249,6 +256,12 @@ def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]]]:
         for column, values in read.items()
     }
     for column, values in labels.items():
+        if word := _word_among_numbers(values):
+            warnings.warn(
+                f"column {column!r} of {table} has numbers and {word!r}: it is read as texts, in the order of letters",
+                OddFolder,
+                stacklevel=3,
+            )
         if len(values) > MANY and len(np.unique(values)) == len(values):
             warnings.warn(
                 f"column {column!r} of {table} has a different value in every row: it is hardly a factor",
@@ -256,6 +269,17 @@ def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]]]:
                 stacklevel=3,
             )
     return paths, labels
+
+
+def _word_among_numbers(values: NDArray[Any]) -> str:
+    """Return the first text that is no number where most of a column's texts are numbers; nothing elsewhere."""
+    if values.dtype.kind != "U":
+        return ""
+    words = [str(value) for value in values if not _NUMBER.fullmatch(str(value).strip())]
+    return words[0] if 0 < 2 * len(words) < len(values) else ""
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def _listed(folder: Path) -> tuple[Path, ...]:

@@ -20,7 +20,8 @@ class Parts(NamedTuple):
     Attributes:
         train: rows to train on, int64 (n,), ascending. Rows repeat where a rule draws them with replacement.
         test: rows to test on, int64 (m,), ascending, none of them in ``train``.
-        weights: for a rule that weighs rows, the weight of every row of the space, float64 (N,) in [0, 1]; else None.
+        weights: for a rule that weighs rows, the weight of every row of the space, float64 (N,) in [0, 1], 0 of those
+            that are held out; else None.
     """
 
     train: Indices

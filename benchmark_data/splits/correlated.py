@@ -134,7 +134,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         seed: of the draws.
 
     Returns:
-        The rows, those to train on with repeats, and the weights of all rows.
+        The rows, those to train on with repeats, and the weights of all rows, 0 of those that are held out.
 
     Raises:
         InvalidInput: the space is no grid, or the variant names no pairs, a factor twice in one pair, or no sigma.
@@ -158,6 +158,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
             f"sigma of {variant!r}", expected="a wider one, so that some rows have a weight", received=f"{sigma:g}"
         )
     drawn = draws.bits(seed, np.arange(len(rest)), 2)[:, 1] % ends[-1]
+    weighed[test] = 0.0  # a sampler of one's own must not draw them
     return _rule.Parts(rest[np.searchsorted(ends, np.sort(drawn), side="right")], test, weighed)
 
 

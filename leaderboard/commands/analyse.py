@@ -130,7 +130,10 @@ def metric_agreement(
     else:
         with console.progress() as progress:
             scores = pd.DataFrame([_rescored(path, names) for path in progress.track(paths, description="scoring")])
-        table = _agreement(scores.dropna(axis="columns"), ", ".join(map(str, paths)), resamples)
+        scores = scores.replace([float("inf"), float("-inf")], float("nan"))
+        if lacking := scores.columns[scores.isna().any()].tolist():
+            console.tell(f"warning: left out, since some run has no finite score: {', '.join(lacking)}", style="yellow")
+        table = _agreement(scores.drop(columns=lacking), ", ".join(map(str, paths)), resamples)
     analysis.draw(table, to)
     write(table, to, shown=table)
 
@@ -162,7 +165,14 @@ def _rescored(run: Path, names: list[str] | None) -> dict[str, Any]:
     for name in known if names == ["all"] else names or ["mig", "dci"]:
         module = discovery.find("leaderboard.metrics", name, kind="metric")
         sample, options = halves(module, found.codes, found.factors)
-        row |= {protocol.key(name, key): value for key, value in module.score(*sample, **options).items()}
+        try:
+            scores = module.score(*sample, **options)
+        except InvalidInput as error:
+            if names != ["all"]:
+                raise
+            console.tell(f"warning: {run}: {name} is left out: {error}", style="yellow")
+        else:
+            row |= {protocol.key(name, key): value for key, value in scores.items()}
     return row
 
 

@@ -26,6 +26,12 @@ HELD_OUT = ("codes_test", "factors_test")
 DEVIATIONS = 6
 """A factor's mean differs by so many between rows to learn from and held-out rows only where rows are sorted."""
 
+ROWS = 5
+"""Fewer rows for each value of a factor, on average, hardly tell its values apart."""
+
+VALUES = 20
+"""A factor of more values may be a continuous one: MIG puts latents into so many bins."""
+
 
 def metrics(
     paths: Annotated[
@@ -80,6 +86,9 @@ def metrics(
 
     if to is not None and to.suffix != ".csv":
         raise InvalidInput("--to", expected="a file name that ends in .csv", received=to.name)
+    if intervals == 1:
+        raise InvalidInput("--intervals", expected="at least 2 resamples, or 0 for no intervals", received="1")
+    paths = list(dict.fromkeys(paths))
     known = discovery.names("leaderboard.metrics")
     chosen = known if names == ["all"] else names or ["mig", "dci"]
     modules = {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in chosen}
@@ -110,21 +119,33 @@ def metrics(
     with console.progress() as progress:
         work = progress.add_task("scoring", total=len(modules) * len(paths))
         for path, found, held_out in samples:
-            if found.indices is None and held_out is None:
-                remedy = f"offaxis-train encode {path}" if path.is_dir() else "shuffle codes and factors alike"
+            if held_out is None and not _of_the_task(found, asked):
+                beside = "factors" if found.indices is None else "indices"
+                remedy = f"offaxis-train encode {path}" if path.is_dir() else f"shuffle codes and {beside} alike"
                 doubts += [(path, f"{sentence}: {remedy}.") for sentence in _in_order(found.factors, found.names)]
             factors: Any = found.factors  # which each of them has
+            doubts += [(path, sentence) for sentence in _hardly_factors(factors, found.names)]
             constant = [name for name, ids in zip(found.names, factors.T, strict=True) if (ids == ids[0]).all()]
             if constant:
                 doubts.append((path, f"{', '.join(constant)} has one value in all rows and is left out."))
             for name, module in modules.items():
                 progress.update(work, description=name)
-                table, doubted = _scored(name, module, found, held_out, intervals, check=check)
-                tables.append(table.assign(file=str(path)))
-                doubts += [(path, sentence) for sentence in doubted]
+                try:
+                    table, doubted = _scored(name, module, found, held_out, intervals, check=check)
+                except InvalidInput as error:
+                    if names != ["all"]:
+                        raise
+                    doubts.append((path, f"{name} is left out: {error}"))
+                else:
+                    tables.append(table.assign(file=str(path)))
+                    doubts += [(path, sentence) for sentence in doubted]
                 progress.advance(work)
             if bins:
                 variants.append(_binned(found, held_out).assign(file=str(path)))
+    if not tables:
+        raise InvalidInput(
+            ", ".join(map(str, paths)), expected="codes that some metric can score", received=doubts[-1][1]
+        )
     _report(pd.concat(tables, ignore_index=True), to)
     several = len(paths) > 1
     for path, sentence in doubts:
@@ -263,6 +284,31 @@ def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
         except InvalidInput:
             return [f"{metric}: parts of so small a sample cannot be scored."]
     return [str(w.message) for w in caught if issubclass(w.category, sensitivity.SmallSample)]
+
+
+def _of_the_task(found: Any, asked: Any) -> bool:
+    """Return whether codes are of the rows of a task, in its order: shuffled, and what it holds out stands last."""
+    import numpy as np
+
+    import benchmark_data
+    from leaderboard import protocol
+
+    if found.indices is None or asked is None:
+        return found.indices is not None
+    return asked.name in benchmark_data.names() and np.array_equal(found.indices, protocol.task(asked.id).indices)
+
+
+def _hardly_factors(factors: Any, names: Sequence[str]) -> list[str]:
+    """Return of which factors nearly every row has another value, as continuous ones have it."""
+    import numpy as np
+
+    counts = {name: len(np.unique(ids)) for name, ids in zip(names, factors.T, strict=True)}
+    return [
+        f"{name} has {count} values in {len(factors)} rows, and metrics take each for a class of its own: "
+        "give the factor bins, such as the ranks' twentieths."
+        for name, count in counts.items()
+        if count > VALUES and count * ROWS > len(factors)
+    ]
 
 
 def _in_order(factors: Any, names: Sequence[str]) -> list[str]:

@@ -55,7 +55,7 @@ __all__ = [
 Array: TypeAlias = NDArray[Any]
 FilePath: TypeAlias = str | os.PathLike[str]
 
-_NOT_LAYERS = ("layers", "indices", "factors", "codes")
+_NOT_LAYERS = ("layers", "indices", "factors", "codes", "factors_test", "codes_test")
 
 
 class LabelledCodes(NamedTuple):
@@ -130,9 +130,9 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
     found = arrays(path, layers)
     if layers is None:
         others = () if path.suffix == ".npy" else _NOT_LAYERS  # its one array is a layer, whatever it is called
-        found = {k: v for k, v in found.items() if k not in others and v.ndim >= 2 and v.dtype.kind == "f"}
+        found = {k: v for k, v in found.items() if k not in others and v.ndim >= 2 and v.dtype.kind in "fiu"}
     if not found:
-        raise InvalidInput(str(path), expected="at least one layer: floats of shape (n, ...)", received="none")
+        raise InvalidInput(str(path), expected="at least one layer: numbers of shape (n, ...)", received="none")
     if single := [name for name, array in found.items() if not array.ndim]:
         raise InvalidInput(f"layer {single[0]} of {path}", expected="shape (n, ...)", received="a single number")
     if len(counts := {name: len(array) for name, array in found.items()}) and len(set(counts.values())) > 1:
@@ -603,7 +603,7 @@ def _parquet(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
     for name in wanted:
         columns = [_column(path, column, table.column(column)) for column in groups[name]]
         found[name] = columns[0] if groups[name] == [name] or name == "indices" else np.stack(columns, axis=1)
-        if name == "factors":
+        if name == "factors" and groups[name] != [name]:
             found["factor_names"] = np.array([column.removeprefix("label_") for column in groups[name]])
     return {name: array for name, array in found.items() if array.dtype.kind in "fiubU"}
 

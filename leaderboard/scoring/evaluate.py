@@ -499,10 +499,18 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
         what: where that stands.
 
     Raises:
-        InvalidInput: the tier is ``held_out``, and another part than ``train`` is recorded, or none beside a share.
+        InvalidInput: the tier is ``held_out``, and no rule divides the dataset, another part than ``train`` is
+            recorded, or none beside a share.
     """
-    if tier != "held_out" or not isinstance(task.load().source, Divided):
+    if tier != "held_out":
         return
+    if not isinstance(task.load().source, Divided):
+        raise InvalidInput(
+            f"tier held_out of {task.dataset}",
+            expected="a dataset that a split rule divides, such as sprites2d/composition",
+            received="one whose held-out rows are drawn from all",
+            remedy="Score in another tier, or train on the part train of a split: offaxis-data splits.",
+        )
     part = hyperparameters.get("split", "" if "train_share" in hyperparameters else "train")
     if part != "train":
         raise InvalidInput(

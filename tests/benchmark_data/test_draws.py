@@ -7,6 +7,7 @@ import pytest
 import scipy.stats
 
 from benchmark_data import draws
+from benchmark_data.errors import InvalidInput
 
 MASK = 2**64 - 1
 
@@ -104,3 +105,9 @@ def test_permutations_are_uniform():
     counts = np.unique(orders, return_counts=True)[1]
     assert len(counts) == 6
     assert scipy.stats.chisquare(counts).pvalue > 0.001
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 0.5, "1", None])
+def test_a_seed_is_an_integer_of_64_bits(seed):
+    with pytest.raises(InvalidInput, match=r"seed: expected an integer in \[0, 2\*\*64\), received"):
+        draws.uniform(seed, [0], 1)

@@ -212,3 +212,8 @@ def test_partners_are_not_drawn_from_what_is_held_out():
     assert len(reading.Pairs(whole)) == 6
     with pytest.raises(InvalidInput, match="received a part of it, while partners are drawn from all rows"):
         reading.Pairs(whole, rows=range(3))
+
+
+def test_one_factor_is_a_list_of_one(tiny_grid):
+    with pytest.raises(InvalidInput, match=r"factors: expected a list of names, such as \['shape'\], received 'kind'"):
+        reading.Images(tiny_grid, factors="kind")

@@ -50,6 +50,7 @@ def test_items_are_tensors_of_what_the_dataset_holds(torch, provider, tiny_famil
 
 def test_forms_of_images(torch, provider, tiny_grid):
     pixels = tiny_grid.images(range(12))
+    assert provider.Images(tiny_grid, dtype=torch.float32)[0][0].dtype == torch.float32
     whole = {
         (dtype, layout): provider.Images(tiny_grid, fields="image", dtype=dtype, layout=layout)[:]
         for dtype in ("uint8", "float32")

@@ -55,6 +55,9 @@ def test_a_split_is_two_ascending_lists_without_a_common_row(case, found):
     repeats = case[1].startswith("correlated")
     assert (np.diff(split.train) > 0).all() != repeats
     assert (split.weights is not None) == repeats
+    if split.weights is not None:
+        assert not split.weights[split.test].any(), "a sampler by weight must not draw what is held out"
+        assert (split.weights[split.train] > 0).all()
     left_out = case == ("mpi3d/real", "recombination.extrapolation")  # the column 20, as published
     if not repeats and not left_out:
         assert len(split.train) + len(split.test) == len(split.base)

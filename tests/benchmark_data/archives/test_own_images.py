@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import PIL.Image
 import pytest
@@ -164,6 +166,29 @@ def test_a_column_with_a_different_value_in_every_row_is_hardly_a_factor(tmp_pat
     (tmp_path / "labels.csv").write_text("file_name,id,kind\n" + rows, "utf-8")
     with pytest.warns(OddFolder, match=r"^column 'id' of .* has a different value in every row: it is hardly a fac"):
         assert from_folder(tmp_path, "mine").space.names == ("id", "kind")
+
+
+def test_a_word_among_numbers_is_named(tmp_path):
+    """Else one cell of NA would turn 12 values in order into texts, of which 10 comes before 2."""
+    for number in range(12):
+        PIL.Image.fromarray(np.zeros((4, 4), np.uint8)).save(tmp_path / f"{number}.png")
+    values = [str(number) for number in range(12)]
+    for word, warned in (("NA", True), ("5", False)):
+        rows = "".join(f"{number}.png,{word if number == 5 else value}\n" for number, value in enumerate(values))
+        (tmp_path / "labels.csv").write_text("file_name,angle\n" + rows, "utf-8")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            from_folder(tmp_path, "mine")
+        assert ["column 'angle'" in str(one.message) and "'NA'" in str(one.message) for one in caught] == [
+            True
+        ] * warned
+
+
+def test_a_picture_has_one_row(tmp_path):
+    PIL.Image.fromarray(np.zeros((4, 4), np.uint8)).save(tmp_path / "a.png")
+    (tmp_path / "labels.csv").write_text("file_name,kind,size\na.png,1,2\na.png,2,2\n", "utf-8")
+    with pytest.raises(InvalidInput, match=r"labels\.csv, line 3: expected each picture once, received 'a\.png' again"):
+        from_folder(tmp_path, "mine")
 
 
 def test_pictures_of_a_folder_have_one_size(folder):

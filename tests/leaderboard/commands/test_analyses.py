@@ -278,6 +278,41 @@ def test_metrics_of_rows_in_the_order_of_a_factor_say_so(board, tmp_path):
     assert "warning" not in out
 
 
+def test_metrics_of_a_dataset_s_rows_in_order_say_so(board, tmp_path):
+    data = benchmark_data.load("sprites2d")
+    rows = np.arange(0, len(data), 3_001)
+    for name, order in {"a": rows, "b": np.random.default_rng(0).permutation(rows)}.items():
+        np.savez(tmp_path / f"{name}.npz", codes=data.labels(order).astype(float), indices=order)
+    arguments = ["--dataset", "sprites2d", "--metric", "mig", "--no-check"]
+    _, out, _ = board("metrics", tmp_path / "a.npz", *arguments)
+    assert re.search("warning: rows stand in the order of .*: shuffle codes and indices alike", out)
+    _, out, _ = board("metrics", tmp_path / "b.npz", *arguments)
+    assert "stand in the order" not in out
+
+
+def test_metrics_of_continuous_factors_say_so(board, tmp_path):
+    """Perfect codes of factors with another value in nearly every row score next to nothing by MIG."""
+    factors = np.random.default_rng(0).permuted(np.tile(np.arange(400), (2, 1)), axis=1).T
+    np.savez(tmp_path / "a.npz", codes=factors.astype(float), factors=factors, factor_names=["x", "y"])
+    _, out, _ = board("metrics", tmp_path / "a.npz", "--metric", "mig", "--no-check")
+    assert "warning: x has 400 values in 400 rows" in out
+    assert "warning: y has" in out
+
+
+def test_all_metrics_leave_out_those_that_refuse(board, tmp_path):
+    """One factor is none to tell apart from another: what needs two is left out, and said."""
+    factors = np.random.default_rng(0).integers(0, 4, (90, 1))
+    np.savez(tmp_path / "a.npz", codes=factors + 0.1, factors=factors)
+    code, out, err = board("metrics", tmp_path / "a.npz", "--metric", "all", "--no-check")
+    assert code == 0, err
+    assert re.search(
+        "warning: [a-z_]+ is left out: factors: expected at least two factors that vary, received one", out
+    )
+    assert re.search(r"\bmig +mig\b", out)
+    code, _, err = board("metrics", tmp_path / "a.npz", "--metric", "dcimig", "--metric", "mig", "--intervals", 1)
+    assert (code, "--intervals: expected at least 2 resamples" in err) == (2, True)
+
+
 def test_metrics_of_a_run_and_of_an_encoder(board, toys, run_folder, tmp_path):
     from onnx import TensorProto, helper, numpy_helper, save
 

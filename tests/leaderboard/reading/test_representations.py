@@ -176,6 +176,23 @@ def test_the_one_array_of_a_file_is_a_layer(tmp_path):
     }
 
 
+def test_layers_of_integers_are_layers_and_rows_and_labels_none(tmp_path):
+    """Images of a model are often uint8."""
+    images = np.arange(24, dtype=np.uint8).reshape(4, 2, 3)
+    np.savez(tmp_path / "a.npz", input=images, mean=np.eye(4), indices=np.arange(4), factors=np.ones((4, 2), int))
+    found = representations.activations(tmp_path / "a.npz")
+    assert list(found) == ["input", "mean"]
+    assert found["input"].shape == (4, 6)
+
+
+def test_factors_in_a_list_column_have_no_names(tmp_path):
+    codes, factors = np.eye(4), np.arange(8).reshape(4, 2) % 3
+    pd.DataFrame({"codes": list(codes), "factors": list(factors)}).to_parquet(tmp_path / "a.parquet")
+    found = representations.codes(tmp_path / "a.parquet")
+    assert found.names == ("factor_0", "factor_1")
+    assert np.array_equal(found.factors, factors)
+
+
 def test_a_single_number_is_no_layer(tmp_path):
     np.savez(tmp_path / "a.npz", mean=np.eye(5, 3), step=np.float32(7))
     assert list(representations.activations(tmp_path / "a.npz")) == ["mean"]

@@ -211,17 +211,19 @@ def test_what_says_that_it_was_trained_on_held_out_rows_is_not_scored_on_them(ru
         evaluate.read_run(folder, tier="smoke")
         with pytest.raises(InvalidInput, match=rf"run.json: hyperparameters.split: expected 'train' .*{received}"):
             list(evaluate.evaluate([folder], tier="held_out"))
+    with pytest.raises(InvalidInput, match="tier held_out of toy/small: expected a dataset that a split rule divides"):
+        list(evaluate.evaluate([run_folder()], tier="held_out"))
 
 
 def test_a_measurement_without_train_rows_is_of_the_held_out_ones_alone(run_folder, monkeypatch):
     held_out = protocol.Tier(
-        "held_out",
+        "smoke",
         "For tests.",
         (protocol.Measurement("mig", train=0, test=15), protocol.Measurement("dci", train=0, test=18)),
     )
-    monkeypatch.setattr(protocol, "TIERS", {"held_out": held_out})
+    monkeypatch.setattr(protocol, "TIERS", {"smoke": held_out})
     folder = run_folder()
-    (result,) = evaluate.evaluate([folder], tier="held_out")
+    (result,) = evaluate.evaluate([folder], tier="smoke")
     codes, labels = np.load(folder / "codes.npz")["codes"], protocol.task("toy/small").labels()
     expected = mig.score(codes[40:55], labels[40:55])
     learnt, tested = slice(40, 52), slice(52, 58)  # two thirds of the first 18 test rows, and the last third
