@@ -119,6 +119,8 @@ def load(name: str, **parameters: object) -> Dataset:
     from benchmark_data.dataset import Dataset, Family
     from benchmark_data.variants import splitting
 
+    if not isinstance(name, str):
+        raise InvalidInput("name of a dataset", expected="a text, such as 'sprites2d'", received=repr(name))
     base, rule = splitting.named(name)
     if rule and not parameters:
         return _divided(load(base).id, rule)

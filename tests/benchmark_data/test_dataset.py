@@ -227,3 +227,8 @@ def test_a_text_for_a_number_is_told_from_it():
         UnknownName, match=r"received \"size='1', colour='blue'\"\. Did you mean \"size=1, colour='blue"
     ):
         family().find({"size": "1"})
+
+
+def test_a_dataset_is_asked_for_by_name():
+    with pytest.raises(InvalidInput, match="name of a dataset: expected a text, such as 'sprites2d', received 3"):
+        benchmark_data.load(3)
