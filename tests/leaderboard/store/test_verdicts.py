@@ -58,6 +58,28 @@ def test_the_least_p_value_counts_what_was_seen():
         assert found.p == pytest.approx(least)
 
 
+@pytest.mark.parametrize("floors", [(), (0.3, 0.3)])
+def test_all_splits_of_two_strata_are_gone_through(floors):
+    """70 x 70 of them where there are 4 seeds a side, each looked at with its floor."""
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(0.8, size=(2, 4)), rng.normal(0.2, size=(2, 4))
+    splits = []
+    for a, b in zip(x, y, strict=True):
+        pooled, places = np.concatenate([a, b]), range(8)
+        pairs = [(pooled[list(c)].mean(), np.delete(pooled, c).mean()) for c in itertools.combinations(places, 4)]
+        splits.append([high - low if not floors or high >= 0.3 else 0.0 for high, low in pairs])
+    sums = np.array([a + b for a, b in itertools.product(*splits)])
+    seen = sums[0]  # the first split is the one that was seen
+    wanted = 2 * min(np.count_nonzero(sums >= seen - 1e-9), np.count_nonzero(sums <= seen + 1e-9)) / 4_900
+    assert verdicts.compare(list(x), list(y), floors=floors).p == pytest.approx(wanted)
+
+
+def test_the_least_p_value_of_two_strata():
+    for seeds, least in ((4, 2 / 4_900), (5, 2 / 10_000)):
+        groups = [np.arange(seeds)] * 2
+        assert verdicts.compare(groups, [group + 100 for group in groups]).p == pytest.approx(least)
+
+
 def test_pairs_agree_with_scipy():
     x, y = np.array(HIGH), np.array([0.45, 0.61, 0.6, 0.7, 0.85])
     wanted = scipy.stats.ttest_rel(x, y)
