@@ -14,24 +14,33 @@ from numpy.typing import NDArray
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import numbered
+from leaderboard.arrays import numbered, varying
 
 _CHUNK = 500
 
 
-def check(factors: NDArray[np.int64], batch: int, **counts: int) -> None:
+def check(factors: NDArray[np.int64], factors_test: NDArray[np.int64], batch: int, **counts: int) -> None:
     """Refuse what would make the score meaningless.
 
     Args:
-        factors: class ids, shape (n, F).
+        factors: class ids, shape (n, F), each of which varies.
+        factors_test: those of the held-out part, shape (m, F).
         batch: samples per batch.
         **counts: how many batches, by argument name.
 
     Raises:
-        InvalidInput: a single factor, which is guessed blindly; a batch of less than 2; or no batches.
+        InvalidInput: a single factor, which is guessed blindly; a factor that is constant in the held-out part alone,
+            which is as still in each batch as in the one that holds it fixed; a batch of less than 2; or no batches.
     """
     if factors.shape[1] < 2:
         raise InvalidInput("factors", expected="at least two factors that vary", received="one")
+    if not (vary := varying(factors_test)).all():
+        raise InvalidInput(
+            "factors_test",
+            expected="at least two values of each factor that varies in factors",
+            received=f"one value in {np.count_nonzero(~vary)} of {len(vary)} factors",
+            remedy="Divide the samples into the two parts at random.",
+        )
     for name, value, least in (("batch", batch, 2), *((name, value, 1) for name, value in counts.items())):
         if value < least:
             raise InvalidInput(name, expected=f"at least {least}", received=str(value))

@@ -67,7 +67,8 @@ def score(
         ``beta_vae``: the accuracy on the test points; ``train_accuracy``: on the training points.
 
     Raises:
-        InvalidInput: see ``leaderboard.arrays.check_train_test``; or one factor only, or no points.
+        InvalidInput: see ``leaderboard.arrays.check_train_test``; or one factor only, a factor that is
+            constant in the held-out part alone, or no points.
 
     Example:
         >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
@@ -82,7 +83,7 @@ def score(
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
-    _batches.check(factors, batch, points=points, points_test=points_test)
+    _batches.check(factors, factors_test, batch, points=points, points_test=points_test)
     x, y = _points(codes, factors, points, batch, seed)
     x_test, y_test = _points(codes_test, factors_test, points_test, batch, seed + 1)
     classifier = OneVsRestClassifier(LogisticRegression(solver="liblinear", random_state=seed))

@@ -68,7 +68,8 @@ def score(
         how many latents have a vote.
 
     Raises:
-        InvalidInput: see ``leaderboard.arrays.check_train_test``; or one factor only, or no votes.
+        InvalidInput: see ``leaderboard.arrays.check_train_test``; or one factor only, a factor that is
+            constant in the held-out part alone, or no votes.
 
     Example:
         >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
@@ -79,7 +80,7 @@ def score(
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
-    _batches.check(factors, batch, votes=votes, votes_test=votes_test)
+    _batches.check(factors, factors_test, batch, votes=votes, votes_test=votes_test)
     z, z_test = codes.astype(np.float64), codes_test.astype(np.float64)
     variances = z.var(axis=0, ddof=1)
     active = (np.sqrt(variances) >= least_deviation) & varying(z)

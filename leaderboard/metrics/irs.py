@@ -5,8 +5,11 @@ latent and factor, one minus the 99th percentile of the distance from the mean a
 its values, in units of the latent's greatest distance from its overall mean; the best factor of each latent; averaged
 over latents with that greatest distance as weight. 10,000 samples; factors in 20 equal-width bins.
 
-Range [0, 1]; ideal 1. Chance is well above 0, about 0.35 for Gaussian noise and 10,000 samples, since the percentile
-stays behind the maximum. Permuting or flipping latents changes nothing; a latent of greater scale has a greater weight.
+Range (-1, 1]; ideal 1. The paper says [0, 1], but neither its definition nor the reference implementation holds to
+that: the mean at one value of a factor may lie up to twice as far from some samples as the overall mean from any, so
+that a latent that lies far from two clumps now and then is below 0. Chance is well above 0, about 0.35 for Gaussian
+noise and 10,000 samples, since the percentile stays behind the maximum. Permuting or flipping latents changes nothing;
+a latent of greater scale has a greater weight.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ PROPERTIES = Properties(
     asks="does a latent stay still when all factors but one change?",
     source="Suter et al. 2019",
     chance="about 0.35 on noise",
+    range=(-1.0, 1.0),
     unbounded=("active_latents",),
     copied_latent={"irs": "same"},
     rotation_lowers=True,
@@ -52,7 +56,7 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``irs``: the score, in [0, 1], 0 if every latent is constant; ``active_latents``: how many latents vary.
+        ``irs``: the score, in (-1, 1], 0 if every latent is constant; ``active_latents``: how many latents vary.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or ``quantile`` is not in [0, 1].

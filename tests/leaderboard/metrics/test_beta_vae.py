@@ -30,6 +30,16 @@ def test_a_rotation_may_keep_the_score():
     assert run((factors / [1, 1.5, 2]) @ rotation, factors)["beta_vae"] > 0.8
 
 
+def test_a_factor_that_is_constant_in_the_held_out_part_alone():
+    factors = grid()
+    held_out = factors[factors[:, 2] == 1]
+    for constant_factors in ("refuse", "drop"):
+        with pytest.raises(InvalidInput, match=r"factors_test: expected at least two .*, received one value in 1 of 3"):
+            beta_vae.score(
+                factors, factors, codes_test=held_out, factors_test=held_out, constant_factors=constant_factors
+            )
+
+
 def test_what_cannot_be_scored():
     factors = grid()
     with pytest.raises(InvalidInput, match="factors: expected at least two factors that vary, received one"):

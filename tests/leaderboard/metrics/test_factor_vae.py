@@ -61,6 +61,16 @@ def test_what_cannot_be_scored():
         factor_vae.score(factors, factors, codes_test=factors, factors_test=factors, votes_test=0)
 
 
+def test_a_factor_that_is_constant_in_the_held_out_part_alone():
+    factors = grid()
+    held_out = factors[factors[:, 2] == 1]
+    for constant_factors in ("refuse", "drop"):
+        with pytest.raises(InvalidInput, match=r"factors_test: expected at least two .*, received one value in 1 of 3"):
+            factor_vae.score(
+                factors, factors, codes_test=held_out, factors_test=held_out, constant_factors=constant_factors
+            )
+
+
 def test_a_batch_shares_the_value_of_its_factor_and_varies_in_the_others():
     factors = grid() * 7 - 3
     seen = set()

@@ -53,6 +53,15 @@ def test_noise_scores_well_above_zero_as_documented():
     assert irs.score(rng.normal(size=(10_000, 5)), factors)["irs"] == pytest.approx(0.35, abs=0.05)
 
 
+def test_the_least_score_is_within_the_range_that_the_file_states():
+    """By hand: means ∓0.8 at the two values; the 99th percentile of distances is 1.8 - 0.09 * 1.6 = 1.656."""
+    codes = np.r_[-np.ones(9), 1, np.ones(9), -1][:, None]
+    factors = np.repeat([0, 1], 10)[:, None]
+    assert irs.score(codes, factors)["irs"] == pytest.approx(1 - 1.656)
+    low, high = irs.PROPERTIES.range
+    assert low <= irs.score(codes, factors)["irs"] <= high
+
+
 def test_a_quantile_outside_its_range_is_refused():
     with pytest.raises(InvalidInput, match=r"quantile: expected a number in \[0, 1\], received 99"):
         irs.score(np.eye(4), np.arange(4)[:, None] % 2, quantile=99)
