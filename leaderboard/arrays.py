@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, OffaxisWarning
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float64, Int64, Real
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Codes",
     "ConstantFactors",
+    "LostSpread",
     "check_codes",
     "check_codes_factors",
+    "check_count",
     "check_factors",
     "check_rows",
     "check_train_test",
@@ -24,6 +27,8 @@ __all__ = [
     "numbered",
     "standardised",
     "varying",
+    "warn_if_lost",
+    "whole",
 ]
 
 Codes = NDArray[np.float32] | NDArray[np.float64]
@@ -31,6 +36,16 @@ ConstantFactors = Literal["refuse", "drop"]
 
 _LARGEST = 1e38
 """Codes beyond this overflow in float32, which the trees of DCI and the histogram of MIG work in."""
+
+_SMALLEST = 1e-130
+"""The variance of a latent that stays below this may come out as 0, though the latent varies."""
+
+_SPREAD = 1e-6
+"""A spread below this, absolute or in units of the magnitude, has next to no values left in float32 trees."""
+
+
+class LostSpread(OffaxisWarning):
+    """Latents that vary, and that a classifier sees as constant or nearly so."""
 
 
 def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
@@ -45,7 +60,8 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
         is because the reference gets float32 codes, and its histogram edges depend on that in the last bits.
 
     Raises:
-        InvalidInput: not a 2-d array of real, finite numbers with at least two rows and one column.
+        InvalidInput: not a 2-d array of real, finite numbers with at least two rows and one column; or of numbers so
+            large or so small that they leave the range of what metrics compute with.
 
     Example:
         >>> check_codes([[1, 2], [3, 4]]).dtype
@@ -69,6 +85,14 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
             received = f"{array[row, column]} at row {row}, column {column}"
             remedy = "Look for a run that diverged; drop it or encode again."
         raise InvalidInput(what, expected=f"finite numbers up to {_LARGEST:g}", received=received, remedy=remedy)
+    for column in np.flatnonzero(np.abs(array[0]) < _SMALLEST):  # few or none, so that all rows are looked at
+        if 0 < (largest := np.abs(array[:, column]).max()) < _SMALLEST:
+            raise InvalidInput(
+                what,
+                expected=f"columns of 0 alone, or that reach {_SMALLEST:g}",
+                received=f"{largest:.3g} at most in column {column}",
+                remedy="Rescale the codes.",
+            )
     return array
 
 
@@ -227,8 +251,76 @@ def check_seed(seed: int) -> None:
         ...
         benchmark_data.errors.InvalidInput: seed: expected an integer from 0 to 4294967295, received -1...
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
+    if not whole(seed) or not 0 <= seed < 2**32:
         raise InvalidInput("seed", expected=f"an integer from 0 to {2**32 - 1}", received=repr(seed))
+
+
+def whole(value: object) -> bool:
+    """Return whether something is an integer, of Python or numpy.
+
+    Args:
+        value: anything.
+
+    Returns:
+        True for integers; False for all else, and for True and False.
+
+    Example:
+        >>> whole(20), whole(np.int64(20)), whole(20.0), whole("20"), whole(True)
+        (True, True, False, False, False)
+    """
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def check_count(what: str, count: int, least: int) -> None:
+    """Refuse what is no number of things, such as bins, or too few of them.
+
+    Args:
+        what: the argument's name.
+        count: an integer.
+        least: how many there must be.
+
+    Raises:
+        InvalidInput: no integer, or fewer.
+
+    Example:
+        >>> check_count("bins", 20.0, 2)
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.InvalidInput: bins: expected an integer, at least 2, received 20.0...
+    """
+    if not whole(count):
+        raise InvalidInput(what, expected=f"an integer, at least {least}", received=repr(count))
+    if count < least:
+        raise InvalidInput(what, expected=f"at least {least}", received=str(count))
+
+
+def warn_if_lost(codes: Codes) -> None:
+    """Warn of latents whose spread is too small for classifiers that take codes as they are.
+
+    Trees see float32 numbers and do not cut between those closer than 1e-7; logistic regression has a penalty that goes
+    by the codes' scale. Both then take knowledge for noise, as the reference implementations do.
+
+    Args:
+        codes: float32 or float64, shape (n, L). Latents that are constant beside the others, up to 1e-6 of the greatest
+            spread, are left out: nothing is expected of them.
+
+    Warns:
+        LostSpread: a latent's range is below 1e-6, or below 1e-6 of its magnitude.
+
+    Example:
+        >>> warn_if_lost(np.array([[0.0, 1.0], [1.0, 1.0]]))
+    """
+    high, low = codes.max(axis=0).astype(np.float64), codes.min(axis=0).astype(np.float64)
+    spread, magnitude = high - low, np.maximum(np.abs(high), np.abs(low))
+    lost = (spread > _SPREAD * spread.max()) & (spread < _SPREAD * np.maximum(magnitude, 1.0))
+    if lost.any():
+        warnings.warn(
+            f"codes: the range of latents {', '.join(map(str, np.flatnonzero(lost)))} is below {_SPREAD:g}, or below"
+            f" {_SPREAD:g} of their magnitude, which classifiers take for constant; subtract each latent's mean and"
+            " divide by its standard deviation.",
+            LostSpread,
+            stacklevel=3,
+        )
 
 
 def class_ids(column: Int64[NDArray[np.int64], " n"]) -> tuple[NDArray[np.int64], int]:
@@ -312,6 +404,13 @@ def _matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
         array = np.asarray(array)
     except ValueError as error:  # ragged lists
         raise InvalidInput(what, expected=f"a 2-d array {axes}", received=str(error)) from error
+    except (RuntimeError, TypeError) as error:  # tensors that need gradients, lie on a device or are of bfloat16
+        raise InvalidInput(
+            what,
+            expected=f"a 2-d array {axes}",
+            received=f"{type(array).__name__}: {error}",
+            remedy="Of a tensor of PyTorch pass tensor.detach().float().cpu().numpy().",
+        ) from error
     if array.ndim != 2:
         remedy = "Reshape one column to (n, 1)." if array.ndim == 1 else "Flatten each sample to one row."
         raise InvalidInput(what, expected=f"a 2-d array {axes}", received=f"shape {array.shape}", remedy=remedy)

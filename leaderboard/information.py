@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import Codes, class_ids, numbered
+from leaderboard.arrays import Codes, check_count, class_ids, numbered
 
 Estimator = Literal["plugin", "miller_madow"]
 
@@ -34,14 +34,13 @@ def discretise(codes: Codes, bins: int = 20) -> NDArray[np.int64]:
         int64, shape (L, n), in [0, bins): rows are latents.
 
     Raises:
-        InvalidInput: fewer than two bins.
+        InvalidInput: bins that are no integer, or fewer than two.
 
     Example:
         >>> discretise(np.array([[0.0], [0.4], [0.5], [1.0]]), bins=2)
         array([[0, 0, 1, 1]])
     """
-    if bins < 2:
-        raise InvalidInput("bins", expected="at least 2", received=str(bins))
+    check_count("bins", bins, 2)
     result = np.empty(codes.shape[::-1], np.int64)
     for row, z in zip(result, np.ascontiguousarray(codes.T), strict=True):
         low, high = z.min(), z.max()
@@ -150,7 +149,7 @@ def pairwise(codes: Codes, factors: NDArray[np.int64], bins: int = 20) -> Pairwi
         The matrix and both entropies.
 
     Raises:
-        InvalidInput: fewer than two bins.
+        InvalidInput: bins that are no integer, or fewer than two.
 
     Example:
         >>> found = pairwise(np.array([[0.0, 5.0], [0.0, 5.0], [1.0, 5.0], [1.0, 5.0]]), np.array([[3], [3], [8], [8]]))

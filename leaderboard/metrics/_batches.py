@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import numbered, varying
+from leaderboard.arrays import check_count, numbered, varying
 
 _CHUNK = 500
 
@@ -41,9 +41,9 @@ def check(factors: NDArray[np.int64], factors_test: NDArray[np.int64], batch: in
             received=f"one value in {np.count_nonzero(~vary)} of {len(vary)} factors",
             remedy="Divide the samples into the two parts at random.",
         )
-    for name, value, least in (("batch", batch, 2), *((name, value, 1) for name, value in counts.items())):
-        if value < least:
-            raise InvalidInput(name, expected=f"at least {least}", received=str(value))
+    check_count("batch", batch, 2)
+    for name, value in counts.items():
+        check_count(name, value, 1)
 
 
 def with_one_value(

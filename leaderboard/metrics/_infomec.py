@@ -33,11 +33,14 @@ def scores(
         ``infom``, ``infoc``, ``infoe`` and ``active_latents``.
 
     Raises:
-        InvalidInput: continuous codes, and a factor that has a class of its own for each row.
+        InvalidInput: continuous codes, and a factor that has a class of its own for each row; or codes that are said to
+            be discrete, and a latent that has a value of its own for most rows.
     """
     if not active.any():
         return {"infom": 0.0, "infoc": 0.0, "infoe": 0.0, "active_latents": 0.0}
     z = codes.astype(np.float64)
+    if discrete:
+        _check_repeated(z)
     ids = numbered(factors)
     known = _normalised_information(z[:, active], ids, discrete, seed)
     return {
@@ -46,6 +49,18 @@ def scores(
         "infoe": _explicitness(z, ids, discrete),
         "active_latents": float(active.sum()),
     }
+
+
+def _check_repeated(z: NDArray[np.float64]) -> None:
+    """Refuse latents whose values hardly repeat: counted, each of them knows all of any factor."""
+    for place, column in enumerate(z.T):
+        if (values := len(np.unique(column))) > len(column) / 2:
+            raise InvalidInput(
+                "codes",
+                expected="discrete codes, whose values repeat",
+                received=f"{values} values in {len(column)} rows of latent {place}",
+                remedy="Pass discrete=False, or more rows.",
+            )
 
 
 def _normalised_information(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import needs
+from benchmark_data.errors import InvalidInput, needs
 from leaderboard.arrays import ConstantFactors, check_seed, check_train_test
 from leaderboard.metrics import _batches
 from leaderboard.properties import Properties
@@ -36,6 +36,9 @@ PROPERTIES = Properties(
     many_rows=False,
     quick={"points": 200, "points_test": 100},
 )
+
+_LARGEST = 1e30
+"""What scikit-learn gives to liblinear."""
 
 
 def score(
@@ -68,7 +71,7 @@ def score(
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_train_test``; or one factor only, a factor that is
-            constant in the held-out part alone, or no points.
+            constant in the held-out part alone, no points, or codes of a scale beyond 1e30.
 
     Example:
         >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
@@ -86,6 +89,13 @@ def score(
     _batches.check(factors, factors_test, batch, points=points, points_test=points_test)
     x, y = _points(codes, factors, points, batch, seed)
     x_test, y_test = _points(codes_test, factors_test, points_test, batch, seed + 1)
+    if x.max() > _LARGEST:
+        raise InvalidInput(
+            "codes",
+            expected=f"pairs that differ by {_LARGEST:g} at most, beyond which liblinear does not move",
+            received=f"{x.max():.3g} in the mean of a batch",
+            remedy="Rescale the codes.",
+        )
     classifier = OneVsRestClassifier(LogisticRegression(solver="liblinear", random_state=seed))
     classifier.fit(x, y)
     return {

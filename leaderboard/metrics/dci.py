@@ -7,7 +7,9 @@ rounds, rate 0.1, depth 3) for each factor, 10,000 training and 5,000 test sampl
 Range [0, 1]; ideal 1 for disentanglement and completeness. Chance is near 0 for both when nothing is known;
 informativeness is accuracy, so its chance level is that of the most frequent class. Permuting or flipping latents
 changes nothing beyond the trees' own random tie-breaking; a copy of an informative latent halves its importance and
-lowers completeness, not disentanglement.
+lowers completeness, not disentanglement. Scale and offset do not matter within reason: as scikit-learn's, the trees see
+float32 numbers and do not cut between those closer than 1e-7, so that the spread of a latent must be well above that,
+and above 1e-7 of its magnitude.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, numbered
+from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, numbered, warn_if_lost
 from leaderboard.properties import Column, Properties
 
 if TYPE_CHECKING:
@@ -80,6 +82,9 @@ def score(
         InvalidInput: see ``leaderboard.arrays.check_train_test``; or an unknown mode.
         MissingExtra: fast mode without numba.
 
+    Warns:
+        LostSpread: see ``leaderboard.arrays.warn_if_lost``.
+
     Example:
         >>> import numpy as np
         >>> factors = np.stack([np.arange(60) % 2, np.arange(60) % 3], axis=1)
@@ -132,11 +137,15 @@ def parts(
     Raises:
         InvalidInput: as ``score``.
         MissingExtra: as ``score``.
+
+    Warns:
+        LostSpread: as ``score``.
     """
     check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
+    warn_if_lost(codes)
     if mode == "reference":
         return _reference(codes, factors, codes_test, factors_test, seed)
     if mode != "fast":

@@ -13,7 +13,8 @@ the trees are those of ``leaderboard.metrics.dci``.
 Informativeness: range [0, 1]; ideal 1; chance the share of the most frequent class. Explicitness: range [-1, 1]; ideal
 1, 0 if the loss falls evenly with depth. Size: range (0, ∞); ideal 1, more if there are fewer latents than factors.
 Permuting, flipping or scaling latents changes nothing beyond the trees' own randomness, and neither does the numbering
-of classes; a copy of every latent halves the size.
+of classes; a copy of every latent halves the size. As those of ``leaderboard.metrics.dci``, the trees see float32
+numbers that are at least 1e-7 apart.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import ConstantFactors, check_seed, check_train_test
+from leaderboard.arrays import ConstantFactors, check_count, check_seed, check_train_test, warn_if_lost
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -85,6 +86,9 @@ def score(
         InvalidInput: see ``leaderboard.arrays.check_train_test``; or depths that do not ascend, no trees, or an unknown
             target.
 
+    Warns:
+        LostSpread: see ``leaderboard.arrays.warn_if_lost``.
+
     Example:
         >>> factors = np.stack(np.meshgrid(range(2), range(2), indexing="ij"), -1).reshape(-1, 2).repeat(20, axis=0)
         >>> score(factors, factors, codes_test=factors, factors_test=factors, depths=[1, 2, 3], trees=20)
@@ -135,16 +139,19 @@ def parts(
 
     Raises:
         InvalidInput: as ``score``.
+
+    Warns:
+        LostSpread: as ``score``.
     """
     check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
+    warn_if_lost(codes)
     depths = list(depths)
     if len(depths) < 2 or depths[0] < 1 or any(b <= a for a, b in itertools.pairwise(depths)):
         raise InvalidInput("depths", expected="at least two that ascend from 1 or more", received=str(depths))
-    if trees < 1:
-        raise InvalidInput("trees", expected="at least 1", received=str(trees))
+    check_count("trees", trees, 1)
     if target not in ("classes", "numbers"):
         raise InvalidInput("target", expected="'classes' or 'numbers'", received=repr(target))
     curves = [

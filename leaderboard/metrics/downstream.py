@@ -7,7 +7,9 @@ others; the mean and the least over factors. Two classifiers: gradient-boosted t
 cross-validation (scikit-learn's ``LogisticRegressionCV``, consecutive folds; the study's was one-vs-rest).
 
 Range [0, 1]; ideal 1; chance is the share of the most frequent class. Permuting, flipping or copying latents changes
-nothing beyond the classifiers' own tolerance.
+nothing beyond the classifiers' own tolerance. Scale and offset of the codes matter, as in the study: the penalty of
+logistic regression goes by the scale, and it fails far from 0; trees see float32 numbers and do not cut between those
+closer than 1e-7, so that the spread of a latent must be well above that and above 1e-7 of its magnitude.
 """
 
 from __future__ import annotations
@@ -21,7 +23,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, numbered, varying
+from leaderboard.arrays import (
+    Codes,
+    ConstantFactors,
+    check_count,
+    check_seed,
+    check_train_test,
+    numbered,
+    varying,
+    warn_if_lost,
+)
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -89,6 +100,9 @@ def score(
         InvalidInput: see ``leaderboard.arrays.check_train_test``; or a size beyond n, or an unknown classifier.
         MissingExtra: ``"gbt"`` without numba.
 
+    Warns:
+        LostSpread: see ``leaderboard.arrays.warn_if_lost``.
+
     Example:
         >>> factors = np.arange(200)[:, None] % 2
         >>> codes = factors + np.linspace(0, 0.1, 200)[:, None]
@@ -99,8 +113,11 @@ def score(
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
+    warn_if_lost(codes)
     chosen = [size for size in SIZES if size <= len(codes)] if sizes is None else sizes
-    if not chosen or min(chosen) < 2 or max(chosen) > len(codes):
+    for size in chosen:
+        check_count("sizes", size, 2)
+    if not chosen or max(chosen) > len(codes):
         raise InvalidInput(
             "sizes", expected=f"numbers from 2 to {len(codes)}, the training samples", received=str(list(chosen))
         )
@@ -111,14 +128,7 @@ def score(
             kept = varying(v)
             test = np.mean(factors_test == v[0], axis=0)
             if kept.any():
-                found = accuracies(
-                    z,
-                    v[:, kept],
-                    codes_test=codes_test,
-                    factors_test=factors_test[:, kept],
-                    classifier=classifier,
-                    seed=seed,
-                )
+                found = _fitted(z, v[:, kept], codes_test, factors_test[:, kept], classifier, seed)
                 test[kept] = found.test
             scores[f"{classifier}_{size}_mean"] = float(test.mean())
             scores[f"{classifier}_{size}_min"] = float(test.min())
@@ -152,11 +162,27 @@ def accuracies(
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_train_test``; or an unknown classifier.
         MissingExtra: ``"gbt"`` without numba.
+
+    Warns:
+        LostSpread: see ``leaderboard.arrays.warn_if_lost``.
     """
     check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
+    warn_if_lost(codes)
+    return _fitted(codes, factors, codes_test, factors_test, classifier, seed)
+
+
+def _fitted(
+    codes: Codes,
+    factors: NDArray[np.int64],
+    codes_test: Codes,
+    factors_test: NDArray[np.int64],
+    classifier: Classifier,
+    seed: int,
+) -> Accuracies:
+    """Fit one classifier per factor on arrays that are checked."""
     if classifier not in ("gbt", "logistic"):
         raise InvalidInput("classifier", expected="'gbt' or 'logistic'", received=repr(classifier))
     values = [np.unique(column) for column in factors.T]

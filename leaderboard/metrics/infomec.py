@@ -73,7 +73,7 @@ def score(
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or, for continuous codes, a factor with a class of
-            its own for each row.
+            its own for each row; for discrete ones, a latent with more than half as many values as rows.
 
     Example:
         >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)

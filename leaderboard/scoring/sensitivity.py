@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data import discovery, draws
 from benchmark_data.errors import InvalidInput, OffaxisWarning
 from leaderboard import properties
-from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.arrays import ConstantFactors, check_codes_factors, check_count, whole
 from leaderboard.information import Estimator
 from leaderboard.metrics import mig
 
@@ -110,7 +110,10 @@ def curve(
     codes, factors = check_codes_factors(codes, factors, constant_factors="drop")
     n = len(codes)
     chosen = _parts(n) if sizes is None else list(sizes)
-    if not chosen or min(chosen) < 2 or max(chosen) > n:
+    check_count("repeats", repeats, 1)
+    for size in chosen:
+        check_count("sizes", size, 2)
+    if not chosen or max(chosen) > n:
         raise InvalidInput("sizes", expected=f"numbers from 2 to {n}", received=str(chosen))
     scored = _metric(metric, codes_test, factors_test, arguments)
     rows = []
@@ -218,9 +221,9 @@ def intervals(
         >>> intervals("mig", factors + 0.0, factors, resamples=5).loc["mig"].round(6).tolist()
         [1.0, 1.0, 1.0]
     """
-    if resamples < 2 or not 0 < confidence < 1:
+    if not whole(resamples) or resamples < 2 or not 0 < confidence < 1:
         raise InvalidInput(
-            "resamples, confidence", expected="at least 2, and in (0, 1)", received=f"{resamples}, {confidence}"
+            "resamples, confidence", expected="at least 2, and in (0, 1)", received=f"{resamples!r}, {confidence!r}"
         )
     codes, factors = check_codes_factors(codes, factors, constant_factors="drop")
     value = pd.Series(_metric(metric, codes_test, factors_test, arguments)(codes, factors))

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from benchmark_data import InvalidInput
-from leaderboard.arrays import check_codes, check_codes_factors, check_factors, check_train_test, class_ids
+from leaderboard.arrays import (
+    LostSpread,
+    check_codes,
+    check_codes_factors,
+    check_count,
+    check_factors,
+    check_train_test,
+    class_ids,
+    warn_if_lost,
+)
 
 CODES = np.linspace(0, 1, 60).reshape(20, 3)
 FACTORS = np.stack([np.arange(20) % 2, np.arange(20) % 5], axis=1)
@@ -34,6 +43,16 @@ def with_value(array, value):
     return array
 
 
+class Tensor:
+    """What numpy cannot take, as PyTorch says it."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __array__(self, dtype=None, copy=None):
+        raise self.error
+
+
 @pytest.mark.parametrize(
     ("codes", "message"),
     [
@@ -52,6 +71,12 @@ def with_value(array, value):
         (with_value(CODES, np.nan), r"codes: expected finite numbers up to 1e\+38, received nan at row 4, column 1"),
         (with_value(CODES, -np.inf), r"received -inf at row 4, column 1\. Look for a run that diverged"),
         (with_value(CODES, 1e40), r"codes: expected finite numbers up to 1e\+38, received 1e\+40\. Rescale"),
+        (
+            CODES * [1, 1e-300, 1],
+            r"codes: expected columns of 0 alone, or that reach 1e-130, received .*e-301 at most in column 1",
+        ),
+        (Tensor(RuntimeError("it requires grad")), r"received Tensor: it requires grad\. Of a tensor of PyTorch pass"),
+        (Tensor(TypeError("ScalarType BFloat16")), r"received Tensor: ScalarType BFloat16\. .*\.float\(\)\.cpu"),
     ],
 )
 def test_codes_that_cannot_be_scored(codes, message):
@@ -147,3 +172,37 @@ def test_class_ids_keep_the_order(column):
     values, expected = np.unique(column, return_inverse=True)
     assert count == len(values)
     np.testing.assert_array_equal(ids, expected)
+
+
+@pytest.mark.parametrize(
+    ("codes", "latents"),
+    [
+        (CODES + np.array([1e8, 0, 0]), "0"),
+        (CODES * 1e-7, "0, 1, 2"),
+        ((CODES * 50 + 1e8).astype(np.float32), "0, 1, 2"),
+    ],
+)
+def test_a_spread_that_classifiers_do_not_see_is_told(codes, latents):
+    with pytest.warns(LostSpread, match=f"the range of latents {latents} is below 1e-06"):
+        warn_if_lost(codes)
+
+
+@pytest.mark.parametrize(
+    "codes", [CODES, CODES + 1e4, CODES * 1e-5, CODES * [1, 1e-8, 1], CODES * [1, 1e-8, 1] + 0.3, np.ones((4, 2))]
+)
+def test_constant_latents_and_such_beside_others_are_no_cause_for_a_warning(codes):
+    warn_if_lost(check_codes(codes))
+
+
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [
+        (20.0, r"bins: expected an integer, at least 2, received 20\.0"),
+        ("20", "received '20'"),
+        (True, "received True"),
+        (1, "bins: expected at least 2, received 1"),
+    ],
+)
+def test_what_is_no_number_of_bins(count, message):
+    with pytest.raises(InvalidInput, match=message):
+        check_count("bins", count, 2)

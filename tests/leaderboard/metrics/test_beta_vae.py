@@ -46,3 +46,5 @@ def test_what_cannot_be_scored():
         run(factors, factors[:, :1])
     with pytest.raises(InvalidInput, match="points: expected at least 1, received 0"):
         beta_vae.score(factors, factors, codes_test=factors, factors_test=factors, points=0)
+    with pytest.raises(InvalidInput, match=r"codes: expected pairs that differ by 1e\+30 at most, .* Rescale"):
+        run((factors * 1e30).astype(np.float32), factors)

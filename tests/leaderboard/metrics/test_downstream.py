@@ -5,6 +5,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 
 from benchmark_data import InvalidInput
+from leaderboard.arrays import LostSpread
 from leaderboard.metrics import downstream
 
 
@@ -64,10 +65,20 @@ def test_sizes_default_to_those_that_fit():
     assert list(found) == ["gbt_10_mean", "gbt_10_min", "gbt_100_mean", "gbt_100_min"]
 
 
+def test_codes_far_from_zero_are_warned_of():
+    codes, factors = sample(0)
+    far = codes.astype(np.float64) + 1e8
+    for classifier in ("gbt", "logistic"):
+        with pytest.warns(LostSpread, match="the range of latents 0, 1.* is below 1e-06"):
+            downstream.score(far, factors, codes_test=far, factors_test=factors, sizes=[12], classifiers=[classifier])
+
+
 def test_what_cannot_be_asked():
     codes, factors = sample(0)
     arrays = {"codes_test": codes, "factors_test": factors}
     with pytest.raises(InvalidInput, match=r"sizes: expected numbers from 2 to 400.*received \[401\]"):
         downstream.score(codes, factors, sizes=[401], **arrays)
+    with pytest.raises(InvalidInput, match=r"sizes: expected an integer, at least 2, received 2\.5"):
+        downstream.score(codes, factors, sizes=[2.5], **arrays)
     with pytest.raises(InvalidInput, match="classifier: expected 'gbt' or 'logistic', received 'svm'"):
         downstream.score(codes, factors, classifiers=["svm"], **arrays)

@@ -50,6 +50,15 @@ def test_a_single_latent_a_single_factor_and_none():
     assert set(infomec.score(0 * GRID, GRID).values()) == {0.0}
 
 
+def test_values_that_hardly_repeat_are_not_discrete():
+    codes = np.stack([GRID[:, 0], np.arange(40) * 0.1], axis=1)
+    with pytest.raises(
+        InvalidInput, match=r"codes: expected discrete codes, .* received 40 values in 40 rows of latent 1"
+    ):
+        infomec.score(codes, GRID, discrete=True)
+    assert infomec.score(np.minimum(codes, 1.85), GRID, discrete=True)["active_latents"] == 2.0  # 20 values
+
+
 def test_a_latent_of_a_small_range_is_pruned():
     codes = np.random.default_rng(0).normal(size=(200, 3)) * [1.0, 0.1, 0.04]
     assert infomec.score(codes, np.arange(200)[:, None] % 2)["active_latents"] == 2.0

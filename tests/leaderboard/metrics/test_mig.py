@@ -65,6 +65,9 @@ def test_a_constant_factor_is_refused_or_dropped():
 def test_one_bin_is_refused():
     with pytest.raises(InvalidInput, match="bins: expected at least 2, received 1"):
         mig.score(np.eye(4), np.arange(4)[:, None] % 2, bins=1)
+    for bins in (20.0, "20"):
+        with pytest.raises(InvalidInput, match="bins: expected an integer, at least 2, received "):
+            mig.score(np.eye(4), np.arange(4)[:, None] % 2, bins=bins)
 
 
 def test_miller_madow_lowers_the_score_of_noise_and_keeps_that_of_knowledge():

@@ -51,6 +51,8 @@ def test_what_a_curve_cannot_show():
     codes, factors = sample(0, 100)
     with pytest.raises(InvalidInput, match=r"sizes: expected numbers from 2 to 100, received \[101\]"):
         sensitivity.curve("mig", codes, factors, sizes=[101])
+    with pytest.raises(InvalidInput, match=r"sizes: expected an integer, at least 2, received 2\.5"):
+        sensitivity.curve("mig", codes, factors, sizes=[2.5])
     with pytest.raises(UnknownName, match=r"received 'mgi'\. Did you mean 'mig'"):
         sensitivity.curve("mgi", codes, factors)
 
