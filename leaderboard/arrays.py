@@ -24,11 +24,11 @@ __all__ = [
     "check_rows",
     "check_train_test",
     "class_ids",
+    "is_whole",
     "numbered",
     "standardised",
     "varying",
     "warn_if_lost",
-    "whole",
 ]
 
 Codes = NDArray[np.float32] | NDArray[np.float64]
@@ -251,11 +251,11 @@ def check_seed(seed: int) -> None:
         ...
         benchmark_data.errors.InvalidInput: seed: expected an integer from 0 to 4294967295, received -1...
     """
-    if not whole(seed) or not 0 <= seed < 2**32:
+    if not is_whole(seed) or not 0 <= seed < 2**32:
         raise InvalidInput("seed", expected=f"an integer from 0 to {2**32 - 1}", received=repr(seed))
 
 
-def whole(value: object) -> bool:
+def is_whole(value: object) -> bool:
     """Return whether something is an integer, of Python or numpy.
 
     Args:
@@ -265,7 +265,7 @@ def whole(value: object) -> bool:
         True for integers; False for all else, and for True and False.
 
     Example:
-        >>> whole(20), whole(np.int64(20)), whole(20.0), whole("20"), whole(True)
+        >>> is_whole(20), is_whole(np.int64(20)), is_whole(20.0), is_whole("20"), is_whole(True)
         (True, True, False, False, False)
     """
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
@@ -288,7 +288,7 @@ def check_count(what: str, count: int, least: int) -> None:
         ...
         benchmark_data.errors.InvalidInput: bins: expected an integer, at least 2, received 20.0...
     """
-    if not whole(count):
+    if not is_whole(count):
         raise InvalidInput(what, expected=f"an integer, at least {least}", received=repr(count))
     if count < least:
         raise InvalidInput(what, expected=f"at least {least}", received=str(count))

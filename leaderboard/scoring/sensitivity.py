@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data import discovery, draws
 from benchmark_data.errors import InvalidInput, OffaxisWarning
 from leaderboard import properties
-from leaderboard.arrays import ConstantFactors, check_codes_factors, check_count, whole
+from leaderboard.arrays import ConstantFactors, check_codes, check_codes_factors, check_count, is_whole
 from leaderboard.information import Estimator
 from leaderboard.metrics import mig
 
@@ -161,7 +161,7 @@ def warn_if_small(
     Warns:
         SmallSample: the score moves by more than ``tolerance``. The message holds the curve.
     """
-    n = len(np.asarray(codes))
+    n = len(check_codes(codes))
     if whole is None:
         table = curve(metric, codes, factors, **arguments)
     else:
@@ -221,7 +221,7 @@ def intervals(
         >>> intervals("mig", factors + 0.0, factors, resamples=5).loc["mig"].round(6).tolist()
         [1.0, 1.0, 1.0]
     """
-    if not whole(resamples) or resamples < 2 or not 0 < confidence < 1:
+    if not is_whole(resamples) or resamples < 2 or not 0 < confidence < 1:
         raise InvalidInput(
             "resamples, confidence", expected="at least 2, and in (0, 1)", received=f"{resamples!r}, {confidence!r}"
         )

@@ -47,6 +47,15 @@ def test_a_curve_passes_arguments_and_held_out_data_on():
         sensitivity.curve("dci", codes, factors)
 
 
+def test_a_tensor_that_numpy_cannot_take_is_named():
+    class Tensor:
+        def __array__(self, dtype=None, copy=None):
+            raise RuntimeError("it requires grad")
+
+    with pytest.raises(InvalidInput, match=r"received Tensor: it requires grad\. Of a tensor of PyTorch pass"):
+        sensitivity.warn_if_small("mig", Tensor(), np.zeros((4, 1), int))
+
+
 def test_what_a_curve_cannot_show():
     codes, factors = sample(0, 100)
     with pytest.raises(InvalidInput, match=r"sizes: expected numbers from 2 to 100, received \[101\]"):
