@@ -203,6 +203,11 @@ def _backend(name: Backend) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 def _prepared(x: Codes) -> _Layer:
     """Find the means and the scale."""
+    high, low = x.max(axis=0).astype(np.float64), x.min(axis=0).astype(np.float64)
+    largest = max(float(high.max()), -float(low.min()))
+    in_range = largest == 0 or 1e-12 < largest < 1e12
+    if x.dtype == np.float64 and not in_range:  # nor may float32 hold them, before they are scaled
+        return _prepared(np.ldexp(x, -math.frexp(largest)[1]))
     # float32 columns sum without rounding in float64, so that a constant one becomes exactly 0; float64 ones may not.
     shift = x[0] if x.dtype == np.float64 else np.zeros(x.shape[1])
     parts = [x[start : start + 1024] for start in range(0, len(x), 1024)]
@@ -210,12 +215,9 @@ def _prepared(x: Codes) -> _Layer:
     from_shift = np.sum(sums, axis=0) / len(x)
     mean = (shift + from_shift).astype(x.dtype)
     rest = from_shift - (mean - shift)
-    high, low = x.max(axis=0).astype(np.float64), x.min(axis=0).astype(np.float64)
     # Columns that are off by d and have the standard deviations s change CKA by 2 Σd² / sqrt(Σs⁴) at most; a column's
     # range is s sqrt(2n) at most.
     needed = rest @ rest > _OFF * np.linalg.norm((high - low) ** 2)
-    largest = max(float(high.max()), -float(low.min()))
-    in_range = largest == 0 or 1e-12 < largest < 1e12
     scale = 1.0 if in_range else 2.0 ** -min(max(math.frexp(largest)[1], -120), 120)
     return _Layer(x, mean, rest.astype(np.float32) if needed else None, scale)
 
