@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -204,7 +205,7 @@ def draw(
 
     Args:
         frame: similarities, as from ``compare_layers``; rows run downwards, columns to the right. Several tables, by
-            what stands above each, such as ``"epoch 25"``, are drawn beside each other.
+            what stands above each, such as ``"epoch 25"``, are drawn beside each other, three in a row.
         path: the PNG file to write.
         x_name: what the rows belong to, such as a model and its epoch.
         y_name: what the columns belong to.
@@ -218,15 +219,24 @@ def draw(
     if not frames:
         raise InvalidInput("frames", expected="at least one table", received="none")
     rows, columns = (max(f.shape[axis] for f in frames.values()) for axis in (0, 1))
-    figure, axes = figures.panels(1, len(frames), width=1.8 + 0.3 * columns, height=1.6 + 0.3 * rows)
-    for panel, (name, table) in zip(axes[0], frames.items(), strict=True):
+    across = min(len(frames), ACROSS)
+    down = math.ceil(len(frames) / across)
+    figure, axes = figures.panels(down, across, width=1.8 + 0.3 * columns, height=1.6 + 0.3 * rows)
+    for panel in axes.flat[len(frames) :]:
+        panel.set_visible(False)
+    for panel, (name, table) in zip(axes.flat, frames.items(), strict=False):
         picture = _panel(panel, table)
         panel.set_title(name)
         panel.set_xlabel(y_name)
-    axes[0, 0].set_ylabel(x_name)
+    for panel in axes[:, 0]:
+        panel.set_ylabel(x_name)
     figure.suptitle(title)
-    figure.colorbar(picture, ax=axes, shrink=0.8)
+    figure.colorbar(picture, ax=axes, shrink=0.8 / down)
     figures.save(figure, path)
+
+
+ACROSS = 3
+"""Tables beside each other in a picture; more stand below."""
 
 
 def _panel(axes: Any, frame: pd.DataFrame) -> Any:
