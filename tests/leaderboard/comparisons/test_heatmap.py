@@ -3,7 +3,6 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-import PIL.Image
 import pandas as pd
 import pytest
 from PIL import Image
@@ -150,7 +149,7 @@ def test_several_tables_stand_beside_each_other(tmp_path):
     heatmap.draw(frame, tmp_path / "one.png")
     heatmap.draw({"epoch 2": frame, "epoch 26": frame, "epoch 100": frame}, tmp_path / "three.png", title="VAE")
     heatmap.draw({f"epoch {number}": frame for number in range(5)}, tmp_path / "five.png")
-    three, five = (PIL.Image.open(tmp_path / f"{name}.png").size for name in ("three", "five"))
+    three, five = (Image.open(tmp_path / f"{name}.png").size for name in ("three", "five"))
     assert five[0] == three[0], "three in a row, however many there are"
     assert five[1] > 1.7 * three[1]
     with Image.open(tmp_path / "one.png") as one, Image.open(tmp_path / "three.png") as three:
