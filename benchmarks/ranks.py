@@ -1,7 +1,8 @@
 """What ranks can tell: how often bands and rank intervals err, what they find, and what intervals across tasks hold.
 
 ``python benchmarks/ranks.py`` prints the tables on ranks of ``docs/statistics.md``, in a few minutes of one core;
-``--draws 200`` is a first look. Every number is a share of simulated boards, drawn from numpy's generator, seed 0.
+``--draws 200`` is a first look. Intervals of how metrics agree come last, and take another quarter of an hour.
+Every number is a share of simulated boards, drawn from numpy's generator, seed 0.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 import scipy.stats
 from seeds import SHAPES
 
+from leaderboard.analyses import metric_agreement
 from leaderboard.store import statistics, verdicts
 
 CENTRES = {"skewed (log-normal)": float(np.exp(0.5)), "two clumps": 0.5}
@@ -82,6 +84,33 @@ def coverage_of_pairs(step, tasks, rng, draws):
     return hits / draws
 
 
+def coverage_of_agreement(shape, rho, tasks, runs, rng, draws):
+    """Say how often the 95% interval of two metrics' rank correlation holds it, and the middle and width of intervals.
+
+    True is what so many runs of a task give in the mean: for normal scores Moran's formula (1948), else simulated.
+    """
+
+    def drawn(*size):
+        first, second = rng.standard_normal((2, *size))
+        second = rho * first + np.sqrt(1 - rho**2) * second
+        if shape == "two clumps":  # of models: those that fail and those that do not
+            clump = rng.integers(0, 2, size)
+            first, second = 0.3 * first + clump, 0.3 * second + rho * clump
+        return np.stack([first, second], axis=-1)
+
+    true = 6 / np.pi / (runs + 1) * (np.arcsin(rho) + (runs - 2) * np.arcsin(rho / 2))
+    if shape != "normal":
+        ranks = scipy.stats.rankdata(drawn(20_000, runs), axis=1) - (runs + 1) / 2
+        true = 12 * (ranks[..., 0] * ranks[..., 1]).mean() / (runs**2 - 1)
+    groups, ends = np.repeat(np.arange(tasks), runs).tolist(), []
+    for draw in range(draws):
+        scores = drawn(tasks * runs)
+        row = metric_agreement.measure(scores, ["a", "b"], groups=groups, resamples=200, seed=draw).iloc[0]
+        ends.append((row.low, row.high))
+    low, high = np.transpose(ends)
+    return np.mean((low - 1e-9 <= true) & (true <= high + 1e-9)), true, np.mean(low + high) / 2, np.mean(high - low)
+
+
 def main() -> None:
     """Print everything."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -114,6 +143,18 @@ def main() -> None:
     for step in (0.0, 0.5, 1.0, 2.0, 3.0):
         shares = (coverage_of_pairs(step, tasks, rng, draws) for tasks in (1, 2, 4, 12))
         print(f"  {step} sd apart:", *(f"{share:.3f}" for share in shares), flush=True)
+    some = max(200, draws // 10)
+    print(f"Intervals of two metrics' agreement hold (0.95 promised); true, mean middle, mean width; {some} draws")
+    rng = np.random.default_rng(0)
+    for tasks, runs in ((1, 4), (1, 10), (1, 45), (20, 45), (60, 9)):
+        for shape in ("normal", "two clumps"):
+            for rho in (0.0, 0.5, 0.9):
+                share, *rest = coverage_of_agreement(shape, rho, tasks, runs, rng, some)
+                print(
+                    f"  {tasks} tasks, {runs} runs, {shape}, rho {rho}: {share:.3f};",
+                    *(f"{number:.3f}" for number in rest),
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

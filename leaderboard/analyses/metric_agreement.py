@@ -3,7 +3,9 @@
 Figure 2 of Locatello et al., "Challenging common assumptions in the unsupervised learning of disentangled
 representations" (2019): the rank correlation of every pair of metrics over trained models, one task at a time. Here
 Spearman's correlation is taken within each task and averaged over tasks, so that an easy task and a hard one do not
-make metrics agree; and each correlation has a bootstrap interval over runs.
+make metrics agree; and each correlation has a bootstrap interval over runs. A resample repeats runs, which lowers
+correlations, and over many tasks nothing averages that out; so the spread of the resampled ones counts, about their own
+mean, not their place. `docs/statistics.md` says how often such intervals hold the truth.
 """
 
 from __future__ import annotations
@@ -121,7 +123,8 @@ def measure(
     Returns:
         One row per pair of different metrics, both ways: ``metric``, ``other``, ``correlation``, ``low``, ``high``, all
         in [-1, 1], and ``runs``. Runs of one method with different seeds count as independent. A metric that is
-        constant within a task has correlation 0 there.
+        constant within a task has correlation 0 there. Metrics that order all runs alike have an interval without
+        width, which says too much where runs are few.
 
     Raises:
         InvalidInput: scores that are no matrix of finite numbers, names or groups that do not match, fewer than two
@@ -244,7 +247,8 @@ def _correlations(
             for columns, part in zip(ranked, rows, strict=True)
         ]
         drawn[i] = np.mean(each, axis=0)
-    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    away = np.quantile(drawn - drawn.mean(axis=0), [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    low, high = np.clip(found + away, -1.0, 1.0)
     return found, low, high
 
 

@@ -50,6 +50,16 @@ def test_an_interval_covers_the_truth_as_often_as_it_says():
     assert 79 <= covered <= 98
 
 
+def test_an_interval_lies_about_its_correlation_over_many_tasks():
+    """Resamples repeat runs, and so correlate less: by 0.013 here, more than half of a half interval."""
+    rng = np.random.default_rng(0)
+    first, noise = rng.normal(size=(2, 20 * 45))
+    scores = np.stack([first, 0.9 * first + np.sqrt(1 - 0.9**2) * noise], axis=1)
+    row = analysis.measure(scores, ["a", "b"], groups=np.repeat(np.arange(20), 45).tolist(), resamples=100).iloc[0]
+    assert (row.low + row.high) / 2 == pytest.approx(row.correlation, abs=0.004)
+    assert 0.02 < row.high - row.low < 0.06
+
+
 def test_an_easy_and_a_hard_task_do_not_make_metrics_agree():
     """Two metrics that are independent within each task and both higher on the second: pooled they correlate."""
     rng = np.random.default_rng(0)
