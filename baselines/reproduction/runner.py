@@ -155,7 +155,7 @@ def run(
             received=held["tier"],
             remedy="Choose another folder.",
         )
-    if held is not None and _computed(entry, held):
+    if held is not None and held["tier"] == tier and _computed(entry, held):
         return _judged_again(entry, folder, held)
     for name in plan.all_datasets:
         if not benchmark_data.load(name).prepared:

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import multiprocessing
 import re
+import shutil
 import signal
 import time
 import tomllib
@@ -154,10 +155,33 @@ def test_what_is_finished_is_left_alone_until_it_changes(made, heatmaps):
     again = dataclasses.replace(heatmaps, compute=never)
     assert runner.run(again, "smoke", folder, folder / "runs") == record
     assert str(runner.state(again, "smoke", folder, folder / "runs")) == "done"
-    changed = dataclasses.replace(again, claim="Another one.")
+    plan = again.smoke
+    changed = dataclasses.replace(again, smoke=dataclasses.replace(plan, settings=plan.settings | {"samples": 7}))
     assert str(runner.state(changed, "smoke", folder, folder / "runs")) == "ready"
     with pytest.raises(AssertionError):
         runner.run(changed, "smoke", folder, folder / "runs")
+
+
+def test_a_claim_that_changes_is_judged_by_the_table_that_is_there(made, heatmaps, tmp_path):
+    """Nothing is computed, and no run is looked for; a record that says the same is not written again."""
+    folder = tmp_path / "into"
+    shutil.copytree(made[0] / heatmaps.id, folder / heatmaps.id)
+    path = folder / heatmaps.id / "verdict.json"
+    before = path.stat().st_mtime_ns
+
+    def never(*_):
+        raise AssertionError
+
+    again = dataclasses.replace(heatmaps, compute=never, draw=never)
+    assert runner.run(again, "smoke", folder, tmp_path / "none") == made[1]
+    assert path.stat().st_mtime_ns == before
+    other = dataclasses.replace(again, claim="Another one.", judge=lambda table: Verdict("holds", {"rows": len(table)}))
+    assert str(runner.state(other, "smoke", folder, tmp_path / "none")) == "done"
+    record = runner.run(other, "smoke", folder, tmp_path / "none")
+    rows = len(records.table(folder / heatmaps.id))
+    assert (record["claim"], record["verdict"], record["numbers"]) == ("Another one.", "holds", {"rows": float(rows)})
+    assert records.read(folder / heatmaps.id) == record
+    assert record["trained"] == made[1]["trained"]
 
 
 def test_another_figure_takes_the_same_runs(made, configs, in_this_process):
