@@ -85,15 +85,23 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
             received = f"{array[row, column]} at row {row}, column {column}"
             remedy = "Look for a run that diverged; drop it or encode again."
         raise InvalidInput(what, expected=f"finite numbers up to {_LARGEST:g}", received=received, remedy=remedy)
-    for column in np.flatnonzero(np.abs(array[0]) < _SMALLEST):  # few or none, so that all rows are looked at
-        if 0 < (largest := np.abs(array[:, column]).max()) < _SMALLEST:
+    if array.dtype == np.float64 and np.dtype(getattr(codes, "dtype", np.float64)).kind == "f":
+        _check_reach(array, what)
+    return array
+
+
+def _check_reach(array: NDArray[np.float64], what: str) -> None:
+    """Refuse columns whose squares are lost; integers and float32 hold none."""
+    small = np.flatnonzero((np.abs(array[0]) < _SMALLEST) & (np.abs(array[-1]) < _SMALLEST))
+    reached = np.maximum(array[:, small].max(axis=0), -array[:, small].min(axis=0)) if len(small) else np.empty(0)
+    for column, largest in zip(small, reached, strict=True):
+        if 0 < largest < _SMALLEST:
             raise InvalidInput(
                 what,
                 expected=f"columns of 0 alone, or that reach {_SMALLEST:g}",
                 received=f"{largest:.3g} at most in column {column}",
                 remedy="Rescale the codes.",
             )
-    return array
 
 
 def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> Int64[NDArray[np.int64], "n F"]:

@@ -87,7 +87,7 @@ def run(
     ] = None,
     ready: Annotated[bool, typer.Option("--ready", help="Only what needs no more training.")] = False,
 ) -> None:
-    """Train or reuse the runs, compute, draw and judge. What is finished is left alone; what was stopped goes on.
+    """Train or reuse the runs, compute, draw and judge. What is finished is only judged; what was stopped goes on.
 
     Of a paper, or of all, those are made that have the tier.
 

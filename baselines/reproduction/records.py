@@ -67,7 +67,7 @@ def table(folder: Path) -> pd.DataFrame:
     Returns:
         The numbers, to the last digit; names that are empty stay so.
     """
-    return pd.read_csv(folder / "table.csv", keep_default_na=False)
+    return pd.read_csv(folder / "table.csv", keep_default_na=False, float_precision="round_trip")
 
 
 SCHEMA = 2

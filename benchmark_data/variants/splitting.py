@@ -47,7 +47,8 @@ class Split:
         name: the split's name, such as ``composition``.
         train: rows of the base to train on, int64 (n,), ascending; a rule that draws with replacement repeats rows.
         test: rows of the base to test on, int64 (m,), ascending, none of them in ``train``.
-        weights: of a rule that weighs rows, the weight of every row of the base, float64 (N,) in [0, 1]; else None.
+        weights: of a rule that weighs rows, the weight of every row of the base, float64 (N,) in [0, 1], 0 of those in
+            ``test``; else None.
 
     Example:
         >>> import benchmark_data

@@ -293,13 +293,15 @@ def _of_the_task(found: Any, asked: Any) -> bool:
     import benchmark_data
     from leaderboard import protocol
 
-    if found.indices is None or asked is None:
-        return found.indices is not None
+    if found.indices is None:
+        return False
+    if asked is None:  # a run folder knows its task
+        return True
     return asked.name in benchmark_data.names() and np.array_equal(found.indices, protocol.task(asked.id).indices)
 
 
 def _hardly_factors(factors: Any, names: Sequence[str]) -> list[str]:
-    """Return of which factors nearly every row has another value, as continuous ones have it."""
+    """Return which factors have fewer than `ROWS` rows for a value, as continuous ones do."""
     import numpy as np
 
     counts = {name: len(np.unique(ids)) for name, ids in zip(names, factors.T, strict=True)}

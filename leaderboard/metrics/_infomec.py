@@ -40,7 +40,7 @@ def scores(
         return {"infom": 0.0, "infoc": 0.0, "infoe": 0.0, "active_latents": 0.0}
     z = codes.astype(np.float64)
     if discrete:
-        _check_repeated(z)
+        _check_repeated(z, np.flatnonzero(active))
     ids = numbered(factors)
     known = _normalised_information(z[:, active], ids, discrete, seed)
     return {
@@ -51,9 +51,9 @@ def scores(
     }
 
 
-def _check_repeated(z: NDArray[np.float64]) -> None:
-    """Refuse latents whose values hardly repeat: counted, each of them knows all of any factor."""
-    for place, column in enumerate(z.T):
+def _check_repeated(z: NDArray[np.float64], active: NDArray[np.int64]) -> None:
+    """Refuse latents that count and whose values hardly repeat: each of them would know all of any factor."""
+    for place, column in zip(active, z[:, active].T, strict=True):
         if (values := len(np.unique(column))) > len(column) / 2:
             raise InvalidInput(
                 "codes",

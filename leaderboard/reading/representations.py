@@ -130,7 +130,7 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
     found = arrays(path, layers)
     if layers is None:
         others = () if path.suffix == ".npy" else _NOT_LAYERS  # its one array is a layer, whatever it is called
-        found = {k: v for k, v in found.items() if k not in others and v.ndim >= 2 and v.dtype.kind in "fiu"}
+        found = {k: v for k, v in found.items() if k not in others and v.ndim >= 2 and _is_layer(v)}
     if not found:
         raise InvalidInput(str(path), expected="at least one layer: numbers of shape (n, ...)", received="none")
     if single := [name for name, array in found.items() if not array.ndim]:
@@ -138,6 +138,11 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
     if len(counts := {name: len(array) for name, array in found.items()}) and len(set(counts.values())) > 1:
         raise InvalidInput(f"layers of {path}", expected="the same samples in each", received=str(counts))
     return {name: array.reshape(len(array), -1) for name, array in found.items()}
+
+
+def _is_layer(array: Array) -> bool:
+    """Return whether an array is a layer: floats, or images of integers; other integers are labels of some kind."""
+    return array.dtype.kind == "f" or (array.dtype.kind in "iu" and (array.ndim >= 3 or array.dtype == np.uint8))
 
 
 def activations_file(path: FilePath) -> Path:

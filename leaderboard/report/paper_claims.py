@@ -88,7 +88,7 @@ class Direction(NamedTuple):
         methods: those that were trained and scored on both, and may be ranked, by name.
         comparison: of those with `verdicts.SEEDS` seeds on both, a stratum each.
         control: a task that must be higher, too; None where there is none.
-        answer: the verdict, after Holm over all directions of the tier: of the weaker comparison where there are two.
+        answer: the verdict, after Holm over all directions of the tier: of the decisive comparison where there are two.
         p: its p-value after Holm; None where there is no verdict.
     """
 
@@ -105,18 +105,18 @@ class Direction(NamedTuple):
     p: float | None = None
 
     @property
-    def weaker(self) -> verdicts.Comparison:
-        """The comparison that decides: a sentence that says two things holds where both do (`verdicts.judge_all`).
+    def decisive(self) -> verdicts.Comparison:
+        """The comparison that decides where a sentence says two things, as `verdicts.judge_all` has it.
 
-        It is contradicted where one of them is, by Holm over the two.
+        One that contradicts it, by Holm over the two; else one that has no verdict; else the one that tells less.
         """
         both = [self.comparison, *([self.control.comparison] if self.control else [])]
         against = [
-            one._replace(p=min(1.0, len(both) * one.p)) for one in both if one.p is not None and one.difference < 0
+            one._replace(p=p)
+            for one, (answer, p) in zip(both, verdicts.judge(both), strict=True)
+            if answer == "contradicted"
         ]
-        if against:
-            return min(against, key=lambda one: 1.0 if one.p is None else one.p)
-        return max(both, key=lambda one: 2.0 if one.p is None else one.p)
+        return against[0] if against else max(both, key=lambda one: 2.0 if one.p is None else one.p)
 
     @property
     def title(self) -> str:
@@ -139,7 +139,7 @@ def find(boards: Sequence[Table]) -> list[Direction]:
     judged: dict[int, Direction] = {}
     for tier in {found.tier for found in there}:
         places = [place for place, found in enumerate(there) if found.tier == tier]
-        answers = verdicts.judge([there[place].weaker for place in places])
+        answers = verdicts.judge([there[place].decisive for place in places])
         for place, (answer, p) in zip(places, answers, strict=True):
             judged[place] = there[place]._replace(answer=answer, p=p)
     return [judged[place] for place in range(len(there))]

@@ -3,7 +3,7 @@
 Figure 1 needs no training. The study tier takes the runs of the sweeps bonheme2022 and bonheme2022_fc, and models with
 20 latents and classifiers like them; the desk tier those of the sweep desk_similarity, whose convolutions have half the
 width. At smoke tier all models are fully connected, two seeds each, and figures 12 to 14 have the runs of figures 3, 4
-and 7 again. "Early" is the first snapshot that a model keeps, as in appendix I.
+and 7 again. Times of training are the paper's epochs as shares of it (`TIMES`), by the nearest kept snapshot.
 
 Where CKA and Procrustes disagree the paper interprets the smaller of the two (section 2.3): figures 3, 4 and 7 have an
 entry each for that. What the paper says of mean, variance and samples has entries of its own, too.

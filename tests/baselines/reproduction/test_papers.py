@@ -467,6 +467,18 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
     assert first == {"sprites2d", "sprites2d_squeezed/eps10", "sprites2d_perturbed/pca32_eps10"}
 
 
+@pytest.mark.parametrize("wrong", [{"near": 0.3}, {"far": 0.6}, {"far": 0.3, "largest": 0.4}])
+def test_each_part_of_the_averages_counts(wrong):
+    """Another encoder that is far on the first target, better on the last, or no better than the largest class."""
+    values = {"near": 0.45, "far": 0.3, "largest": 0.1} | wrong
+    first, last = on_target(0.5, values["near"], "d"), on_target(0.5, values["far"], "e")
+    largest = last["classifier"] == "constant"
+    table = both(first, last.assign(test=last["test"].mask(largest, values["largest"])))
+    assert bonheme2023.judge_averages(table).answer != "holds"
+    right = both(on_target(0.5, 0.45, "d"), on_target(0.5, 0.3, "e"))
+    assert bonheme2023.judge_averages(right).answer == "holds"
+
+
 def test_controls_of_similar_encoders_are_shown_and_not_judged():
     """Before training, and of other seeds: high or low, the verdict is that of the panels themselves."""
     panels = bonheme2022.ACROSS

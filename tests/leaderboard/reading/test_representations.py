@@ -179,7 +179,8 @@ def test_the_one_array_of_a_file_is_a_layer(tmp_path):
 def test_layers_of_integers_are_layers_and_rows_and_labels_none(tmp_path):
     """Images of a model are often uint8."""
     images = np.arange(24, dtype=np.uint8).reshape(4, 2, 3)
-    np.savez(tmp_path / "a.npz", input=images, mean=np.eye(4), indices=np.arange(4), factors=np.ones((4, 2), int))
+    labels = np.ones((4, 2), int)
+    np.savez(tmp_path / "a.npz", input=images, mean=np.eye(4), indices=np.arange(4), factors=labels, targets=labels)
     found = representations.activations(tmp_path / "a.npz")
     assert list(found) == ["input", "mean"]
     assert found["input"].shape == (4, 6)

@@ -6,6 +6,7 @@ import io
 import pytest
 
 from leaderboard.report import paper_claims, ranking
+from leaderboard.store import verdicts
 
 NEAR, MIDDLE, FAR = (f"xysquares/spacing_{spacing}" for spacing in (1, 4, 8))
 HIGH, LOW, NONE = (0.5, 0.51, 0.52, 0.53, 0.54), (0.1, 0.11, 0.12, 0.13, 0.14), (0.0, 0.01, 0.02, 0.03, 0.04)
@@ -133,6 +134,18 @@ def test_more_than_on_squeezed_data_disagrees_though_less_than_on_the_original(m
     one = find(*made)[PLAIN, PERTURBED]
     assert one.comparison.difference > 0
     assert one.title == verdict
+
+
+def test_of_two_comparisons_one_against_decides_then_one_without_a_verdict(made_result):
+    """As `verdicts.judge_all` has it of the parts of a claim."""
+    clear, none = verdicts.Comparison(0.5, 0.4, 0.6, 0.001, 5, 1), verdicts.Comparison(0.1, 0.0, 0.2, None, 5, 0)
+    against, hardly = (verdicts.Comparison(-0.2, -0.4, 0.0, p, 5, 1) for p in (0.03, 0.8))
+    made = [made_result(task, "a", *HIGH) for task in (PLAIN, PERTURBED)]
+    one = find(*made)[PLAIN, PERTURBED]
+    for first, second in ((clear, against), (none, hardly), (clear, hardly), (none, against), (clear, clear)):
+        found = one._replace(comparison=first, control=paper_claims.Control(SQUEEZED, second)).decisive
+        ((answer, _),) = verdicts.judge([found])
+        assert answer == verdicts.judge_all([first, second])[0]
 
 
 def test_a_board_with_neither_has_no_directions(made_result):
