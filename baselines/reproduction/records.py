@@ -65,9 +65,9 @@ def table(folder: Path) -> pd.DataFrame:
         folder: the entry's own.
 
     Returns:
-        The numbers, to the last digit; names that are empty stay so.
+        The numbers, with pandas 3 to the last digit; names that are empty stay so.
     """
-    return pd.read_csv(folder / "table.csv", keep_default_na=False, float_precision="round_trip")
+    return pd.read_csv(folder / "table.csv", keep_default_na=False)
 
 
 SCHEMA = 2
