@@ -75,6 +75,7 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
     if array.dtype.kind not in "fiub":
         raise InvalidInput(what, expected="real numbers", received=f"dtype {array.dtype}")
     wide = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
+    may_be_tiny = array.dtype.kind == "f" and wide is np.float64
     array = np.ascontiguousarray(array, dtype=wide)
     # NaN and inf both fail the comparison, without an array of the codes' size beside them.
     if not (largest := max(array.max(), -array.min())) <= _LARGEST:
@@ -85,7 +86,7 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
             received = f"{array[row, column]} at row {row}, column {column}"
             remedy = "Look for a run that diverged; drop it or encode again."
         raise InvalidInput(what, expected=f"finite numbers up to {_LARGEST:g}", received=received, remedy=remedy)
-    if array.dtype == np.float64 and np.dtype(getattr(codes, "dtype", np.float64)).kind == "f":
+    if may_be_tiny:
         _check_reach(array, what)
     return array
 

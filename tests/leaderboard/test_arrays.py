@@ -206,3 +206,19 @@ def test_constant_latents_and_such_beside_others_are_no_cause_for_a_warning(code
 def test_what_is_no_number_of_bins(count, message):
     with pytest.raises(InvalidInput, match=message):
         check_count("bins", count, 2)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_a_tensor_that_numpy_can_take_is_codes(dtype):
+    """Its own dtype is none of numpy's."""
+    values = CODES.astype(dtype)
+
+    class Plain:
+        dtype = "torch.double"
+
+        def __array__(self, dtype=None, copy=None):
+            return values
+
+    found = check_codes(Plain())
+    assert found.dtype == (np.float32 if dtype is np.float32 else np.float64)
+    assert np.array_equal(found, values)
