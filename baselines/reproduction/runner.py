@@ -101,7 +101,7 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> State:
         Its state, which prints as ``done``, ``ready`` or how many runs are missing.
     """
     held, plan = records.read(into / entry.id), entry.plan(tier)
-    if held is not None and held["tier"] == tier and _computed(entry, held):
+    if held is not None and _computed(entry, tier, held):
         return State(done=True, missing=0, runs=len(plan.configs))
     missing = len(plan.configs) - sum(each.state == "done" for each in _known(plan, runs))
     return State(done=False, missing=missing, runs=len(plan.configs))
@@ -155,7 +155,7 @@ def run(
             received=held["tier"],
             remedy="Choose another folder.",
         )
-    if held is not None and held["tier"] == tier and _computed(entry, held):
+    if held is not None and _computed(entry, tier, held):
         return _judged_again(entry, folder, held)
     for name in plan.all_datasets:
         if not benchmark_data.load(name).prepared:
@@ -199,10 +199,11 @@ def _judged(entry: Entry, table: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _computed(entry: Entry, held: Mapping[str, Any]) -> bool:
-    """Return whether a record's table is what would be computed now, whatever was claimed of it."""
-    same = dataclasses.replace(entry, claim=held["claim"])
-    return not records.old(held) and held["inputs"] == inputs(same, held["tier"])
+def _computed(entry: Entry, tier: str, held: Mapping[str, Any]) -> bool:
+    """Return whether a record's table is what would be computed now at a tier, whatever was claimed of it."""
+    if held["tier"] != tier or records.old(held):
+        return False
+    return bool(held["inputs"] == inputs(dataclasses.replace(entry, claim=held["claim"]), tier))
 
 
 def _judged_again(entry: Entry, folder: Path, held: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from benchmark_data.errors import InvalidInput
 from leaderboard import figures
 from leaderboard.analyses._pixels import flat
-from leaderboard.arrays import check_codes
 from leaderboard.comparisons import heatmap
 
 if TYPE_CHECKING:
@@ -63,8 +62,8 @@ def measure(
         raise InvalidInput("layers", expected="at least one", received="none")
     if unknown := [name for name in similarities if name not in SIMILARITIES]:
         raise InvalidInput("similarities", expected=f"some of {', '.join(SIMILARITIES)}", received=str(unknown))
-    pixels = {"inputs": check_codes(flat(inputs, "inputs"), "inputs")}
-    flattened = {name: check_codes(flat(activations, name), name) for name, activations in layers.items()}
+    pixels = {"inputs": flat(inputs, "inputs")}
+    flattened = {name: flat(activations, name) for name, activations in layers.items()}
     tables = {
         name: heatmap.compare_layers(pixels, flattened, similarity=SIMILARITIES[name]).to_numpy()
         for name in similarities

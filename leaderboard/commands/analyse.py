@@ -12,7 +12,7 @@ from benchmark_data import console, files
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import say
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, needs
-from leaderboard.commands.metrics import halves
+from leaderboard.commands.metrics import halves, metrics_of
 from leaderboard.commands.tables import Runs, To, png, show, write
 
 if TYPE_CHECKING:
@@ -152,18 +152,15 @@ def _agreement(scores: pd.DataFrame, what: str, resamples: int) -> pd.DataFrame:
 
 def _rescored(run: Path, names: list[str] | None) -> dict[str, Any]:
     """Score the codes of a run folder: its task, method and seed, and each score under the key that results use."""
-    from benchmark_data import discovery
     from leaderboard import protocol
     from leaderboard.reading import representations
 
-    known = discovery.names("leaderboard.metrics")
     found = representations.codes(run)
     if found.factors is None:
         raise InvalidInput(f"codes of {run}", expected="codes of a dataset, with its factors", received="codes alone")
     record = files.read_json(run / "run.json")
     row: dict[str, Any] = {name: str(record[key]) for name, key in zip(("task", "method", "seed"), _RUN, strict=True)}
-    for name in known if names == ["all"] else names or ["mig", "dci"]:
-        module = discovery.find("leaderboard.metrics", name, kind="metric")
+    for name, module in metrics_of(names).items():
         sample, options = halves(module, found.codes, found.factors)
         try:
             scores = module.score(*sample, **options)

@@ -81,7 +81,6 @@ def metrics(
     import pandas as pd
 
     import benchmark_data
-    from benchmark_data import discovery
     from leaderboard.reading import representations
 
     if to is not None and to.suffix != ".csv":
@@ -89,9 +88,7 @@ def metrics(
     if intervals == 1:
         raise InvalidInput("--intervals", expected="at least 2 resamples, or 0 for no intervals", received="1")
     paths = list(dict.fromkeys(paths))
-    known = discovery.names("leaderboard.metrics")
-    chosen = known if names == ["all"] else names or ["mig", "dci"]
-    modules = {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in chosen}
+    modules = metrics_of(names)
     asked = benchmark_data.named_or_folder(dataset) if dataset else None
     encoding: dict[str, Any] = {
         "layout": None if layout == "auto" else layout,
@@ -158,6 +155,14 @@ def metrics(
         show(binned, "MIG by number of bins")
         if to is not None:
             write(binned, to.with_suffix(".bins.csv"))
+
+
+def metrics_of(names: list[str] | None) -> dict[str, Any]:
+    """Return the metrics that an option --metric names, by name: mig and dci if it names none, or all."""
+    from benchmark_data import discovery
+
+    chosen = discovery.names("leaderboard.metrics") if names == ["all"] else names or ["mig", "dci"]
+    return {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in chosen}
 
 
 def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
