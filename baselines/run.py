@@ -21,7 +21,7 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -517,8 +517,8 @@ class Run:
             InvalidInput: no rows, rows that do not exist, or images of another shape.
         """
         chosen = self._fitting(dataset)
-        batches = chosen.batches(chosen.rows(rows), size=ENCODED)
-        return np.concatenate([self.encode(images).mean for _, images in batches])
+        codes: NDArray[np.float32] = posterior_of(self.encode, chosen, chosen.rows(rows)).mean
+        return codes
 
     def encode_task(self) -> Path:
         """Encode the leaderboard's rows of the run's dataset into ``codes.npz``.
@@ -606,6 +606,21 @@ class Run:
                 received=f"{array.dtype} of shape {array.shape}",
             )
         return array
+
+
+def posterior_of(encode: Callable[[Images], Posterior], dataset: Dataset, rows: Indices) -> Posterior:
+    """Encode rows of a dataset, `ENCODED` at a time.
+
+    Args:
+        encode: from uint8 images (n, H, W, C) to arrays (n, latents), as `Run.encode` and `Model.encode`.
+        dataset: the dataset.
+        rows: int64, shape (m,), one at least.
+
+    Returns:
+        Means and log-variances, float32 (m, latents) each.
+    """
+    parts = [encode(images) for _, images in dataset.batches(rows, size=ENCODED)]
+    return Posterior(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def remember_images(folder: Path, images: str | os.PathLike[str]) -> None:

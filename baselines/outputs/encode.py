@@ -12,7 +12,7 @@ from baselines.run import Run, task_rows, write_arrays
 from benchmark_data import files
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard.reading import representations
-from leaderboard.scoring import submission
+from leaderboard.scoring import evaluate, submission
 
 
 def encode_target(run: Run, dataset: str, path: str | os.PathLike[str]) -> Path:
@@ -72,7 +72,7 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     places = {_place(folder, content, run): run for run in runs}
     if len(places) < len(runs):
         raise InvalidInput("runs", expected="one for each dataset and seed", received="two with the same")
-    records = {place: _record(run) for place, run in places.items()}
+    records = {place: evaluate.read_record(run.folder).model_dump(mode="json") for place, run in places.items()}
     first = next(iter(records.values()))
     for place, record in records.items():
         places[place].check_finished()
@@ -92,17 +92,6 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
         content[key] = content.get(key) or first[known]
     files.write_json(path, content)
     return list(places)
-
-
-def _record(run: Run) -> dict[str, Any]:
-    path = run.folder / "run.json"
-    record = files.read_json(path)
-    missing = {"method", "hyperparameters", "supervision", "budget", "versions"} - set(
-        record if isinstance(record, dict) else ()
-    )
-    if missing:
-        raise DamagedFile(str(path), expected="a run's record", received=f"no {min(missing)}")
-    return dict(record)
 
 
 def _place(folder: Path, content: Any, run: Run) -> Path:

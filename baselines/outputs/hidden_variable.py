@@ -19,13 +19,11 @@ from numpy.typing import NDArray
 import benchmark_data
 from baselines.config import RunConfig
 from baselines.nets import backend
-from baselines.objectives import Posterior
-from baselines.run import ENCODED, Run
+from baselines.run import posterior_of
 from baselines.training.loop import train
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
-from benchmark_data.factors import Indices
 from benchmark_data.variants import perturbation
 from benchmark_data.variants.perturbation import HiddenVariable
 from leaderboard.metrics import mig
@@ -122,7 +120,7 @@ def derive(
     rows = draws.sample(perturbation.SEED, len(base), SCORED)
     factors = base.labels(rows)
     migs = {
-        seed: mig.score(encode(run, rows).mean, factors, constant_factors="drop")["mig"] for seed, run in runs.items()
+        seed: mig.score(run.encode_rows(rows), factors, constant_factors="drop")["mig"] for seed, run in runs.items()
     }
     mean = float(np.mean(list(migs.values())))
     if mean < least_mean_mig:
@@ -133,7 +131,7 @@ def derive(
             remedy="Train longer, or with another strength: they have learned too little to choose from.",
         )
     seed = min(migs, key=lambda each: migs[each])
-    posterior = encode(runs[seed], np.arange(len(base)))
+    posterior = posterior_of(runs[seed].encode, base, np.arange(len(base)))
     noise = np.exp(posterior.log_variance.astype(np.float64)).mean(axis=0)
     latent = int(noise.argmin())
     s = posterior.mean[:, latent].astype(np.float64)
@@ -154,17 +152,3 @@ def derive(
         },
     )
     return Derived(written, migs, seed, latent, noise)
-
-
-def encode(run: Run, rows: Indices) -> Posterior:
-    """Encode rows of a run's dataset.
-
-    Args:
-        run: the run.
-        rows: int (n,).
-
-    Returns:
-        Means and log-variances, float32 (n, latents) each.
-    """
-    parts = [run.encode(images) for _, images in run.dataset.batches(rows, size=ENCODED)]
-    return Posterior(*(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from baselines import validation
 from baselines.model import scaled
 from baselines.references import Reference, rows_to_fit
+from baselines.run import ENCODED
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, needs
@@ -63,7 +64,7 @@ class REFERENCE(Reference):
             )
         pca = PCA(self.latents, svd_solver="randomized", random_state=seed % 2**32)
         pca.fit(images)
-        return np.concatenate([pca.transform(_flat(images)) for _, images in dataset.batches(rows, size=1024)])
+        return np.concatenate([pca.transform(_flat(images)) for _, images in dataset.batches(rows, size=ENCODED)])
 
 
 def _flat(images: Images) -> NDArray[np.float32]:

@@ -16,6 +16,7 @@ from baselines.config import RunConfig
 from baselines.model import Model
 from baselines.nets import architectures, backend
 from baselines.references import Reference
+from baselines.run import posterior_of
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Indices
 
@@ -49,4 +50,5 @@ class REFERENCE(Reference):
             dataset=dataset.id, objective="ae", architecture=self.architecture, latents=self.latents, seed=seed
         )
         model = Model(config, dataset.image_shape)
-        return np.concatenate([model.encode(images).mean for _, images in dataset.batches(rows, size=1024)])
+        codes: NDArray[np.float32] = posterior_of(model.encode, dataset, rows).mean
+        return codes
