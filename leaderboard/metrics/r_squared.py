@@ -1,9 +1,11 @@
 """R² per factor: how much of each factor's variance does a regression from all latents explain on held-out rows?
 
 Schott et al., "Visual representation learning does not generalize strongly within the same domain" (2022), section 4:
-one minus the mean squared error in units of the factor's variance on the held-out part. They train networks that
-predict factors; for codes a readout is fitted on the training part: least squares (``readout="linear"``) or
-scikit-learn's histogram gradient boosting (``readout="boosting"``).
+one minus the mean squared error in units of the factor's variance. Theirs is the variance over the whole dataset, which
+``variances`` takes; by default it is that on the held-out part, where 0 is a guess of the mean there. The two differ
+where a split leaves out some values of a factor. They train networks that predict factors; for codes a readout is
+fitted on the training part: least squares (``readout="linear"``) or scikit-learn's histogram gradient boosting
+(``readout="boosting"``).
 
 Range (-∞, 1]; ideal 1; chance near 0, and below 0 where the readout extrapolates worse than the mean. Permuting,
 flipping, scaling, mixing or copying latents does not change the linear readout. Class ids are taken for numbers: their
@@ -52,6 +54,7 @@ def score(
     codes_test: Real[ArrayLike, "m L"],
     factors_test: Real[ArrayLike, "m F"],
     readout: Readout = "linear",
+    variances: Real[ArrayLike, " F"] | None = None,
     seed: int = 0,
     constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, float]:
@@ -63,15 +66,19 @@ def score(
         codes_test: real numbers, shape (m, L), held out.
         factors_test: class ids, shape (m, F).
         readout: ``"linear"`` or ``"boosting"``.
+        variances: of the class ids over the whole dataset, positive, shape (F,) without factors that are dropped, to
+            divide errors by: in a full grid (size² - 1) / 12. Default: those on the held-out part.
         seed: for boosting, which draws the rows that it bins if there are more than 200,000.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the training part.
 
     Returns:
-        ``r_squared``, the mean over factors, and ``r_squared_min``, the least. Factors that have one value in the
-        held-out part are left out; both are 0 if nothing remains. ``parts`` has the value of each factor.
+        ``r_squared``, the mean over factors, and ``r_squared_min``, the least. Without ``variances``, factors that have
+        one value in the held-out part are left out; both are 0 if nothing remains. ``parts`` has the value of each
+        factor.
 
     Raises:
-        InvalidInput: see ``leaderboard.arrays.check_train_test``; or an unknown readout.
+        InvalidInput: see ``leaderboard.arrays.check_train_test``; an unknown readout; or variances of another shape or
+            not positive.
 
     Example:
         >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
@@ -87,6 +94,7 @@ def score(
             codes_test=codes_test,
             factors_test=factors_test,
             readout=readout,
+            variances=variances,
             seed=seed,
             constant_factors=constant_factors,
         )
@@ -100,6 +108,7 @@ def parts(
     codes_test: Real[ArrayLike, "m L"],
     factors_test: Real[ArrayLike, "m F"],
     readout: Readout = "linear",
+    variances: Real[ArrayLike, " F"] | None = None,
     seed: int = 0,
     constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, NDArray[np.float64]]:
@@ -111,12 +120,13 @@ def parts(
         codes_test: as in ``score``.
         factors_test: as in ``score``.
         readout: as in ``score``.
+        variances: as in ``score``.
         seed: as in ``score``.
         constant_factors: as in ``score``.
 
     Returns:
         ``errors``: float64 (F,), the mean squared error on the held-out part, in squared class ids; ``variances``:
-        float64 (F,), the variance there, 0 for a factor that is left out.
+        float64 (F,), the variance there, or as given, 0 for a factor that is left out.
 
     Raises:
         InvalidInput: as ``score``.
@@ -132,10 +142,17 @@ def parts(
         predicted = _boosting(z, factors, z_test, seed)
     else:
         raise InvalidInput("readout", expected="'linear' or 'boosting'", received=repr(readout))
-    return {
-        "errors": ((predicted - factors_test) ** 2).mean(axis=0),
-        "variances": np.where(varying(factors_test), factors_test.var(axis=0), 0.0),
-    }
+    if variances is None:
+        units = np.where(varying(factors_test), factors_test.var(axis=0), 0.0)
+    else:
+        units = np.asarray(variances, np.float64)
+        if units.shape != (factors.shape[1],) or not (np.isfinite(units) & (units > 0)).all():
+            raise InvalidInput(
+                "variances",
+                expected=f"{factors.shape[1]} positive numbers, one for each factor",
+                received=f"shape {units.shape}" if units.shape != (factors.shape[1],) else str(units.tolist()),
+            )
+    return {"errors": ((predicted - factors_test) ** 2).mean(axis=0), "variances": units}
 
 
 def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:

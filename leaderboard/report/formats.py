@@ -110,7 +110,7 @@ def _header(board: Table) -> list[str]:
 NOTE = (
     f"Mean over seeds with Student's 95% interval, from {verdicts.SEEDS} seeds on. Ranked by the first score within a "
     f"category from {protocol.SEEDS} seeds on; a dash means not ranked. In brackets: the ranks that seeds leave open "
-    f"(Welch's test, Holm over all pairs of the category; all intervals of a category hold at once in 95% of tables)."
+    f"(Welch's test, Holm over all pairs of the category, so that all are to hold at once in 95% of tables)."
 )
 
 

@@ -1,16 +1,21 @@
 """What a model that was trained on some combinations of factors makes of others: held-out rows by split rule.
 
 Each rule is compared with its reference, which leaves no combination out: the splits of Schott et al. with ``random``,
-a correlated sample with ``holdout``.
+a correlated sample with ``holdout``. R² is here in units of a factor's variance over the whole dataset, as Schott et
+al. have it, so that an error counts alike under every rule; the metric's own unit is the variance on the rows that a
+rule holds out.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
+import benchmark_data
 from benchmark_data import files
 from benchmark_data.variants import splitting
 from leaderboard import protocol
@@ -18,7 +23,20 @@ from leaderboard.properties import Column
 from leaderboard.report import families
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store import verdicts
-from leaderboard.store.results import Run, Summary
+from leaderboard.store.results import Run
+
+Mean: TypeAlias = tuple[float, tuple[float, float] | None]
+"""A mean over seeds and its interval, which one seed does not have."""
+
+WHOLE = Column(
+    "r_squared_whole",
+    "R²",
+    "How much of the factors' variance over the whole dataset a readout explains on held-out rows.",
+    low=-math.inf,
+)
+
+COLUMNS = (WHOLE, protocol.COLUMNS["mig"], protocol.COLUMNS["dci.disentanglement"])
+"""The scores that are compared, in the order of a table's columns."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +61,7 @@ class Line:
         reference: the rule that it is compared with; empty for a reference.
         table: the task's table.
         row: the method's row.
+        scores: score -> its value for every seed; ``WHOLE`` in place of the metric's own R².
         factors: factor -> R², the mean over seeds with Student's interval; those that do not vary are left out.
         falls: score -> its difference; none for a reference, and where there is none.
     """
@@ -51,8 +70,14 @@ class Line:
     reference: str
     table: Table
     row: Row
-    factors: dict[str, tuple[float, tuple[float, float] | None]]
+    scores: dict[str, list[float]]
+    factors: dict[str, Mean]
     falls: dict[str, Fall]
+
+    def mean(self, column: Column) -> Mean | None:
+        """Return the mean over seeds of a score, with Student's interval; None where there is no such score."""
+        values = self.scores.get(column.key)
+        return _mean(values, column) if values else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,10 +99,6 @@ class Study:
     columns: tuple[Column, ...]
     factors: tuple[str, ...]
     lines: tuple[Line, ...]
-
-
-SHOWN = ("r_squared", "mig", "dci.disentanglement")
-"""The scores that are compared, in the order of a table's columns."""
 
 
 def reference(rule: str) -> str:
@@ -116,14 +137,14 @@ def studies(boards: Iterable[Table]) -> tuple[Study, ...]:
 
 
 def _study(base: str, method: str, rules: dict[str, tuple[Table, Row]]) -> Study:
-    columns = tuple(protocol.COLUMNS[key] for key in SHOWN if any(key in row.cells for _, row in rules.values()))
+    explained = {rule: _explained(board, row.runs) for rule, (board, row) in rules.items()}
+    scores = {rule: _scores(row, explained[rule]) for rule, (_, row) in rules.items()}
+    columns = tuple(column for column in COLUMNS if any(column.key in of for of in scores.values()))
     pairs = [
-        (rule, column.key, verdicts.welch([other.values(column.key)], [row.values(column.key)]))
-        for rule, (_, row) in rules.items()
-        if reference(rule) in rules
-        for other in [rules[reference(rule)][1]]
+        (rule, column.key, verdicts.welch([scores[reference(rule)][column.key]], [of[column.key]]))
+        for rule, of in scores.items()
         for column in columns
-        if row.values(column.key) and other.values(column.key)
+        if column.key in of and column.key in scores.get(reference(rule), ())
     ]
     answers = verdicts.judge([found for *_, found in pairs])
     falls: dict[str, dict[str, Fall]] = {}
@@ -131,7 +152,15 @@ def _study(base: str, method: str, rules: dict[str, tuple[Table, Row]]) -> Study
         down = found._replace(difference=-found.difference, low=-found.high, high=-found.low)
         falls.setdefault(rule, {})[key] = Fall(down, answer)
     lines = [
-        Line(rule, reference(rule), board, row, _factors(board, row.runs), falls.get(rule, {}))
+        Line(
+            rule,
+            reference(rule),
+            board,
+            row,
+            scores[rule],
+            {name: _mean(values, WHOLE) for name, values in explained[rule].items()},
+            falls.get(rule, {}),
+        )
         for rule, (board, row) in rules.items()
     ]
     lines.sort(key=lambda line: (line.reference or line.rule, bool(line.reference), protocol.natural(line.rule)))
@@ -139,18 +168,33 @@ def _study(base: str, method: str, rules: dict[str, tuple[Table, Row]]) -> Study
     return Study(base, method, lines[0].row.result.title, columns, tuple(names), tuple(lines))
 
 
-def _factors(board: Table, runs: Sequence[Run]) -> dict[str, tuple[float, tuple[float, float] | None]]:
-    """Work out R² of each factor from what it is made of."""
+def _scores(row: Row, explained: dict[str, list[float]]) -> dict[str, list[float]]:
+    """Return the scores of every seed that are compared."""
+    found = {column.key: row.values(column.key) for column in COLUMNS}
+    found[WHOLE.key] = np.mean(list(explained.values()), axis=0).tolist() if explained else []
+    return {key: values for key, values in found.items() if values}
+
+
+def _explained(board: Table, runs: Sequence[Run]) -> dict[str, list[float]]:
+    """Work out the R² of each factor for every seed from what the score is made of; none but of full grids."""
     parts = [run.parts.get("r_squared", {}) for run in runs]
-    if not all("errors" in of and "variances" in of for of in parts):
+    source = benchmark_data.load(board.dataset).source
+    known = all("errors" in of and "variances" in of for of in parts)
+    if not known or not isinstance(source, splitting.Divided) or not source.base.space.full:
         return {}
-    errors, variances = (np.array([of[name] for of in parts]) for name in ("errors", "variances"))
+    space = source.base.space
+    errors, varies = (np.array([of[name] for of in parts]) for name in ("errors", "variances"))
     found = {}
     for place, name in enumerate(protocol.task(board.task).scored):
-        if variances[:, place].all():
-            values = 1 - errors[:, place] / variances[:, place]
-            found[name] = float(values.mean()), protocol.COLUMNS["r_squared"].within(verdicts.mean_interval(values))
+        if varies[:, place].all():
+            # In a full grid class ids 0 to n - 1 are there equally often.
+            variance = (space.sizes[space.column(name)] ** 2 - 1) / 12
+            found[name] = (1 - errors[:, place] / variance).tolist()
     return found
+
+
+def _mean(values: Sequence[float], column: Column) -> Mean:
+    return float(np.mean(values)), column.within(verdicts.mean_interval(values))
 
 
 def comma_separated(found: Iterable[Study]) -> str:
@@ -160,7 +204,8 @@ def comma_separated(found: Iterable[Study]) -> str:
         found: as from ``studies``.
 
     Returns:
-        A line for each score, and for R² of each factor (``r_squared:<factor>``), of each rule, dataset and method.
+        A line for each score, and for R² of each factor (``r_squared_whole:<factor>``), of each rule, dataset and
+        method.
     """
     head = ("dataset", "method", "rule", "reference", "seeds", "score", "mean", "low", "high")
     return files.comma_separated((*head, "difference", "difference_low", "difference_high", "verdict"), _cells(found))
@@ -172,12 +217,12 @@ def _cells(found: Iterable[Study]) -> Iterator[tuple[object, ...]]:
         for line in study.lines:
             first = (study.dataset, study.method, line.rule, line.reference, line.row.seeds)
             for column in study.columns:
-                cell: Summary | None = line.row.cells.get(column.key)
-                if cell is None:
+                if column.key not in line.scores:
                     continue
+                mean, ends = _mean(line.scores[column.key], column)
                 fall = line.falls.get(column.key)
                 difference = fall.comparison[:3] if fall else (None,) * 3
                 answer = {"holds": "lower", "contradicted": "higher"}.get(fall.answer, fall.answer) if fall else ""
-                yield (*first, column.key, cell.mean, cell.low, cell.high, *difference, answer)
+                yield (*first, column.key, mean, *(ends or (None, None)), *difference, answer)
             for name, (mean, ends) in line.factors.items():
-                yield (*first, f"r_squared:{name}", mean, *(ends or (None, None)), *(None,) * 4)
+                yield (*first, f"{WHOLE.key}:{name}", mean, *(ends or (None, None)), *(None,) * 4)

@@ -73,7 +73,7 @@ class Row:
     @property
     def selected(self) -> bool:
         """Whether its settings were chosen among others, as its authors say."""
-        return any(run.selection and not run.selection.startswith("none") for run in self.runs)
+        return any(run.selection.strip().lower() not in ("", "none") for run in self.runs)
 
     @property
     def seeds(self) -> int:

@@ -61,3 +61,19 @@ def test_factors_without_variance_in_the_held_out_part_are_left_out():
 def test_an_unknown_readout_is_refused():
     with pytest.raises(InvalidInput, match="readout: expected 'linear' or 'boosting', received 'mlp'"):
         r_squared.score(np.eye(4), np.eye(4)[:, :1], codes_test=np.eye(4), factors_test=np.eye(4)[:, :1], readout="mlp")
+
+
+def test_errors_in_units_of_the_variance_over_the_whole_dataset():
+    # As in by hand: the error is (2z)^2, 0 and 4 by turns; a grid of five values has a variance of 2.
+    z, v = np.array([[-1.0], [0.0], [1.0]]), np.array([[0], [1], [2]])
+    found = r_squared.score(z, v, codes_test=-z, factors_test=v, variances=[(5**2 - 1) / 12])
+    assert found["r_squared"] == pytest.approx(1 - 8 / 3 / 2)
+    # A factor with one value in the held-out part has an error, too.
+    assert r_squared.score(z, v, codes_test=z, factors_test=[[1], [1], [1]], variances=[2.0])["r_squared"] < 1
+
+
+@pytest.mark.parametrize("variances", [[1.0, 1.0], [0.0], [float("nan")], 1.0])
+def test_variances_that_are_none_are_refused(variances):
+    z, v = np.array([[-1.0], [0.0], [1.0]]), np.array([[0], [1], [2]])
+    with pytest.raises(InvalidInput, match="variances: expected 1 positive numbers"):
+        r_squared.score(z, v, codes_test=z, factors_test=v, variances=variances)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from leaderboard import protocol
@@ -10,7 +11,11 @@ from leaderboard.report.site import build
 from leaderboard.store import results
 
 ERRORS = {"random": [0.2, 0.5, 1.0, 1.0, 1.0], "extrapolation": [0.4, 0.5, 2.0, 1.0, 1.0]}
-"""Mean squared errors of five factors whose variances are 1, 1, 1, 1 and 0: the last one does not vary."""
+"""Mean squared errors of five factors in units of their variance over the whole dataset; the last one does not vary in
+the held-out rows."""
+
+VARIANCES = [np.var(range(size)) for size in (3, 6, 40, 32, 32)]
+"""Those of shape, scale, orientation, posX and posY over the whole dataset."""
 
 
 @pytest.fixture
@@ -23,7 +28,7 @@ def divided(made_result):
             plain = made_result(f"sprites2d/{rule}", "beta_vae", 0.1, 0.11, 0.12, 0.13, tier="held_out")
             runs = []
             for run in plain.runs:
-                moved = [error + run.seed / 1000 for error in of]
+                moved = [(error + run.seed / 1000) * of_all for error, of_all in zip(of, VARIANCES, strict=True)]
                 each = [1 - error for error in moved[:4]]
                 parts = {"r_squared": {"errors": tuple(moved), "variances": (1.0, 1.0, 1.0, 1.0, 0.0)}}
                 scores = run.scores | {"r_squared": sum(each) / 4, "r_squared.r_squared_min": min(each)}
@@ -45,7 +50,7 @@ def test_a_rule_is_compared_with_its_reference(divided):
     base, other = study.lines
     assert (base.reference, base.falls, other.reference) == ("", {}, "random")
     # R² is the mean of 0.8, 0.5, 0 and 0 on random rows, and of 0.6, 0.5, -1 and 0 beyond: 0.3 lower.
-    fall = other.falls["r_squared"]
+    fall = other.falls["r_squared_whole"]
     assert fall.comparison.difference == pytest.approx(-0.3)
     assert (fall.answer, other.falls["mig"].answer) == ("holds", "not told apart")
     names = protocol.task("sprites2d/random").scored
@@ -72,5 +77,5 @@ def test_the_page_says_what_is_lost(divided, tmp_path):
     assert "-0.300" in text
     assert "<small>lower</small>" in text
     table = (site / "tables" / "splits.held_out.csv").read_text("utf-8").splitlines()
-    assert sum("r_squared:" in line for line in table) == 8, "four factors of two rules"
+    assert sum("r_squared_whole:" in line for line in table) == 8, "four factors of two rules"
     assert "At most 1, higher is better" in (site / "index.html").read_text("utf-8")

@@ -102,6 +102,15 @@ def test_a_method_without_the_first_score_is_not_ranked(there, note):
     assert next((row.rank, row.note) for row in board.rows if row.result.method == "m") == (None, note)
 
 
+@pytest.mark.parametrize(
+    ("selection", "selected"),
+    [("none", False), ("None ", False), ("UDR over 6 betas", True), ("none; UDR over 6 betas", True)],
+)
+def test_settings_that_were_chosen_among_others_are_told_from_those_that_were_not(selection, selected):
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, selection=selection)])
+    assert board.rows[0].selected is selected
+
+
 def test_categories_are_ranked_apart():
     found = [method("own", *[0.1] * 5), method("helped", *[0.9] * 5, supervision="weakly_supervised")]
     board = ranking.table("xysquares/spacing_8@v1", "smoke", found)
