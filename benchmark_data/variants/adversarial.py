@@ -243,7 +243,8 @@ def regridded(base: Dataset, values: Mapping[str, Sequence[int]], *, name: str) 
         name: the name of the new dataset.
 
     Returns:
-        The smaller grid, in the order of the base's factors.
+        The smaller grid, in the order of the base's factors. A cyclic factor stays cyclic where its values are evenly
+        spaced round the circle; else it is ordinal, since the last value is not beside the first.
 
     Raises:
         UnknownName: there is no such factor.
@@ -286,8 +287,13 @@ def regridded(base: Dataset, values: Mapping[str, Sequence[int]], *, name: str) 
         splits={},
         description=f"{base.description} Here with {changed or 'all values'}.",
         effects={
-            factor.name: _seen(base.effects[factor.name], factor, dict(zip(grid.names, kept, strict=True)))
-            for factor in factors
+            factor.name: _seen(
+                base.effects[factor.name],
+                factor,
+                dict(zip(grid.names, kept, strict=True)),
+                cut=factor.kind != whole.kind,
+            )
+            for whole, factor in zip(grid.factors, factors, strict=True)
             if factor.name in base.effects
         },
     )
@@ -302,13 +308,30 @@ def _grid(dataset: Dataset) -> FactorSpace:
 
 
 def _kept(factor: Factor, ids: Sequence[int]) -> Factor:
-    return dataclasses.replace(factor, values=[factor.values[i] for i in ids], labels=[factor.labels[i] for i in ids])
+    values, labels = [factor.values[i] for i in ids], [factor.labels[i] for i in ids]
+    kind = "ordinal" if factor.kind == "cyclic" and not _round(factor, ids) else factor.kind
+    return dataclasses.replace(factor, values=values, labels=labels, kind=kind)
 
 
-def _seen(effect: Effect | str, factor: Factor, kept: Mapping[str, Sequence[int]]) -> Effect | str:
+def _round(factor: Factor, ids: Sequence[int]) -> bool:
+    """Whether values of a cyclic factor go all the way round, evenly spaced, so that the last is beside the first."""
+    ends_meet = math.isclose(factor.values[-1] - factor.values[0], _TURNS.get(factor.unit, math.nan))
+    circles = (factor.size, factor.size - 1) if ends_meet else (factor.size,)
+    return any(len(set(np.diff(ids, append=ids[0] + circle).tolist())) == 1 for circle in circles)
+
+
+_TURNS = {"rad": 2 * math.pi, "deg": 360.0, "turn": 1.0}
+"""Once round, by unit. Of a factor that has both ends of it, as dSprites' orientation, the last value is the first."""
+
+
+def _seen(effect: Effect | str, factor: Factor, kept: Mapping[str, Sequence[int]], cut: bool) -> Effect | str:
     """Say what a factor does where others have fewer values: at the value that is nearest to the declared one."""
     if isinstance(effect, str):
         return effect
+    if cut:
+        return (
+            f"It {effect.summary} along a part of a circle, where no measure of an angle need rise with the class id."
+        )
     where = {
         name: min(range(len(kept[name])), key=lambda i: abs(kept[name][i] - at)) for name, at in effect.where.items()
     }

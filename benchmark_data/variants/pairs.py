@@ -87,27 +87,32 @@ class Paired(Source):
     def images(self, indices: Indices, labels: Indices) -> Images:
         """Take the images of either dataset."""
         images = np.empty((len(indices), *self.source.image_shape), np.uint8)
-        for dataset, places, rows in self.located(indices):
-            images[places] = dataset.images(rows)
+        for side, places, rows in self.located(indices):
+            images[places] = self.sides[side].images(rows)
         return images
 
     def extra(self, name: str, indices: Indices) -> NDArray[np.int64]:
         """Return the rows of the datasets that rows of the pair come from."""
         return self._rows[indices]
 
-    def located(self, indices: Indices) -> list[tuple[Dataset, Indices, Indices]]:
-        """Find the datasets that rows are from.
+    @property
+    def sides(self) -> tuple[Dataset, Dataset]:
+        """Source and target."""
+        return self.source, self.target
+
+    def located(self, indices: Indices) -> list[tuple[int, Indices, Indices]]:
+        """Find the sides that rows are from.
 
         Args:
             indices: rows of the pair, int64, shape (n,).
 
         Returns:
-            (dataset, places among ``indices``, rows of the dataset), both int64 of shape (m,), for each dataset that
-            has any of them.
+            (place in `sides`, places among ``indices``, rows of that side's dataset), the latter two int64 of shape
+            (m,), for each side that has any of them. Both sides may be one dataset.
         """
         of_target = indices >= len(self.source)
-        found = [(self.source, np.flatnonzero(~of_target)), (self.target, np.flatnonzero(of_target))]
-        return [(dataset, places, self._rows[indices[places]]) for dataset, places in found if len(places)]
+        found = [(side, np.flatnonzero(of_target == side)) for side in (0, 1)]
+        return [(side, places, self._rows[indices[places]]) for side, places in found if len(places)]
 
     def __getstate__(self) -> dict[str, Dataset]:
         """Leave the rows out: they are a formula."""
@@ -115,7 +120,7 @@ class Paired(Source):
 
     @functools.cached_property
     def _rows(self) -> Indices:
-        return np.concatenate([part for side in (self.source, self.target) for part in divided(len(side))])
+        return np.concatenate([part for side in self.sides for part in divided(len(side))])
 
 
 class _Labels(FactorTable):
@@ -126,7 +131,7 @@ class _Labels(FactorTable):
             Factor("side", (0, 1), "categorical", labels=("source", "target")),
             *(
                 _beside(name, factor)
-                for name, side in zip(names, (paired.source, paired.target), strict=True)
+                for name, side in zip(names, paired.sides, strict=True)
                 for factor in side.space.factors
             ),
             rows=len(paired.source) + len(paired.target),
@@ -138,9 +143,10 @@ class _Labels(FactorTable):
         rows = np.asarray(indices, np.int64)
         labels = np.tile(np.array(self.sizes) - 1, (len(rows), 1))
         labels[:, 0] = rows >= len(self._paired.source)
-        for dataset, places, of_dataset in self._paired.located(rows):
-            first = 1 if dataset is self._paired.source else 1 + len(self._paired.source.space.factors)
-            labels[places, first : first + len(dataset.space.factors)] = dataset.labels(of_dataset)
+        first = 1, 1 + len(self._paired.source.space.factors)
+        for side, places, of_dataset in self._paired.located(rows):
+            columns = self._paired.sides[side].labels(of_dataset)
+            labels[places, first[side] : first[side] + columns.shape[1]] = columns
         return labels
 
     def _every_label(self) -> Indices:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import Factor, FactorTable, InvalidInput, UnknownName
+from benchmark_data import Factor, FactorSpace, FactorTable, InvalidInput, UnknownName
 from benchmark_data.datasets import sprites2d, sprites2d_spaced
 from benchmark_data.inspect import label_check
+from benchmark_data.inspect.audit import audit
 from benchmark_data.inspect.distances import mean_squared_errors
 from benchmark_data.variants.adversarial import Choice, along, chosen, constant, linear, redrawn, regridded
 
@@ -101,6 +102,48 @@ def test_a_smaller_grid_shows_the_chosen_images():
     np.testing.assert_array_equal(data.images(data.space.index(labels)), expected)
     assert "3 of the 32 values of posX" in data.description
     assert label_check.problems(data) == []  # effects at class ids of the base are found again
+
+
+def test_part_of_a_circle_is_a_line():
+    """Five of ten hues are half the colour circle. Measured round it, the last lay beside the first: 0.52, not 0.95."""
+    room = benchmark_data.load("room3d")
+    one = {"floor_hue": [0], "object_hue": [0], "scale": [3], "orientation": [7]}
+    data = regridded(room, {"wall_hue": [0, 1, 2, 3, 4], **one}, name="few")
+    column = data.space.column("wall_hue")
+    assert data.space.factors[column].kind == "ordinal"
+    as_circle = [dataclasses.replace(f, kind="cyclic") if f.name == "wall_hue" else f for f in data.space.factors]
+    round_it = dataclasses.replace(data, space=FactorSpace(*as_circle))
+    line, circle = (audit(each, traversals=4, pairs=20).giveaway.value for each in (data, round_it))
+    assert line > 0.9
+    assert circle < 0.6
+    assert "part of a circle" in data.effects["wall_hue"]  # the measure of a whole one need not rise
+
+
+@pytest.mark.parametrize(
+    ("ids", "kind"),
+    [
+        (range(10), "cyclic"),
+        ([1, 3, 5, 7, 9], "cyclic"),
+        ([0, 5], "cyclic"),
+        ([0, 1, 2], "ordinal"),
+        ([0, 3, 6, 9], "ordinal"),  # steps of 3 and one of 1
+    ],
+)
+def test_evenly_spaced_values_of_a_circle_are_a_circle(ids, kind):
+    room = benchmark_data.load("room3d")
+    data = regridded(room, {"wall_hue": ids}, name="x")
+    assert data.space.factors[data.space.column("wall_hue")].kind == kind
+
+
+def test_a_full_turn_may_be_left_out_where_it_is_the_start_again():
+    sprites = benchmark_data.load("sprites2d")
+    for ids, kind in (
+        (range(40), "cyclic"),
+        (range(39), "cyclic"),
+        (range(0, 39, 3), "cyclic"),
+        (range(38), "ordinal"),
+    ):
+        assert regridded(sprites, {"orientation": ids}, name="x").space.factors[2].kind == kind
 
 
 def test_extra_arrays_follow_the_images():

@@ -13,7 +13,7 @@ import pytest
 import tensorflow_datasets as tfds
 
 import benchmark_data
-from benchmark_data import Factor, FactorSpace, InvalidInput, Rendered, Unavailable, draws, hf
+from benchmark_data import Factor, FactorSpace, InvalidInput, Rendered, Unavailable, draws, from_images, hf
 from benchmark_data import tfds as builders
 from benchmark_data.publish import card
 from benchmark_data.publish.verify import verify
@@ -112,6 +112,20 @@ def test_each_side_keeps_its_label_names_and_class_ids(pair):
             assert factors[name].values[:-1] == base.values
             assert np.isnan(factors[name].values[-1])
             assert factors[name].as_json() == [*base.values, None]
+
+
+def test_a_dataset_may_be_paired_with_itself():
+    """Row 25 is the target's: the source's factor does not apply, and has the class after its 20."""
+    mine = from_images("mine", np.arange(20, dtype=np.uint8)[:, None, None, None], {"a": range(20)})
+    pair = pairs.both_ways(a=mine, b=mine).configs["to_b"]
+    of_base = int(pair.extra("row", [25])[0])
+    assert pair.labels([25]).tolist() == [[1, 20, of_base]] == [[1, 20, 8]]
+    rows = np.arange(40)
+    labels, of_target = pair.labels(rows), rows >= 20
+    np.testing.assert_array_equal(labels[:, 0], of_target)
+    np.testing.assert_array_equal(labels[rows, np.where(of_target, 2, 1)], pair.extra("row", rows))
+    assert (labels[rows, np.where(of_target, 1, 2)] == 20).all()
+    np.testing.assert_array_equal(pair.images(rows).ravel(), pair.extra("row", rows))
 
 
 @pytest.mark.parametrize("pair", ["solids_sprites2d/to_sprites2d", "solids_sprites2d/to_solids"])
