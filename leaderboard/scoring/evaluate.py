@@ -11,7 +11,7 @@ import functools
 import hashlib
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data.archives import npz
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.files import in_run
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
@@ -122,9 +122,9 @@ def evaluate(
 
     Raises:
         DamagedFile: a folder lacks a file, or a file does not hold what it should.
-        InvalidInput: no folders; codes of other rows, of another dataset, not finite; the same seed twice; settings
-            that differ between the seeds of a method; or what ``check_part`` refuses.
-        UnknownName: an unknown tier or dataset.
+        InvalidInput: no folders; codes of other rows, of another dataset, not finite; the same seed or the same codes
+            twice; settings that differ between the seeds of a method; or what ``check_part`` refuses.
+        UnknownName: an unknown tier or dataset, or a claim of a score that the tier does not compute.
     """
     protocol.tier(tier)
     candidates = []
@@ -274,8 +274,9 @@ def score_all(
         One result for each task and method, in that order, as soon as its runs are scored.
 
     Raises:
-        InvalidInput: no runs; the same seed twice; settings that differ between the seeds of a method.
-        UnknownName: an unknown tier.
+        InvalidInput: no runs; the same seed twice; the same codes for two seeds; settings that differ between the
+            seeds of a method.
+        UnknownName: an unknown tier, or a claim of a score that the tier does not compute.
     """
     chosen = protocol.tier(tier)
     if not candidates:
@@ -293,10 +294,13 @@ def score_all(
                 remedy="Give one folder for each seed.",
             )
         seen[task_id, run.method, run.seed] = where
+        for error in unknown_claims(run.claimed, tier, f"{where}: claimed"):
+            raise error
         grouped.setdefault((task_id, run.method), []).append(candidate)
     steps, done = len(candidates) * len(chosen.measurements), 0
     for (task_id, method), group in sorted(grouped.items()):
         task, scored = protocol.task(group[0].run.dataset), []
+        digests: dict[str, str] = {}
         for candidate in group:
             run = candidate.run
 
@@ -306,6 +310,13 @@ def score_all(
                 done += 1
 
             read = candidate.read()
+            if (other := digests.setdefault(codes_digest(read.codes), candidate.where)) != candidate.where:
+                raise InvalidInput(
+                    candidate.where,
+                    expected="codes of a training of its own for each seed",
+                    received=f"the same codes as in {other}",
+                    remedy="Train with another seed, or leave this one out.",
+                )
             see(candidate.where, read.codes, task)
             marks = (
                 leaks.leaks(read.codes, task.labels(), functools.partial(leaks.appearance, task))
@@ -533,6 +544,22 @@ def dataset_digest(name: str) -> tuple[str, Digests]:
     """
     dataset = protocol.task(name).load()
     return dataset.version, Digests(**dataset.digest()._asdict())
+
+
+def unknown_claims(claimed: Mapping[str, float], tier: str, what: str) -> Iterator[UnknownName]:
+    """Find claims of scores that a tier does not compute, which would be compared with nothing.
+
+    Args:
+        claimed: score -> what somebody says that it is.
+        tier: the tier.
+        what: where that stands.
+
+    Yields:
+        An error for each such claim, by its key.
+    """
+    known = measure.keys(protocol.tier(tier)) if claimed else ()
+    for key in sorted(claimed.keys() - set(known)):
+        yield UnknownName(what, key, known)
 
 
 def _run(

@@ -97,6 +97,19 @@ def of_rows(
     return Scored(scores, parts)
 
 
+def keys(tier: protocol.Tier) -> tuple[str, ...]:
+    """List the scores that a tier's metrics give.
+
+    Args:
+        tier: the tier.
+
+    Returns:
+        The keys of scores, in the order of the metrics: those that codes of eight classes get.
+    """
+    factors = np.stack(np.unravel_index(np.arange(128) % 8, (2, 4)), axis=1)
+    return tuple(of_rows(factors.astype(np.float32), factors, 64, tier.measurements).scores)
+
+
 def _rounded(part: NDArray[np.float64]) -> Any:
     """Round numbers to six decimals, those below 0.1 to six digits, as nested tuples."""
     if part.ndim > 1:

@@ -28,7 +28,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from benchmark_data.files import write_json, written_atomically
 from leaderboard import protocol
 from leaderboard.reading import encoders, graphs
-from leaderboard.scoring import evaluate, leaks
+from leaderboard.scoring import copies, evaluate, leaks
 from leaderboard.scoring.evaluate import Candidate, RunFile
 from leaderboard.store import results
 from leaderboard.store.results import (
@@ -170,7 +170,8 @@ def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, t
         The path of ``submission.json``.
 
     Raises:
-        InvalidInput: the folder exists or cannot be written, no tasks, no seeds, or a malformed name.
+        InvalidInput: the folder exists or cannot be written, no tasks, no seeds, a malformed name, or what
+            ``evaluate.check_part`` refuses.
         UnknownName: an unknown task or tier.
     """
     folder = Path(folder)
@@ -182,6 +183,8 @@ def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, t
             expected="a lower-case name of letters, digits and underscores, at least one task and one seed",
             received=f"{method!r}, {len(chosen)} tasks, {seeds} seeds",
         )
+    for task in chosen:
+        evaluate.check_part(task, tier, {}, f"{folder / FILE}")
     digests = {task.dataset: evaluate.dataset_digest(task.dataset) for task in chosen}
     with written_atomically(folder) as temporary:
         for task in chosen:
@@ -283,7 +286,9 @@ class _Runs:
         self.candidates: list[Candidate] = []
         self.codes = self.encoders = 0
         self._folder, self._submission = folder, submission
+        self._names: dict[str, str] = {}
         self._seen: dict[str, str] = {}
+        self._ranked: dict[str, copies.Ranked] = {}
 
     def of_task(self, name: str, entry: Entry) -> Iterator[OffaxisError]:
         """Look at a task and its runs; yield what is wrong with them."""
@@ -296,11 +301,22 @@ class _Runs:
         except OffaxisError as error:
             yield error
             return
+        if (other := self._names.setdefault(task.id, name)) != name:
+            yield InvalidInput(
+                where,
+                expected="each task once",
+                received=f"{task.id}, which tasks.{other} is, too",
+                remedy="Keep one of them, under the full name of the dataset.",
+            )
+            return
+        self._seen, self._ranked = {}, {}
         numbers = [seed.seed for seed in entry.seeds]
         for twice in sorted({number for number in numbers if numbers.count(number) > 1}):
             yield InvalidInput(f"{where}: seeds", expected="each seed once", received=f"seed {twice} more than once")
         for seed in entry.seeds:
             npz = self._folder / name / f"seed_{seed.seed}.npz"
+            if said := self._submission:
+                yield from evaluate.unknown_claims(seed.claimed, said.tier, f"{where}: claimed of seed {seed.seed}")
             if encoder := encoder_file(npz):
                 self.encoders += encoder.lstat().st_size
                 yield from _graph(encoder)
@@ -333,12 +349,17 @@ class _Runs:
             most = f"at most {TOTAL >> 20} MiB of codes"
             yield InvalidInput(str(self._folder), expected=most, received="more than that")
             return
-        other = self._seen.setdefault(f"{name} {digest}", str(npz))
+        other, received = self._seen.setdefault(digest, str(npz)), "the same codes as in"
+        if other == str(npz):
+            ranked = copies.ranked(codes)
+            alike = (where for where, there in self._ranked.items() if copies.same(there, ranked))
+            other, received = next(alike, other), "up to order, sign and scale of latents those of"
+            self._ranked[str(npz)] = ranked
         if other != str(npz):
             yield InvalidInput(
                 str(npz),
                 expected="codes of a training of its own for each seed",
-                received=f"the same codes as in {other}",
+                received=f"{received} {other}",
                 remedy="Train with another seed, or leave this one out.",
             )
         if self._submission is not None:
@@ -515,7 +536,7 @@ def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]
                     f"encoder, seed_{run.seed}.onnx, the run can be verified, and the mark falls."
                 )
             for key, claim in run.claimed.items():
-                found_here = run.scores.get(key, claim)
+                found_here = run.scores[key]
                 if abs(claim - found_here) > results.DRIFT:
                     sentences.append(
                         f"{result.task}: {key} of seed {run.seed} was claimed as {claim:.3f} and is {found_here:.3f}."

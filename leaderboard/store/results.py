@@ -369,14 +369,22 @@ class Result(Model):
             raise _wrong("runs", "one run for each tier and seed, in order", str(keys))
         for tier in self.tiers:
             runs = self.of(tier)
+            seeds: dict[str, int] = {}
+            for run in runs:
+                if (other := seeds.setdefault(run.codes_digest, run.seed)) != run.seed:
+                    raise _wrong(
+                        f"runs of tier {tier}: codes_digest of seed {run.seed}",
+                        "codes of a training of its own for each seed",
+                        f"those of seed {other}",
+                    )
             for run in runs[1:]:
                 for field in _SHARED:
-                    first, other = getattr(runs[0], field), getattr(run, field)
-                    if first != other:
+                    first, given = getattr(runs[0], field), getattr(run, field)
+                    if first != given:
                         raise _wrong(
                             f"runs of tier {tier}: {field} of seed {run.seed}",
                             f"{first!r}, as of seed {runs[0].seed}",
-                            repr(other),
+                            repr(given),
                             "Seeds of one method differ in nothing else; give the other setting another method name, "
                             "as with `evaluate --method`.",
                         )

@@ -107,6 +107,14 @@ def test_the_same_seed_twice(run_folder, tmp_path):
         list(evaluate.evaluate([run_folder(), copy]))
 
 
+@pytest.mark.parametrize("method", ["beta_vae", "pca"])
+def test_the_same_codes_for_two_seeds(run_folder, one_tier, method):
+    codes = np.random.default_rng(0).standard_normal((60, 3))
+    folders = [run_folder(method, seed=seed, codes=codes) for seed in (0, 1)]
+    with pytest.raises(InvalidInput, match=r"-1: expected codes of a training of its own .*, received the same codes"):
+        list(evaluate.evaluate(folders))
+
+
 def test_seeds_with_different_settings_are_no_one_method(run_folder, one_tier):
     with pytest.raises(
         InvalidInput, match=r"hyperparameters of seed 1: expected .*'beta': 1.0.*received .*'beta': 4.0"

@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import benchmark_data
 from benchmark_data import draws
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.variants import splitting
 from leaderboard import protocol
-from leaderboard.scoring import evaluate, measure, submission
+from leaderboard.scoring import copies, evaluate, measure, submission
 from leaderboard.store import results
 
 TASKS = ("toy/spacing_1", "toy/spacing_8")
@@ -127,6 +128,14 @@ def test_init_with_unknown_names(toys, tmp_path):
         submission.init(tmp_path / "s", "my_vae", TASKS, tier="smokey", seeds=1)
 
 
+def test_init_in_a_tier_that_the_task_cannot_have(toys, tmp_path):
+    with pytest.raises(InvalidInput, match="tier held_out of toy/small: expected a dataset that a split rule divides"):
+        submission.init(tmp_path / "s", "my_vae", ["toy/small"], tier="held_out", seeds=1)
+    assert not (tmp_path / "s").exists()
+    toys["toy/small.holdout"] = splitting.split(toys["toy/small"]).dataset
+    assert submission.init(tmp_path / "s", "my_vae", ["toy/small.holdout"], tier="held_out", seeds=1).exists()
+
+
 def test_everything_wrong_is_listed_at_once(good):
     edit(good, lambda c: (c.update(selection=5, colour="red"), c["tasks"][TASKS[0]].update(dataset_version="9.0.0")))
     (good / TASKS[1] / "seed_0.npz").unlink()
@@ -153,6 +162,56 @@ def test_the_same_codes_for_two_seeds(good):
     assert "expected codes of a training of its own for each seed, received the same codes as in" in problem
 
 
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        (lambda codes: 3 * codes, True),
+        (lambda codes: -np.exp(codes[:, ::-1]), True),
+        (lambda codes: np.column_stack([codes, codes[:, 0], np.full(len(codes), 7)]), True),
+        (lambda codes: codes + 0.05 * codes[:, ::-1], False),
+        (lambda codes: np.column_stack([codes, draws.normal(5, np.arange(len(codes)), 1)]), False),
+    ],
+    ids=["scaled", "other order, sign and scale", "a copied and a constant latent", "mixed", "one latent more"],
+)
+def test_one_training_under_two_seeds(good, change, refused):
+    """What is refused says the same of every image; what is not may be another training for all that codes tell."""
+    with np.load(good / TASKS[0] / "seed_0.npz") as first:
+        changed = change(first["codes"].astype(np.float64)).astype(np.float32)
+        np.savez(good / TASKS[0] / "seed_1.npz", indices=first["indices"], codes=changed)
+    found = problems(good)
+    assert len(found) == refused
+    for problem in found:
+        assert (
+            "seed_1.npz: expected codes of a training of its own for each seed, received up to order, sign" in problem
+        )
+
+
+def test_runs_without_a_latent_that_varies_are_not_taken_for_one():
+    assert not copies.same(copies.ranked(np.full((60, 2), 1.0)), copies.ranked(np.full((60, 2), 2.0)))
+
+
+def test_one_task_under_two_names(good, toys, monkeypatch):
+    loads = benchmark_data.load
+    monkeypatch.setattr(benchmark_data, "load", lambda name: loads("toy/spacing_1" if name == "toy" else name))
+    shutil.copytree(good / TASKS[0], good / "copy")
+    for path in (good / "copy").iterdir():
+        shutil.move(path, good / "toy" / path.name)
+    (good / "copy").rmdir()
+    edit(good, lambda c: c["tasks"].update(toy=c["tasks"][TASKS[0]]))
+    (problem,) = problems(good)
+    assert "tasks.toy: expected each task once, received toy/spacing_1@v1, which tasks.toy/spacing_1 is, too" in problem
+
+
+@pytest.mark.parametrize(("key", "near"), [("MIG", "mig"), ("mig_", "mig"), ("dci.completenes", "dci.completeness")])
+def test_a_claim_of_a_score_that_is_not_computed(good, run_folder, key, near):
+    edit(good, lambda c: c["tasks"][TASKS[0]]["seeds"][0].update(claimed={key: 0.95, "mig": 0.9}))
+    (problem,) = problems(good)
+    assert "claimed of seed 0: expected one of dci.completeness, dci.disentanglement, dci.informativeness_t" in problem
+    assert f"received {key!r}. Did you mean {near!r}?" in problem
+    with pytest.raises(UnknownName, match="claimed: expected one of dci"):
+        list(evaluate.evaluate([run_folder(claimed={key: 0.95})]))
+
+
 def test_a_name_like_one_that_is_published(good):
     published = submission.score(good)
     edit(good, lambda c: c.update(method="myvae"))
@@ -165,7 +224,8 @@ def test_labels_handed_in_as_codes_are_marked(good, toys):
     for name in TASKS:
         rows = protocol.task(name).indices
         for seed in range(2):
-            codes = (seed + 1) * toys[name].labels(rows)[:, ::-1].astype(np.float32)
+            labels = toys[name].labels(rows)[:, ::-1]
+            codes = (labels + 0.01 * draws.normal(seed, rows, labels.shape[1])).astype(np.float32)
             np.savez(good / name / f"seed_{seed}.npz", indices=rows, codes=codes)
     scored = submission.score(good)
     assert {run.marks for result in scored for run in result.runs} == {("codes_equal_labels",)}
@@ -173,7 +233,7 @@ def test_labels_handed_in_as_codes_are_marked(good, toys):
 
 
 def test_what_a_reviewer_should_look_at_twice(good, run_folder):
-    edit(good, lambda c: c["tasks"][TASKS[0]]["seeds"][0].update(claimed={"mig": 0.99, "unknown": 5.0}))
+    edit(good, lambda c: c["tasks"][TASKS[0]]["seeds"][0].update(claimed={"mig": 0.99}))
     noisy = [run_folder("ground_truth", TASKS[0], noise=1.0), run_folder("random_encoder", TASKS[1], noise=0.01)]
     said = submission.outliers(submission.score(good), evaluate.evaluate(noisy))
     assert sum("dci." in sentence for sentence in said) == 6, "three scores on two tasks"

@@ -224,6 +224,10 @@ def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
         ),
         (lambda c: c["runs"].reverse(), "runs: expected one run for each tier and seed, in order"),
         (lambda c: c["runs"].append(c["runs"][1]), "runs: expected one run for each tier and seed, in order"),
+        (
+            lambda c: c["runs"][1].update(codes_digest=c["runs"][0]["codes_digest"]),
+            "codes_digest of seed 1: expected codes of a training of its own for each seed, received those of seed 0",
+        ),
         (lambda c: c["runs"].clear(), "runs: expected .*at least 1 item"),
         (lambda c: c["runs"][1].update(selection="best of 100"), "selection of seed 1: expected 'none'"),
         (lambda c: c["runs"][1].update(rows_digest="0" * 64), "rows_digest of seed 1"),
