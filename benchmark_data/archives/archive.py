@@ -154,10 +154,14 @@ class Cached(Source):
             write_json(temporary / "meta.json", meta)
 
     def _candidate(self, folder: Path) -> Dataset:
-        """Return what was just prepared as a dataset, to be looked at before it takes its place."""
-        space, kept = self.space, Store(folder)
+        """Return what was just prepared as a dataset, to be looked at before it takes its place.
+
+        It maps no file of the folder once it has given a batch: Windows renames no folder that has a mapped file.
+        """
+        space = self.space
         if isinstance(space, FactorTable):
-            space = FactorTable(*space.factors, rows=kept.rows, read=kept.labels)
+            labels = np.array(Store(folder).labels())
+            space = FactorTable(*space.factors, rows=len(labels), read=functools.partial(np.asarray, labels))
         return Dataset(
             name=self.id,
             version=self.version,
@@ -176,7 +180,8 @@ class _Stored(Source):
     folder: Path
 
     def images(self, indices: Indices, labels: Indices) -> Images:
-        # Opened for each batch: a map that stays open counts every page around a row as this process's memory.
+        # Opened for each batch: a map that stays open counts every page around a row as this process's memory, and
+        # would keep Windows from renaming the folder.
         return Store(self.folder).images(indices)
 
 

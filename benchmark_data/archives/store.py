@@ -309,21 +309,30 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.meta: dict[str, Any] = read_json(folder / "meta.json")
+        if not isinstance(self.meta, dict):
+            raise self._damaged("a meta.json without names")
         try:
             self.rows: int = self.meta["rows"]
             self.shape: tuple[int, int, int] = tuple(self.meta["image_shape"])
             self.encoding: Encoding = self.meta["encoding"]
+            packed = math.prod(self.shape) // 8
+            row = {"raw": self.shape, "bits": (packed,), "files": (2,)}.get(self.encoding)
         except KeyError as error:
             raise self._damaged(f"no {error} in meta.json") from error
+        except TypeError as error:
+            raise self._damaged(f"a meta.json that describes no images: {error}") from error
+        if row is None:
+            raise self._damaged(f"pixels kept as {self.encoding!r}")
         if self.encoding == "files":
-            self._places = self._array("files")
-            self._bytes = np.memmap(folder / "files.bin", np.uint8, "r")
-            if len(self._bytes) < int(self._places.sum(axis=1).max()):
+            self._places = self._array("files", np.int64, row)
+            try:
+                self._bytes = np.memmap(folder / "files.bin", np.uint8, "r")
+            except (OSError, ValueError) as error:  # not there, or empty
+                raise self._damaged(f"files.bin: {error}") from error
+            if self._places.min() < 0 or len(self._bytes) < int(self._places.sum(axis=1).max()):
                 raise self._damaged("a files.bin that was cut off")
         else:
-            self._pixels = self._array("images" if self.encoding == "raw" else "bits")
-        if len(self._places if self.encoding == "files" else self._pixels) != self.rows:
-            raise self._damaged("another number of images")
+            self._pixels = self._array("images" if self.encoding == "raw" else "bits", np.uint8, row)
 
     def images(self, rows: Indices) -> Images:
         """Return images by row, in any order.
@@ -342,6 +351,8 @@ class Store:
         out = np.empty((len(rows), *self.shape), np.uint8)
         for i, (start, length) in enumerate(self._places[rows].tolist()):
             with decoded(self._bytes[start : start + length].tobytes()) as image:
+                if image.size != (self.shape[1], self.shape[0]):
+                    raise self._damaged(f"an image of {image.size[0]} x {image.size[1]} pixels")
                 out[i] = pixels(image, self.shape[2])
         return out
 
@@ -353,11 +364,18 @@ class Store:
         """Return an extra array, memory-mapped, shape (rows, ...)."""
         return self._array(f"extra_{name}")
 
-    def _array(self, name: str) -> NDArray[Any]:
+    def _array(
+        self, name: str, dtype: type[np.generic] | None = None, row: tuple[int, ...] | None = None
+    ) -> NDArray[Any]:
+        """Map an array of the folder, after a look at its head; of any dtype or shape of a row where none is given."""
         try:
             array: np.memmap[Any, Any] = np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError) as error:
             raise self._damaged(f"{name}.npy: {error}") from error
+        if len(array.shape) == 0 or len(array) != self.rows:
+            raise self._damaged("another number of images" if row else f"{name}.npy of shape {array.shape}")
+        if (dtype is not None and array.dtype != dtype) or (row is not None and array.shape[1:] != row):
+            raise self._damaged(f"{name}.npy of {array.dtype} and shape {array.shape}")
         return np.asarray(array)
 
     def _damaged(self, received: str) -> DamagedFile:

@@ -6,10 +6,12 @@ import dataclasses
 import gzip
 import hashlib
 import io
+import os
 import subprocess
 import sys
 import tarfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -283,3 +285,26 @@ def test_dsprites_prefers_the_form_with_the_stronger_hash():
     assert first.files[0].sha256
     assert not second.files[0].sha256
     assert second.files[0].md5
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs Linux's list of mapped files")
+def test_no_file_is_mapped_when_the_prepared_folder_takes_its_name(tmp_path, monkeypatch):
+    """Windows renames no folder that has a mapped file in it: a table of labels kept one open."""
+    monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path))
+    pixels = np.arange(4 * 8 * 8, dtype=np.uint8).reshape(4, 8, 8, 1)
+    mine = benchmark_data.from_images("mine", pixels, {"x": [0, 1, 1, 2]})
+    mapped = []
+
+    def renamed(source, target, rename=os.replace):
+        mapped.extend(line for line in Path("/proc/self/maps").read_text().splitlines() if str(source) in line)
+        rename(source, target)
+
+    monkeypatch.setattr("benchmark_data.files.os.replace", renamed)
+    kept = Precomputed(
+        id="mine_kept", version="1.0.0", image_shape=(8, 8, 1), base=mine, change=lambda images, rows, labels: images
+    )
+    kept.prepare()
+    assert kept.ready
+    assert mapped == []
+    np.testing.assert_array_equal(kept.images(np.arange(4), mine.labels(range(4))), pixels)
+    assert kept.label_table()[:, 0].tolist() == [0, 1, 1, 2]

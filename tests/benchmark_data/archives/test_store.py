@@ -160,6 +160,18 @@ def test_opening_reads_no_pixels(tmp_path):
             ),
             "received another number of images",
         ),
+        (lambda folder: (folder / "meta.json").write_text("[]"), r"received a meta\.json without names"),
+        (lambda folder: meta(folder, image_shape=64), r"received a meta\.json that describes no images"),
+        (lambda folder: meta(folder, encoding="jpeg"), "received pixels kept as 'jpeg'"),
+        (
+            lambda folder: np.save(folder / "images.npy", np.zeros((192, 32, 32, 3), np.uint8)),
+            r"received images\.npy of uint8 and shape \(192, 32, 32, 3\)",
+        ),
+        (
+            lambda folder: np.save(folder / "images.npy", np.zeros((192, 64, 64, 3), np.float32)),
+            r"received images\.npy of float32 and shape \(192, 64, 64, 3\)",
+        ),
+        (lambda folder: np.save(folder / "images.npy", np.uint8(7)), "received another number of images"),
     ],
 )
 def test_a_damaged_cache_is_told(prepared, damage, message):
@@ -168,13 +180,41 @@ def test_a_damaged_cache_is_told(prepared, damage, message):
         prepared.images([0])
 
 
-def test_a_cut_file_of_photographs_is_told(tmp_path, png_bytes):
+def meta(folder, **changes):
+    content = json.loads((folder / "meta.json").read_text())
+    (folder / "meta.json").write_text(json.dumps({**content, **changes}))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda folder: os.truncate(folder / "files.bin", 20), r"received a files.bin that was cut off"),
+        (lambda folder: os.truncate(folder / "files.bin", 0), r"received files\.bin: "),
+        (lambda folder: (folder / "files.bin").unlink(), r"received files\.bin: .*Remove the folder and prepare"),
+        (lambda folder: np.save(folder / "files.npy", np.zeros(1, np.int64)), r"files\.npy of int64 and shape \(1,\)"),
+        (lambda folder: np.save(folder / "files.npy", np.array([[-9, 9]])), r"received a files.bin that was cut off"),
+        (lambda folder: meta(folder, image_shape=[8, 9, 1]), r"received an image of 8 x 8 pixels"),
+    ],
+)
+def test_a_damaged_file_of_photographs_is_told(tmp_path, png_bytes, damage, message):
     writer = Writer(tmp_path / "made", name="ten", rows=1, shape=SHAPE, encoding="files")
     writer.file(0, png_bytes(TEN[0, :, :, 0]))
     finished(writer)
-    os.truncate(tmp_path / "made" / "files.bin", 20)
-    with pytest.raises(DamagedFile, match=r"received a files.bin that was cut off"):
-        Store(tmp_path / "made")
+    damage(tmp_path / "made")
+    with pytest.raises(DamagedFile, match=message):
+        Store(tmp_path / "made").images(np.array([0]))
+
+
+@pytest.mark.parametrize("name", ["labels", "extra_place"])
+def test_a_table_with_other_rows_is_told(tmp_path, name):
+    extras = {"place": Extra((2,), "float32", "x and y")}
+    writer = Writer(tmp_path / "made", name="ten", rows=10, shape=SHAPE, columns=1, extras=extras)
+    writer.images(np.arange(10), TEN)
+    writer.labels(np.arange(10), np.zeros((10, 1), np.int64))
+    store = finished(writer)
+    np.save(tmp_path / "made" / f"{name}.npy", np.zeros((9, 1), np.int64))
+    with pytest.raises(DamagedFile, match=rf"received {name}\.npy of shape \(9, 1\)"):
+        store.labels() if name == "labels" else store.extra("place")
 
 
 def test_too_small_a_disk_is_told_before_anything_is_fetched(small, monkeypatch, tmp_path):
