@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data import draws
+from benchmark_data import discovery, draws
 from benchmark_data.archives import npz, store
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, needs
@@ -180,13 +180,18 @@ def noise(indices: Indices, height: int, width: int) -> Bytes:
     Args:
         indices: rows, int64, shape (n,).
         height: of the images.
-        width: of the images; height times width is a multiple of 8.
+        width: of the images.
 
     Returns:
         uint8, uniform, shape (n, height, width, 1).
+
+    Example:
+        >>> noise(np.array([0, 7]), 10, 10).shape
+        (2, 10, 10, 1)
     """
-    words = draws.bits(SEED + 2, indices, height * width // 8).astype("<u8", copy=False)
-    return words.view(np.uint8).reshape(len(indices), height, width, 1)
+    pixels = height * width
+    words = draws.bits(SEED + 2, indices, -(-pixels // 8)).astype("<u8", copy=False)
+    return words.view(np.uint8)[:, :pixels].reshape(len(indices), height, width, 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -240,7 +245,9 @@ class HiddenVariable:
                 f"{self.base.name}_perturbed",
                 expected=f"a prepared dataset, with values of its hidden variable in {self.path}",
                 received="nothing there",
-                remedy=f"Run: offaxis-data prepare {self.base.name}_perturbed/{form}",
+                remedy=f"Run: offaxis-data prepare {self.base.name}_perturbed/{form}"
+                if self._published
+                else "Call the dataset's prepare().",
             )
         arrays = _opened(self.path, self.base.id, self.base.version)
         if "table" in arrays:
@@ -255,6 +262,11 @@ class HiddenVariable:
         """How the values were made: method, base with version and digest, and what the maker recorded."""
         return dict(json.loads(str(_opened(self.path, self.base.id, self.base.version)["provenance"])))
 
+    @property
+    def _published(self) -> bool:
+        """Whether commands know the perturbed form: it is one of ``benchmark_data/datasets``."""
+        return f"{self.base.name}_perturbed" in discovery.names("benchmark_data.datasets")
+
     def prepare(self) -> None:
         """Compute the principal component, unless the file is there.
 
@@ -264,11 +276,21 @@ class HiddenVariable:
         if self.ready:
             return
         if self.kind != "pca":
+            if not self._published:
+                remedy = "Compute s of every row, and write it with benchmark_data.variants.perturbation.write_hidden."
+            elif self.kind == "vae":
+                remedy = (
+                    "It is of the first edition, which nothing makes anew: take "
+                    f"{self.base.name}_perturbed/{_config('conv_vae', ROWS_PER_STD, DEFAULT)} or "
+                    f"{_config('pca', ROWS_PER_STD, DEFAULT)} of the second."
+                )
+            else:
+                remedy = f"Run: offaxis-train derive-perturbation {self.base.id}, which makes conv_vae"
             raise Unavailable(
                 f"hidden variable of {self.base.id}",
                 expected=f"values of a latent in {self.path}",
                 received="nothing there",
-                remedy=f"Run: offaxis-train derive-perturbation {self.base.id}, which makes conv_vae",
+                remedy=remedy,
             )
         provenance = {"method": "first principal component", "images": min(SAMPLE, len(self.base))}
         write_hidden(self, principal_component(self.base), provenance=provenance)

@@ -231,9 +231,7 @@ def images_of_one(labels):
 def test_prepare_computes_the_component_once(small, nothing_shipped):
     dataset = perturbation.perturbed(small).configs["pca32_eps10"]
     assert not dataset.prepared
-    with pytest.raises(
-        Unavailable, match=r"expected a prepared dataset.* Run: offaxis-data prepare small_perturbed/pca"
-    ):
+    with pytest.raises(Unavailable, match=r"expected a prepared dataset.*, .* there\. Call the dataset's prepare\(\)"):
         dataset.images([0])
     dataset.prepare()
     assert dataset.prepared
@@ -248,9 +246,38 @@ def test_prepare_computes_the_component_once(small, nothing_shipped):
     assert dataset.source.hidden.provenance["base_digest"] == small.digest()._asdict()
 
 
+def test_what_is_missing_names_the_command_that_makes_it(nothing_shipped):
+    """Commands know published datasets alone; of the first edition's latents nothing makes more."""
+    for kind, form in (("pca", "pca32_eps10"), ("conv_vae", "conv32_eps10"), ("vae", "vae_eps10")):
+        hidden = HiddenVariable(SPRITES, kind)
+        with pytest.raises(Unavailable, match=rf"Run: offaxis-data prepare sprites2d_perturbed/{form}$"):
+            hidden.values(SPRITES.images([0]), np.array([0]))
+    with pytest.raises(Unavailable, match="Run: offaxis-train derive-perturbation sprites2d, which makes conv_vae"):
+        HiddenVariable(SPRITES, "conv_vae").prepare()
+    with pytest.raises(Unavailable, match=r"nothing makes anew: take sprites2d_perturbed/conv32_eps10 or pca32_eps10"):
+        HiddenVariable(SPRITES, "vae").prepare()
+
+
+def test_images_of_any_size_may_be_perturbed(tmp_path, monkeypatch):
+    """100 pixels are no multiple of 8; the noise of images whose pixels are one stays what it was."""
+    monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path))
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 10, 10, 3), np.uint8)
+    mine = benchmark_data.from_images("mine", pixels)
+    changed = perturbation.noisy(mine).configs["eps10"].images(range(5))
+    assert np.array_equal(changed, blend(pixels, noise(np.arange(5), 10, 10), epsilon=0.1))
+    assert np.array_equal(
+        noise(np.arange(5), 10, 10).reshape(5, 100), noise(np.arange(5), 13, 8).reshape(5, 104)[:, :100]
+    )
+    dataset = perturbation.perturbed(mine).configs["pca32_eps10"]
+    dataset.prepare()
+    assert dataset.images(range(5)).shape == pixels.shape
+
+
 def test_a_latent_is_read_by_row(small, nothing_shipped):
     dataset = perturbation.perturbed(small).configs["conv32_eps10"]
-    with pytest.raises(Unavailable, match="Run: offaxis-train derive-perturbation small"):
+    with pytest.raises(
+        Unavailable, match=r"hidden variable of small: .* write it with benchmark_data\..*\.write_hidden"
+    ):
         dataset.prepare()
     hidden = dataset.source.hidden
     table = np.linspace(-2, 2, 64)
