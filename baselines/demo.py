@@ -177,7 +177,7 @@ def explained(run: Run) -> float:
     """Return the share of the pixels' variance that a run's reconstructions explain: 1 - residual / variance.
 
     Args:
-        run: a run; held-out images of its task are looked at.
+        run: a run; the first test images of its task are looked at, most of which it was trained on.
 
     Returns:
         At most 1; 0 for the mean image, whatever goes in.

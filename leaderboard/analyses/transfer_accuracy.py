@@ -46,7 +46,9 @@ MAJORITY = "most frequent class"
 def held_out(rows: ArrayLike, size: int) -> NDArray[np.bool_]:
     """Describe which rows of a dataset are for testing: the published division of its transfer pairs.
 
-    It is `benchmark_data.variants.pairs.divided`, and does not depend on which rows were encoded.
+    It is `benchmark_data.variants.pairs.divided`, and does not depend on which rows were encoded. They are held out
+    from the classifiers: an encoder that was trained on the target has seen them, unless it was trained on the part
+    ``train`` of the split ``holdout``, which divides rows alike.
 
     Args:
         rows: rows of the dataset, int (n,), in [0, size).

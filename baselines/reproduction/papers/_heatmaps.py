@@ -189,7 +189,7 @@ def step_at(config: RunConfig, share: float) -> int:
 def activations(
     runs: Runs, config: RunConfig, step: int, samples: int, dataset: str = ""
 ) -> dict[str, NDArray[np.float32]]:
-    """Take the activations of a run's layers on the first held-out rows of a dataset, its own if none is named."""
+    """Take the activations of a run's layers on the first test rows of a dataset, its own if none is named."""
     task = protocol.task(dataset or config.dataset)
     return runs.open(config, step=step).activations(task.load().images(task.test[:samples]))
 

@@ -36,6 +36,7 @@ from baselines.reproduction.entries import Entry, Found, Plan, Runs, Transfer, V
 from baselines.reproduction.papers import _desk, _heatmaps, _images, _scores, _smoke, bonheme2022
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.reproduction.papers.bonheme2022 import CARS, SAME, SPRITES, heatmap_entry, models
+from baselines.training.loop import training_rows
 from benchmark_data import files
 from leaderboard import protocol
 from leaderboard.analyses import transfer_accuracy
@@ -163,10 +164,13 @@ def judge_places(table: pd.DataFrame) -> Verdict:
 
 
 def retrained(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
-    """Take the reconstruction loss of transfers on held-out images of their target, in nats for each image."""
+    """Take the reconstruction loss of transfers on images of their target that none was trained on, nats an image."""
     rows: list[tuple[bool, int, int, float]] = []
     task = protocol.task(settings["transfers"][0].dataset)
-    images = task.load().images(task.test[: settings["images"]])
+    config = runs.open(settings["transfers"][0]).config
+    trained = training_rows(task.load(), config.train_share, config.split)
+    unseen = task.indices[np.isin(task.indices, trained, invert=True)]
+    images = task.load().images(unseen[: settings["images"]])
     first = images[: settings["shown"]]
     shown: dict[str, NDArray[Any]] = {"target": scaled(first)}
     for each in settings["transfers"]:

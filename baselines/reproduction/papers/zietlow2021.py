@@ -268,7 +268,7 @@ def regularised(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
 
 
 def encoded(run: Run, samples: int) -> tuple[Indices, NDArray[np.floating], NDArray[np.float64]]:
-    """Encode the first held-out rows of a run's dataset: rows, posterior means and posterior variances."""
+    """Encode the first test rows of a run's dataset: rows, posterior means and posterior variances."""
     rows = protocol.task(run.dataset.id).test[:samples]
     posterior = run.encode(run.dataset.images(rows))
     return rows, posterior.mean, np.exp(posterior.log_variance.astype(np.float64))
