@@ -206,6 +206,11 @@ class Snapshots:
         found = (re.fullmatch(r"step_(\d{8,})", p.name) for p in self.folder.iterdir())
         return sorted(int(match[1]) for match in found if match)
 
+    @property
+    def last(self) -> int | None:
+        """The step of the last snapshot; None where there is none yet, not even that of the state before training."""
+        return max(self.steps(), default=None)
+
     def write(self, step: int, state: State, seconds: float) -> None:
         """Write a snapshot, whole or not at all.
 
@@ -254,6 +259,18 @@ class Snapshots:
         doomed = self.path(step).with_name(f".{self.path(step).name}.part")
         os.replace(self.path(step), doomed)
         shutil.rmtree(doomed, ignore_errors=True)
+
+
+def is_trained(folder: Path, config: RunConfig) -> bool:
+    """Return whether a folder holds all that training leaves of a run: the snapshot of its last step, and its record.
+
+    A killed process leaves none without the other, since the record comes first; somebody may have removed it.
+
+    Args:
+        folder: the run folder, which may not be there.
+        config: the run's config.
+    """
+    return Snapshots(folder).last == config.steps and (folder / "run.json").exists()
 
 
 def read_history(path: Path, *, until: int | None = None) -> list[dict[str, float]]:
@@ -572,7 +589,7 @@ class Run:
         return path
 
     def check_finished(self) -> None:
-        """Check that the run is at its last step.
+        """Check that the run is open at the last step of its training, and not at an earlier snapshot.
 
         Raises:
             InvalidInput: it is not.

@@ -88,7 +88,7 @@ def estimate(config: RunConfig, folder: Path, *, encode: bool = True, dataset: D
             _waited(last)
             count += WARM
         each = (time.perf_counter() - start) / count
-    left = config.steps - (Snapshots(folder).steps() or [0])[-1]
+    left = config.steps - (Snapshots(folder).last or 0)
     kept = sum(config.keeps(step) for step in range(config.steps + 1))
     state = sum(array.nbytes for part in engine.state() for array in part.values())
     codes = _rows(dataset) * (8 + 4 * model.code_size) if encode else 0
@@ -155,7 +155,7 @@ def of_sweep(configs: Sequence[RunConfig], folders: Sequence[Path], *, encode: b
         if key not in measured:
             measured[key] = estimate(config, folder, encode=encode)
         one = measured[key]
-        left = config.steps - (Snapshots(folder).steps() or [0])[-1]
+        left = config.steps - (Snapshots(folder).last or 0)
         images = left * config.batch_size * config.build_objective().n_views
         found.append(one._replace(left=left, seconds=images / one.rate))
     return found

@@ -22,7 +22,7 @@ from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.nets import backend
 from baselines.objectives import Objective
-from baselines.run import Run, Snapshots, default_folder
+from baselines.run import Run, default_folder, is_trained
 from baselines.training import bars, device_images, devices, engines, finetune, stopping
 from baselines.training.behind import Behind
 from baselines.training.prefetch import ahead
@@ -160,14 +160,14 @@ def train_together(
     recorders: dict[int, Recorder] = {}
     with contextlib.ExitStack() as stack:
         for config, folder in zip(configs, paths, strict=True):
-            if not _finished(folder, config):
+            if not is_trained(folder, config):
                 stack.enter_context(alone(folder))
                 claim(folder, config)
         if own is not None:  # other images may bear the same name; no run passes for theirs, a finished one neither
             digest = own.digest()
             for folder in paths:
                 same_pixels(folder, digest)
-        left = [i for i, config in enumerate(configs) if not _finished(paths[i], config)]
+        left = [i for i, config in enumerate(configs) if not is_trained(paths[i], config)]
         if not left:
             return [Run.open(folder, dataset=own) for folder in paths]
         devices.warn(configs[0].precision)
@@ -188,10 +188,6 @@ def train_together(
         raise stopping.stopped([paths[i] for i in begun], [recorders[i].step for i in begun], own=own is not None)
     stops = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
     return [stop or Run.open(folder, dataset=own) for stop, folder in zip(stops, paths, strict=True)]
-
-
-def _finished(folder: Path, config: RunConfig) -> bool:
-    return Snapshots(folder).steps()[-1:] == [config.steps] and (folder / "run.json").exists()
 
 
 def groups(configs: Sequence[RunConfig]) -> list[list[int]]:
@@ -318,7 +314,7 @@ class _Program:
     def begin(self) -> None:
         """Keep the state that training starts from, with the run's record."""
         for i, recorder in enumerate(self._recorders):
-            if not recorder.snapshots.steps():
+            if recorder.snapshots.last is None:
                 self._keep(i)
             elif not (recorder.folder / "run.json").exists():  # somebody has removed it
                 recorder.describe(recorder.step, self._before[i])

@@ -79,8 +79,7 @@ class Recorder:
         self._kept: Future[None] | None = None
         clear_leftovers(folder)
         same_pixels(folder, digest)
-        done = self.snapshots.steps()
-        self.step = done[-1] if done else 0
+        self.step = self.snapshots.last or 0
         self._history = folder / "history.jsonl"
         rows = read_history(self._history, until=self.step)
         with files.written_atomically(self._history) as temporary:
@@ -180,12 +179,12 @@ class Recorder:
 
     def _diverged(self, received: str) -> Diverged:
         self._behind.wait()
-        kept = self.snapshots.steps()
+        last = self.snapshots.last
         return Diverged(
             f"loss of {self.folder} at step {self.step}",
             expected="a finite number that does not explode",
             received=received,
-            remedy=f"The last good snapshot is {f'that of step {kept[-1]}' if kept else 'none'}. "
+            remedy=f"The last good snapshot is {'none' if last is None else f'that of step {last}'}. "
             "Try a smaller learning rate or weaker terms.",
         )
 

@@ -33,7 +33,7 @@ import rich.progress
 
 import benchmark_data
 from baselines.config import Device, RunConfig
-from baselines.run import Snapshots
+from baselines.run import is_trained
 from baselines.training import bars, recorder, stopping, worker
 from baselines.training.loop import groups
 from benchmark_data import console, discovery, files, parallel
@@ -234,8 +234,7 @@ def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStat
     if state == "begun":
         step, loss = _last_line(folder / "history.jsonl")
         seconds = _seconds(folder / "run.json")
-        done = Snapshots(folder).steps()
-        if done and done[-1] == config.steps and ((folder / "codes.npz").exists() or not encode):
+        if is_trained(folder, config) and ((folder / "codes.npz").exists() or not encode):
             state, step = "done", config.steps
     failure = worker.failure(into, digest)
     if failure.exists() and state != "done":

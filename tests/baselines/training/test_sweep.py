@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 import benchmark_data
 from baselines import RunConfig, cli, train
-from baselines.run import Snapshots, read_arrays
+from baselines.run import Snapshots, is_trained, read_arrays
 from baselines.training import sweep, worker
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, console, discovery, files
 from leaderboard.scoring import evaluate
@@ -258,6 +258,28 @@ def test_what_is_no_error_of_ours_is_recorded_too(tiny, tmp_path, monkeypatch):
     worker.work(task, str(tmp_path), False, 1)
     states = [sweep.run_status(config, tmp_path, encode=False) for config in configs]
     assert [(state.state, state.error) for state in states] == [("failed", "MemoryError: no more"), ("done", "")]
+
+
+@pytest.mark.parametrize("steps", [6, 0])
+def test_a_run_is_trained_with_its_last_snapshot_and_its_record_and_done_with_its_codes(tiny, tmp_path, steps):
+    """A record comes before the first snapshot, and somebody may remove it later. No snapshot is none of step 0."""
+    config = tiny(steps=steps, snapshots=[])
+    folder = tmp_path / sweep.run_path(config)
+
+    def found():
+        states = [sweep.run_status(config, tmp_path, encode=encode).state for encode in (False, True)]
+        return is_trained(folder, config), *states
+
+    assert found() == (False, "waiting", "waiting")
+    files.write_json(folder / "config.json", config.as_json())
+    files.write_json(folder / "run.json", {})
+    assert found() == (False, "begun", "begun")
+    Snapshots(folder).path(steps).mkdir(parents=True)
+    assert found() == (True, "done", "begun")
+    (folder / "codes.npz").touch()
+    assert found() == (True, "done", "done")
+    (folder / "run.json").unlink()
+    assert found() == (False, "begun", "begun")
 
 
 def test_runs_trained_together_on_jax(tiny, trained, tmp_path, monkeypatch):
