@@ -143,7 +143,7 @@ class Model:
         Args:
             weights: tensors in the order of `variables`.
             batch: ``images`` uint8 (n, H, W, C), ``noise`` float32 (n, latents), ``step`` float32 (), and the
-                objective's own samples.
+                objective's own inputs.
 
         Returns:
             The scalar to minimise, and the history's scalars by name: loss, reconstruction and the unweighted terms.
@@ -168,8 +168,8 @@ class Model:
             distance, kl = distance / float(np.prod(images.shape[1:])), ops.mean(kl, axis=1)
         else:
             kl = ops.sum(kl, axis=1)
-        sampled = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
-        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], sampled, call, self.sizes))
+        inputs = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
+        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], inputs, call, self.sizes))
         history = {"reconstruction": ops.mean(distance), **{name: term.value for name, term in terms.items()}}
         distance = history["reconstruction"]
         if self.config.reconstruction_weight != 1:

@@ -11,7 +11,9 @@ from baselines.objectives._base import (
     Objective,
     Posterior,
     Term,
+    check_grid,
     find,
+    halves,
     kl_to_prior,
     names,
 )
@@ -25,7 +27,9 @@ __all__ = [
     "Posterior",
     "Tensor",
     "Term",
+    "check_grid",
     "find",
+    "halves",
     "kl_to_prior",
     "names",
 ]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from baselines import validation
 from baselines.nets.backend import Tensor, ops
 from benchmark_data import discovery
+from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 
@@ -63,7 +64,7 @@ class Batch:
         kl: KL(q(z|x) || N(0, 1)) in nats, shape (n,): summed over the latents, or their mean when the run's reduction
             is ``"mean"``.
         step: the number of this step, from 1, a float32 scalar.
-        sampled: what `Objective.sample_noise` drew.
+        inputs: what `Objective.inputs` gave.
         call: runs the objective's own networks.
         sizes: how many values each of the dataset's factors has; nothing where no factors are known.
     """
@@ -72,7 +73,7 @@ class Batch:
     codes: Tensor
     kl: Tensor
     step: Tensor
-    sampled: Mapping[str, Tensor]
+    inputs: Mapping[str, Tensor]
     call: Call
     sizes: tuple[int, ...] = ()
 
@@ -133,24 +134,24 @@ class Objective:
             if isinstance(value, int | float):
                 validation.at_least(f"hyperparameter {field.name!r}", value, 0)
 
-    def rows(self, rows: Indices, space: FactorSpace | FactorTable, batch: int, rng: np.random.Generator) -> Indices:
+    def rows(self, rows: Indices, space: FactorSpace | FactorTable, count: int, rng: np.random.Generator) -> Indices:
         """Choose the images of a batch.
 
         Args:
             rows: the rows to train on, int64 (m,).
             space: the dataset's factors.
-            batch: examples in the batch.
+            count: examples in the batch.
             rng: the source of randomness, which belongs to this step alone.
 
         Returns:
-            int64, shape (n_views, batch).
+            int64, shape (n_views, count).
         """
-        return rows[rng.integers(len(rows), size=(1, batch))]
+        return rows[rng.integers(len(rows), size=(1, count))]
 
-    def sample_noise(
+    def inputs(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
-        """Draw whatever else is random in `terms`, or look up what it needs to know of the rows.
+        """Give `terms` what else it reads: random numbers of its own, or what is known of the rows, such as labels.
 
         Args:
             rows: the batch's rows, int64 (n,), the views one after another.
@@ -228,7 +229,7 @@ class Objective:
         """Compute what the loss holds besides the reconstruction.
 
         Args:
-            batch: posteriors, codes and samples of this step.
+            batch: posteriors, codes and inputs of this step.
 
         Returns:
             Scalars by name, each with its weight. The names ``step``, ``loss`` and ``reconstruction`` are taken.
@@ -267,3 +268,36 @@ def kl_to_prior(posterior: Posterior) -> Tensor:
     """
     mean, log_variance = posterior
     return 0.5 * (ops.square(mean) + ops.exp(log_variance) - log_variance - 1.0)
+
+
+def check_grid(space: FactorSpace | FactorTable, what: str) -> None:
+    """Check that a dataset has every combination of values once, so that partners of an image can be chosen freely.
+
+    Args:
+        space: the dataset's factors.
+        what: the kind of objective that needs it, for the message.
+
+    Raises:
+        InvalidInput: it has not.
+    """
+    if not space.full:
+        raise InvalidInput(
+            what,
+            expected="a dataset that is a full grid of factors, with every combination of values once",
+            received=repr(space),
+            remedy="Choose an objective that needs no pairs.",
+        )
+
+
+def halves(posterior: Posterior) -> tuple[Posterior, Posterior]:
+    """Divide the posteriors of pairs.
+
+    Args:
+        posterior: tensors (2 x pairs, latents), the views one after another.
+
+    Returns:
+        Those of the first images and those of the second, each (pairs, latents).
+    """
+    pairs = posterior.mean.shape[0] // 2
+    mean, log_variance = posterior
+    return Posterior(mean[:pairs], log_variance[:pairs]), Posterior(mean[pairs:], log_variance[pairs:])

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Posterior, Term
+from baselines.objectives import Batch, Objective, Posterior, Term, check_grid, halves
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
@@ -50,20 +50,14 @@ class PairVae(Objective):
     changed: int = 0
     reference_pairs: bool = False
 
-    def rows(self, rows: Indices, space: FactorSpace | FactorTable, batch: int, rng: np.random.Generator) -> Indices:
+    def rows(self, rows: Indices, space: FactorSpace | FactorTable, count: int, rng: np.random.Generator) -> Indices:
         """Draw pairs: the first image from the rows to train on, the second from the whole grid.
 
         Raises:
             InvalidInput: the dataset has not every combination of values once, fewer than two factors vary, or
                 ``changed`` exceeds F - 1.
         """
-        if not space.full:
-            raise InvalidInput(
-                "objective on pairs",
-                expected="a dataset that is a full grid of factors, with every combination of values once",
-                received=repr(space),
-                remedy="Choose an objective that needs no pairs.",
-            )
+        check_grid(space, "objective on pairs")
         sizes = np.array(space.sizes)
         varying = np.flatnonzero(sizes > 1)
         if len(varying) < 2:
@@ -74,13 +68,13 @@ class PairVae(Objective):
                 expected=f"fewer than the {len(varying)} factors that vary",
                 received=str(self.changed),
             )
-        count = np.full(batch, self.changed) if self.changed else rng.integers(1, len(varying), batch)
+        changed = np.full(count, self.changed) if self.changed else rng.integers(1, len(varying), count)
         if self.reference_pairs:
-            count = np.where(rng.random(batch) < 0.5, 1, count)
-        first = space.labels(rows[rng.integers(len(rows), size=batch)])
-        order = rng.random((batch, len(varying))).argsort(axis=1).argsort(axis=1)
+            changed = np.where(rng.random(count) < 0.5, 1, changed)
+        first = space.labels(rows[rng.integers(len(rows), size=count)])
+        order = rng.random((count, len(varying))).argsort(axis=1).argsort(axis=1)
         anew = np.zeros(first.shape, bool)
-        anew[:, varying] = order < count[:, None]
+        anew[:, varying] = order < changed[:, None]
         second = np.where(anew, rng.integers(0, sizes, first.shape), first)
         return np.stack([space.index(first), space.index(second)])
 
@@ -90,8 +84,7 @@ class PairVae(Objective):
 
     def aggregate(self, posterior: Posterior) -> Posterior:
         """Average the latents that a pair shares, and leave the changed ones to each image."""
-        pairs = posterior.mean.shape[0] // 2
-        first, second = (Posterior(*(x[part] for x in posterior)) for part in (slice(pairs), slice(pairs, None)))
+        first, second = halves(posterior)
         shared = shared_latents(first, second)
         average = self.average(first, second)
         return Posterior(

@@ -56,7 +56,7 @@ class OBJECTIVE(Objective):
             )
         return sum(sizes)
 
-    def sample_noise(
+    def inputs(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
         """Look up the class ids of the batch: int32 (n, F)."""
@@ -64,7 +64,7 @@ class OBJECTIVE(Objective):
 
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the cross-entropy by 1; record the share of classes that are right, over all factors."""
-        labels, losses, right = batch.sampled["labels"], [], []
+        labels, losses, right = batch.inputs["labels"], [], []
         first = 0
         for factor, size in enumerate(batch.sizes):
             logits = batch.codes[:, first : first + size]

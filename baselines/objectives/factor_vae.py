@@ -63,7 +63,7 @@ class OBJECTIVE(Objective):
                     f"hyperparameter {name!r}", expected="less than 1", received=f"{getattr(self, name):g}"
                 )
 
-    def sample_noise(
+    def inputs(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
         """Draw a permutation of the batch for each latent: int32 (n, latents)."""
@@ -83,7 +83,7 @@ class OBJECTIVE(Objective):
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh KL by 1 and TC by γ; the discriminator's own loss has weight 1 and touches nothing but it."""
         joint = ops.stop_gradient(batch.codes)
-        shuffled = ops.take_along_axis(joint, batch.sampled["permutation"], axis=0)
+        shuffled = ops.take_along_axis(joint, batch.inputs["permutation"], axis=0)
         logits = batch.call("discriminator", batch.codes, stop_gradient=True)
         log_joint = _log_probabilities(batch.call("discriminator", joint))[:, 0]
         log_shuffled = _log_probabilities(batch.call("discriminator", shuffled))[:, 1]

@@ -55,7 +55,7 @@ class OBJECTIVE(Objective):
         super().__post_init__()
         validation.at_least("hyperparameter 'pairs'", self.pairs, 1)
 
-    def sample_noise(
+    def inputs(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
         """Draw pairs of latents without replacement: int32 (pairs, 2).
@@ -72,7 +72,7 @@ class OBJECTIVE(Objective):
         """Weigh the KL divergence by β and the distance of the supports by γ."""
         return {
             "kl": Term(self.beta, ops.mean(batch.kl)),
-            "support": Term(self.gamma, support_distance(batch.posterior.mean, batch.sampled["pairs"])),
+            "support": Term(self.gamma, support_distance(batch.posterior.mean, batch.inputs["pairs"])),
         }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Posterior, Term
+from baselines.objectives import Batch, Objective, Term, check_grid, halves
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
@@ -65,29 +65,23 @@ class OBJECTIVE(Objective):
         if self.rate == 0:
             raise InvalidInput("hyperparameter 'rate'", expected="a positive number", received="0")
 
-    def rows(self, rows: Indices, space: FactorSpace | FactorTable, batch: int, rng: np.random.Generator) -> Indices:
+    def rows(self, rows: Indices, space: FactorSpace | FactorTable, count: int, rng: np.random.Generator) -> Indices:
         """Draw pairs: the first image from the rows to train on, the second from the whole grid.
 
         Raises:
             InvalidInput: the dataset has not every combination of values once, or has no factor with an order.
         """
-        if not space.full:
-            raise InvalidInput(
-                "objective on neighbours in time",
-                expected="a dataset that is a full grid of factors, with every combination of values once",
-                received=repr(space),
-                remedy="Choose an objective that needs no pairs.",
-            )
+        check_grid(space, "objective on neighbours in time")
         moving = [i for i, f in enumerate(space.factors) if f.size > 1 and f.kind in ("ordinal", "cyclic")]
         if not moving:
             raise InvalidInput(
                 "objective on neighbours in time", expected="a factor whose values have an order", received=repr(space)
             )
-        first = space.labels(rows[rng.integers(len(rows), size=batch)])
+        first = space.labels(rows[rng.integers(len(rows), size=count)])
         second = first.copy()
         for factor in moving:
-            second[:, factor] = self._step(first[:, factor], space.sizes[factor], rng.random(batch))
-        chosen, uniform = rng.integers(len(moving), size=batch), rng.random(batch)
+            second[:, factor] = self._step(first[:, factor], space.sizes[factor], rng.random(count))
+        chosen, uniform = rng.integers(len(moving), size=count), rng.random(count)
         still = (first == second).all(axis=1)
         for place, factor in enumerate(moving):
             anew = still & (chosen == place)
@@ -104,8 +98,7 @@ class OBJECTIVE(Objective):
 
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the KL divergence by β / 2 and the transition term by γ / 2."""
-        pairs = batch.posterior.mean.shape[0] // 2
-        first, second = (Posterior(*(x[part] for x in batch.posterior)) for part in (slice(pairs), slice(pairs, None)))
+        first, second = halves(batch.posterior)
         crossed = sum(
             cross_entropy_to_laplace(own.mean - other.mean, own.log_variance, self.rate)
             for own, other in ((first, second), (second, first))

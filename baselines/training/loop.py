@@ -396,14 +396,14 @@ def draw_batch(
 
     Returns:
         ``images`` uint8 (n, H, W, C), or ``rows`` int32 (n,); ``noise`` float32 (n, latents), ``step`` float32 () and
-        the objective's samples.
+        the objective's inputs.
     """
     rng = generator(config.seed, step)
     chosen = objective.rows(rows, dataset.space, config.batch_size, rng).ravel()
     return {
         "noise": rng.standard_normal((len(chosen), config.latents), np.float32),
         "step": np.array(step, np.float32),
-        **objective.sample_noise(chosen, dataset.space, config.latents, rng),
+        **objective.inputs(chosen, dataset.space, config.latents, rng),
         **({"images": dataset.images(chosen)} if images else {"rows": chosen.astype(np.int32)}),
     }
 

@@ -30,6 +30,6 @@ class OBJECTIVE(Objective):
         return {"kl": Term(self.strength * share, ops.mean(batch.kl))}
 
     # Pairs of images: `n_views = 2` and `rows`. A change of the posteriors: `aggregate`. A second network with its own
-    # optimiser: `networks`, called through `batch.call`. Further random numbers, or labels: `sample_noise`. An encoder
+    # optimiser: `networks`, called through `batch.call`. Further random numbers, or labels: `inputs`. An encoder
     # that the reconstruction does not move: `reconstructs = False`. A code that is more than the mean: `code`. Weights
     # that decay: `decay_of`. See baselines/objectives/_base.py.

@@ -120,7 +120,7 @@ def regularisers(name: str, step: int) -> dict[str, float]:
             codes=codes,
             kl=np.sum(np.asarray(objectives.kl_to_prior(gaussian)), axis=1),
             step=np.float32(step),
-            sampled={key: value for key, value in drawn.items() if key not in ("images", "noise", "step")},
+            inputs={key: value for key, value in drawn.items() if key not in ("images", "noise", "step")},
             call=lambda network, inputs, *, stop_gradient=False: model.networks[network].model(inputs),
         )
         found[posterior] = sum(float(term.weight) * float(term.value) for term in model.objective.terms(seen).values())

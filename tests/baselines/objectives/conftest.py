@@ -23,14 +23,14 @@ def make_batch() -> Callable[..., Batch]:
         codes: Any = None,
         *,
         step: int = 1,
-        sampled: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
         call: Any = no_network,
         sizes: tuple[int, ...] = (),
     ) -> Batch:
         mean, log_variance = np.asarray(mean, np.float32), np.asarray(log_variance, np.float32)
         kl = 0.5 * (mean**2 + np.exp(log_variance) - log_variance - 1).sum(axis=1)
         codes = mean if codes is None else np.asarray(codes, np.float32)
-        return Batch(Posterior(mean, log_variance), codes, kl, np.float32(step), sampled or {}, call, sizes)
+        return Batch(Posterior(mean, log_variance), codes, kl, np.float32(step), inputs or {}, call, sizes)
 
     return make
 

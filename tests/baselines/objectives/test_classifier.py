@@ -22,7 +22,7 @@ def test_two_images_by_hand(make_batch):
     # Equal logits: log 3 and log 2. Logits 0 and log 3: the right class has probability 3/4, or 1/4 if it is the other.
     logits = np.array([[0, 0, 0, 0, np.log(3)], [0, 0, 0, 0, np.log(3)]])
     labels = {"labels": np.array([[0, 1], [2, 0]])}
-    batch = make_batch(logits, np.zeros((2, 5)), sampled=labels, sizes=(3, 2))
+    batch = make_batch(logits, np.zeros((2, 5)), inputs=labels, sizes=(3, 2))
     terms = OBJECTIVE().terms(batch)
     expected = np.log(3) + (np.log(4 / 3) + np.log(4)) / 2
     assert float(terms["cross_entropy"].value) == pytest.approx(expected, rel=1e-6)
@@ -33,10 +33,10 @@ def test_two_images_by_hand(make_batch):
 def test_against_numpy_on_random_logits(make_batch):
     rng = np.random.default_rng(1)
     logits = [rng.normal(size=(12, size)) for size in SPACE.sizes]
-    draws = OBJECTIVE().sample_noise(np.arange(12), SPACE, 5, rng)
+    draws = OBJECTIVE().inputs(np.arange(12), SPACE, 5, rng)
     np.testing.assert_array_equal(draws["labels"], SPACE.labels(np.arange(12)))
     codes = np.concatenate(logits, axis=1)
-    terms = OBJECTIVE().terms(make_batch(codes, np.zeros_like(codes), sampled=draws, sizes=SPACE.sizes))
+    terms = OBJECTIVE().terms(make_batch(codes, np.zeros_like(codes), inputs=draws, sizes=SPACE.sizes))
     chosen = [
         log_softmax(x, axis=1)[np.arange(12), column] for x, column in zip(logits, draws["labels"].T, strict=True)
     ]

@@ -25,10 +25,10 @@ def test_terms_against_numpy(make_batch, posterior):
         stopped.append(stop_gradient)
         return np.asarray(inputs) @ weights.astype(np.float32)
 
-    permutation = OBJECTIVE().sample_noise(np.arange(12), SPACE, 5, rng)["permutation"]
+    permutation = OBJECTIVE().inputs(np.arange(12), SPACE, 5, rng)["permutation"]
     assert (np.sort(permutation, axis=0) == np.arange(12)[:, None]).all()
     assert len({tuple(column) for column in permutation.T}) == 5
-    batch = make_batch(mean, log_variance, codes, sampled={"permutation": permutation}, call=call)
+    batch = make_batch(mean, log_variance, codes, inputs={"permutation": permutation}, call=call)
     terms = OBJECTIVE(gamma=3.0).terms(batch)
 
     def softmax(z):
@@ -66,7 +66,7 @@ def test_two_images_by_hand(make_batch):
         return np.stack([z[:, 0] * z[:, 1], 0 * z[:, 0]], axis=1).astype(np.float32)
 
     codes, swap = [[2.0, 2.0], [-2.0, -2.0]], {"permutation": np.array([[0, 1], [1, 0]])}
-    terms = OBJECTIVE().terms(make_batch(codes, np.zeros((2, 2)), sampled=swap, call=call))
+    terms = OBJECTIVE().terms(make_batch(codes, np.zeros((2, 2)), inputs=swap, call=call))
     assert float(terms["kl"].value) == 4.0
     assert float(terms["total_correlation"].value) == 4.0
     assert float(terms["discriminator"].value) == pytest.approx(np.log(1 + np.exp(-4)), rel=1e-5)

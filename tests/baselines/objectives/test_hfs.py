@@ -19,7 +19,7 @@ def test_terms_and_gradients_are_the_reference_implementations(make_batch, case)
     mean, log_variance = (tensorflow.constant(FIXTURE[key], tensorflow.float32) for key in ("mean", "log_variance"))
     objective = OBJECTIVE(beta=FIXTURE["beta"], gamma=FIXTURE["gamma"])
     drawn = {"pairs": np.array(case["pairs"], np.int32)}
-    terms = objective.terms(make_batch(mean, log_variance, sampled=drawn))
+    terms = objective.terms(make_batch(mean, log_variance, inputs=drawn))
     assert float(terms["kl"].value) == pytest.approx(case["kl"], rel=1e-6)
     assert float(terms["support"].value) == pytest.approx(case["support"], rel=1e-6)
     assert sum(t.weight * float(t.value) for t in terms.values()) == pytest.approx(case["loss"], rel=1e-6)
@@ -40,18 +40,18 @@ def test_a_full_grid_of_codes_costs_nothing_and_a_diagonal_does():
 
 def test_pairs_are_drawn_anew_without_repeats_and_no_more_than_there_are():
     rng = np.random.default_rng(0)
-    drawn = [OBJECTIVE(pairs=4).sample_noise(np.arange(5), SPACE, 5, rng)["pairs"] for _ in range(200)]
+    drawn = [OBJECTIVE(pairs=4).inputs(np.arange(5), SPACE, 5, rng)["pairs"] for _ in range(200)]
     assert {pairs.shape for pairs in drawn} == {(4, 2)}
     assert all(len({tuple(pair) for pair in pairs}) == 4 for pairs in drawn)
     often = np.zeros((5, 5))
     np.add.at(often, tuple(np.concatenate(drawn).T), 1)
     assert (often[np.tril_indices(5)] == 0).all()
     assert often[np.triu_indices(5, 1)] / 200 == pytest.approx([0.4] * 10, abs=0.12)  # 4 of 10; 3.5 deviations
-    assert OBJECTIVE().sample_noise(np.arange(5), SPACE, 3, rng)["pairs"].shape == (3, 2)
+    assert OBJECTIVE().inputs(np.arange(5), SPACE, 3, rng)["pairs"].shape == (3, 2)
 
 
 def test_one_latent_has_no_pairs():
     with pytest.raises(InvalidInput, match="pairs of latents: expected two latents or more, received 1"):
-        OBJECTIVE().sample_noise(np.arange(5), SPACE, 1, np.random.default_rng(0))
+        OBJECTIVE().inputs(np.arange(5), SPACE, 1, np.random.default_rng(0))
     with pytest.raises(InvalidInput, match="'pairs': expected at least 1, received 0"):
         OBJECTIVE(pairs=0)
