@@ -301,7 +301,8 @@ class FactorTable(_Factors):
     Args:
         *factors: what the columns mean.
         rows: the number of rows, known without reading anything.
-        read: gives the class ids, int, shape (rows, F), when they are first needed. They are kept.
+        read: gives the class ids, int, shape (rows, F), when they are first needed. They are kept. A subclass that
+            looks them up in `labels` gives its own `_every_label`.
 
     Example:
         >>> table = FactorTable(Factor("smiling", (0, 1), "binary"), rows=3, read=lambda: np.array([[0], [1], [0]]))
@@ -347,6 +348,9 @@ class FactorTable(_Factors):
         if rows.size and (rows.min() < 0 or rows.max() >= len(self)):
             raise _no_row(rows, len(self))
         return self._table[rows]
+
+    def _every_label(self) -> Indices:
+        return self.labels(np.arange(len(self)))
 
     @functools.cached_property
     def full(self) -> bool:

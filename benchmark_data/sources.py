@@ -39,6 +39,8 @@ class Rendered(Source):
 class OfBase(Source):
     """What sources that rest on another dataset have in common: they are ready, and have extras, as it is and has.
 
+    Pixels and extras are the base's, row by row. A source with other rows than its base's says which in `base_rows`.
+
     Args:
         base: the dataset to start from.
     """
@@ -55,9 +57,24 @@ class OfBase(Source):
         """The base's further arrays."""
         return self.base.extras
 
+    def base_rows(self, indices: Indices) -> Indices:
+        """Return the base's row for each row: the same one by default.
+
+        Args:
+            indices: rows, int64, shape (n,), already checked.
+
+        Returns:
+            Rows of the base, int64, shape (n,).
+        """
+        return indices
+
+    def images(self, indices: Indices, labels: Indices) -> Images:
+        """Take the base's images."""
+        return self.base.images(self.base_rows(indices))
+
     def extra(self, name: str, indices: Indices) -> NDArray[Any]:
         """Return rows of one of the base's further arrays."""
-        return self.base.extra(name, indices)
+        return self.base.extra(name, self.base_rows(indices))
 
     def prepare(self, **options: Any) -> None:
         """Prepare the base."""
@@ -97,27 +114,15 @@ class Selected(OfBase):
     @functools.cached_property
     def space(self) -> FactorTable:
         """The selection's factors."""
-        kept = (self.base.space.factors[column] for column in self._columns)
+        space = self.base.space
+        kept = (space.factors[space.column(name)] for name in self.factors)
         return FactorTable(*kept, rows=len(self.rows), read=self._read)
 
-    @property
-    def _columns(self) -> list[int]:
-        return [self.base.space.column(name) for name in self.factors]
-
     def _read(self) -> Indices:
-        return self.base.labels(np.arange(len(self.base))[self.rows.start : self.rows.stop : self.rows.step])[
-            :, self._columns
-        ]
+        return self.base.labels(self.rows, self.factors)
 
-    def images(self, indices: Indices, labels: Indices) -> Images:
-        """Take the base's images."""
-        return self.base.images(self._of_base(indices))
-
-    def extra(self, name: str, indices: Indices) -> NDArray[Any]:
-        """Return rows of one of the base's further arrays."""
-        return self.base.extra(name, self._of_base(indices))
-
-    def _of_base(self, indices: Indices) -> Indices:
+    def base_rows(self, indices: Indices) -> Indices:
+        """Return the base's row for each row: int64, shape (n,)."""
         return self.rows.start + indices * self.rows.step
 
 

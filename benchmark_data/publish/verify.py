@@ -284,9 +284,6 @@ class _Labels(FactorTable):
             )
         return labels
 
-    def _every_label(self) -> Indices:
-        return self.labels(np.arange(len(self)))
-
 
 class _Copy(Source):
     """A copy on disk, as a source of images. Its splits hold the rows that the dataset's splits name."""

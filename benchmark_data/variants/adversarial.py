@@ -27,7 +27,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,7 +37,7 @@ from benchmark_data.effects import Effect
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.inspect import distances as perceived
-from benchmark_data.sources import Images, OfBase
+from benchmark_data.sources import OfBase
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -216,22 +216,11 @@ class Regridded(OfBase):
 
     ids: tuple[tuple[int, ...], ...]
 
-    def images(self, indices: Indices, labels: Indices) -> Images:
-        """Take the base's images."""
-        return self.base.images(self._of_base(labels))
-
-    def extra(self, name: str, indices: Indices) -> NDArray[Any]:
-        """Return rows of one of the base's further arrays."""
-        return self.base.extra(name, self._of_base(np.stack(np.unravel_index(indices, self.sizes), axis=1)))
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """How many values each factor has left."""
-        return tuple(map(len, self.ids))
-
-    def _of_base(self, labels: Indices) -> Indices:
-        columns = [np.asarray(kept)[labels[:, column]] for column, kept in enumerate(self.ids)]
-        return _grid(self.base).index(np.stack(columns, axis=1))
+    def base_rows(self, indices: Indices) -> Indices:
+        """Return the base's row for each row: int64, shape (n,)."""
+        columns = np.unravel_index(indices, [len(kept) for kept in self.ids])
+        ids = [np.asarray(kept)[column] for kept, column in zip(self.ids, columns, strict=True)]
+        return _grid(self.base).index(np.stack(ids, axis=1))
 
 
 def regridded(base: Dataset, values: Mapping[str, Sequence[int]], *, name: str) -> Dataset:

@@ -149,9 +149,6 @@ class _Labels(FactorTable):
             labels[places, first[side] : first[side] + columns.shape[1]] = columns
         return labels
 
-    def _every_label(self) -> Indices:
-        return self.labels(np.arange(len(self)))
-
 
 def _beside(side: str, factor: Factor) -> Factor:
     """Add the class of the other side's rows to a factor."""

@@ -28,7 +28,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorTable, Indices
 from benchmark_data.sources import OfBase
-from benchmark_data.types import Extra, Images
+from benchmark_data.types import Extra
 
 __all__ = ["DEFAULT", "Divided", "Split", "split", "split_names", "split_rules", "summary"]
 
@@ -122,13 +122,13 @@ class Divided(OfBase):
         """The base's further arrays, and the base's rows."""
         return {**self.base.extras, "row": Extra((), "int64", "row in the dataset that is divided")}
 
-    def images(self, indices: Indices, labels: Indices) -> Images:
-        """Take the base's images."""
-        return self.base.images(self.rows[indices])
+    def base_rows(self, indices: Indices) -> Indices:
+        """Return the base's row for each row: int64, shape (n,)."""
+        return self.rows[indices]
 
     def extra(self, name: str, indices: Indices) -> NDArray[Any]:
         """Return rows of one of the further arrays."""
-        return self.rows[indices] if name == "row" else self.base.extra(name, self.rows[indices])
+        return self.base_rows(indices) if name == "row" else super().extra(name, indices)
 
 
 class _Labels(FactorTable):
@@ -145,9 +145,6 @@ class _Labels(FactorTable):
     def full(self) -> bool:
         """False: whoever draws partners from a whole grid would draw what is held out."""
         return False
-
-    def _every_label(self) -> Indices:
-        return self.labels(np.arange(len(self)))
 
 
 def split_rules() -> tuple[str, ...]:
