@@ -17,7 +17,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.factors import FactorTable, Indices
 from benchmark_data.types import Extra, Images, Source
 
-__all__ = ["Derived", "Images", "OfBase", "Rendered", "Selected", "Source", "resized"]
+__all__ = ["Derived", "Images", "OfBase", "Rendered", "Selected", "Source", "chain", "resized"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,6 +124,25 @@ class Selected(OfBase):
     def base_rows(self, indices: Indices) -> Indices:
         """Return the base's row for each row: int64, shape (n,)."""
         return self.rows.start + indices * self.rows.step
+
+
+def chain(dataset: Dataset | Source) -> list[Source]:
+    """List the sources that a dataset rests on.
+
+    Args:
+        dataset: the dataset, or its source.
+
+    Returns:
+        Its own source, then, each with those below it, the sources that this one holds as attributes.
+
+    Example:
+        >>> import benchmark_data
+        >>> [type(source).__name__ for source in chain(benchmark_data.load("sprites2d_noisy"))]
+        ['Derived', 'Rendered']
+    """
+    source = dataset.source if isinstance(dataset, Dataset) else dataset
+    parts = [part for part in vars(source).values() if isinstance(part, Dataset | Source)]
+    return [source, *(below for part in parts for below in chain(part))]
 
 
 def resized(images: Images, indices: Indices, labels: Indices, *, size: int, method: str) -> Images:

@@ -9,6 +9,7 @@ from benchmark_data.archives.archive import Archive, Cached
 from benchmark_data.archives.own_images import InMemory, PictureFiles
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor
+from benchmark_data.sources import chain
 from benchmark_data.variants.perturbation import HiddenVariable
 
 
@@ -90,9 +91,4 @@ def source_kind(dataset: Dataset) -> str:
 
 def stores(dataset: Dataset) -> list[Cached]:
     """List the prepared forms that a dataset reads from, or is made from, the first source first."""
-    found = [dataset.source] if isinstance(dataset.source, Cached) else []
-    # Sources that take from others hold them as fields.
-    for part in vars(dataset.source).values():
-        if isinstance(part, Dataset | Cached):
-            found = [*(stores(part) if isinstance(part, Dataset) else [part]), *found]
-    return found
+    return [source for source in reversed(chain(dataset)) if isinstance(source, Cached)]

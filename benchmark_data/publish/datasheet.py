@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import benchmark_data
 from benchmark_data.archives.archive import Archive
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import UnknownName
-from benchmark_data.sources import Rendered
-from benchmark_data.types import Source
+from benchmark_data.sources import Rendered, chain
 
 NOT_STATED = "The dataset's file does not say."
 
@@ -115,21 +114,12 @@ def made(dataset: Dataset) -> tuple[str, list[str]]:
         >>> made(benchmark_data.load("sprites2d_noisy")), made(benchmark_data.load("dsprites_noisy"))
         (('rendered', []), ('archive', ['dsprites']))
     """
-    sources = list(_sources(dataset.source))
+    sources = chain(dataset)
     archives = sorted({source.id.partition("/")[0] for source in sources if isinstance(source, Archive)})
     if archives:
         return "archive", archives
     rendered = any(isinstance(source, Rendered) for source in sources) or _is_ours(dataset)
     return ("rendered" if rendered else "given"), []
-
-
-def _sources(source: Source) -> Iterator[Source]:
-    """Return a source and those that it rests on."""
-    yield source
-    for name in getattr(source, "__dataclass_fields__", {}):  # of a dataclass, as most sources are
-        part = getattr(source, name)
-        if isinstance(part, Dataset | Source):
-            yield from _sources(part.source if isinstance(part, Dataset) else part)
 
 
 def _is_ours(dataset: Dataset) -> bool:

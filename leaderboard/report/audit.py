@@ -11,8 +11,7 @@ from pathlib import Path
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
-from benchmark_data.sources import Derived, Rendered, Source
-from benchmark_data.variants.splitting import Divided
+from benchmark_data.sources import OfBase, Rendered, chain
 from leaderboard import protocol
 from leaderboard.report import families, weights
 from leaderboard.report.site import build
@@ -129,12 +128,9 @@ def needs_no_download(dataset: Dataset) -> bool:
         dataset: the dataset.
 
     Returns:
-        True for rendered datasets, and for those derived from them or divided by a rule.
+        True for rendered datasets, and for those that rest on them: changed, some of their rows or values, divided.
     """
-    source: Source = dataset.source
-    while isinstance(source, Derived | Divided):
-        source = source.base.source
-    return isinstance(source, Rendered)
+    return all(isinstance(source, Rendered | OfBase) for source in chain(dataset))
 
 
 def _other(root: Path) -> Iterator[OffaxisError]:
