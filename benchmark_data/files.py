@@ -10,11 +10,11 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 
 
 @contextlib.contextmanager
@@ -82,6 +82,43 @@ def unwritable(path: Path, error: OSError) -> InvalidInput:
         received=f"{type(error).__name__}: {error.strerror or error}",
         remedy="Check the folder's permissions and the free space, or choose another path.",
     )
+
+
+@contextlib.contextmanager
+def exclusive(
+    lock: Path, *, what: Path, refusal: OffaxisError | None = None, waiting: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """Hold a lock file while a ``with`` block runs, so that other processes keep out. It needs the package filelock.
+
+    The file stays: whoever removed it might remove one that another process holds.
+
+    Args:
+        lock: the lock file. Missing parent folders are made.
+        what: the path that is locked, for the message where the file cannot be written.
+        refusal: the error to raise where another process holds the lock. It is waited for if None.
+        waiting: is called before it is waited for.
+
+    Raises:
+        InvalidInput: the file cannot be written.
+    """
+    import filelock
+
+    held = filelock.FileLock(lock)
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            held.acquire(timeout=0)
+        except filelock.Timeout as error:
+            if refusal is not None:
+                raise refusal from error
+            waiting()
+            held.acquire()
+    except OSError as error:
+        raise unwritable(what, error) from error
+    try:
+        yield
+    finally:
+        held.release()
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:

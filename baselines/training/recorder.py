@@ -6,7 +6,7 @@ import contextlib
 import json
 import math
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -298,39 +298,27 @@ def lengthen(folder: Path, steps: int) -> RunConfig:
     return config
 
 
-@contextlib.contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Keep other processes from training in the same folder, which is made if it is not there.
-
-    The file that is locked stays: whoever removed it might remove one that another process holds.
 
     Args:
         folder: the run folder; it is this run's, or free.
+
+    Returns:
+        What ``with`` takes.
 
     Raises:
         InvalidInput: another process is training it, or it cannot be written.
         MissingExtra: filelock is not installed.
     """
     needs("training", "train", "filelock")
-    import filelock
-
-    lock = filelock.FileLock(folder / LOCK)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0)
-    except filelock.Timeout as error:
-        raise InvalidInput(
-            str(folder),
-            expected="a run that nobody else is training",
-            received="one that another process is training",
-            remedy="Wait for it, or stop it.",
-        ) from error
-    except OSError as error:
-        raise files.unwritable(folder, error) from error
-    try:
-        yield
-    finally:
-        lock.release()
+    refusal = InvalidInput(
+        str(folder),
+        expected="a run that nobody else is training",
+        received="one that another process is training",
+        remedy="Wait for it, or stop it.",
+    )
+    return files.exclusive(folder / LOCK, what=folder, refusal=refusal)
 
 
 def _limit(loss: float) -> float:

@@ -37,13 +37,14 @@ from baselines.run import is_trained
 from baselines.training import bars, recorder, stopping, worker
 from baselines.training.loop import groups
 from benchmark_data import console, discovery, files, parallel
-from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, UnknownName
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, UnknownName, needs
 
 try:
-    import filelock
     import joblib
 except ImportError as error:
-    raise MissingExtra("training many runs", error.name or "joblib", "train") from error
+    raise MissingExtra("training many runs", "joblib", "train") from error
+
+needs("training many runs", "train", "filelock")
 
 ATTEMPTS = 3
 """How often a run is begun whose worker dies, in one call."""
@@ -341,7 +342,7 @@ def run(
         benchmark_data.load(dataset)
     with contextlib.ExitStack() as stack:
         stack.enter_context(stopping.as_interrupt())
-        stack.callback(_exclusive_lock(into).release)
+        stack.enter_context(_exclusive_lock(into))
         stack.enter_context(parallel.on_ray(ray, gpus=gpus))
         if progress is None:
             progress = stack.enter_context(console.progress(*bars.columns()))
@@ -364,22 +365,15 @@ def run(
     return monitor.states()
 
 
-def _exclusive_lock(into: Path) -> filelock.BaseFileLock:
+def _exclusive_lock(into: Path) -> contextlib.AbstractContextManager[None]:
     """Keep another call from training the same runs, as long as the lock is held."""
-    try:
-        into.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(into / ".lock")
-        lock.acquire(timeout=0)
-        return lock
-    except filelock.Timeout as error:
-        raise InvalidInput(
-            str(into),
-            expected="a sweep that nobody else is running",
-            received="one that another process is running",
-            remedy="Wait for it, stop it, or choose another folder.",
-        ) from error
-    except OSError as error:
-        raise files.unwritable(into, error) from error
+    refusal = InvalidInput(
+        str(into),
+        expected="a sweep that nobody else is running",
+        received="one that another process is running",
+        remedy="Wait for it, stop it, or choose another folder.",
+    )
+    return files.exclusive(into / ".lock", what=into, refusal=refusal)
 
 
 def read_index(into: Path) -> list[dict[str, str]]:

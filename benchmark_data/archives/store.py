@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from benchmark_data import console
 from benchmark_data.errors import DamagedFile, InvalidInput, needs
 from benchmark_data.factors import Indices
-from benchmark_data.files import read_json, unwritable
+from benchmark_data.files import exclusive, read_json, unwritable
 from benchmark_data.types import Extra, Images
 
 if TYPE_CHECKING:
@@ -62,24 +62,11 @@ def locked(folder: Path) -> Iterator[None]:
         InvalidInput: the lock file cannot be written.
     """
     needs("preparing datasets", "archives", "filelock")
-    import filelock
-
-    lock = filelock.FileLock(folder.with_name(f".{folder.name}.lock"))
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            console.tell(f"another process is preparing {folder}; waiting for it")
-            lock.acquire()
-    except OSError as error:
-        raise unwritable(folder, error) from error
-    try:
+    wait = f"another process is preparing {folder}; waiting for it"
+    with exclusive(folder.with_name(f".{folder.name}.lock"), what=folder, waiting=lambda: console.tell(wait)):
         for remains in folder.parent.glob(f".{folder.name}.*.part"):
             shutil.rmtree(remains, ignore_errors=True)
         yield
-    finally:
-        lock.release()
 
 
 def require_space(folder: Path, needed: int) -> None:

@@ -19,18 +19,19 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from benchmark_data import discovery
-from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
-from benchmark_data.files import RepeatedKey, bounded, parse_json, unwritable, write_json
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, needs
+from benchmark_data.files import RepeatedKey, bounded, exclusive, parse_json, write_json
 from leaderboard import protocol
 from leaderboard.store import statistics
 
 try:
-    import filelock
     import pydantic as pydantic  # the other modules take it from here, so that its absence is told in one place
     import pydantic_core
     from pydantic import Field as Field
 except ImportError as error:  # pragma: no cover - exercised in a subprocess
     raise MissingExtra("reading results", error.name or "pydantic", "board") from error
+
+needs("reading results", "board", "filelock")
 
 SCHEMA: Literal[1] = 1
 """Version of the result file's layout."""
@@ -672,29 +673,19 @@ def quarantine(file: str | os.PathLike[str], reason: str) -> Result:
     return found
 
 
-@contextlib.contextmanager
-def locked(root: Path) -> Iterator[None]:
+def locked(root: Path) -> contextlib.AbstractContextManager[None]:
     """Keep other writers out of a tree while a ``with`` block runs.
 
     Args:
         root: the results tree. It is made where it is missing.
 
-    Yields:
-        Nothing.
+    Returns:
+        What ``with`` takes.
 
     Raises:
         InvalidInput: the folder cannot be written.
     """
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(root / ".lock")
-        lock.acquire()
-    except OSError as error:
-        raise unwritable(root, error) from error
-    try:
-        yield
-    finally:
-        lock.release()
+    return exclusive(root / ".lock", what=root)
 
 
 def merge(old: Result, new: Result, *, replace: bool = False) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import subprocess
@@ -10,7 +11,7 @@ import sys
 import pytest
 
 from benchmark_data import DamagedFile, InvalidInput
-from benchmark_data.files import read_json, unwritable, write_json, written_atomically
+from benchmark_data.files import exclusive, read_json, unwritable, write_json, written_atomically
 
 
 def names(folder):
@@ -193,3 +194,27 @@ def test_unwritable_names_path_and_reason(tmp_path):
     assert str(error).startswith(
         f"{tmp_path}/x: expected a place that can be written, received OSError: Read-only file"
     )
+
+
+def test_a_lock_keeps_others_out_until_it_is_released(tmp_path):
+    lock = tmp_path / "deep" / ".lock"
+    refusal = InvalidInput("folder", expected="a free folder", received="one in use")
+    refused = pytest.raises(InvalidInput, match="received one in use")
+    with contextlib.ExitStack() as first:
+        first.enter_context(exclusive(lock, what=tmp_path))
+        with refused, exclusive(lock, what=tmp_path, refusal=refusal):
+            pass
+        second = exclusive(lock, what=tmp_path, waiting=first.close)
+        with second, refused, exclusive(lock, what=tmp_path, refusal=refusal):
+            pass
+    with exclusive(lock, what=tmp_path, refusal=refusal):
+        assert names(lock.parent) == [".lock"]
+
+
+def test_a_lock_that_cannot_be_written_names_what_is_locked(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(InvalidInput, match="results: expected a place that can be written"),
+        exclusive(tmp_path / "file" / ".lock", what=tmp_path / "results"),
+    ):
+        pass
