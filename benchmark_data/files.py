@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import hashlib
 import io
 import json
 import os
@@ -121,6 +122,20 @@ def exclusive(
         held.release()
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write ``text`` in UTF-8, atomically.
+
+    Args:
+        path: the file to write.
+        text: what to write.
+
+    Raises:
+        InvalidInput: the file cannot be written.
+    """
+    with written_atomically(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
     """Write ``value`` as JSON, atomically, in a form that diffs well: sorted keys, two spaces, final newline.
 
@@ -135,8 +150,7 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
         text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:
         raise InvalidInput(str(path), expected="finite numbers", received=str(error)) from error
-    with written_atomically(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
@@ -189,6 +203,26 @@ def bounded(path: str | os.PathLike[str], largest: int, *, what: str, size: str 
         return path.read_bytes()
     except OSError as error:
         raise DamagedFile(str(path), expected=what, received=error.strerror or str(error)) from error
+
+
+def hash_of(path: str | os.PathLike[str], algorithm: str = "sha256") -> str:
+    """Hash a file.
+
+    Args:
+        path: the file.
+        algorithm: a name that `hashlib` knows.
+
+    Returns:
+        The hash in hexadecimal.
+
+    Raises:
+        DamagedFile: the file cannot be read.
+    """
+    try:
+        with open(path, "rb", buffering=0) as stream:
+            return hashlib.file_digest(stream, algorithm).hexdigest()
+    except OSError as error:
+        raise DamagedFile(str(path), expected="a file", received=error.strerror or str(error)) from error
 
 
 class RepeatedKey(ValueError):

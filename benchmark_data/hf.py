@@ -31,7 +31,7 @@ from benchmark_data import parallel, reading
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
 from benchmark_data.factors import Indices
-from benchmark_data.files import read_json, unwritable, write_json, written_atomically
+from benchmark_data.files import hash_of, read_json, unwritable, write_json, write_text, written_atomically
 from benchmark_data.inspect import contact_sheets
 from benchmark_data.publish import card, croissant, verify
 from benchmark_data.publish import records as encoding
@@ -383,15 +383,13 @@ def publish(
     if evaluation:
         texts["eval.yaml"] = card.evaluation(records)
     for name, text in texts.items():
-        with written_atomically(folder / name) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(folder / name, text)
 
 
 def _described(path: Path) -> dict[str, Any]:
     """Return a file of a config as its record lists it."""
-    with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"path": f"{path.parent.name}/{path.name}", "bytes": path.stat().st_size, "sha256": sha256}
+    name = f"{path.parent.name}/{path.name}"
+    return {"path": name, "bytes": path.stat().st_size, "sha256": hash_of(path)}
 
 
 def _day(path: Path, content: card.Record) -> str:

@@ -26,7 +26,6 @@ from baselines.outputs import onnx_graphs
 from baselines.run import Run
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, MissingExtra
-from leaderboard.reading import representations
 from leaderboard.scoring import evaluate
 from leaderboard.store.results import Result
 
@@ -136,8 +135,7 @@ def _card(run: Run, scored: Result, folder: Path, name: str) -> str:
     settings = ", ".join(f"{key} {value}" for key, value in chosen.items())
     scores = "\n".join(f"| {key} | {value:.3f} |" for key, value in of.scores.items())
     listed = "\n".join(
-        f"| `{file.name}` | {file.stat().st_size:,} | `{representations.digest(file)}` |"
-        for file in sorted(folder.iterdir())
+        f"| `{file.name}` | {file.stat().st_size:,} | `{files.hash_of(file)}` |" for file in sorted(folder.iterdir())
     )
     return f"""# {scored.title} on {config.dataset}, seed {config.seed}
 

@@ -137,9 +137,7 @@ def report(
     from baselines.reproduction import pages
 
     page = into or folder.with_suffix(".md")
-    text = pages.report(folder)
-    with files.written_atomically(page) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    files.write_text(page, pages.report(folder))
     console.say(page)
 
 

@@ -13,7 +13,6 @@ The verdict is drawn from the table, and is drawn again where the claim, or how 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -51,7 +50,7 @@ def read(folder: Path) -> dict[str, Any] | None:
         )
     record: dict[str, Any] = held | ({"verdict": NOT_JUDGED, "p": None, "note": OLD} if old(held) else {})
     for name, digest in held["files"].items():
-        if not (folder / name).is_file() or hash_of(folder / name) != digest:
+        if not (folder / name).is_file() or files.hash_of(folder / name) != digest:
             raise DamagedFile(
                 str(folder / name), expected=f"the file with SHA-256 {digest[:16]}", received="another", remedy=_MEND
             )
@@ -88,11 +87,6 @@ RECORDED = (
 """What ``verdict.json`` holds; ``trained`` is the seconds that each run's training took, by folder."""
 
 _MEND = "Remove the folder's verdict.json and run the study again."
-
-
-def hash_of(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def line(record: Mapping[str, Any]) -> str:

@@ -179,7 +179,7 @@ def run(
         "budget": _budget(plan) | {"compute_seconds": round(time.perf_counter() - begin, 1)},
         "trained": {state.run: round(state.seconds, 1) for state in _known(plan, Path(runs))},
         "inputs": made_of,
-        "files": {name: records.hash_of(folder / name) for name in ("table.csv", "figure.png")},
+        "files": {name: files.hash_of(folder / name) for name in ("table.csv", "figure.png")},
     }
     files.write_json(folder / "verdict.json", record)
     return record

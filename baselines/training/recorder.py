@@ -82,8 +82,7 @@ class Recorder:
         self.step = self.snapshots.last or 0
         self._history = folder / "history.jsonl"
         rows = read_history(self._history, until=self.step)
-        with files.written_atomically(self._history) as temporary:
-            temporary.write_text("".join(_line(row) for row in rows), encoding="utf-8")
+        files.write_text(self._history, "".join(_line(row) for row in rows))
         self._limit = _limit(rows[0]["loss"]) if rows else math.inf
         self.loss = f"{rows[-1]['loss']:.4g}" if rows else ""
 

@@ -456,8 +456,7 @@ class _ProgressMonitor:
         writer = csv.DictWriter(text, RunStatus._fields, lineterminator="\n")
         writer.writeheader()
         writer.writerows([*self._others, *(state._asdict() for state in self.states())])
-        with files.written_atomically(self._into / "index.csv") as temporary:
-            temporary.write_text(text.getvalue(), encoding="utf-8")
+        files.write_text(self._into / "index.csv", text.getvalue())
 
     def _watch(self) -> None:
         written = time.monotonic()

@@ -8,14 +8,13 @@ from where it stopped if the server still offers the same file.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, needs
-from benchmark_data.files import read_json, unwritable, write_json
+from benchmark_data.files import hash_of, read_json, unwritable, write_json
 
 if TYPE_CHECKING:
     import requests
@@ -329,21 +328,16 @@ def _say(error: Exception) -> str:
 
 def _identify(download: Download, path: Path, origin: str, progress: rich.progress.Progress) -> Fetched:
     task = progress.add_task(f"{download.name}: checking", total=None)
-    size, sha256 = path.stat().st_size, _hash(path, "sha256")
+    size, sha256 = path.stat().st_size, hash_of(path)
     difference = ""
     if download.size not in (None, size):
         difference = f"{size:,} bytes with SHA-256 {sha256}"
     elif download.sha256 and sha256 != download.sha256:
         difference = f"SHA-256 {sha256}"
-    elif download.md5 and not download.sha256 and (md5 := _hash(path, "md5")) != download.md5:
+    elif download.md5 and not download.sha256 and (md5 := hash_of(path, "md5")) != download.md5:
         difference = f"MD5 {md5}"
     progress.remove_task(task)
     return Fetched(path, origin, size, sha256, difference)
-
-
-def _hash(path: Path, algorithm: str) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, algorithm).hexdigest()
 
 
 def _expectation(download: Download) -> str:

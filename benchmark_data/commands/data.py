@@ -18,7 +18,7 @@ from benchmark_data.archives import downloads
 from benchmark_data.commands.arguments import Name, NameOrFolder, names_like
 from benchmark_data.console import out, say
 from benchmark_data.errors import InvalidInput, needs
-from benchmark_data.files import write_json, written_atomically
+from benchmark_data.files import write_json, write_text, written_atomically
 
 if TYPE_CHECKING:
     from benchmark_data.dataset import Dataset
@@ -345,9 +345,7 @@ def audit(
         write_json(json, found.as_json())
         say(f"written: {json}")
     if file is not None:
-        text = audit_page.page(dataset, found)
-        with written_atomically(file) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(file, audit_page.page(dataset, found))
         say(f"written: {file}")
 
 
@@ -445,8 +443,7 @@ def self_test(
     text = selftest.report(reports)
     say(text)
     if to is not None:
-        with written_atomically(to) as temporary:
-            temporary.write_text(text + "\n", encoding="utf-8")
+        write_text(to, text + "\n")
     raise typer.Exit(int(any(step.failed for each in reports for step in each.steps)))
 
 

@@ -16,7 +16,7 @@ from benchmark_data import console
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import err, out, say
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unavailable, UnknownName
-from benchmark_data.files import written_atomically
+from benchmark_data.files import write_text, written_atomically
 from leaderboard.commands import analyse, compare, metrics, transfer
 
 if TYPE_CHECKING:
@@ -600,8 +600,7 @@ def compare_methods(
         highlight=False,
     )
     if to is not None:
-        with written_atomically(to) as temporary:
-            temporary.write_text(pairwise.comma_separated(pair), "utf-8")
+        write_text(to, pairwise.comma_separated(pair))
 
 
 @app.command("datasets")
@@ -644,8 +643,7 @@ def show_datasets(
     for one in found.predictions:
         say(hardness.sentence(found.column, one))
     if to is not None:
-        with written_atomically(to) as temporary:
-            temporary.write_text(hardness.comma_separated(found), "utf-8")
+        write_text(to, hardness.comma_separated(found))
 
 
 def _audit_datasets(root: Path, names: Sequence[str]) -> None:
@@ -775,8 +773,7 @@ def review(
     with console.working("checking") as told:
         text, valid = review.report(folder, published, progress=told)
     if to is not None:
-        with written_atomically(to) as temporary:
-            temporary.write_text(text, "utf-8")
+        write_text(to, text)
     say(text)
     if not valid:
         raise typer.Exit(1)

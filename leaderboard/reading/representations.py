@@ -17,7 +17,6 @@ reduces to one each. ``factors`` holds class ids, for data that is no dataset he
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -432,25 +431,6 @@ def dataset_of(folder: FilePath) -> str:
     if not isinstance(record, Mapping) or not isinstance(record.get("dataset"), str):
         raise DamagedFile(str(path), expected="the name of a dataset", received=json.dumps(record)[:80])
     return str(record["dataset"])
-
-
-def digest(path: FilePath) -> str:
-    """Hash a file, so that a result can say which encoder or codes it was computed from.
-
-    Args:
-        path: the file.
-
-    Returns:
-        SHA-256 in hexadecimal.
-
-    Raises:
-        DamagedFile: the file cannot be read.
-    """
-    try:
-        with Path(path).open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise DamagedFile(str(path), expected="a file", received=error.strerror or str(error)) from error
 
 
 def _inside(path: FilePath, name: str, command: str) -> Path:

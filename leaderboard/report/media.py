@@ -63,9 +63,7 @@ def of_dataset(name: str, folder: Path) -> None:
                 with files.written_atomically(folder / picture) as temporary:
                     drawn.save(temporary, "PNG", optimize=True)
         if not (folder / "distances.csv").exists():
-            table = distance_table(dataset)
-            with files.written_atomically(folder / "distances.csv") as temporary:
-                temporary.write_text(table, "utf-8")
+            files.write_text(folder / "distances.csv", distance_table(dataset))
     except (UnknownName, Unavailable):
         return
 

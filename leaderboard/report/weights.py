@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
-from benchmark_data.files import parse_json, written_atomically
+from benchmark_data.files import hash_of, parse_json, written_atomically
 from leaderboard import protocol
-from leaderboard.reading import encoders, representations
+from leaderboard.reading import encoders
 from leaderboard.scoring import evaluate
 from leaderboard.store import results
 from leaderboard.store.results import Result, Run
@@ -157,7 +157,7 @@ def _read(folder: Path, *, strict: bool = True) -> Weights:
     files = {}
     for name in FILES:
         content = encoders.content(folder / name) if name == ENCODER else results.content(folder / name, SMALL)
-        files[name] = len(content), representations.digest(folder / name)
+        files[name] = len(content), hash_of(folder / name)
     return Weights(folder, protocol.task(record.dataset).id, record.method, record.seed, _scores(folder)[0], files)
 
 

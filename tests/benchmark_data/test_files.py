@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from benchmark_data import DamagedFile, InvalidInput
-from benchmark_data.files import exclusive, read_json, unwritable, write_json, written_atomically
+from benchmark_data.files import exclusive, hash_of, read_json, unwritable, write_json, written_atomically
 
 
 def names(folder):
@@ -218,3 +218,12 @@ def test_a_lock_that_cannot_be_written_names_what_is_locked(tmp_path):
         exclusive(tmp_path / "file" / ".lock", what=tmp_path / "results"),
     ):
         pass
+
+
+def test_a_file_is_hashed(tmp_path):
+    (tmp_path / "file").write_bytes(b"abc")
+    # the first test vectors of FIPS 180-2 and RFC 1321
+    assert hash_of(tmp_path / "file") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert hash_of(tmp_path / "file", "md5") == "900150983cd24fb0d6963f7d28e17f72"
+    with pytest.raises(DamagedFile, match="absent: expected a file, received No such file"):
+        hash_of(tmp_path / "absent")

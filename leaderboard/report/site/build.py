@@ -21,7 +21,7 @@ from typing import Any
 import benchmark_data
 import leaderboard
 from benchmark_data.errors import DamagedFile, InvalidInput
-from benchmark_data.files import read_json, write_json, written_atomically
+from benchmark_data.files import hash_of, read_json, write_json, written_atomically
 from leaderboard.report import formats, paper_claims, ranking, transfer_page
 from leaderboard.report.ranking import Table
 from leaderboard.report.site import extras, pages
@@ -136,7 +136,7 @@ def _build(root: Path, site: Path, address: str, space: bool) -> Path:
     with results.uncollected():
         for name, content in files(root, address=address, space=space, known=known, kept=kept):
             listed[name] = hashlib.sha256(content).hexdigest()
-            if not (site / name).is_file() or _digest(site / name) != listed[name]:
+            if not (site / name).is_file() or hash_of(site / name) != listed[name]:
                 changed.append(name)
                 with written_atomically(site / WORK / name) as temporary:
                     temporary.write_bytes(content)
@@ -176,7 +176,7 @@ def _record(site: Path) -> dict[str, Any]:
 
 def _untouched(site: Path, before: dict[str, str]) -> bool:
     """Return whether all files of a board are as they were written."""
-    return all((site / name).is_file() and _digest(site / name) == digest for name, digest in before.items())
+    return all((site / name).is_file() and hash_of(site / name) == digest for name, digest in before.items())
 
 
 def _programs() -> str:
@@ -202,13 +202,8 @@ def _content(folder: Path) -> dict[str, str]:
         for name in names:
             path = os.path.join(at, name)
             if not name.endswith(".pyc") and os.path.isfile(path):
-                found[name if within == "." else f"{within}/{name}"] = _digest(path)
+                found[name if within == "." else f"{within}/{name}"] = hash_of(path)
     return found
-
-
-def _digest(file: str | os.PathLike[str]) -> str:
-    with open(file, "rb") as stream:
-        return hashlib.sha256(stream.read()).hexdigest()
 
 
 def settings(site: Path) -> tuple[str, bool]:

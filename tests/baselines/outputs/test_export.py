@@ -15,6 +15,7 @@ from baselines.nets import architectures
 from baselines.nets.backend import keras
 from baselines.outputs import export, onnx_graphs
 from baselines.run import Run
+from benchmark_data import files
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.reading import graphs, representations
@@ -107,7 +108,7 @@ def test_scores_of_an_export_recompute_to_every_digit(trained, tmp_path):
     for key, value in again.runs[0].scores.items():
         assert f"| {key} | {value:.3f} |" in card
     for file in folder.iterdir():
-        assert file.name == "README.md" or representations.digest(file) in card
+        assert file.name == "README.md" or files.hash_of(file) in card
 
 
 def test_a_graph_that_encodes_in_another_way_than_the_run_is_not_written(trained, tmp_path, monkeypatch):
