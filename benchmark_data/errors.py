@@ -121,8 +121,8 @@ def needs(feature: str, extra: str, *modules: str) -> None:
 
     Args:
         feature: what needs them, for the message.
-        extra: the extra that brings them.
-        *modules: their names, as they are imported.
+        extra: the extra that brings them; empty where they are asked for by themselves.
+        *modules: the names of packages, as they are imported; to look for a module within one would load it.
 
     Raises:
         MissingExtra: one of them is not there; the message says what to install.
@@ -140,5 +140,5 @@ def needs(feature: str, extra: str, *modules: str) -> None:
             raise MissingExtra(feature, _DISTRIBUTIONS.get(module, module), extra)
 
 
-_DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+_DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
 """What a package is called where it is installed from, if that is not what is imported."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark_data.errors import InvalidInput, MissingExtra, needs
+from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.files import written_atomically
 
 if TYPE_CHECKING:
@@ -49,10 +49,9 @@ def panels(rows: int, columns: int, *, width: float = 3.2, height: float = 2.6, 
         >>> axes.shape
         (1, 2)
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("drawing", "matplotlib", "board") from error
+    needs("drawing", "board", "matplotlib")
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(columns * width + 0.4, rows * height + 0.2), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 

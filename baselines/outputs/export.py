@@ -25,7 +25,7 @@ import numpy as np
 from baselines.outputs import onnx_graphs
 from baselines.run import Run
 from benchmark_data import files
-from benchmark_data.errors import InvalidInput, MissingExtra
+from benchmark_data.errors import InvalidInput, needs
 from leaderboard.scoring import evaluate
 from leaderboard.store.results import Result
 
@@ -54,10 +54,9 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
             gives other codes than the run, or the file cannot be written.
         MissingExtra: onnx or onnxruntime is not installed.
     """
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingExtra("an ONNX encoder", "onnxruntime", "onnx") from error
+    needs("an ONNX encoder", "onnx", "onnxruntime")
+    import onnxruntime
+
     run.check_finished()
     path = run.folder / ENCODER if path is None else Path(path)
     content = onnx_graphs.encoder(
@@ -118,10 +117,9 @@ def name(run: Run) -> str:
 
 def _write_weights(run: Run, path: Path) -> None:
     """Write all weights, with the config that says what they are of."""
-    try:
-        import safetensors.numpy
-    except ImportError as error:
-        raise MissingExtra("weights as safetensors", "safetensors", "board") from error
+    needs("weights as safetensors", "board", "safetensors")
+    import safetensors.numpy
+
     facts = {"config": json.dumps(run.config.as_json(), sort_keys=True), "step": str(run.step)}
     path.write_bytes(safetensors.numpy.save(dict(sorted(run.model.weights().items())), metadata=facts))
 

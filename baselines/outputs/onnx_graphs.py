@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark_data.errors import InvalidInput, MissingExtra
+from benchmark_data.errors import InvalidInput, needs
 
 OPSET = 17
 """Version of the operators: the first with normalisation of layers."""
@@ -57,12 +57,11 @@ def encoder(image: Any, code: Any, image_shape: tuple[int, int, int]) -> bytes:
         InvalidInput: the model has a layer that is not known here.
         MissingExtra: onnx is not installed.
     """
-    try:
-        import onnx
-        import onnx.helper
-        import onnx.numpy_helper
-    except ImportError as error:
-        raise MissingExtra("an ONNX encoder", "onnx", "onnx") from error
+    needs("an ONNX encoder", "onnx", "onnx")
+    import onnx
+    import onnx.helper
+    import onnx.numpy_helper
+
     write = _Writer(onnx)
     pixels = write("Cast", "images", to=onnx.TensorProto.FLOAT)
     values = {id(image): write("Div", pixels, write.constant(255.0))}

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.errors import InvalidInput, MissingExtra
+from benchmark_data.errors import InvalidInput, needs
 from leaderboard.arrays import Codes
 
 Backend = Literal["numpy", "jax"]
@@ -190,10 +190,8 @@ def _backend(name: Backend) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return lambda a, b, place: np.matmul(a, b.T, out=place), lambda made, places: places
     if name != "jax":
         raise InvalidInput("backend", expected="'numpy' or 'jax'", received=repr(name))
-    try:
-        import jax.numpy as jnp
-    except ImportError as error:
-        raise MissingExtra("the jax backend", "jax") from error
+    needs("the jax backend", "", "jax")
+    import jax.numpy as jnp
 
     def multiply(a: Any, b: Any, place: Any) -> Any:
         return jnp.matmul(jnp.asarray(a), jnp.asarray(b).T, precision="highest")

@@ -23,7 +23,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from benchmark_data import console
-from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
+from benchmark_data.errors import DamagedFile, InvalidInput, needs
 from benchmark_data.files import read_json, write_json, written_atomically
 from benchmark_data.parallel import in_parallel
 from leaderboard.arrays import check_codes
@@ -74,10 +74,7 @@ def run(
         DamagedFile: a file holds no activations, or no Gram matrices.
         MissingExtra: Parquet without pyarrow.
     """
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("writing Parquet", "pyarrow", "board") from error
+    needs("writing Parquet", "board", "pyarrow")
     if not snapshots:
         raise InvalidInput("snapshots", expected="at least one", received="none")
     if not study or not set(study) <= _PLAIN:

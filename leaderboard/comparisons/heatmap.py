@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, MissingExtra
+from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.files import written_atomically
 from leaderboard import figures
 from leaderboard.arrays import Codes, check_codes
@@ -183,10 +183,7 @@ def write(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         with written_atomically(path) as temporary:
             table.to_csv(temporary, index=False)
     elif path.suffix == ".parquet":
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError as error:
-            raise MissingExtra("writing Parquet", "pyarrow", "board") from error
+        needs("writing Parquet", "board", "pyarrow")
         with written_atomically(path) as temporary:
             table.to_parquet(temporary, index=False)
     else:

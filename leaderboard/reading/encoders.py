@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.util
 import os
 import signal
 import subprocess
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 from benchmark_data.factors import Indices
 from leaderboard.reading import encoder_process, graphs
 
@@ -58,9 +57,7 @@ class Encoder:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, seconds: int = SECONDS, memory: int = MEMORY) -> None:
-        for package in ("onnx", "onnxruntime"):
-            if importlib.util.find_spec(package) is None:
-                raise MissingExtra("an ONNX encoder", package, "onnx")
+        needs("an ONNX encoder", "onnx", "onnx", "onnxruntime")
         self.path, self._seconds, self._memory = Path(path), seconds, memory
         model = content(self.path)
         self.digest = hashlib.sha256(model).hexdigest()

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 
 Layout: TypeAlias = Literal["NHWC", "NCHW"]
 
@@ -68,10 +68,9 @@ def inspect(content: bytes, what: str = "encoder.onnx") -> Signature:
         InvalidInput: something that an encoder may not hold; the message begins with its name.
         MissingExtra: onnx is not installed.
     """
-    try:
-        import onnx
-    except ImportError as error:
-        raise MissingExtra("an ONNX encoder", "onnx", "onnx") from error
+    needs("an ONNX encoder", "onnx", "onnx")
+    import onnx
+
     if len(content) > LARGEST:
         raise DamagedFile(what, expected=f"a model of at most {LARGEST:,} bytes", received=f"{len(content):,} bytes")
     try:

@@ -32,7 +32,7 @@ import benchmark_data
 from benchmark_data import draws
 from benchmark_data.archives import npz
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
+from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, needs
 from benchmark_data.factors import Indices
 from benchmark_data.files import read_json
 from leaderboard import protocol
@@ -359,10 +359,9 @@ def encode(
         UnknownName: there is no such output.
         MissingExtra: onnxruntime is not installed.
     """
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingExtra("an ONNX encoder", "onnxruntime", "onnx") from error
+    needs("an ONNX encoder", "onnx", "onnxruntime")
+    import onnxruntime
+
     path = Path(path)
     try:
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
@@ -547,10 +546,9 @@ def _npy(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
 
 
 def _opened_safetensors(path: Path) -> Any:
-    try:
-        import safetensors
-    except ImportError as error:
-        raise MissingExtra("reading safetensors", "safetensors", "board") from error
+    needs("reading safetensors", "board", "safetensors")
+    import safetensors
+
     try:
         return safetensors.safe_open(path, framework="numpy")
     except Exception as error:
@@ -569,10 +567,9 @@ def _safetensors(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
 
 
 def _parquet(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtra("reading Parquet", "pyarrow", "board") from error
+    needs("reading Parquet", "board", "pyarrow")
+    import pyarrow.parquet
+
     try:
         file = pyarrow.parquet.ParquetFile(path)
     except Exception as error:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
+from benchmark_data.errors import DamagedFile, InvalidInput, needs
 from benchmark_data.files import written_atomically
 from benchmark_data.publish import card
 from leaderboard import protocol
@@ -123,12 +123,10 @@ def _scores(result: Result) -> Iterable[dict[str, object]]:
 
 
 def _dataset(folder: Path, content: dict[str, pd.DataFrame]) -> None:
+    needs("exporting results", "board", "pyarrow")
     folder.mkdir(parents=True)
     for name, frame in content.items():
-        try:
-            frame.to_parquet(folder / f"{name}.parquet", index=False, engine="pyarrow")
-        except ImportError as error:
-            raise MissingExtra("exporting results", "pyarrow", "board") from error
+        frame.to_parquet(folder / f"{name}.parquet", index=False, engine="pyarrow")
     head = {
         "pretty_name": NAME,
         "license": "mit",
@@ -236,10 +234,9 @@ def _indexed(board: Table, row: Row, owner: str) -> dict[str, Any]:
 
 
 def _yaml(content: object) -> str:
-    try:
-        import yaml
-    except ImportError as error:
-        raise MissingExtra("exporting results", "pyyaml", "board") from error
+    needs("exporting results", "board", "yaml")
+    import yaml
+
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1_000))
 
 

@@ -1,4 +1,4 @@
-import builtins
+import sys
 
 import numpy as np
 import pandas as pd
@@ -27,14 +27,7 @@ def test_one_value_has_no_band():
 
 
 def test_without_matplotlib(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"drawing: expected the package matplotlib.*offaxis\[board\]"):
         figures.panels(1, 1)
 

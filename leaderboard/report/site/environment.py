@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from benchmark_data.errors import MissingExtra
+from benchmark_data.errors import needs
 from leaderboard import protocol
 from leaderboard.report import formats, pairwise, ranking
 from leaderboard.report.site import contents, extras, pictures
@@ -29,11 +29,10 @@ def environment() -> jinja2.Environment:
     Raises:
         MissingExtra: Jinja is not installed.
     """
-    try:
-        import jinja2
-        import markupsafe
-    except ImportError as error:
-        raise MissingExtra("building pages", "jinja2", "board") from error
+    needs("building pages", "board", "jinja2")
+    import jinja2
+    import markupsafe
+
     env = jinja2.Environment(
         loader=jinja2.PackageLoader("leaderboard.report.site"),
         autoescape=True,

@@ -1,6 +1,5 @@
 """The same codes from every kind of file, and an encoder in ONNX without Keras."""
 
-import builtins
 import json
 import math
 import pickle
@@ -288,14 +287,7 @@ def test_parquet_with_holes_or_ragged_lists(tmp_path):
     [("safetensors", "board", "a.safetensors"), ("pyarrow", "board", "a.parquet"), ("onnxruntime", "onnx", "a.onnx")],
 )
 def test_a_missing_package_is_named(toys, monkeypatch, tmp_path, package, extra, name):
-    real = builtins.__import__
-
-    def without(module, *args, **kwargs):
-        if module.split(".")[0] == package:
-            raise ImportError(module)
-        return real(module, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, package, None)
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(MissingExtra, match=rf"expected the package {package}.*offaxis\[{extra}\]"):
         representations.codes(tmp_path / name, dataset="toy/small")
