@@ -28,6 +28,20 @@ CHUNK = 4096
 """Images per block of a digest. Part of the digest's definition: changing it changes every digest."""
 
 
+def in_blocks(rows: Rows, size: int = CHUNK) -> Iterator[Rows]:
+    """Divide rows into blocks, by default those of a digest.
+
+    Args:
+        rows: rows of a dataset, in order.
+        size: rows of a block; the last one may have fewer.
+
+    Yields:
+        The rows of each block.
+    """
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
 class Digest(NamedTuple):
     """SHA-256 of a dataset's decoded pixels and of its class ids, in hexadecimal.
 
@@ -321,8 +335,8 @@ class Dataset:
             (rows int64 (n,), images uint8 (n, H, W, C)).
         """
         rows = range(len(self)) if rows is None else rows
-        for start in range(0, len(rows), size):
-            batch = self.rows(rows[start : start + size])
+        for block in in_blocks(rows, size):
+            batch = self.rows(block)
             yield batch, self.images(batch)
 
     def quick_rows(self) -> Indices:
@@ -350,9 +364,7 @@ class Dataset:
             Unavailable: the dataset must be prepared first.
         """
         rows: Rows = range(self.known_length()) if full else self.quick_rows()
-        return Digest.of(
-            self.block_digest(rows[start : start + CHUNK], progress) for start in range(0, len(rows), CHUNK)
-        )
+        return Digest.of(self.block_digest(block, progress) for block in in_blocks(rows))
 
     def block_digest(self, rows: Rows, progress: Callable[[int], None] = lambda done: None) -> Digest:
         """Hash one block of rows: the part of `digest` that can be done anywhere.

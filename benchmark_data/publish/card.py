@@ -416,11 +416,14 @@ def task_id(config: str, evaluation: str) -> str:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """Return a sorting key that puts ``spacing_10`` behind ``spacing_9``.
+    """Return a sorting key that puts ``spacing_10`` behind ``spacing_9``, and ``native`` before ``64_lanczos``.
+
+    Published folders list their configs so, and would change by the key of the board's tables,
+    ``leaderboard.protocol.natural``, where numbers come before words.
 
     Example:
-        >>> sorted(["spacing_10", "spacing_9"], key=natural)
-        ['spacing_9', 'spacing_10']
+        >>> sorted(["64_lanczos", "spacing_10", "spacing_9", "native"], key=natural)
+        ['native', 'spacing_9', 'spacing_10', '64_lanczos']
     """
     return [(int(part), "") if part.isdigit() else (0, part) for part in name.replace("_", " _ ").split()]
 

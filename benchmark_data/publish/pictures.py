@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmark_data import parallel
-from benchmark_data.dataset import Dataset
+from benchmark_data.dataset import Dataset, Rows, in_blocks
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices
 from benchmark_data.files import read_json, unwritable, write_json, written_atomically
@@ -86,7 +86,7 @@ def write(
             unfinished.unlink(missing_ok=True)
     else:
         write_json(folder / ABOUT, about)
-    parts = [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
+    parts = list(in_blocks(rows, CHUNK))
     tasks = [(parallel.handle(dataset), part, folder) for part in parts]
     for part, _ in zip(parts, parallel.in_parallel(_write_part, tasks, None), strict=True):
         progress(len(part))
@@ -109,7 +109,7 @@ def _place(dataset: Dataset, row: int) -> str:
     return f"images/{row // 10_000:0{max(1, digits - 4)}d}/{row:0{digits}d}.png"
 
 
-def _write_part(handle: parallel.Handle, rows: range | Indices, folder: Path) -> None:
+def _write_part(handle: parallel.Handle, rows: Rows, folder: Path) -> None:
     """Write the pictures of some rows that are not there yet."""
     dataset = parallel.opened(handle)
     missing = [row for row in map(int, rows) if not _is_whole(folder / _place(dataset, row))]

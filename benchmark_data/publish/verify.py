@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import parallel
 from benchmark_data.archives.archive import Cached
-from benchmark_data.dataset import CHUNK, Dataset, Digest
+from benchmark_data.dataset import Dataset, Digest, Rows, in_blocks
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 from benchmark_data.factors import FactorTable, Indices
 from benchmark_data.publish import card, records
@@ -202,21 +202,21 @@ def block_digests(
     return digests
 
 
-def _blocks(dataset: Dataset, full: bool, shuffled: bool) -> list[range | Indices]:
-    rows: range | Indices = dataset.quick_rows()
+def _blocks(dataset: Dataset, full: bool, shuffled: bool) -> list[Rows]:
+    rows: Rows = dataset.quick_rows()
     if full and shuffled:
         rows = np.concatenate([records.Shuffled(each, 0, len(each)).rows() for each in dataset.splits.values()])
     elif full:
         rows = range(len(dataset))
-    return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
+    return list(in_blocks(rows))
 
 
-def _block_digest(handle: parallel.Handle, copy: Copy | None, rows: range | Indices) -> Digest:
+def _block_digest(handle: parallel.Handle, copy: Copy | None, rows: Rows) -> Digest:
     dataset = parallel.opened(handle)
     return (dataset if copy is None else opened(dataset, *copy)).block_digest(rows)
 
 
-def _difference(dataset: Dataset, copy: Dataset, rows: range | Indices) -> str:
+def _difference(dataset: Dataset, copy: Dataset, rows: Rows) -> str:
     """Describe where a copy first differs."""
     rows = np.asarray(rows)
     labels = (dataset.labels(rows) != copy.labels(rows)).any(axis=1)
