@@ -80,7 +80,7 @@ MANY = 100
 def from_images(
     name: str,
     images: ArrayLike | Iterable[ArrayLike] | os.PathLike[str],
-    labels: Mapping[str, ArrayLike] | None = None,
+    labels: Mapping[str, ArrayLike] | Any = None,
 ) -> Dataset:
     """Make a dataset of one's own images, for ``baselines.train`` and everything else that takes a `Dataset`.
 
@@ -92,17 +92,20 @@ def from_images(
     Args:
         name: what runs call it: lower-case letters, digits and underscores.
         images: uint8, shape (n, H, W, C) or (n, H, W); or an iterable of images of one size, each uint8 (H, W, C) or
-            (H, W), a Pillow image or a tensor; or the path of a folder of PNG and JPEG files of one size, which are
-            read in the order of their names, those in folders within it as well.
-        labels: what is known of the images, if anything: name -> n numbers or texts, one for each image. Each becomes a
-            factor whose classes are the different values in order.
+            (H, W), a Pillow image, a tensor, or a record that has one of them as ``image``; or the path of a folder of
+            PNG and JPEG files of one size, which are read in the order of their names, those in folders within it as
+            well. Pillow images are read as files are: all are grey if every one is, else all are colours.
+        labels: what is known of the images, if anything: name -> n numbers or texts, one for each image, as a
+            dictionary or a table with named columns, such as a ``pandas.DataFrame``. Each becomes a factor whose
+            classes are the different values in order.
 
     Returns:
         The dataset. Its digest tells whether a run goes on with the images that it began with.
 
     Raises:
         InvalidInput: the name is taken or not such a name, there are no images, they differ in size, have their
-            channels first, are not uint8 or are files of more than 8 bits a channel, or the labels are not as many.
+            channels first, are not uint8 or have more than 8 bits a channel; or the labels are not as many, or have no
+            names.
         DamagedFile: a file of the folder is no image.
 
     Example:
@@ -115,8 +118,9 @@ def from_images(
     """
     what = f"images of {name}"
     _check_name(name)
+    columns = _columns(f"labels of {name}", labels)
     if isinstance(images, str | os.PathLike):
-        return _of_files(name, _listed(Path(images)), labels or {})
+        return _of_files(name, _listed(Path(images)), columns)
     pixels = images if isinstance(images, np.ndarray) else _collected(what, images)
     _check_layout(what, pixels)
     if pixels.ndim == 3:
@@ -130,7 +134,7 @@ def from_images(
             if pixels.dtype.kind in "biufc"
             else "Give pixels, or the path of a folder of PNG or JPEG files.",
         )
-    return _dataset(name, InMemory(pixels), pixels.shape[1:], len(pixels), labels or {})
+    return _dataset(name, InMemory(pixels), pixels.shape[1:], len(pixels), columns)
 
 
 def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
@@ -144,7 +148,8 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     its different values in order: ordinal where all are numbers, categorical where they are texts. Of a table that
     ``offaxis-data get`` wrote, with ``index`` and two columns for each factor, ``label_<factor>`` and
     ``value_<factor>``, each factor is taken once, with its values. There is a warning for pictures that the table does
-    not name, which are left out, and for a column with a different value in every row, which is hardly a factor.
+    not name, which are left out, and for a column with a different value in every row, which is hardly a factor. Hidden
+    files are left out.
 
     Without a CSV file, the pictures of the folder and of the folders within it are taken in the order of their names,
     and there are no factors.
@@ -175,9 +180,16 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
         <Dataset greys 1.0.0: 3 images (8, 8, 1), FactorTable(level, rows=3)>
     """
     folder = Path(folder)
-    name = name or re.sub(r"[^a-z0-9_]+", "_", folder.resolve().name.lower())
-    _check_name(name)
-    tables = sorted(folder.glob("*.csv"))
+    if name:
+        _check_name(name)
+    else:
+        name = re.sub(r"[^a-z0-9_]+", "_", folder.resolve().name.lower())
+        _check_name(
+            name, f"Rename the folder, to my_{name} say, or in Python: from_folder({str(folder)!r}, 'my_{name}')"
+        )
+    tables = sorted(
+        path for path in folder.glob("*") if path.suffix.lower() == ".csv" and path.name[0] != "." and path.is_file()
+    )
     if len(tables) > 1:
         raise InvalidInput(
             str(folder),
@@ -321,14 +333,19 @@ def _of_files(name: str, paths: tuple[Path, ...], labels: Mapping[str, ArrayLike
 def _head(path: Path) -> tuple[tuple[int, int], bool]:
     """Return a picture's (height, width), and whether it is grey; its pixels are not read."""
     with _opened(path) as picture:
-        if picture.mode.startswith(("I", "F")):  # Pillow's conversion would clip them
-            raise InvalidInput(
-                str(path),
-                expected="8 bits for each channel",
-                received=f"Pillow's mode {picture.mode}",
-                remedy="Scale pixels to 0 ... 255 and save it again.",
-            )
-        return (picture.height, picture.width), picture.mode in ("1", "L")
+        return (picture.height, picture.width), _is_grey(str(path), picture, "and save it again")
+
+
+def _is_grey(what: str, picture: Image, then: str) -> bool:
+    """Tell grey pictures from colours, and refuse those of more bits than Pillow converts without clipping them."""
+    if picture.mode.startswith(("I", "F")):
+        raise InvalidInput(
+            what,
+            expected="8 bits for each channel",
+            received=f"Pillow's mode {picture.mode}",
+            remedy=f"Scale pixels to 0 ... 255 {then}.",
+        )
+    return picture.mode in ("1", "L")
 
 
 def _read(path: Path, shape: tuple[int, int, int]) -> Images:
@@ -354,13 +371,14 @@ def _opened(path: Path) -> Iterator[Image]:
         ) from error
 
 
-def _check_name(name: str) -> None:
+def _check_name(name: str, remedy: str = "") -> None:
     """Refuse a name that no dataset of one's own may have."""
     if not re.fullmatch(r"[a-z0-9_]+", name) or name in discovery.names("benchmark_data.datasets"):
         raise InvalidInput(
             "name of a dataset",
             expected="lower-case letters, digits and underscores, and no published dataset's name",
             received=repr(name),
+            remedy=remedy,
         )
 
 
@@ -396,8 +414,21 @@ def _check_layout(what: str, pixels: NDArray[Any]) -> None:
 
 
 def _collected(what: str, images: Any) -> Images:
-    """Stack images one after another."""
-    found = [np.asarray(image) for image in images]
+    """Stack images one after another; Pillow's as grey ones if all of them are grey, else as colours, as files are."""
+    import PIL.Image  # where it is used: who judges codes draws and reads no pictures
+
+    found, greys, colours = [], [], False
+    for image in images:
+        if isinstance(image, Mapping) and "image" in image:  # a record of `datasets` or of TFDS
+            image = image["image"]
+        if isinstance(image, PIL.Image.Image):
+            grey = _is_grey(what, image, "first")
+            image = image.convert("L" if grey else "RGB")
+            colours = colours or not grey
+            greys += [len(found)] * grey
+        found.append(np.asarray(image))
+    for place in greys if colours else ():
+        found[place] = np.repeat(found[place][..., None], 3, axis=2)
     if len({(image.shape, image.dtype) for image in found}) != 1:
         kinds = sorted({f"{image.dtype} {image.shape}" for image in found})
         raise InvalidInput(
@@ -407,6 +438,33 @@ def _collected(what: str, images: Any) -> Images:
             remedy="Resize them first." if kinds else "",
         )
     return np.stack(found)
+
+
+def _columns(what: str, labels: Any) -> Mapping[str, ArrayLike]:
+    """Return the columns of a dictionary or of a table, by name."""
+    if labels is None:
+        return {}
+    names = getattr(getattr(labels, "dtype", None), "names", None)  # of a structured array
+    if hasattr(labels, "items"):
+        columns = dict(labels.items())
+    elif names := names or getattr(labels, "column_names", None) or getattr(labels, "columns", None):
+        columns = {name: labels[name] for name in names}
+    else:
+        raise InvalidInput(
+            what,
+            expected="a dictionary of columns by name, or a table with named columns",
+            received=f"{type(labels).__name__} without names",
+            remedy="Give them a name, as in labels={'kind': labels}.",
+        )
+    for name in columns:
+        if not isinstance(name, str):
+            raise InvalidInput(
+                f"name of a factor among {what}",
+                expected="a text",
+                received=repr(name),
+                remedy="Name the columns, such as 'kind'.",
+            )
+    return columns
 
 
 def _column(name: str, values: ArrayLike, count: int) -> tuple[Factor, NDArray[np.int64]]:

@@ -76,10 +76,11 @@ def write(
     if folder.is_dir() and any(folder.iterdir()):
         found = read_json(folder / ABOUT) if (folder / ABOUT).is_file() else {}
         if found != about:
+            ours = isinstance(found, dict) and found.keys() == about.keys()  # `hf.publish` has a record of this name
             raise InvalidInput(
                 str(folder),
                 expected="an empty folder, or one with images of the same dataset and split",
-                received=f"{found['dataset']} {found['version']}, split {found['split']}" if found else "other files",
+                received=f"{found['dataset']} {found['version']}, split {found['split']}" if ours else "other files",
                 remedy="Choose another folder.",
             )
         for unfinished in (*folder.glob(".*.part"), *folder.glob("images/*/.*.part")):  # of a call that was killed

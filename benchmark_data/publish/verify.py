@@ -379,16 +379,18 @@ class _TFDS(_Copy):
         path = _path(dataset, copy)
         try:
             self._builder = tfds.builder_from_directory(path)
-            self._sources = {split: self._builder.as_data_source(split) for split in dataset.splits}
-        except NotImplementedError as error:
+            found = str(self._builder.info.file_format.value)
+            if found == "array_record":
+                self._sources = {split: self._builder.as_data_source(split) for split in dataset.splits}
+        except (OSError, ValueError, KeyError) as error:
+            raise _no_copy(dataset, path, f"offaxis-data build {dataset.id} --to {copy.folder}") from error
+        if found != "array_record":
             raise InvalidInput(
                 str(path),
                 expected="array_record files, which can be read at random",
-                received=str(self._builder.info.file_format.value),
+                received=found,
                 remedy="Build the copy again without a file format.",
-            ) from error
-        except (OSError, ValueError, KeyError) as error:
-            raise _no_copy(dataset, path, f"offaxis-data build {dataset.id} --to {copy.folder}") from error
+            )
 
     def names(self, factor: str) -> list[str]:
         return list(self._builder.info.features[f"label_{factor}"].names)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import PIL.Image
 import pytest
 
@@ -42,6 +43,82 @@ def test_a_stream_is_collected():
     assert data.image_shape == (8, 12, 1)
     np.testing.assert_array_equal(data.images(range(5)), PIXELS[..., :1])
     np.testing.assert_array_equal(from_images("mine", list(PIXELS)).images([1]), PIXELS[1:2])
+
+
+PICTURE = PIL.Image.fromarray(PIXELS[0])
+
+
+@pytest.mark.parametrize(
+    ("picture", "expected"),
+    [
+        (PICTURE.quantize(16), PICTURE.quantize(16).convert("RGB")),  # numbers of colours, not colours
+        (PICTURE.convert("CMYK"), PICTURE.convert("CMYK").convert("RGB")),
+        (PIL.Image.fromarray(np.dstack([PIXELS[0], PIXELS[1, ..., :1]]), "RGBA"), PICTURE),
+        (PIL.Image.fromarray(PIXELS[0, ..., 0] > 99), PIL.Image.fromarray((PIXELS[0, ..., 0] > 99) * np.uint8(255))),
+    ],
+    ids=["P", "CMYK", "RGBA", "1"],
+)
+def test_pillow_images_are_read_as_files_are(picture, expected, tmp_path):
+    data = from_images("mine", [picture, picture])
+    expected = np.asarray(expected).reshape(data.image_shape)
+    np.testing.assert_array_equal(data.images([0, 1]), np.stack([expected] * 2))
+    if picture.mode != "CMYK":  # which PNG has not
+        picture.save(tmp_path / "a.png")
+        np.testing.assert_array_equal(from_images("mine", tmp_path).images([0])[0], expected)
+
+
+def test_grey_pillow_images_among_colours_are_colours():
+    data = from_images("mine", [PICTURE.convert("L"), PICTURE])
+    np.testing.assert_array_equal(data.images([0])[0], np.asarray(PICTURE.convert("L").convert("RGB")))
+    np.testing.assert_array_equal(data.images([1])[0], PIXELS[0])
+
+
+@pytest.mark.parametrize("mode", ["I;16", "I", "F"])
+def test_pillow_images_of_more_than_eight_bits_are_refused(mode):
+    """As bytes, or clipped by Pillow, they would be other images."""
+    deep = PIL.Image.new(mode, (12, 8), 300)
+    with pytest.raises(
+        InvalidInput, match=rf"images of mine: expected 8 bits .*'s mode {mode}\. Scale pixels .* first\."
+    ):
+        from_images("mine", [deep])
+
+
+def test_a_hugging_face_dataset_is_a_stream():
+    datasets = pytest.importorskip("datasets")
+    features = datasets.Features({"image": datasets.Image(), "animal": datasets.Value("string")})
+    rows = datasets.Dataset.from_dict({"image": list(PIXELS), "animal": list("abcab")}, features)
+    data = from_images("mine", rows, {"animal": rows["animal"]})
+    np.testing.assert_array_equal(data.images(range(5)), PIXELS)
+    np.testing.assert_array_equal(from_images("mine", rows["image"]).images(range(5)), PIXELS)
+    assert data.labels(range(5)).ravel().tolist() == [0, 1, 2, 0, 1]
+    np.testing.assert_array_equal(from_images("mine", rows, rows.select_columns(["animal"])).labels([2]), [[2]])
+
+
+def test_a_table_with_named_columns_labels_images():
+    by_name = {"x": [3, 1, 1, 2, 3], "y": list("abcab")}
+    record = np.array(list(zip(*by_name.values(), strict=True)), [("x", int), ("y", "U1")])
+    for table in (pd.DataFrame(by_name), record):
+        data = from_images("mine", PIXELS, table)
+        assert data.space.names == ("x", "y")
+        assert data.labels(range(5)).tolist() == from_images("mine", PIXELS, by_name).labels(range(5)).tolist()
+    assert from_images("mine", PIXELS, {}).space.names == from_images("mine", PIXELS, pd.DataFrame()).space.names == ()
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (
+            [1, 2, 3, 4, 5],
+            r"labels of mine: expected a dictionary of .*, received list without names\. Give them a name",
+        ),
+        (np.arange(5), r"received ndarray without names"),
+        ({0: range(5)}, r"name of a factor among labels of mine: expected a text, received 0\. Name the columns"),
+        (pd.DataFrame(np.zeros((5, 2))), r"expected a text, received 0\."),
+    ],
+)
+def test_labels_without_names_are_refused(labels, message):
+    with pytest.raises(InvalidInput, match=message):
+        from_images("mine", PIXELS, labels)
 
 
 def test_labels_become_factors():
@@ -102,6 +179,24 @@ def test_a_folder(folder):
     assert [factor.kind for factor in data.space.factors] == ["ordinal", "categorical"]
     assert data.space.factors[1].labels == ("None", "cat", "dog")
     assert from_folder(folder, "other").digest() == data.digest()
+
+
+def test_hidden_tables_are_left_alone_and_capitals_are_read(folder):
+    """macOS puts ``._labels.csv`` beside a file on disks of others; some programs write ``labels.CSV``."""
+    expected = from_folder(folder).digest()
+    (folder / "._labels.csv").write_bytes(b"\x00\x05\x16\x07")
+    (folder / "labels.csv").rename(folder / "Labels.CSV")
+    data = from_folder(folder)
+    assert data.space.names == ("level", "what")
+    assert data.digest() == expected
+
+
+def test_a_folder_with_a_published_name_is_told_what_works(folder):
+    taken = folder.rename(folder.with_name("sprites2d"))
+    with pytest.raises(InvalidInput, match=r"no published .* name, received 'sprites2d'\. Rename the f") as raised:
+        from_folder(taken)
+    assert eval(str(raised.value).partition("in Python: ")[2], {"from_folder": from_folder}).id == "my_sprites2d"
+    assert from_folder(taken.rename(taken.with_name("my_sprites2d"))).id == "my_sprites2d"
 
 
 def test_a_folder_of_colours(folder):

@@ -93,6 +93,14 @@ def test_a_folder_of_something_else_is_refused(tiny_grid, tmp_path):
         pictures.write(tiny_grid, range(3), tmp_path / "own")
 
 
+@pytest.mark.parametrize("record", ['{"id": "tiny_grid", "version": "1.2.3"}', "[]", '{"version": "1.2.3"}'])
+def test_a_folder_with_another_record_is_refused(record, tiny_grid, tmp_path):
+    """Each config's folder of `offaxis-data publish` has an offaxis.json of its own kind."""
+    (tmp_path / "offaxis.json").write_text(record)
+    with pytest.raises(InvalidInput, match=r"an empty folder, or one with images of the same dataset .* other files"):
+        pictures.write(tiny_grid, range(3), tmp_path)
+
+
 def test_a_full_disk_is_said_and_leaves_no_table(tiny_grid, tmp_path, monkeypatch):
     def full(path, data):
         raise OSError(28, "No space left on device")

@@ -260,12 +260,17 @@ def test_a_copy_with_damaged_bytes(copies, tmp_path):
         assert finding.problem, "a thousand bytes were lost"
 
 
-def test_tfrecord_copies_cannot_be_read_at_random(corner, tmp_path):
-    dataset = dataclasses.replace(corner, name="tiny_tfrecord")
+@pytest.mark.parametrize("file_format", ["tfrecord", "parquet"])
+def test_copies_that_cannot_be_read_at_random(file_format, corner, tmp_path):
+    """They are whole: it is `verify` that cannot read them."""
+    dataset = dataclasses.replace(corner, name=f"tiny_{file_format}")
     tfds.builder_class(dataset)
-    tfds.build(dataset, tmp_path, file_format="tfrecord")
-    with pytest.raises(InvalidInput, match="array_record files, which can be read at random, received tfrecord"):
+    tfds.build(dataset, tmp_path, file_format=file_format)
+    with pytest.raises(InvalidInput, match=f"array_record files, which can be read at random, received {file_format}"):
         opened(dataset, "tfds", tmp_path)
+    problem = verify(dataset, [("tfds", tmp_path)])[1].problem
+    assert "array_record files" in problem
+    assert "can be read. Make the copy again" not in problem
 
 
 def test_a_row_in_no_split(corner, tmp_path):
