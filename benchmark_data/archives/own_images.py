@@ -417,7 +417,9 @@ def _collected(what: str, images: Any) -> Images:
     """Stack images one after another; Pillow's as grey ones if all of them are grey, else as colours, as files are."""
     import PIL.Image  # where it is used: who judges codes draws and reads no pictures
 
-    found, greys, colours = [], [], False
+    found: list[NDArray[Any]] = []
+    greys: list[int] = []
+    colours = False
     for image in images:
         if isinstance(image, Mapping) and "image" in image:  # a record of `datasets` or of TFDS
             image = image["image"]
