@@ -522,18 +522,25 @@ def verify(
     copies = [(kind, path) for kind, path in given if path is not None]
     for kind, _ in copies:
         check_readable(kind)
-    table = rich.table.Table("dataset", "copy", "pixels", "factors", "result", box=None, pad_edge=False)
-    wrong = 0
+    table = rich.table.Table(box=None, pad_edge=False, collapse_padding=True)
+    for column in ("dataset", "copy", "pixels", "factors", "result"):
+        whole = column in ("dataset", "result")  # a digest is cut before a name is; no path and no name loses a letter
+        digest = column in ("pixels", "factors")
+        table.add_column(column, no_wrap=whole, overflow="ellipsis" if digest else "fold")
+    wrong = []
     for dataset in chosen(name, config, every):
         with parallel.on_ray(ray), console.progress() as bars:
             bar = bars.add_task(f"{dataset.id}: rows hashed", total=work(dataset, copies, full=full))
             found = findings_of(dataset, copies, full=full, progress=lambda n: bars.advance(bar, n))  # noqa: B023
         for finding in found:
             hashes = [h[:16] for h in finding.digest] if finding.digest else ["", ""]
-            table.add_row(dataset.id, finding.copy, *hashes, rich.markup.escape(finding.problem or "ok"))
-            wrong += bool(finding.problem)
+            result = "wrong" if finding.problem else "ok"
+            table.add_row(dataset.id, rich.markup.escape(finding.copy), *hashes, result)
+            wrong += [f"{dataset.id}, {finding.copy}: {finding.problem}"] * bool(finding.problem)
     out.print(table, highlight=False)
-    raise typer.Exit(int(wrong > 0))
+    for line in wrong:
+        say(line)
+    raise typer.Exit(int(bool(wrong)))
 
 
 def chosen(name: str, configs: Sequence[str] | None, every: bool) -> list[Dataset]:

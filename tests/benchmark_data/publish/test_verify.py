@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 import benchmark_data
 from benchmark_data import Factor, FactorSpace, FactorTable, Rendered
 from benchmark_data.commands import data as cli
+from benchmark_data.dataset import Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
 from benchmark_data.publish import records
-from benchmark_data.publish.verify import digest, opened, verify, work
+from benchmark_data.publish.verify import Finding, digest, opened, verify, work
 from benchmark_data.types import Source
 
 pytest.importorskip("tensorflow_datasets")
@@ -323,7 +324,28 @@ def test_commands(small_xysquares, tmp_path):
     bad = run("verify", "xysquares", "--config", "spacing_4", *copies)
     assert bad.exit_code == 1
     assert "pixels differ" in bad.output.replace("\n", " ")
+    (line,) = (line for line in bad.output.splitlines() if "pixels differ" in line)  # whole, however narrow the table
+    assert line.startswith(f"xysquares/spacing_4, hf {tmp_path / 'hf'}: pixels differ, in row ")
     assert run("verify", "xysquares", "--all").exit_code == 0
+
+
+def test_configs_can_be_told_apart_in_80_columns(tmp_path, monkeypatch):
+    """Their names, 31 letters long, were cut to the same 15; so were the folders."""
+    monkeypatch.setattr(cli.out, "width", 80)
+    names = [f"sprites2d_perturbed/{kind}_eps{epsilon}" for kind in ("pca32", "conv32") for epsilon in ("05", "10")]
+    problem = "expected a whole copy, received [none]. Make one with: offaxis-data publish"
+    found = [Finding("numpy", Digest("0123456789abcdef" * 4, "f" * 64), ""), Finding(f"hf {tmp_path}", None, problem)]
+    monkeypatch.setattr("benchmark_data.publish.verify.verify", lambda *arguments, **options: found)
+    monkeypatch.setattr("benchmark_data.publish.verify.work", lambda *arguments, **options: 1)
+    configs = [word for name in names for word in ("--config", name.partition("/")[2])]
+    result = CliRunner().invoke(cli.app, ["verify", "sprites2d_perturbed", *configs, "--hf", str(tmp_path)])
+    table, _, below = result.stdout.partition("\nsprites2d_perturbed/pca32_eps05, ")
+    assert all(len(line) <= 80 for line in table.splitlines())
+    firsts = [line.split()[0] for line in table.splitlines() if line.startswith("sprites2d")]
+    assert firsts == [name for name in names for _ in found]
+    assert [line.split()[-1] for line in table.splitlines() if line.startswith("sprites2d")] == ["ok", "wrong"] * 4
+    assert below.splitlines()[0] == f"hf {tmp_path}: {problem}"
+    assert result.exit_code == 1
 
 
 def test_commands_refuse_what_they_do_not_know(tmp_path):
