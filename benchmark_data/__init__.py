@@ -107,6 +107,7 @@ def load(name: str, **parameters: object) -> Dataset:
 
     Raises:
         UnknownName: there is no such dataset, config, split or parameter; the message gives the near match, and all.
+        InvalidInput: parameters are given beside a config or a split, or of a dataset that has none.
 
     Example:
         >>> load("xysquares", spacing=4).id
@@ -124,15 +125,18 @@ def load(name: str, **parameters: object) -> Dataset:
     base, rule = splitting.named(name)
     if rule and not parameters:
         return _divided(load(base).id, rule)
-    name, _, config = name.partition("/")
+    full, (name, _, config) = name, name.partition("/")
+    if not name:  # a folder's path, say
+        raise UnknownName("dataset", full, names())
     declared: Dataset | Family = discovery.find("benchmark_data.datasets", name, kind="dataset").DATASET
     known = declared.configs if isinstance(declared, Family) else {}
-    if config and config not in known:
+    if config and config not in known and not rule:
         raise UnknownName(f"config of {name}", config, known or splitting.split_rules())
     if parameters and (config or isinstance(declared, Dataset)):
+        said = "a split" if rule else "a config"
         raise InvalidInput(
             f"parameters of {name}",
-            expected="a config or parameters, not both" if config else "no parameters",
+            expected=f"{said} or parameters, not both" if config else "no parameters",
             received=", ".join(f"{key}={value!r}" for key, value in parameters.items()),
         )
     if isinstance(declared, Dataset):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -136,11 +138,19 @@ class Dataset:
         """Whether images can be given at once: always for rendered data, after `prepare` for an archive."""
         return self.source.ready
 
-    def prepare(self, **options: Any) -> None:
+    def prepare(
+        self,
+        *,
+        manual_dir: str | os.PathLike[str] | None = None,
+        timeout: float = 60.0,
+        keep_downloads: bool = True,
+    ) -> None:
         """Download and cache what `images` needs, if anything. Does nothing where it is done already.
 
         Args:
-            **options: ``manual_dir``, ``timeout`` and ``keep_downloads``, as of `archives.archive.Archive`.
+            manual_dir: a folder with the user's own copies of source files; by default that of ``OFFAXIS_MANUAL_DIR``.
+            timeout: seconds without a byte after which a mirror counts as stalled.
+            keep_downloads: keep what was downloaded, for the day when the mirrors are gone.
 
         Raises:
             Unavailable: no mirror gave a file.
@@ -148,7 +158,8 @@ class Dataset:
             InvalidInput: the cache cannot be written, or the disk is too small.
         """
         if not self.prepared:
-            self.source.prepare(**options)
+            folder = None if manual_dir is None else Path(manual_dir)
+            self.source.prepare(manual_dir=folder, timeout=timeout, keep_downloads=keep_downloads)
 
     @property
     def extras(self) -> Mapping[str, Extra]:
@@ -212,10 +223,44 @@ class Dataset:
             uint8 in [0, 255], shape (n, H, W, C), a new array.
 
         Raises:
-            InvalidInput: an empty selection, not integers, or a row that does not exist.
+            InvalidInput: an empty selection, not integers, or a row that does not exist; or the source gives something
+                else than such images.
         """
         rows = self.rows(indices)
-        return self.source.images(rows, self.space.labels(rows))
+        return self.drawn(rows, self.space.labels(rows))
+
+    def drawn(self, rows: Int64[Indices, " n"], labels: Int64[Indices, "n F"]) -> UInt8[Images, "n H W C"]:
+        """Return images of rows whose class ids are known: what readers call, which give labels, too.
+
+        Args:
+            rows: rows, int64, shape (n,), already checked.
+            labels: their class ids, int64, shape (n, F).
+
+        Returns:
+            uint8 in [0, 255], shape (n, H, W, C), a new array.
+
+        Raises:
+            InvalidInput: the source gives something else than such images.
+
+        Example:
+            >>> import benchmark_data
+            >>> sprites = benchmark_data.load("sprites2d")
+            >>> rows = np.array([0, 1])
+            >>> sprites.drawn(rows, sprites.labels(rows)).shape
+            (2, 64, 64, 1)
+        """
+        images = self.source.images(rows, labels)
+        if not isinstance(images, np.ndarray):
+            received = type(images).__name__
+        elif images.dtype != np.uint8 or images.shape != (len(rows), *self.image_shape):
+            received = f"{images.dtype} of shape {images.shape}"
+        else:
+            return images
+        raise InvalidInput(
+            f"images of {self.id}",
+            expected=f"uint8 of shape {(len(rows), *self.image_shape)} from its source, for {len(rows)} rows",
+            received=received,
+        )
 
     def __getitem__(self, index: object) -> NoReturn:
         """Say what to use instead: a dataset gives batches of images and labels by method, not examples by index."""
@@ -331,13 +376,16 @@ class Dataset:
             rows: the rows; all of them if None.
             size: images per batch; the last batch may be smaller.
 
-        Yields:
-            (rows int64 (n,), images uint8 (n, H, W, C)).
+        Returns:
+            An iterator over (rows int64 (n,), images uint8 (n, H, W, C)).
+
+        Raises:
+            InvalidInput: the size is not positive. What is wrong with a batch's rows is said when it is asked for.
         """
-        rows = range(len(self)) if rows is None else rows
-        for block in in_blocks(rows, size):
-            batch = self.rows(block)
-            yield batch, self.images(batch)
+        if size < 1:
+            raise InvalidInput("size of a batch", expected="at least 1", received=str(size))
+        blocks = map(self.rows, in_blocks(range(len(self)) if rows is None else rows, size))
+        return ((batch, self.images(batch)) for batch in blocks)
 
     def quick_rows(self) -> Indices:
         """Return the fixed rows of the quick digest.

@@ -176,7 +176,7 @@ def load_dataset(
 
     Args:
         name: ``"<dataset>"`` or ``"<dataset>/<config>"``, or a dataset of your own.
-        config: the config, where ``name`` does not say it.
+        config: the config, where ``name`` is a name and does not say it.
         split: the split, or with ``streaming=False`` any of ``datasets``' split expressions such as ``"train[:1%]"``;
             all splits if None.
         streaming: encode rows as they are asked for, in order, and keep nothing.
@@ -187,15 +187,16 @@ def load_dataset(
 
     Raises:
         UnknownName: there is no such dataset, config or split.
-        InvalidInput: the cache cannot be written.
+        InvalidInput: the cache cannot be written, the split is no text, or both a dataset and a config are given.
 
     Example:
         >>> row = next(iter(load_dataset("xysquares", "spacing_4", split="train", streaming=True)))
         >>> row["image"].size, row["index"], row["label_x_R"]
         ((64, 64), 0, 0)
     """
-    dataset = name if isinstance(name, Dataset) else benchmark_data.load(f"{name}/{config}" if config else name)
-    for part in split.split("+") if split else ():
+    dataset = _named(name, config)
+    split = None if split is None else _split_text(dataset, split)
+    for part in split.split("+") if split is not None else ():
         if part.partition("[")[0].strip() not in dataset.splits:
             raise UnknownName(f"split of {dataset.id}", part.partition("[")[0].strip(), dataset.splits)
     cache = None if cache_dir is None else os.fspath(cache_dir)
@@ -211,6 +212,22 @@ def load_dataset(
         if isinstance(cause, OSError):
             raise unwritable(Path(cache or datasets.config.HF_DATASETS_CACHE), cause) from error
         raise
+
+
+def _named(name: str | Dataset, config: str | None) -> Dataset:
+    """Return the dataset that a reader is asked for."""
+    if not isinstance(name, Dataset):
+        return benchmark_data.load(f"{name}/{config}" if config else name)
+    if config is not None:
+        raise InvalidInput(
+            f"config of {name.id}", expected="None, since a dataset was given and no name", received=repr(config)
+        )
+    return name
+
+
+def _split_text(dataset: Dataset, split: object) -> str:
+    """Return a split as text: ``datasets.Split.TRAIN`` stands for its name."""
+    return reading.split_text(dataset, str(split) if isinstance(split, datasets.NamedSplit) else split)
 
 
 def as_dataset(
@@ -234,7 +251,7 @@ def as_dataset(
 
     Args:
         name: ``"<dataset>"`` or ``"<dataset>/<config>"``, or a dataset of your own.
-        config: the config, where ``name`` does not say it.
+        config: the config, where ``name`` is a name and does not say it.
         split: such as ``"train"``, ``"train[:10%]"`` or ``"train+test"``.
         shuffle_seed: shuffles all rows, as `benchmark_data.reading.order` says; None keeps their order.
         epoch: which order of that seed.
@@ -249,7 +266,8 @@ def as_dataset(
 
     Raises:
         UnknownName: there is no such dataset, config, split or column.
-        InvalidInput: no row is in the split, or there is no such process.
+        InvalidInput: no row is in the split, it is no text, there is no such process or epoch, or both a dataset and a
+            config are given.
         Unavailable: a source of the dataset could not be fetched.
 
     Example:
@@ -258,14 +276,12 @@ def as_dataset(
         >>> batch["image"].shape, batch["label_x_R"].shape, len(data)
         ((256, 64, 64, 3), (256,), 262144)
     """
-    dataset = name if isinstance(name, Dataset) else benchmark_data.load(f"{name}/{config}" if config else name)
+    dataset = _named(name, config)
     dataset.prepare()
     known = features(dataset)
-    columns = list(columns or known)
-    for column in columns:
-        if column not in known:
-            raise UnknownName(f"column of {dataset.id}", column, known)
-    rows = reading.order(reading.rows_of(dataset, split), seed=shuffle_seed, epoch=epoch, shard=shard)
+    columns = reading.checked_columns(dataset, columns, known)
+    chosen = reading.rows_of(dataset, _split_text(dataset, split))
+    rows = reading.order(chosen, seed=shuffle_seed, epoch=epoch, shard=shard)
     table = datasets.Dataset.from_dict({"index": rows}, features=datasets.Features({"index": known["index"]}))
     return table.with_transform(_Records(parallel.handle(dataset), columns))
 
@@ -286,7 +302,7 @@ class _Records:
     @staticmethod
     def _column(dataset: Dataset, column: str, rows: Indices, labels: Indices) -> NDArray[Any]:
         if column == "image":
-            return dataset.source.images(rows, labels)
+            return dataset.drawn(rows, labels)
         if column == "index":
             return rows
         kind, _, name = column.partition("_")

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,7 +43,8 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
 
     Args:
         dataset: the dataset.
-        split: as TFDS and ``datasets`` write it: ``"train"``, ``"train[:10%]"``, ``"train[100:-50]+test"``. Shares are
+        split: as TFDS and ``datasets`` write it: ``"train"``, ``"train[:10%]"``, ``"train[100:-50]+test"``. Bounds in
+            rows lie within the split, as both ask: whoever writes ``"train[:20000]"`` counts on so many. Shares are
             rounded to the nearest row, also to none: of 20 rows ``"train[-2%:]"`` has none, where TFDS gives all. All
             rows of all splits if None.
 
@@ -63,7 +64,7 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
     if split is None:
         return range(count)
     parts = []
-    for part in split.split("+"):
+    for part in split_text(dataset, split).split("+"):
         found = re.fullmatch(r"\s*(\w+)\s*(?:\[(-?\d+%?)?:(-?\d+%?)?\])?\s*", part)
         name = found[1] if found else part.partition("[")[0].strip()
         if name not in dataset.splits:
@@ -74,16 +75,39 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
                 expected="a name with bounds in rows or percent, such as train[:10%] or train[100:-50]",
                 received=repr(part),
             )
-        for text in found.groups()[1:]:
-            if text and text.endswith("%") and abs(int(text[:-1])) > 100:
-                raise InvalidInput(
-                    f"split of {dataset.id}", expected="bounds of at most 100%", received=repr(part.strip())
-                )
         rows = dataset.splits[name]
+        for text in found.groups()[1:]:
+            most, unit = (100, "%") if text and text.endswith("%") else (len(rows), " rows")
+            if text and abs(int(text.rstrip("%"))) > most:
+                raise InvalidInput(
+                    f"split of {dataset.id}", expected=f"bounds of at most {most}{unit}", received=repr(part.strip())
+                )
         parts.append(rows[slice(*(_bound(text, len(rows)) for text in found.groups()[1:]))])
     if not any(map(len, parts)):
         raise InvalidInput(f"split of {dataset.id}", expected="at least one row", received=f"{split!r}, which has none")
     return parts[0] if len(parts) == 1 else np.concatenate([np.asarray(part, np.int64) for part in parts])
+
+
+def split_text(dataset: Dataset, split: object) -> str:
+    """Return a split that was given as a text, as it must be.
+
+    Args:
+        dataset: the dataset, for the message.
+        split: what was given.
+
+    Returns:
+        The same.
+
+    Raises:
+        InvalidInput: it is something else, such as a list, or what a library makes of such a text.
+    """
+    if not isinstance(split, str):
+        raise InvalidInput(
+            f"split of {dataset.id}",
+            expected="a text, such as 'train', 'train[:10%]' or 'train+test'",
+            received=repr(split),
+        )
+    return split
 
 
 def _bound(text: str | None, n: int) -> int | None:
@@ -117,7 +141,7 @@ def order(
         int64, shape (n,).
 
     Raises:
-        InvalidInput: there is no such process.
+        InvalidInput: there is no such process, epoch or seed.
 
     Example:
         >>> order(range(5)).tolist(), order(range(5), shard=(1, 2)).tolist()
@@ -126,6 +150,7 @@ def order(
         ([4, 1, 3, 0, 2], [0, 4, 2, 1, 3])
     """
     mine = share(len(rows), shard, even=even)
+    epoch = checked_epoch(epoch)
     ordered = np.asarray(rows, np.int64)
     if seed is not None:
         ordered = ordered[draws.permutation(int(draws.bits(seed, [epoch], 1)[0, 0]), len(ordered))]
@@ -141,6 +166,45 @@ def checked_size(batch_size: int) -> int:
     if batch_size < 1:
         raise InvalidInput("batch_size", expected="at least 1", received=str(batch_size))
     return batch_size
+
+
+def checked_epoch(epoch: int) -> int:
+    """Return the number of an epoch.
+
+    Raises:
+        InvalidInput: it is negative.
+    """
+    if epoch < 0:
+        raise InvalidInput("epoch", expected="at least 0", received=str(epoch))
+    return epoch
+
+
+def checked_columns(dataset: Dataset, columns: Sequence[str] | None, known: Iterable[str]) -> list[str]:
+    """Return which columns of its records a reader gives.
+
+    Args:
+        dataset: the dataset, for messages.
+        columns: their names; all if None.
+        known: what there is.
+
+    Returns:
+        The names, one or more.
+
+    Raises:
+        UnknownName: there is no such column.
+        InvalidInput: a bare text, or none.
+    """
+    known = list(known)
+    if isinstance(columns, str) or (columns is not None and not len(columns)):
+        raise InvalidInput(
+            f"columns of {dataset.id}",
+            expected="a list of names, such as ['image'], or None for all",
+            received=repr(columns),
+        )
+    for column in columns or ():
+        if column not in known:
+            raise UnknownName(f"column of {dataset.id}", column, known)
+    return known if columns is None else list(columns)
 
 
 def share(count: int, shard: tuple[int, int], *, even: bool = False) -> range:
@@ -337,7 +401,7 @@ class Images:
 
     def _field(self, field: str, rows: Indices, labels: Indices) -> Any:
         if field == "image":
-            return self._image(self.dataset.source.images(rows, labels))
+            return self._image(self.dataset.drawn(rows, labels))
         if field == "index":
             return self._array(rows)
         if field.startswith("extra_"):
@@ -418,11 +482,15 @@ class Pairs(Images):
                 received=f"{split or 'a part'} of it, while partners are drawn from all rows" if apart else repr(space),
             )
         self._varying = np.flatnonzero(np.array(self.dataset.space.sizes) > 1)
-        if isinstance(changed, int) and not 0 < changed <= len(self._varying):
+        if isinstance(changed, str) or not isinstance(changed, int | np.integer | Iterable | None):
+            raise InvalidInput(
+                "changed", expected="a number of factors, or a list of names, such as ['shape']", received=repr(changed)
+            )
+        if isinstance(changed, int | np.integer) and not 0 < changed <= len(self._varying):
             raise InvalidInput(
                 "changed", expected=f"1 to {len(self._varying)}, the factors that vary", received=str(changed)
             )
-        if changed is not None and not isinstance(changed, int):
+        if isinstance(changed, Iterable):
             self._varying = np.array([self.dataset.space.column(name) for name in changed], np.int64)
             changed = len(self._varying)
             if not changed:

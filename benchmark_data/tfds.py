@@ -283,7 +283,7 @@ def as_dataset(
         shard: (number of this process, how many there are), for training in several processes.
         drop_remainder: leave out a last batch that is not full, and give every process as many batches.
         columns: which of a record's columns to give, such as ``["image", "label_shape"]``; all if None.
-        as_supervised: give ``(image, factors)`` instead of dictionaries, as ``tfds.load`` does.
+        as_supervised: give ``(image, factors)`` instead of dictionaries, as ``tfds.load`` does; without ``columns``.
         first_epoch: which epoch the first pass is, to go on with a training.
 
     Returns:
@@ -291,7 +291,8 @@ def as_dataset(
 
     Raises:
         UnknownName: there is no such dataset, split or column.
-        InvalidInput: no row is in the split, there is no such process, or a batch has no rows.
+        InvalidInput: no row is in the split, it is no text, there is no such process or epoch, a batch has no rows, or
+            both ``columns`` and ``as_supervised`` are given.
         Unavailable: a source of the dataset could not be fetched.
 
     Example:
@@ -305,17 +306,17 @@ def as_dataset(
     dataset = name if isinstance(name, Dataset) else benchmark_data.load(name.removeprefix("offaxis_"))
     dataset.prepare()
     spec = features(dataset)
-    columns = list(columns or spec)
-    for column in columns:
-        if column not in spec:
-            raise UnknownName(f"column of {dataset.id}", column, spec)
-    given = ["image", "factors"] if as_supervised else columns
+    if as_supervised and columns is not None:
+        raise InvalidInput(
+            f"columns of {dataset.id}", expected="columns or as_supervised, not both", received=repr(columns)
+        )
+    given = ["image", "factors"] if as_supervised else reading.checked_columns(dataset, columns, spec)
     rows = reading.rows_of(dataset, split)
     size = UNBATCHED if batch_size is None else reading.checked_size(batch_size)
     whole = drop_remainder and batch_size is not None
     per_epoch = len(reading.order(rows, shard=shard, even=whole))
     starts = range(0, per_epoch // size * size if whole else per_epoch, size)
-    epochs = itertools.count(first_epoch)
+    epochs = itertools.count(reading.checked_epoch(first_epoch))
 
     def ordered() -> Indices:
         return reading.order(rows, seed=shuffle_seed, epoch=next(epochs), shard=shard, even=whole)
@@ -325,7 +326,7 @@ def as_dataset(
 
     def read(indices: Indices) -> list[NDArray[Any]]:
         labels = dataset.space.labels(indices)
-        pixels = [dataset.source.images(indices, labels)] if "image" in given else []
+        pixels = [dataset.drawn(indices, labels)] if "image" in given else []
         arrays = (dataset.extra(column.removeprefix("extra_"), indices) for column in extras)
         return [labels, *pixels, *(a.astype(spec[c].np_dtype) for a, c in zip(arrays, extras, strict=True))]
 

@@ -195,8 +195,12 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         return self._count
 
     def set_epoch(self, epoch: int) -> None:
-        """Let the next pass be that of an epoch, counted from 0."""
-        self._epoch = epoch
+        """Let the next pass be that of an epoch, counted from 0.
+
+        Raises:
+            InvalidInput: it is negative.
+        """
+        self._epoch = reading.checked_epoch(epoch)
 
     def __iter__(self) -> Iterator[Indices]:
         # A pass begins with its first batch: PyTorch asks for iterators that it never uses.

@@ -232,3 +232,60 @@ def test_a_text_for_a_number_is_told_from_it():
 def test_a_dataset_is_asked_for_by_name():
     with pytest.raises(InvalidInput, match="name of a dataset: expected a text, such as 'sprites2d', received 3"):
         benchmark_data.load(3)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "received"),
+    [
+        (lambda images: images / 255, r"float64 of shape \(3, 2, 2, 1\)"),
+        (lambda images: images[..., 0], r"uint8 of shape \(3, 2, 2\)"),
+        (lambda images: images[:1], r"uint8 of shape \(1, 2, 2, 1\)"),
+        (lambda images: images.tolist(), "list"),
+    ],
+)
+def test_what_a_source_of_ones_own_gives_is_checked(spoil, received):
+    """By `images`, and by readers, which know class ids already and ask the dataset without them being looked up."""
+    good = toy()
+    rendered = dataclasses.replace(good, source=Rendered(lambda labels: spoil(good.source.render(labels))))
+    derived = dataclasses.replace(good, source=Derived(good, lambda images, rows, labels: spoil(images)))
+    message = (
+        rf"images of toy: expected uint8 of shape \(3, 2, 2, 1\) from its source, for 3 rows, received {received}\."
+    )
+    for wrong in (rendered, derived):
+        with pytest.raises(InvalidInput, match=message):
+            wrong.images([0, 1, 2])
+        with pytest.raises(InvalidInput, match=message):
+            wrong.drawn(np.arange(3), wrong.labels(range(3)))
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_batch_without_rows_is_refused_at_once(size):
+    with pytest.raises(InvalidInput, match=f"size of a batch: expected at least 1, received {size}"):
+        toy().batches(range(10), size=size)
+
+
+def test_a_folder_of_ones_own_files_may_be_a_text(tmp_path):
+    class Archive(Rendered):
+        ready = False
+
+        def prepare(self, *, manual_dir=None, timeout=60.0, keep_downloads=True):
+            asked.append((manual_dir, timeout, keep_downloads))
+
+    asked: list = []
+    dataset = toy(source=Archive(toy().source.render))
+    dataset.prepare(manual_dir=str(tmp_path), timeout=3)
+    dataset.prepare()
+    assert asked == [(tmp_path, 3, True), (None, 60.0, True)]
+    with pytest.raises(TypeError, match="manualdir"):
+        toy().prepare(manualdir="x")  # though it needs no preparing
+
+
+@pytest.mark.parametrize(("name", "said"), [("xysquares/composition", "split"), ("xysquares/spacing_3", "config")])
+def test_parameters_stand_beside_neither_config_nor_split(name, said):
+    with pytest.raises(InvalidInput, match=f"expected a {said} or parameters, not both, received spacing=4"):
+        benchmark_data.load(name, spacing=4)
+
+
+def test_a_path_in_place_of_a_name_is_named_whole():
+    with pytest.raises(UnknownName, match=r"dataset: .* received '/abs/folder'"):
+        benchmark_data.load("/abs/folder")

@@ -537,3 +537,27 @@ def test_without_files_wrong_names(tiny_grid):
         hf.as_dataset(tiny_grid, columns=["label_shap"])
     with pytest.raises(UnknownName, match="split of tiny_grid"):
         hf.as_dataset(tiny_grid, split="test")
+
+
+def test_a_split_is_a_text_or_a_named_one(tiny_grid, tmp_path):
+    readers = (hf.as_dataset, lambda data, **options: hf.load_dataset(data, cache_dir=tmp_path, **options))
+    for reader in readers:
+        assert len(reader(tiny_grid, split=datasets.Split.TRAIN)) == 12
+        for wrong in (["train"], datasets.ReadInstruction("train", to=3)):
+            with pytest.raises(InvalidInput, match="split of tiny_grid: expected a text, such as 'train'"):
+                reader(tiny_grid, split=wrong)
+
+
+def test_without_files_choices_that_cannot_be(tiny_grid):
+    for columns in ("image", []):
+        with pytest.raises(InvalidInput, match=r"columns of tiny_grid: expected a list of names, such as \['image'\]"):
+            hf.as_dataset(tiny_grid, columns=columns)
+    with pytest.raises(InvalidInput, match="epoch: expected at least 0, received -1"):
+        hf.as_dataset(tiny_grid, shuffle_seed=0, epoch=-1)
+
+
+def test_a_config_belongs_to_a_name():
+    plain = benchmark_data.load("xyobject/plain")
+    for reader in (hf.as_dataset, hf.load_dataset):
+        with pytest.raises(InvalidInput, match=r"config of xyobject/plain: expected None, .* received 'shaded'"):
+            reader(plain, "shaded")

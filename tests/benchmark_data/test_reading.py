@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
 import pickle
 
 import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import Factor, FactorSpace, from_images, reading
+from benchmark_data import Factor, FactorSpace, Rendered, from_images, reading
 from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
 
 
@@ -217,3 +219,56 @@ def test_partners_are_not_drawn_from_what_is_held_out():
 def test_one_factor_is_a_list_of_one(tiny_grid):
     with pytest.raises(InvalidInput, match=r"factors: expected a list of names, such as \['shape'\], received 'kind'"):
         reading.Images(tiny_grid, factors="kind")
+
+
+def test_bounds_in_rows_lie_within_the_split(tiny_family):
+    """As TFDS and ``datasets`` ask, which raise a ValueError of their own."""
+    dataset = tiny_family.configs["plus_1"]
+    assert reading.rows_of(dataset, "train[-8:8]") == range(8)
+    for split in ("train[:9]", "train[-9:]", "test[1:]+train[9:]"):
+        with pytest.raises(InvalidInput, match=r"split of tiny_family/plus_1: expected bounds of at most 8 rows, rec"):
+            reading.rows_of(dataset, split)
+
+
+def test_a_split_is_a_text(tiny_grid):
+    with pytest.raises(InvalidInput, match=r"split of tiny_grid: expected a text, such as 'train', .* \['train'\]"):
+        reading.Images(tiny_grid, split=["train"])
+
+
+def test_a_negative_epoch_is_named(tiny_grid):
+    with pytest.raises(InvalidInput, match="epoch: expected at least 0, received -1"):
+        reading.Images(tiny_grid).batches(4, seed=0, epoch=-1)
+
+
+def test_what_changes_is_a_number_or_a_list_of_names(tiny_grid):
+    assert np.array_equal(
+        reading.Pairs(tiny_grid, changed=np.int64(1), fields="index")[:][1],
+        reading.Pairs(tiny_grid, changed=1, fields="index")[:][1],
+    )
+    for changed in ("shape", 1.0):
+        with pytest.raises(InvalidInput, match=f"changed: expected a number of factors, or a .* received {changed!r}"):
+            reading.Pairs(tiny_grid, changed=changed)
+
+
+@pytest.mark.parametrize("reader", ["reading", "torch", "tfds", "hf"])
+def test_readers_look_at_what_a_source_of_ones_own_gives(reader, tiny_grid):
+    """Each of them asks the source itself, since it has looked up the class ids."""
+    pytest.importorskip(
+        {"tfds": "tensorflow_datasets", "hf": "datasets"}.get(reader, reader.replace("reading", "numpy"))
+    )
+    module = importlib.import_module(f"benchmark_data.{reader}")
+
+    def later(labels):  # right where one row is looked at, to see whether the dataset is ready
+        images = tiny_grid.source.render(labels)
+        return images if len(images) == 1 else images / 255
+
+    mine = dataclasses.replace(tiny_grid, source=Rendered(later))
+    read = {
+        "reading": lambda: module.Images(mine)[:4],
+        "torch": lambda: module.Images(mine)[:4],
+        "tfds": lambda: list(module.as_dataset(mine, batch_size=4)),
+        "hf": lambda: module.as_dataset(mine)[:4],
+    }[reader]
+    expected = r"images of tiny_grid: expected uint8 of shape \(4, 5, 7, 1\) from its source, .* received float64"
+    with pytest.raises(Exception, match=expected):  # TensorFlow makes an error of its own of it
+        read()

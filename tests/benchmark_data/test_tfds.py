@@ -379,3 +379,17 @@ def test_a_copy_is_looked_for_where_it_is_built(name, shuffled, tmp_path):
     dataset = benchmark_data.load(name)
     built = Path(provider.builder(dataset, tmp_path, shuffled=shuffled).data_path)
     assert verify._path(dataset, verify.Copy("tfds", tmp_path, shuffled)) == built
+
+
+def test_without_files_choices_that_cannot_be(tiny_grid):
+    for options, message in (
+        ({"columns": "image"}, r"columns of tiny_grid: expected a list of names, such as \['image'\], .* 'image'"),
+        ({"columns": []}, r"columns of tiny_grid: expected a list of names, such as \['image'\], .* received \[\]"),
+        ({"columns": ["image"], "as_supervised": True}, "expected columns or as_supervised, not both"),
+        ({"first_epoch": -1, "shuffle_seed": 0}, "epoch: expected at least 0, received -1"),
+        ({"split": tfds.even_splits("train", 2)[0]}, "split of tiny_grid: expected a text, such as 'train'"),
+        ({"split": ["train"]}, "split of tiny_grid: expected a text, such as 'train'"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            provider.as_dataset(tiny_grid, **options)
+    assert len(provider.as_dataset(tiny_grid, split=tfds.Split.TRAIN)) == 12

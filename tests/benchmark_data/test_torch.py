@@ -163,3 +163,8 @@ def test_the_example_of_the_readme_runs(torch):
     assert names["images"].dtype == torch.float32
     dataset = benchmark_data.load(names["data"].dataset.id)
     assert names["labels"].shape == (64, len(dataset.space.factors))
+
+
+def test_a_negative_epoch_is_named(provider):
+    with pytest.raises(InvalidInput, match="epoch: expected at least 0, received -1"):
+        provider.Batches(10, 4, shuffle_seed=0).set_epoch(-1)

@@ -168,7 +168,7 @@ def test_a_pair_is_prepared_when_both_sides_are(tiny, missing):
     assert not pair.prepared
     pair.prepare(timeout=3)
     assert pair.prepared
-    assert archive.asked == {"timeout": 3}
+    assert archive.asked == {"manual_dir": None, "timeout": 3, "keep_downloads": True}
 
 
 @every
