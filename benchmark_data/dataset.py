@@ -249,17 +249,14 @@ class Dataset:
             >>> sprites.drawn(rows, sprites.labels(rows)).shape
             (2, 64, 64, 1)
         """
-        images = self.source.images(rows, labels)
-        if not isinstance(images, np.ndarray):
-            received = type(images).__name__
-        elif images.dtype != np.uint8 or images.shape != (len(rows), *self.image_shape):
-            received = f"{images.dtype} of shape {images.shape}"
-        else:
-            return images
+        given: object = self.source.images(rows, labels)
+        shape = (len(rows), *self.image_shape)
+        if isinstance(given, np.ndarray) and given.dtype == np.uint8 and given.shape == shape:
+            return given
         raise InvalidInput(
             f"images of {self.id}",
-            expected=f"uint8 of shape {(len(rows), *self.image_shape)} from its source, for {len(rows)} rows",
-            received=received,
+            expected=f"uint8 of shape {shape} from its source, for {len(rows)} rows",
+            received=f"{given.dtype} of shape {given.shape}" if isinstance(given, np.ndarray) else type(given).__name__,
         )
 
     def __getitem__(self, index: object) -> NoReturn:

@@ -230,6 +230,16 @@ def test_a_shuffled_config_holds_the_rows_in_the_published_order(builders, tmp_p
     check(tfds.data_source("offaxis_tiny_grid", split="train", data_dir=tmp_path), tiny_grid, range(12))
 
 
+def test_files_are_shuffled_by_tfds_where_its_guard_is_off(data_dir):
+    """As docs/datasets.md says: TFDS takes every copy for ordered."""
+    options = {"split": "train", "data_dir": data_dir, "shuffle_files": True}
+    with pytest.raises(ValueError, match="Dataset is an ordered dataset"):
+        tfds.load("offaxis_tiny_grid", **options)
+    unguarded = tfds.ReadConfig(enable_ordering_guard=False)
+    loaded = tfds.load("offaxis_tiny_grid", read_config=unguarded, **options).shuffle(12, seed=0)
+    assert sorted(record["index"] for record in tfds.as_numpy(loaded)) == list(range(12))
+
+
 def test_tfds_command_line(tmp_path):
     """``tfds build --imports``. The command imports two packages on starting that a build does not use: stubs do."""
     for package in ("apache_beam", "mlcroissant"):
