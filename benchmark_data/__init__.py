@@ -187,7 +187,8 @@ def split_names(dataset: Dataset | str) -> tuple[str, ...]:
         dataset: a dataset or its name.
 
     Returns:
-        Names that `split` takes. ``correlated`` understands more: any pairs of factors, any sigma.
+        Names that `split` takes; none for a dataset that is divided already. ``correlated`` understands more: any pairs
+        of factors, any sigma.
 
     Raises:
         UnknownName: there is no such dataset.
@@ -218,7 +219,8 @@ def split(dataset: Dataset | str, name: str = "holdout", *, seed: int | None = N
     Raises:
         UnknownName: there is no such dataset, rule, variant or factor.
         Unavailable: the dataset's length is not known before it is prepared.
-        InvalidInput: the rule needs a full grid or an ordered factor, or draws nothing and was given a seed.
+        InvalidInput: the dataset is divided already, or the rule needs a full grid or an ordered factor, or draws
+            nothing and was given a seed.
 
     Example:
         >>> halves = split("sprites2d", "recombination.extrapolation")

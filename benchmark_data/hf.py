@@ -434,11 +434,13 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
         DamagedFile: what the folder says of the configs in it cannot be read.
     """
     if not dataset.redistributable:
+        theirs = "Everyone has to prepare it from its source: offaxis-data build, or benchmark_data.hf.load_dataset."
+        own = "Read it by benchmark_data.hf.load_dataset. One of your own: dataclasses.replace its redistributable."
         raise InvalidInput(
             f"publish {dataset.id}",
             expected="a licence that allows to pass on copies",
             received=dataset.license,
-            remedy="Everyone has to prepare it from its source: offaxis-data build, or benchmark_data.hf.load_dataset.",
+            remedy=theirs if isinstance(parallel.handle(dataset), str) else own,
         )
     others = {read_json(path)["name"] for path in folder.glob(f"*/{card.RECORD}")} - {dataset.name}
     if others:

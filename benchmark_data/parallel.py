@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import benchmark_data
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, UnknownName, needs
+from benchmark_data.errors import InvalidInput, OffaxisError, needs
 
 try:
     import joblib
@@ -34,7 +34,7 @@ def handle(dataset: Dataset) -> Handle:
     """
     try:
         return dataset.id if benchmark_data.load(dataset.id) is dataset else dataset
-    except UnknownName:
+    except OffaxisError:  # of whatever a name of one's own is taken for
         return dataset
 
 

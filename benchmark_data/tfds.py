@@ -51,10 +51,11 @@ import benchmark_data
 from benchmark_data import console, discovery, parallel, reading
 from benchmark_data.archives.store import locked
 from benchmark_data.dataset import Dataset, Family
-from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.errors import InvalidInput, MissingExtra, OffaxisError, UnknownName
 from benchmark_data.factors import Indices
 from benchmark_data.files import unwritable
 from benchmark_data.publish import records as encoding
+from benchmark_data.variants import splitting
 from benchmark_data.variants.splitting import Divided
 
 try:
@@ -235,6 +236,7 @@ def builder(
 
     Raises:
         UnknownName: there is no such dataset.
+        InvalidInput: the dataset is not what its name stands for, such as one of your own.
 
     Example:
         >>> builder("sprites2d/composition").name
@@ -243,15 +245,42 @@ def builder(
     if isinstance(dataset, str):
         dataset = benchmark_data.load(dataset)
     name, config = encoding.tfds_names(dataset, shuffled=shuffled)
-    if not isinstance(dataset.source, Divided):
-        made: Builder = tfds.builder(f"{name}/{config}".removesuffix("/"), data_dir=data_dir)
-        return made
-    published = benchmark_data.load(dataset.id)
+    made = _of_divided(dataset, name) if isinstance(dataset.source, Divided) else _registered(name)
+    known: dict[str, Dataset] = {}
+    if made is not None:
+        known = (
+            dict(made.declared.configs) if isinstance(made.declared, Family) else {made.declared.config: made.declared}
+        )
+    if made is None or dataset.config not in known or not splitting.same(dataset, known[dataset.config]):
+        raise InvalidInput(
+            f"files of {dataset.id} for TFDS",
+            expected="a dataset as benchmark_data.load gives it, since TFDS finds it by its name",
+            received="another one of that name" if known else "one of your own",
+            remedy="Read it by benchmark_data.tfds.as_dataset or benchmark_data.hf.load_dataset.",
+        )
+    return made(data_dir=data_dir, config=config or None)
+
+
+def _registered(name: str) -> type[Builder] | None:
+    """Return the builder that TFDS has under a name; None where it has none."""
+    try:
+        found: type[Builder] = tfds.builder_cls(name)
+    except ValueError:  # of which TFDS's own error is a kind
+        return None
+    return found
+
+
+def _of_divided(dataset: Dataset, name: str) -> type[Builder] | None:
+    """Return the builder of a divided dataset, registered under a name; None where its base is not published."""
+    try:
+        published = benchmark_data.load(dataset.id)
+    except OffaxisError:
+        return None
     if published.id not in _divided:
         alone = dataclasses.replace(published, name=name.removeprefix("offaxis_"), config="")
         _divided[published.id] = builder_class(alone)
         _divided[published.id].declared = published
-    return _divided[published.id](data_dir=data_dir, config=config or None)
+    return _divided[published.id]
 
 
 _divided: dict[str, type[Builder]] = {}
@@ -370,7 +399,7 @@ def build(
     """Build a dataset's files, unless they are there.
 
     Args:
-        dataset: a dataset of this package.
+        dataset: a dataset as `benchmark_data.load` gives it.
         data_dir: where TFDS keeps its data; TFDS's own default if None.
         file_format: ``"array_record"`` (the default), ``"tfrecord"`` or ``"parquet"``.
         shuffled: write the layout for streaming, whose rows stand in a fixed random order: see `builder`.
@@ -379,7 +408,8 @@ def build(
         The folder of the files.
 
     Raises:
-        InvalidInput: the folder cannot be written, the disk is full, or there is another format already.
+        InvalidInput: the folder cannot be written, the disk is full, there is another format already, or the dataset is
+            not what its name stands for.
         UnknownName: there is no such file format.
     """
     if file_format not in (None, "array_record", "tfrecord", "parquet"):

@@ -108,6 +108,7 @@ def splits(name: Name) -> None:
     from benchmark_data.variants import splitting
 
     dataset = benchmark_data.load(name)
+    splitting.check_undivided(dataset)
     table = rich.table.Table(box=None, pad_edge=False, collapse_padding=True)
     for column in ("split", "train", "test", "digest of train", "digest of test"):
         whole = not column.startswith("digest")  # a digest is cut before a name is

@@ -162,6 +162,8 @@ def split_rules() -> tuple[str, ...]:
 
 def split_names(base: Dataset) -> tuple[str, ...]:
     """List the splits of a dataset: see `benchmark_data.split_names`."""
+    if named(base.id)[1]:
+        return ()
     found = []
     for name in split_rules():
         rule = _rule(name)
@@ -178,6 +180,7 @@ def split_names(base: Dataset) -> tuple[str, ...]:
 
 def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Split:
     """Divide a dataset's rows by a rule: see `benchmark_data.split`."""
+    check_undivided(base)
     rule_name, variant, named_seed = _read(name)
     rule = _rule(rule_name)
     seed = named_seed if seed is None else seed
@@ -193,6 +196,49 @@ def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Spl
             array.flags.writeable = False
     full = ".".join([rule_name, *([variant] if variant else []), *([f"seed_{seed}"] if seed else [])])
     return Split(base, full, parts.train, parts.test, parts.weights)
+
+
+def same(dataset: Dataset, other: Dataset) -> bool:
+    """Return whether two datasets are one: the same object or, of one base divided by one rule, made anew.
+
+    Args:
+        dataset: a dataset.
+        other: another one.
+
+    Returns:
+        Whether they have the same rows, pixels, labels and metadata; False also where that cannot be told.
+
+    Example:
+        >>> import benchmark_data
+        >>> divided = benchmark_data.split("sprites2d", "composition").dataset
+        >>> same(divided, benchmark_data.load("sprites2d/composition")), same(divided, benchmark_data.load("sprites2d"))
+        (True, False)
+    """
+    if dataset is other:
+        return True
+    space = dataset.space
+    if not isinstance(space, _Labels) or not isinstance(other.space, _Labels) or space._source != dataset.source:
+        return False
+    return dataclasses.replace(dataset, space=other.space) == other
+
+
+def check_undivided(dataset: Dataset) -> None:
+    """Check that a dataset may be divided: by its name, since a name tells of one rule only.
+
+    Args:
+        dataset: the dataset.
+
+    Raises:
+        InvalidInput: a rule divides it already.
+    """
+    base, rule = named(dataset.id)
+    if rule:
+        raise InvalidInput(
+            f"splits of {dataset.id}",
+            expected="a dataset that is not divided",
+            received=f"one that {rule!r} divides",
+            remedy=f"Divide {base}.",
+        )
 
 
 def _rule(name: str) -> ModuleType:

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import benchmark_data
-from benchmark_data import Rendered, draws, reading
+from benchmark_data import Derived, Rendered, draws, reading
+from benchmark_data.commands import data as cli
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
 from benchmark_data.publish import verify
+from benchmark_data.variants import splitting
 
 tfds = pytest.importorskip("tensorflow_datasets")
 
@@ -212,6 +215,43 @@ def test_build_says_where_the_files_are(builders, tmp_path, tiny_family):
         provider.build(dataset, tmp_path, file_format="tfrecord")
     with pytest.raises(UnknownName, match=r"file format: .* Did you mean 'tfrecord'"):
         provider.build(dataset, tmp_path, file_format="tfrecords")
+
+
+def test_another_dataset_of_a_published_name_is_not_built(tmp_path, tiny_grid, monkeypatch, capsys):
+    """TFDS finds a dataset by its name: it would write the published one without a word."""
+    published = benchmark_data.load("sprites2d_spaced/spacing_8")
+    negative = Derived(published, lambda images, rows, labels: 255 - images)
+    divided = benchmark_data.load("sprites2d/composition")
+    for changed, received in (
+        (dataclasses.replace(published, source=negative), "another one of that name"),
+        (dataclasses.replace(published, config="mine"), "another one of that name"),
+        (dataclasses.replace(divided, description="Mine."), "another one of that name"),
+        (dataclasses.replace(divided, space=benchmark_data.load("sprites2d").space), "another one of that name"),
+        (dataclasses.replace(tiny_grid, name="tiny_own"), "one of your own"),
+        (benchmark_data.split(dataclasses.replace(tiny_grid, name="tiny_own"), "random").dataset, "one of your own"),
+    ):
+        for ask in (provider.builder, provider.build):
+            with pytest.raises(
+                InvalidInput, match=rf"files of .* for TFDS: .* received {received}\. Read it by .*hf\.lo"
+            ):
+                ask(changed, tmp_path)
+    assert not list(tmp_path.iterdir())
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    Image.new("L", (8, 8)).save(pictures / "0.png")
+    monkeypatch.setattr("sys.argv", ["offaxis-data", "build", str(pictures), "--to", str(tmp_path / "tf")])
+    with pytest.raises(SystemExit, match="2"):
+        cli.main()
+    assert "files of pictures for TFDS: expected" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("name", ["sprites2d", "xysquares/spacing_4", "sprites2d/composition"])
+def test_what_load_gives_is_built(name, tmp_path):
+    dataset = benchmark_data.load(name)
+    assert provider.builder(dataset, tmp_path).dataset is dataset
+    base, rule = splitting.named(name)
+    if rule:  # a divided dataset is made anew each time
+        assert provider.builder(benchmark_data.split(base, rule).dataset, tmp_path).dataset is dataset
 
 
 def test_a_shuffled_config_holds_the_rows_in_the_published_order(builders, tmp_path, tiny_grid, tiny_family):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import pickle
+import re
 
 import numpy as np
 import pytest
 
 import benchmark_data
 from benchmark_data import parallel
+from benchmark_data.commands import data as cli
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.variants import splitting
 
@@ -107,6 +110,24 @@ def test_a_dataset_without_configs_lists_the_rules():
         UnknownName, match=r"config of sprites2d: expected one of composition, .* Did you mean 'random'"
     ):
         benchmark_data.load("sprites2d/randm")
+
+
+def test_a_divided_dataset_is_not_divided_again(divided, monkeypatch, capsys):
+    """Its name could not be read: a dataset's name tells of one rule."""
+    message = rf"splits of {re.escape(NAME)}: expected a dataset that is not divided, .* Divide xyobject/plain\."
+    with pytest.raises(InvalidInput, match=message):
+        benchmark_data.split(divided, "random")
+    assert benchmark_data.split_names(divided) == ()
+    monkeypatch.setattr("sys.argv", ["offaxis-data", "splits", NAME])
+    with pytest.raises(SystemExit, match="2"):
+        cli.main()
+    assert "expected a dataset that is not divided" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_name_of_ones_own_that_looks_like_a_split_travels_whole(divided):
+    """`load` refuses this one as a variant that the rule has not, which is no unknown name."""
+    mine = dataclasses.replace(divided, config="plain.composition.mine")
+    assert parallel.handle(mine) is mine
 
 
 def test_splits_of_a_table_are_those_that_need_no_grid():
