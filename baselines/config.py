@@ -10,6 +10,8 @@ import os
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
+import numpy as np
+
 from baselines import objectives, validation
 from baselines.nets import architectures, reconstruction
 from benchmark_data import files
@@ -113,7 +115,7 @@ class RunConfig:
     def __post_init__(self) -> None:
         texts = ("dataset", "objective", "architecture", "reconstruction", "reduction", "split", "precision")
         for name in (*texts, "selection", "start_from", "start_weights"):
-            validation.typed(name, getattr(self, name), str)
+            object.__setattr__(self, name, validation.typed(name, getattr(self, name), str))
         dataset, split = splitting.settled(self.dataset, self.split)
         object.__setattr__(self, "dataset", dataset)
         object.__setattr__(self, "split", split)
@@ -121,8 +123,10 @@ class RunConfig:
         for name in ("hyperparameters", "architecture_parameters"):
             if not isinstance(getattr(self, name), Mapping):
                 raise InvalidInput(name, expected="keys and values", received=repr(getattr(self, name)))
-        for name, low in (("latents", 1), ("steps", 0), ("batch_size", 1), ("seed", 0), ("history_every", 1)):
-            validation.at_least(name, validation.typed(name, getattr(self, name), int), low)
+        for name, low in (("latents", 1), ("steps", 0), ("batch_size", 1), ("history_every", 1)):
+            object.__setattr__(self, name, validation.typed(name, getattr(self, name), int))
+            validation.at_least(name, getattr(self, name), low)
+        object.__setattr__(self, "seed", validation.seed(self.seed))
         for name, low, high in (("learning_rate", 0, 1e3), ("beta_1", 0, 1), ("beta_2", 0, 1), ("epsilon", 0, 1)):
             value = validation.typed(name, getattr(self, name), float)
             if not low <= value < high:
@@ -136,8 +140,6 @@ class RunConfig:
             raise InvalidInput(
                 "selection", expected="one line of at most 200 characters", received=repr(self.selection[:60])
             )
-        if self.seed >= 2**63:
-            raise InvalidInput("seed", expected="less than 2**63", received=str(self.seed))
         share = validation.typed("train_share", self.train_share, float)
         if not 0 < share <= 1:
             raise InvalidInput("train_share", expected="a number in (0, 1]", received=f"{share:g}")
@@ -156,8 +158,9 @@ class RunConfig:
             if any(not 0 <= step <= self.steps for step in snapshots):
                 raise InvalidInput("snapshots", expected=f"steps in [0, {self.steps}]", received=str(list(snapshots)))
             object.__setattr__(self, "snapshots", snapshots)
-        elif isinstance(snapshots, int):
-            validation.at_least("snapshots", validation.typed("snapshots", snapshots, int), 1)
+        elif isinstance(snapshots, int | np.integer):
+            object.__setattr__(self, "snapshots", validation.typed("snapshots", snapshots, int))
+            validation.at_least("snapshots", self.snapshots, 1)
         else:
             expected = "a number of steps or a list of steps"
             raise InvalidInput("snapshots", expected=expected, received=repr(snapshots))

@@ -9,6 +9,8 @@ import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+import numpy as np
+
 from benchmark_data.errors import InvalidInput, UnknownName
 
 T = TypeVar("T")
@@ -58,7 +60,7 @@ def _types(cls: type) -> dict[str, Any]:
 
 
 def typed(what: str, value: Any, wanted: Any) -> Any:
-    """Check that a plain value has the wanted type; an integer will do for a float.
+    """Check that a plain value has the wanted type; an integer will do for a float, and numpy's scalars for Python's.
 
     Args:
         what: what the value is, for the message.
@@ -66,13 +68,19 @@ def typed(what: str, value: Any, wanted: Any) -> Any:
         wanted: int, float, str or bool; any other type is not checked here.
 
     Returns:
-        The value, as a float where a float is wanted.
+        The value as Python's own type, as a float where a float is wanted.
 
     Raises:
         InvalidInput: the type is wrong, or the number is not finite.
+
+    Example:
+        >>> typed("beta", np.int64(4), float)
+        4.0
     """
     if wanted not in _KINDS:
         return value
+    if isinstance(value, np.generic):
+        value = value.item()
     if wanted is float and type(value) is int:
         value = float(value)
     if type(value) is not wanted or (wanted is float and not math.isfinite(value)):
@@ -93,3 +101,22 @@ def at_least(what: str, value: float, low: float) -> None:
     """
     if not value >= low:
         raise InvalidInput(what, expected=f"at least {low:g}", received=f"{value:g}")
+
+
+def seed(value: Any) -> int:
+    """Check a seed.
+
+    Args:
+        value: the seed.
+
+    Returns:
+        An integer in [0, 2**63), as records hold it.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    found: int = typed("seed", value, int)
+    at_least("seed", found, 0)
+    if found >= 2**63:
+        raise InvalidInput("seed", expected="less than 2**63", received=str(found))
+    return found

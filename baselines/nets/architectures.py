@@ -360,8 +360,8 @@ def parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in inspect.signature(find(name)).parameters.items()
         if value.kind.name == "KEYWORD_ONLY"
     }
-    for key, value in given.items():
+    for key in given:
         if key not in known:
             raise UnknownName(f"parameter of {name}", key, known)
-        validation.typed(f"parameter of {name} {key!r}", value, type(known[key]))
-    return {**known, **given}
+    typed = {k: validation.typed(f"parameter of {name} {k!r}", value, type(known[k])) for k, value in given.items()}
+    return {**known, **typed}

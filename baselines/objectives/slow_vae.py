@@ -91,7 +91,10 @@ class OBJECTIVE(Objective):
     def _step(self, start: Indices, size: int, uniform: NDArray[np.float64], *, stay: bool = True) -> NDArray[np.int64]:
         """Draw class ids near others: (n,), from uniform numbers in [0, 1)."""
         apart = np.abs(np.arange(size) - start[:, None])
-        weights = np.exp(-apart * (self.data_rate / math.log(size))) * (stay | (apart > 0))
+        allowed, rate = stay | (apart > 0), self.data_rate / math.log(size)
+        if not stay and math.exp(-rate) < np.finfo(np.float64).tiny:  # weigh against the nearest, or all would be 0
+            apart = np.maximum(apart - 1, 0)
+        weights = np.exp(-apart * rate) * allowed
         ends = np.cumsum(weights, axis=1)
         drawn: NDArray[np.int64] = (ends[:, :-1] <= uniform[:, None] * ends[:, -1:]).sum(axis=1)
         return drawn

@@ -106,7 +106,7 @@ def write(
         name: the reference.
         dataset: the dataset.
         folder: where to; made if it is not there, and written again if it holds the same reference.
-        seed: the seed, for a reference that is random.
+        seed: the seed, for a reference that is random, in [0, 2**63).
         parameters: its parameters; those left out take their defaults.
 
     Returns:
@@ -114,9 +114,9 @@ def write(
 
     Raises:
         UnknownName: there is no such reference or parameter.
-        InvalidInput: a parameter is out of range, or the folder holds something else or cannot be written.
+        InvalidInput: a parameter or the seed is out of range, or the folder holds something else or cannot be written.
     """
-    folder = Path(folder)
+    folder, seed = Path(folder), validation.seed(seed)
     reference = find(name, parameters)
     hyperparameters = dataclasses.asdict(reference)
     if not is_free(folder):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import json
 
+import numpy as np
 import pytest
 
 from baselines import RunConfig
@@ -80,6 +81,7 @@ def test_unknown_names_give_the_near_match(changes, message):
         ({"beta_2": 1}, r"beta_2: expected a number in \[0, 1\), received 1"),
         ({"reconstruction_weight": 0}, "reconstruction_weight: expected a positive number, received 0"),
         ({"train_share": 0}, r"train_share: expected a number in \(0, 1\], received 0"),
+        ({"seed": -1}, "seed: expected at least 0, received -1"),
         ({"seed": 2**63}, r"seed: expected less than 2\*\*63"),
         ({"steps": 10, "snapshots": [11]}, r"snapshots: expected steps in \[0, 10\], received \[11\]"),
         ({"snapshots": 0}, "snapshots: expected at least 1, received 0"),
@@ -91,6 +93,24 @@ def test_unknown_names_give_the_near_match(changes, message):
 def test_wrong_values_are_named(changes, message):
     with pytest.raises(InvalidInput, match=message):
         config(**changes)
+
+
+def test_numpys_numbers_are_numbers():
+    """Those of a search over np.linspace, say: the config holds plain ones, as if it had been given them."""
+    plain = {"steps": 10, "seed": 3, "latents": 2, "learning_rate": 0.5, "snapshots": 5, "architecture": "fc"}
+    nested = {"hyperparameters": {"beta": 4.0}, "architecture_parameters": {"width": 8}}
+    kinds = {int: np.int64, float: np.float64, str: np.str_}
+    given = {key: kinds[type(value)](value) for key, value in plain.items()}
+    found = config(**given, hyperparameters={"beta": np.float64(4)}, architecture_parameters={"width": np.int32(8)})
+    wanted = config(**plain, **nested)
+    assert found == wanted
+    assert found.digest == wanted.digest
+    assert json.dumps(found.as_json()) == json.dumps(wanted.as_json())
+    assert {type(value) for value in vars(found).values()} <= {int, float, str, dict, tuple}
+    assert config(steps=10, snapshots=[np.int64(5)]).snapshots == (5,)
+    assert type(config(steps=10, snapshots=[np.int64(5)]).snapshots[0]) is int
+    with pytest.raises(InvalidInput, match="latents: expected an integer, received True"):
+        config(latents=np.bool_(True))
 
 
 def test_json_with_unknown_or_missing_keys():

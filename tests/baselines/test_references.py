@@ -53,6 +53,13 @@ def test_a_reference_is_fitted_to_the_rows_to_train_on_of_a_divided_dataset(name
     assert all(np.isin(rows, divided.splits["train"]).all() for rows in fitted)
 
 
+@pytest.mark.parametrize(("seed", "message"), [(-1, "seed: expected at least 0"), (2**63, "seed: expected less than")])
+def test_a_seed_that_a_record_cannot_hold_is_refused(seed, message, tmp_path):
+    with pytest.raises(InvalidInput, match=message):
+        references.write("ground_truth", DATA, tmp_path / "reference", seed=seed)
+    assert not (tmp_path / "reference").exists()
+
+
 def test_the_random_encoder_is_random_by_its_seed():
     made = references.find("random_encoder", {"latents": 2})
     codes = [made.codes(DATA, ROWS[:5], seed=seed) for seed in (0, 1)]

@@ -91,6 +91,16 @@ def test_a_rate_of_the_data_of_0_draws_factors_anew():
     assert counts[1:].std() / counts[1:].mean() < 0.4  # about 20 a class: 0.22 by chance; at a rate of 1 it is over 1
 
 
+@pytest.mark.parametrize("rate", [2600.0, 1e9])
+def test_at_a_large_rate_of_the_data_one_factor_moves_by_one_class(rate):
+    """exp(-2600 / log 32) is below the least float64, though some class beside the first one must be drawn."""
+    one, other = pairs(OBJECTIVE(data_rate=rate))
+    assert (np.abs(one - other).sum(axis=1) == 1).all()
+    for factor in (1, 2):  # either way alike, in the middle
+        step = (other - one)[(other != one)[:, factor] & (one[:, factor] == 4), factor]
+        assert np.abs(step.mean()) < 4 / np.sqrt(len(step))
+
+
 def test_what_has_no_neighbours_is_refused():
     rng = np.random.default_rng(0)
     table = FactorTable(Factor("smiling", (0, 1), "binary"), rows=3, read=lambda: np.array([[0], [1], [0]]))
