@@ -53,9 +53,10 @@ class RunConfig:
             ``split`` the part, ``train`` unless it is named; so does the name of a dataset that a rule divides, such as
             ``sprites2d/composition``, by itself. See `benchmark_data.variants.splitting`.
         train_share: the share of those rows that is trained on, always the same rows for a dataset and split. Of the
-            pairs of an objective on pairs these are the first images; the second ones are from the whole grid. What is
-            left out is another tenth than the one that the split ``holdout`` tests on: for scores on rows that a model
-            has never seen, train on a split, with a share of 1.
+            pairs of an objective on pairs these are the first images; the second ones are from the whole grid, or the
+            whole of the split, which must be a full grid of the values that it holds. What is left out is another tenth
+            than the one that the split ``holdout`` tests on: for scores on rows that a model has never seen, train on a
+            split, with a share of 1.
         snapshots: steps after which the state is kept, or one number: every so many steps. The first state, of step 0,
             and the last are always kept: what a layer has learned is seen beside what it was before training.
         history_every: steps between two lines of the history.
@@ -159,8 +160,9 @@ class RunConfig:
                 raise InvalidInput("snapshots", expected=f"steps in [0, {self.steps}]", received=str(list(snapshots)))
             object.__setattr__(self, "snapshots", snapshots)
         elif isinstance(snapshots, int | np.integer):
-            object.__setattr__(self, "snapshots", validation.typed("snapshots", snapshots, int))
-            validation.at_least("snapshots", self.snapshots, 1)
+            snapshots = validation.typed("snapshots", snapshots, int)
+            validation.at_least("snapshots", snapshots, 1)
+            object.__setattr__(self, "snapshots", snapshots)
         else:
             expected = "a number of steps or a list of steps"
             raise InvalidInput("snapshots", expected=expected, received=repr(snapshots))

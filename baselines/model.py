@@ -142,7 +142,7 @@ class Model:
 
         Args:
             weights: tensors in the order of `variables`.
-            batch: ``images`` uint8 (n, H, W, C), ``noise`` float32 (n, latents), ``step`` float32 (), and the
+            batch: ``images`` uint8 (n, H, W, C), ``noise`` float32 (n, code size), ``step`` float32 (), and the
                 objective's own inputs.
 
         Returns:
@@ -227,7 +227,7 @@ class Model:
 
         Args:
             images: uint8, shape (n, H, W, C).
-            noise: standard normal numbers for the sampled codes, shape (n, latents).
+            noise: standard normal numbers for the sampled codes, shape (n, code size).
 
         Returns:
             Layer -> float32 (n, p), from ``input`` through ``encoder_1`` ..., ``mean``, ``variance`` and ``sampled``

@@ -517,7 +517,7 @@ class Run:
         """
         images = self._checked(images)
         own = int(self.config.digest[:16], 16)
-        noise = generator(own, self.step).standard_normal((len(images), self.config.latents), np.float32)
+        noise = generator(own, self.step).standard_normal((len(images), self.model.code_size), np.float32)
         return self.model.activations(images, noise)
 
     def encode_rows(self, rows: Sequence[int] | Indices, dataset: Dataset | None = None) -> NDArray[np.float32]:

@@ -155,6 +155,46 @@ class _Factors:
                 )
         return array.astype(np.int64, copy=False)
 
+    def labels(self, indices: Integer[ArrayLike, " n"]) -> Int64[Indices, "n F"]:
+        """Return the class ids of rows."""
+        raise NotImplementedError
+
+    def part(self, rows: range) -> FactorTable:
+        """Return the factors of some rows by themselves, with those of their values alone that occur there.
+
+        Args:
+            rows: rows that follow one another. They keep their numbers.
+
+        Returns:
+            A table of these rows; ``full`` if they are a full grid of the values that they hold. A cyclic factor that
+            lacks a value is ordinal there.
+
+        Raises:
+            InvalidInput: no rows, or rows that are not there.
+
+        Example:
+            >>> space = FactorSpace(Factor("shape", range(3), "categorical"), Factor("x", range(4)))
+            >>> part = space.part(range(4, 12))
+            >>> part.sizes, part.full, part.labels([4, 11]).tolist(), part.index([[1, 3]]).tolist()
+            ((2, 4), True, [[0, 0], [1, 3]], [11])
+        """
+        if not len(rows):
+            raise InvalidInput("rows of a part", expected="one or more", received="none")
+        table = self.labels(np.arange(rows.start, rows.stop))
+        found = [np.unique(column, return_inverse=True) for column in table.T]
+        factors = [_kept(factor, ids.tolist()) for factor, (ids, _) in zip(self.factors, found, strict=True)]
+        columns = [ids for _, ids in found]
+        return _Part(*factors, rows=len(rows), read=lambda: np.stack(columns, axis=1), start=rows.start)
+
+
+def _kept(factor: Factor, ids: Sequence[int]) -> Factor:
+    """Return a factor with some of its values, in their order."""
+    if len(ids) == factor.size:
+        return factor
+    kind: Kind = "ordinal" if factor.kind == "cyclic" else factor.kind
+    values, labels = [factor.values[i] for i in ids], [factor.labels[i] for i in ids]
+    return dataclasses.replace(factor, values=values, labels=labels, kind=kind)
+
 
 class FactorSpace(_Factors):
     """A full grid: every combination of the factors' values, the last factor varying fastest.
@@ -387,6 +427,20 @@ class FactorTable(_Factors):
     def _flat(self, labels: Indices) -> Indices:
         rows: Indices = np.ravel_multi_index(tuple(labels.T), self.sizes).astype(np.int64, copy=False)
         return rows
+
+
+class _Part(FactorTable):
+    """Rows of other factors, under the numbers that they have there."""
+
+    def __init__(self, *factors: Factor, rows: int, read: Callable[[], NDArray[np.integer]], start: int) -> None:
+        super().__init__(*factors, rows=rows, read=read)
+        self._start = start
+
+    def labels(self, indices: Integer[ArrayLike, " n"]) -> Int64[Indices, "n F"]:
+        return super().labels(np.asarray(indices, np.int64) - self._start)
+
+    def index(self, labels: Integer[ArrayLike, "n F"]) -> Int64[Indices, " n"]:
+        return super().index(labels) + self._start
 
 
 def _no_row(rows: Indices, count: int) -> InvalidInput:

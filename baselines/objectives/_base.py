@@ -139,7 +139,8 @@ class Objective:
 
         Args:
             rows: the rows to train on, int64 (m,).
-            space: the dataset's factors.
+            space: the factors of the rows that may be drawn: the dataset's, or for an objective on pairs those of the
+                part to train on, by themselves.
             count: examples in the batch.
             rng: the source of randomness, which belongs to this step alone.
 

@@ -54,8 +54,8 @@ class PairVae(Objective):
         """Draw pairs: the first image from the rows to train on, the second from the whole grid.
 
         Raises:
-            InvalidInput: the dataset has not every combination of values once, fewer than two factors vary, or
-                ``changed`` exceeds F - 1.
+            InvalidInput: the rows that may be drawn have not every combination of values once, fewer than two factors
+                vary, or ``changed`` exceeds F - 1.
         """
         check_grid(space, "objective on pairs")
         sizes = np.array(space.sizes)

@@ -69,7 +69,8 @@ class OBJECTIVE(Objective):
         """Draw pairs: the first image from the rows to train on, the second from the whole grid.
 
         Raises:
-            InvalidInput: the dataset has not every combination of values once, or has no factor with an order.
+            InvalidInput: the rows that may be drawn have not every combination of values once, or there is no factor
+                with an order.
         """
         check_grid(space, "objective on neighbours in time")
         moving = [i for i, f in enumerate(space.factors) if f.size > 1 and f.kind in ("ordinal", "cyclic")]

@@ -6,8 +6,8 @@
 240 runs, each of them trained on all that its rule leaves for training (about 30% of the images) and scored on what the
 rule holds out: R² per factor of a readout, MIG and DCI. The splits are those of Schott et al., "Visual Representation
 Learning Does Not Generalize Strongly Within the Same Domain" (ICLR 2022, arXiv 2107.08221); the networks and the budget
-are small ones. Ada-GVAE and Ada-ML-VAE are left out: the second image of their pairs comes from the whole grid, and so
-might be one that is held out. One seed: ``--only seed=0``.
+are small ones. Ada-GVAE and Ada-ML-VAE are left out: they draw pairs within a part that is a full grid by itself, which
+``random`` and ``composition`` do not leave. One seed: ``--only seed=0``.
 
 Expected, as the paper reports: R² falls from the random split to composition and interpolation, and is lowest on
 extrapolation, for every objective.

@@ -31,7 +31,7 @@ from baselines.training.stopping import Stopped
 from benchmark_data import console, draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
-from benchmark_data.factors import Indices
+from benchmark_data.factors import FactorSpace, FactorTable, Indices
 from benchmark_data.variants import splitting
 
 __all__ = ["Diverged", "Observer", "Stopped", "train", "train_together"]
@@ -381,8 +381,43 @@ def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:
     return rows.start + draws.permutation(0, len(rows))[: max(1, int(share * len(rows)))]
 
 
+def factors_drawn(config: RunConfig, objective: Objective, dataset: Dataset) -> FactorSpace | FactorTable:
+    """Return the factors of the rows that an objective may draw: of pairs both images are of the part to train on.
+
+    Args:
+        config: the run's config.
+        objective: its objective.
+        dataset: its dataset.
+
+    Returns:
+        All factors of the dataset; for an objective on pairs those of its split by itself.
+
+    Raises:
+        InvalidInput: an objective on pairs would draw partners from a part that is held out.
+    """
+    part = dataset.splits[config.split] if config.split else range(len(dataset))
+    if objective.n_views == 1 or len(part) == len(dataset):
+        return dataset.space
+    found = dataset.space.part(part)
+    if not found.full:
+        raise InvalidInput(
+            "objective on pairs",
+            expected="a dataset that is a full grid of factors, or a part that is one by itself",
+            received=f"the part {config.split} of {dataset.id}, which lacks combinations of its values",
+            remedy="Choose an objective that needs no pairs.",
+        )
+    return found
+
+
 def draw_batch(
-    config: RunConfig, objective: Objective, dataset: Dataset, rows: Indices, step: int, *, images: bool = True
+    config: RunConfig,
+    objective: Objective,
+    dataset: Dataset,
+    rows: Indices,
+    step: int,
+    *,
+    images: bool = True,
+    space: FactorSpace | FactorTable | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Draw a step's batch: a function of the config and the step alone.
 
@@ -393,15 +428,17 @@ def draw_batch(
         rows: the rows to train on.
         step: from 1.
         images: give the images; otherwise their rows.
+        space: the factors of the rows that may be drawn, as `factors_drawn` gives them; the dataset's if None.
 
     Returns:
-        ``images`` uint8 (n, H, W, C), or ``rows`` int32 (n,); ``noise`` float32 (n, latents), ``step`` float32 () and
+        ``images`` uint8 (n, H, W, C), or ``rows`` int32 (n,); ``noise`` float32 (n, code size), ``step`` float32 () and
         the objective's inputs.
     """
     rng = generator(config.seed, step)
-    chosen = objective.rows(rows, dataset.space, config.batch_size, rng).ravel()
+    chosen = objective.rows(rows, space or dataset.space, config.batch_size, rng).ravel()
+    size = objective.code_size(config.latents, dataset.space.sizes)
     return {
-        "noise": rng.standard_normal((len(chosen), config.latents), np.float32),
+        "noise": rng.standard_normal((len(chosen), size), np.float32),
         "step": np.array(step, np.float32),
         **objective.inputs(chosen, dataset.space, config.latents, rng),
         **({"images": dataset.images(chosen)} if images else {"rows": chosen.astype(np.int32)}),
@@ -430,19 +467,12 @@ def batches(
     """
     objectives = [config.build_objective() for config in configs]
     chosen = [training_rows(dataset, config.train_share, config.split) for config in configs]
-    for config, objective in zip(configs, objectives, strict=True):
-        if objective.n_views > 1 and config.split and len(dataset.splits[config.split]) < len(dataset):
-            raise InvalidInput(
-                "objective on pairs",
-                expected="a dataset that is a full grid of factors, of which no part is held out",
-                received=f"the part {config.split} of {dataset.id}, while partners are drawn from all rows",
-                remedy="Choose an objective that needs no pairs.",
-            )
+    spaces = [factors_drawn(c, objective, dataset) for c, objective in zip(configs, objectives, strict=True)]
 
     def draw(taken: int) -> list[dict[str, NDArray[Any]]]:
         return [
-            draw_batch(config, objective, dataset, rows, min(last + taken, config.steps), images=images)
-            for config, objective, rows, last in zip(configs, objectives, chosen, done, strict=True)
+            draw_batch(config, objective, dataset, rows, min(last + taken, config.steps), images=images, space=space)
+            for config, objective, rows, last, space in zip(configs, objectives, chosen, done, spaces, strict=True)
         ]
 
     most = max(config.steps - last for config, last in zip(configs, done, strict=True))

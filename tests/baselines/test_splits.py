@@ -15,7 +15,7 @@ from baselines.run import default_folder, read_config
 from baselines.sweeps import desk_splits
 from baselines.sweeps import splits as splits_sweep
 from baselines.training import sweep
-from baselines.training.loop import draw_batch, training_rows
+from baselines.training.loop import batches, draw_batch, training_rows
 from baselines.training.recorder import lengthen, settings
 from benchmark_data import InvalidInput, UnknownName, files
 from leaderboard import protocol
@@ -129,9 +129,26 @@ def test_ones_own_images_are_divided_by_a_rule_for_any_dataset(tiny, tmp_path):
         train(tiny(dataset="mine", split="composition"), tmp_path / "other", dataset=mine)
 
 
-def test_pairs_need_a_grid_of_which_nothing_is_held_out(tiny, tmp_path):
-    with pytest.raises(InvalidInput, match="objective on pairs: expected a dataset that is a full grid of factors"):
-        train(tiny(**SPLIT, objective="ada_gvae"), tmp_path / "run")
+def test_pairs_are_drawn_within_the_part_to_train_on(tiny):
+    """The rule extrapolation leaves the grid of the first six values of each factor."""
+    config = tiny(**SPLIT | {"train_share": 0.5}, objective="ada_gvae")
+    dataset = benchmark_data.load(config.dataset)
+    first = set(training_rows(dataset, 0.5, "train").tolist())
+    with batches([config], dataset, [0], images=False) as feed:
+        drawn = np.stack([batch["rows"].reshape(2, -1) for (batch,) in feed])
+    assert dataset.splits["train"].stop == 6**6
+    assert drawn.max() < 6**6
+    assert first.issuperset(drawn[:, 0].ravel().tolist())
+    assert not first.issuperset(drawn[:, 1].ravel().tolist()), "partners are from the whole part"
+    one, other = (dataset.labels(drawn[:, view].ravel()) for view in (0, 1))
+    assert 0 < (one != other).sum() < one.size
+
+
+def test_pairs_need_a_part_that_is_a_grid(tiny, tmp_path):
+    with pytest.raises(
+        InvalidInput, match="objective on pairs: expected a dataset that is a full grid of factors, or a part that is"
+    ):
+        train(tiny(**{**SPLIT, "split": "composition"}, objective="ada_gvae"), tmp_path / "run")
 
 
 def test_the_sweep_has_every_rule_for_every_objective():

@@ -160,6 +160,25 @@ def test_a_table_is_read_once_and_only_when_asked():
     assert len(reads) == 1
 
 
+def test_a_part_has_the_values_that_occur_there_and_the_rows_of_the_whole():
+    squares = SPACE.part(range(8))
+    assert (squares.sizes, len(squares), squares.full) == ((1, 2, 4), 8, True)
+    assert squares.factors[0].labels == ("square",)
+    rest = SPACE.part(range(8, 24))
+    assert (rest.sizes, rest.full, rest.factors[0].values) == ((2, 2, 4), True, (2.0, 3.0))
+    rows = np.arange(8, 24)
+    np.testing.assert_array_equal(rest.index(rest.labels(rows)), rows)
+    np.testing.assert_array_equal(rest.values(rest.labels(rows)), SPACE.values(SPACE.labels(rows)))
+    assert not SPACE.part(range(6)).full, "a square at the second angle has two places of four"
+    half = SPACE.part(range(4))
+    assert (half.sizes, half.factors[1].kind, SPACE.factors[1].kind) == ((1, 1, 4), "ordinal", "cyclic")
+    for wrong in (range(7, 8), range(24, 25)):
+        with pytest.raises(InvalidInput, match="rows: expected rows from"):
+            rest.labels(wrong)
+    with pytest.raises(InvalidInput, match="rows of a part: expected one or more, received none"):
+        SPACE.part(range(3, 3))
+
+
 def test_a_table_with_every_combination_once_is_a_grid_in_another_order():
     grid = FactorSpace(Factor("a", (0, 1)), Factor("b", (0, 1, 2)))
     rows = np.random.default_rng(0).permutation(6)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from baselines import Diverged, references, train
+from baselines import Diverged, objectives, references, train
+from baselines.objectives import beta_vae
 from baselines.run import Run, Snapshots
 from baselines.training import loop, recorder
 from baselines.training.loop import draw_batch, training_rows
@@ -78,6 +79,20 @@ def test_batches_hold_training_rows_only(tiny):
     images = draw_batch(config, config.build_objective(), data, rows, 1)["images"]
     kinds = {image.tobytes() for image in images}
     assert kinds == {image.tobytes() for image in data.images(rows)}
+
+
+def test_a_sampled_code_may_be_wider_than_the_latents(tiny, tmp_path, monkeypatch):
+    class Wide(beta_vae.OBJECTIVE):
+        def code_size(self, latents, sizes):
+            return 2 * latents
+
+    monkeypatch.setattr(objectives, "find", lambda name: Wide)
+    run = train(tiny(), tmp_path / "run")
+    images = run.dataset.images([0, 5])
+    assert run.encode(images).log_variance.shape == (2, 6)
+    found = run.activations(images)
+    np.testing.assert_array_equal(found["mean"].shape, (2, 6))
+    assert (found["sampled"] != found["mean"]).all()
 
 
 def test_mean_reduction_is_the_sum_scaled(tiny):
