@@ -63,6 +63,14 @@ FC: tuple[tuple[str, str, dict[str, Any]], ...] = (
 """The same of the fully connected ones."""
 
 
+def annealed(published: RunConfig, steps: int) -> dict[str, Any]:
+    """Return a run's hyperparameters for another number of steps: an annealing stays as long a part of the training."""
+    values = dict(published.hyperparameters)
+    if "iteration_threshold" in values:
+        values["iteration_threshold"] = math.ceil(values["iteration_threshold"] * steps / published.steps)
+    return values
+
+
 def of(published: RunConfig, dataset: str) -> RunConfig:
     """Return the desk's form of a run of the papers; objective, strength, latents and seed stay.
 
@@ -74,15 +82,11 @@ def of(published: RunConfig, dataset: str) -> RunConfig:
         The config, with convolutions of half the width, and an annealing that is as long a part of the training as
         before.
     """
-    hyperparameters = dict(published.hyperparameters)
-    if "iteration_threshold" in hyperparameters:
-        share = hyperparameters["iteration_threshold"] / published.steps
-        hyperparameters["iteration_threshold"] = math.ceil(share * STEPS)
     return dataclasses.replace(
         published,
         dataset=dataset,
         split="",
-        hyperparameters=hyperparameters,
+        hyperparameters=annealed(published, STEPS),
         architecture="conv_small" if published.architecture == "conv" else published.architecture,
         steps=STEPS,
         learning_rate=5e-4,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from baselines.config import RunConfig
 from baselines.reproduction.entries import ILLUSTRATION, NOT_JUDGED, Found, Plan, Runs, Transfer, Verdict, judged
-from baselines.reproduction.papers import _desk, _smoke
+from baselines.reproduction.papers import _smoke, _tiers
 from leaderboard import figures, protocol
 from leaderboard.comparisons import heatmap
 from leaderboard.store import verdicts
@@ -74,43 +74,23 @@ def controlled(panels: Sequence[Panel]) -> list[Panel]:
 
 
 SAMPLES = 2_000
-"""Images that layers are compared on at smoke tier: with 500, CKA of unrelated wide layers is well above 0."""
+"""Images that layers are compared on below study tier: with 500, CKA of unrelated wide layers is well above 0."""
 
 
 def plans(panels: Sequence[Panel]) -> dict[str, Plan]:
     """Return the plans of all tiers, as arguments of `baselines.reproduction.entries.Entry`."""
-    small, desk = (
-        [
-            panel._replace(title=_named(panel.title), model=_named(panel.model), x=smaller(panel.x), y=smaller(panel.y))
-            for panel in panels
-        ]
-        for smaller in (_small, _at_desk)
-    )
-    small, desk, panels = (_timed(each) for each in (small, desk, panels))
     return {
-        "smoke": _plan("smoke", small, samples=SAMPLES, seconds=20.0),
-        "desk": _plan("desk", desk, samples=SAMPLES, seconds=60.0),
-        "study": _plan("study", panels, samples=5_000, seconds=3_600.0),
+        tier: _plan(tier, _timed([_at(tier, panel) for panel in panels]), samples=samples, seconds=seconds)
+        for tier, samples, seconds in (("smoke", SAMPLES, 20.0), ("desk", SAMPLES, 60.0), ("study", 5_000, 3_600.0))
     }
 
 
-def training(tier: str, runs: Iterable[RunConfig]) -> dict[str, float]:
-    """Return the seconds of a step by dataset, for `baselines.reproduction.entries.Plan`.
-
-    Those of the sweep ``desk_similarity`` are its slowest model's; of the study tier the plan's own rule is left.
-    """
+def _at(tier: str, panel: Panel) -> Panel:
+    """Return a tier's form of a panel."""
     if tier == "study":
-        return {}
-    if tier == "smoke":
-        return _smoke.training(*(run.dataset for run in runs))
-    found: dict[str, float] = {}
-    for run in runs:
-        found[run.dataset] = max(found.get(run.dataset, 0.0), SECONDS[run.architecture])
-    return found
-
-
-SECONDS = {"conv_small": 0.035, "fc": 0.06}
-"""Seconds for a step of 64 images by architecture, on two cores that train two runs at a time."""
+        return panel
+    x, y = (side._replace(runs=_tiers.of(tier, side.runs)) for side in (panel.x, panel.y))
+    return panel._replace(title=_named(panel.title), model=_named(panel.model), x=x, y=y)
 
 
 def _timed(panels: Sequence[Panel]) -> list[Panel]:
@@ -144,19 +124,6 @@ def _named(title: str) -> str:
     return title
 
 
-def _small(side: Side) -> Side:
-    seeds = side.runs[: _smoke.SEEDS]
-    return side._replace(
-        runs=tuple(_smoke.transfer(each) if isinstance(each, Transfer) else _smoke.run(each) for each in seeds)
-    )
-
-
-def _at_desk(side: Side) -> Side:
-    return side._replace(
-        runs=tuple(_desk.transfer(each) if isinstance(each, Transfer) else _desk.similarity(each) for each in side.runs)
-    )
-
-
 def _plan(tier: str, panels: Sequence[Panel], *, samples: int, seconds: float) -> Plan:
     """Return the plan of a tier, whose computation takes some seconds for each panel."""
     every = {run.digest: run for panel in panels for side in (panel.x, panel.y) for run in side.runs}
@@ -168,7 +135,7 @@ def _plan(tier: str, panels: Sequence[Panel], *, samples: int, seconds: float) -
         transfers=transfers,
         settings={"panels": tuple(panels), "samples": samples},
         seconds=seconds * len(panels),
-        training=training(tier, (*runs, *(each.plain for each in transfers))),
+        training=_tiers.training(tier, (*runs, *(each.plain for each in transfers))),
     )
 
 

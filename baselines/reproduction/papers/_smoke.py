@@ -10,13 +10,13 @@ Nothing rendered has faces: xyobject, whose place, size and colour vary, stands 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Container
 from typing import Any
 
 from baselines import presets
 from baselines.config import RunConfig
 from baselines.reproduction.entries import Transfer
+from baselines.sweeps import desk_similarity
 from baselines.sweeps.board import BATCH_SIZE, STEPS, SWEEP
 
 STAND_INS = {
@@ -79,15 +79,10 @@ def run(config: RunConfig, **changes: Any) -> RunConfig:
     """
     dataset = stand_in(config.dataset)
     steps = changes.get("steps", STEPS)
-    hyperparameters = dict(config.hyperparameters)
-    if "iteration_threshold" in hyperparameters:
-        hyperparameters["iteration_threshold"] = math.ceil(
-            hyperparameters["iteration_threshold"] * steps / config.steps
-        )
     own: dict[str, Any] = {
         "dataset": dataset,
         "split": "",
-        "hyperparameters": hyperparameters,
+        "hyperparameters": desk_similarity.annealed(config, steps),
         "batch_size": BATCH_SIZE,
         "steps": steps,
         "snapshots": tuple(round(share * steps) for share in KEPT),
@@ -95,19 +90,14 @@ def run(config: RunConfig, **changes: Any) -> RunConfig:
     return dataclasses.replace(config, **own | presets.SETTINGS | changes)
 
 
-def transfer(full: Transfer, **changes: Any) -> Transfer:
-    """Return the small form of a study's transfer, of `RETRAINED` steps.
-
-    Args:
-        full: the study's.
-        **changes: attributes that differ, such as ``decoder``: the small decoder has four layers with weights.
-    """
-    own: dict[str, Any] = {
-        "source": run(full.source),
-        "dataset": stand_in(full.dataset),
-        "changes": {"steps": RETRAINED, "snapshots": ()},
-    }
-    return dataclasses.replace(full, **own | changes)
+def transfer(full: Transfer) -> Transfer:
+    """Return the small form of a study's transfer, of `RETRAINED` steps."""
+    return dataclasses.replace(
+        full,
+        source=run(full.source),
+        dataset=stand_in(full.dataset),
+        changes={"steps": RETRAINED, "snapshots": ()},
+    )
 
 
 def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConfig, ...]:

@@ -21,8 +21,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from baselines.config import RunConfig
-from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged
-from baselines.reproduction.papers import _desk, _heatmaps, _smoke
+from baselines.reproduction.entries import ILLUSTRATION, TIERS, Entry, Found, Plan, Runs, Verdict, fact, judged
+from baselines.reproduction.papers import _heatmaps, _tiers
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.sweeps.bonheme2022 import SNAPSHOTS
 from leaderboard import figures
@@ -341,36 +341,32 @@ def judge_losses(table: pd.DataFrame) -> Verdict:
 def _losses() -> dict[str, Plan]:
     """Return the plans of figure 20. Below study tier: of what other figures train at both ends."""
     elsewhere = {(CARS, "beta_vae"), (SPRITES, "beta_vae"), (SPRITES, "dip_vae_ii")}
-    chosen: dict[str, list[tuple[str, tuple[RunConfig, ...]]]] = {"smoke": [], "desk": [], "study": []}
-    for dataset, (objective, ends) in itertools.product(SNAPSHOTS, EXTREMES.items()):
-        for strength, value in zip((LEAST, MOST), ends, strict=True):
-            found = models(dataset, objective, value)
-            chosen["study"].append((strength, found))
-            if (dataset, objective) in elsewhere:
-                chosen["smoke"].append((strength, tuple(_smoke.run(run) for run in found[: _smoke.SEEDS])))
-                chosen["desk"].append((strength, tuple(map(_desk.similarity, found))))
     made = {}
-    for tier, models_ in chosen.items():
-        runs = tuple(run for _, found in models_ for run in found)
-        settings = {"models": tuple(models_), "every": 10 if tier == "study" else 1}
-        made[tier] = Plan(runs=runs, settings=settings, training=_heatmaps.training(tier, runs))
+    for tier in TIERS:
+        chosen = tuple(
+            (strength, _tiers.of(tier, models(dataset, objective, value)))
+            for dataset, (objective, ends) in itertools.product(SNAPSHOTS, EXTREMES.items())
+            if tier == "study" or (dataset, objective) in elsewhere
+            for strength, value in zip((LEAST, MOST), ends, strict=True)
+        )
+        runs = tuple(run for _, found in chosen for run in found)
+        settings = {"models": chosen, "every": 10 if tier == "study" else 1}
+        made[tier] = Plan(runs=runs, settings=settings, training=_tiers.training(tier, runs))
     return made
 
 
 def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> dict[str, Plan]:
     """Return plans that look at all snapshots of β-VAEs."""
-    full = [(value, models(dataset, "beta_vae", value)) for value in values]
-    small = [(value, tuple(_smoke.run(run) for run in found[: _smoke.SEEDS])) for value, found in full]
-    desk = [(value, tuple(map(_desk.similarity, found))) for value, found in full]
     made = {}
-    for tier, chosen, count, seconds in (
-        ("smoke", small, _heatmaps.SAMPLES, 20.0),
-        ("desk", desk, _heatmaps.SAMPLES, 40.0),
-        ("study", full, 5_000, 600.0),
+    for tier, count, seconds in (
+        ("smoke", _heatmaps.SAMPLES, 20.0),
+        ("desk", _heatmaps.SAMPLES, 40.0),
+        ("study", 5_000, 600.0),
     ):
+        chosen = tuple((value, _tiers.of(tier, models(dataset, "beta_vae", value))) for value in values)
         every = tuple(run for _, found in chosen for run in found)
-        training = _heatmaps.training(tier, every)
-        own = {"strengths": tuple(chosen), "samples": count} | settings
+        training = _tiers.training(tier, every)
+        own = {"strengths": chosen, "samples": count} | settings
         made[tier] = Plan(runs=every, settings=own, seconds=seconds * len(every), training=training)
     return made
 

@@ -33,7 +33,7 @@ from baselines.model import scaled
 from baselines.nets import reconstruction
 from baselines.nets.backend import ops
 from baselines.reproduction.entries import Entry, Found, Plan, Runs, Transfer, Verdict, judged
-from baselines.reproduction.papers import _desk, _heatmaps, _images, _scores, _smoke, bonheme2022
+from baselines.reproduction.papers import _heatmaps, _images, _scores, _tiers, bonheme2022
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.reproduction.papers.bonheme2022 import CARS, SAME, SPRITES, heatmap_entry, models
 from baselines.training.loop import training_rows
@@ -59,19 +59,12 @@ OWN, OTHER = "trained on the target", "trained on the source"
 
 def vaes(dataset: str, tier: str = "study") -> tuple[RunConfig, ...]:
     """Return the plain VAEs of a published dataset, or of what stands in for it."""
-    runs = models(dataset, "beta_vae", 1)
-    if tier == "desk":
-        return tuple(map(_desk.similarity, runs))
-    return runs if tier == "study" else tuple(_smoke.run(run) for run in runs[: _smoke.SEEDS])
+    return _tiers.of(tier, models(dataset, "beta_vae", 1))
 
 
-def _datasets(tier: str, *names: str) -> list[str]:
-    return [name if tier == "study" else _smoke.stand_in(name) for name in names]
-
-
-def _retrained(source: str, target: str) -> tuple[Transfer, ...]:
-    """Return the transfers of the authors' code: the heads and one layer of the decoder, from the inside."""
-    return tuple(Transfer(source=run, dataset=target) for run in vaes(source))
+def _retrained(source: str, target: str, **options: Any) -> tuple[Transfer, ...]:
+    """Return transfers, by default of what the authors' code retrains: heads and the decoder's innermost layer."""
+    return tuple(Transfer(source=run, dataset=target, **options) for run in vaes(source))
 
 
 def judge_generic(table: pd.DataFrame) -> Verdict:
@@ -350,9 +343,9 @@ def _shared(source: str, target: str, *properties: str) -> dict[str, Plan]:
     made = {}
     for tier, images, seconds in (("smoke", 500, 10.0), ("desk", 2_000, 60.0), ("study", 5_000, 600.0)):
         runs = vaes(source, tier)
-        (dataset,) = _datasets(tier, target)
+        dataset = _tiers.dataset(tier, target)
         settings = {"target": dataset, "runs": runs, "images": images, "shown": 16, "properties": properties}
-        training = _heatmaps.training(tier, runs)
+        training = _tiers.training(tier, runs)
         made[tier] = Plan(runs=runs, datasets=(dataset,), settings=settings, seconds=seconds, training=training)
     return made
 
@@ -366,22 +359,21 @@ def _decoders(side: str) -> dict[str, Plan]:
         ("study", (1, 2, 3, 4, 5, 6), 5_000, 600.0),
     ):
         runs = vaes(FACES, tier)
-        full = [
-            Transfer(
-                source=run, dataset=CARS, heads=heads, decoder=count, side=side if count < layers[-1] else "inside"
-            )
+        transfers = tuple(
+            transfer
             for heads in (False, True)
             for count in layers
-            for run in vaes(FACES)[: len(runs)]
-        ]
-        smaller = {"smoke": _smoke.transfer, "desk": _desk.transfer}
-        transfers = tuple(map(smaller[tier], full) if tier in smaller else full)
+            for transfer in _tiers.of(
+                tier,
+                _retrained(FACES, CARS, heads=heads, decoder=count, side=side if count < layers[-1] else "inside"),
+            )
+        )
         made[tier] = Plan(
             runs=runs,
             transfers=transfers,
             settings={"transfers": transfers, "images": images, "shown": 8},
             seconds=seconds * len(transfers),
-            training=_heatmaps.training(tier, (*runs, *(each.plain for each in transfers))),
+            training=_tiers.training(tier, (*runs, *(each.plain for each in transfers))),
         )
     return made
 
@@ -400,7 +392,7 @@ def _tables(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -> dict[s
         ("study", 10_000, 5_000, 1_200.0),
     ):
         targets = {
-            _datasets(tier, target)[0]: (*vaes(target, tier), *vaes(source, tier)) for target, source in pairs.items()
+            _tiers.dataset(tier, target): (*vaes(target, tier), *vaes(source, tier)) for target, source in pairs.items()
         }
         runs = tuple({run.digest: run for configs in targets.values() for run in configs}.values())
         made[tier] = Plan(
@@ -412,7 +404,7 @@ def _tables(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -> dict[s
                 "labels": labels if tier == "study" else (),
             },
             seconds=seconds * sum(map(len, targets.values())),
-            training=_heatmaps.training(tier, runs),
+            training=_tiers.training(tier, runs),
         )
     return made
 
