@@ -207,6 +207,24 @@ class Plan:
         return {run.digest: run for run in self.runs} | {each.digest: each.plain for each in self.transfers}
 
 
+Draw: TypeAlias = Callable[[Found, Path], None]
+"""Draws what an entry computes, as PNG."""
+
+
+def of_table(draw: Callable[..., object], **options: Any) -> Draw:
+    """Return the drawing of a table alone.
+
+    Args:
+        draw: takes a table and a path.
+        **options: what else it takes.
+    """
+
+    def drawn(found: Found, path: Path) -> None:
+        draw(found.table, path, **options)
+
+    return drawn
+
+
 Compute: TypeAlias = Callable[[Mapping[str, Any], Runs, str], Found]
 """Takes a plan's settings, the runs and the tier."""
 
@@ -235,14 +253,14 @@ class Entry:
     smoke: Plan
     study: Plan
     compute: Compute
-    draw: Callable[[Found, Path], None]
+    draw: Draw
     judge: Callable[[pd.DataFrame], Verdict]
     desk: Plan | None = None
 
     @property
     def tiers(self) -> tuple[str, ...]:
         """The tiers that it has, from the least that is spent to the most."""
-        return tuple(tier for tier in TIERS if tier != "desk" or self.desk is not None)
+        return tuple(tier for tier in TIERS if getattr(self, tier) is not None)
 
     def plan(self, tier: str) -> Plan:
         """Return what it needs at a tier.
@@ -253,7 +271,7 @@ class Entry:
         """
         if tier not in TIERS:
             raise UnknownName("tier", tier, TIERS)
-        plan = {"smoke": self.smoke, "desk": self.desk, "study": self.study}[tier]
+        plan: Plan | None = getattr(self, tier)
         if plan is None:
             raise InvalidInput(
                 f"tier of {self.id}",

@@ -21,7 +21,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from baselines.config import RunConfig
-from baselines.reproduction.entries import ILLUSTRATION, TIERS, Entry, Found, Plan, Runs, Verdict, fact, judged
+from baselines.reproduction.entries import (
+    ILLUSTRATION,
+    TIERS,
+    Entry,
+    Found,
+    Plan,
+    Runs,
+    Verdict,
+    fact,
+    judged,
+    of_table,
+)
 from baselines.reproduction.papers import _heatmaps, _tiers
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.sweeps.bonheme2022 import SNAPSHOTS
@@ -160,11 +171,6 @@ def samples(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
     return Found(sample_size.measure_shared(**settings))
 
 
-def draw_samples(found: Found, path: Path) -> None:
-    """Draw a panel per share."""
-    sample_size.draw(found.table, path)
-
-
 def judge_samples(table: pd.DataFrame) -> Verdict:
     """Judge that both find shares of 80% and 50% with enough samples, and Procrustes exceeds CKA where none is."""
     means = table.groupby(["share", "metric", "samples"])["similarity"].mean()
@@ -234,11 +240,6 @@ def against_input(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
 def _is(layer: NDArray[np.floating], images: NDArray[np.floating]) -> bool:
     """Return whether a layer only flattens the images, so that its similarity with them is 1 whatever was learned."""
     return layer.size == images.size and np.array_equal(layer.reshape(images.shape), images)
-
-
-def draw_against_input(found: Found, path: Path) -> None:
-    """Draw a panel per strength and similarity."""
-    layers_against_input.draw(found.table, path)
 
 
 def judge_against_input(table: pd.DataFrame) -> Verdict:
@@ -422,7 +423,7 @@ ENTRIES = (
         smoke=_SMALL_SAMPLES,
         study=_SAMPLES,
         compute=samples,
-        draw=draw_samples,
+        draw=of_table(sample_size.draw),
         judge=judge_samples,
     ),
     heatmap_entry(
@@ -482,7 +483,7 @@ ENTRIES = (
         claim=_INPUT_CLAIM,
         **_by_strength(CARS, (1, 8), similarities=("CKA",)),
         compute=against_input,
-        draw=draw_against_input,
+        draw=of_table(layers_against_input.draw),
         judge=judge_against_input,
     ),
     heatmap_entry(
@@ -541,7 +542,7 @@ ENTRIES = (
         claim=_INPUT_CLAIM.replace("CKA", "The Procrustes similarity"),
         **_by_strength(CARS, (1, 8), similarities=("CKA", "Procrustes")),
         compute=against_input,
-        draw=draw_against_input,
+        draw=of_table(layers_against_input.draw),
         judge=judge_against_input_procrustes,
     ),
     heatmap_entry(

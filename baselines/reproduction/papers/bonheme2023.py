@@ -32,7 +32,7 @@ from baselines.config import RunConfig
 from baselines.model import scaled
 from baselines.nets import reconstruction
 from baselines.nets.backend import ops
-from baselines.reproduction.entries import Entry, Found, Plan, Runs, Transfer, Verdict, judged
+from baselines.reproduction.entries import Entry, Found, Plan, Runs, Transfer, Verdict, judged, of_table
 from baselines.reproduction.papers import _heatmaps, _images, _scores, _tiers, bonheme2022
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.reproduction.papers.bonheme2022 import CARS, SAME, SPRITES, heatmap_entry, models
@@ -264,11 +264,6 @@ def draw_averages(found: Found, path: Path) -> None:
     )
     titles = tuple(transfer_accuracy.TITLES[classifier] for classifier in transfer_accuracy.CLASSIFIERS)
     _scores.draw_bars(wide, path, x="target", group="encoder", scores=titles)
-
-
-def draw_labels(found: Found, path: Path) -> None:
-    """Draw accuracies by label: a panel per classifier, a group of bars per label."""
-    transfer_accuracy.draw(found.table, path)
 
 
 def _trees(table: pd.DataFrame, key: str) -> tuple[pd.DataFrame, dict[str, float]]:
@@ -550,7 +545,7 @@ ENTRIES = (
         claim="Every label of Cars3D is read better from codes of its own encoder than from those of the other.",
         **_tables({CARS: FACES}),
         compute=accuracies,
-        draw=draw_labels,
+        draw=of_table(transfer_accuracy.draw),
         judge=judge_every_label,
     ),
     Entry(
@@ -561,7 +556,7 @@ ENTRIES = (
         claim="Of the labels of dSprites, shape loses most with the other encoder, and both positions gain.",
         **_tables({SPRITES: SOLIDS}),
         compute=accuracies,
-        draw=draw_labels,
+        draw=of_table(transfer_accuracy.draw),
         judge=judge_positions,
     ),
     Entry(
@@ -573,7 +568,7 @@ ENTRIES = (
         "those of its own.",
         **_tables({FACES: CARS}, labels=ATTRIBUTES),
         compute=accuracies,
-        draw=draw_labels,
+        draw=of_table(transfer_accuracy.draw),
         judge=judge_nearly_every_label,
     ),
 )

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 import benchmark_data
 from baselines.config import RunConfig
 from baselines.nets import reconstruction
-from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged
+from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged, of_table
 from baselines.reproduction.papers import _desk, _heatmaps, _images, _scores, _smoke
 from baselines.run import Run
 from baselines.sweeps import _michlo2023
@@ -153,11 +153,6 @@ def scored_by_spacing(settings: Mapping[str, Any], runs: Runs, tier: str) -> Fou
     """Score all runs; ``spacing`` is that of the dataset."""
     table = scored(settings, runs, tier).table
     return Found(table.assign(spacing=[int(name.rpartition("_")[2]) for name in table["dataset"]]))
-
-
-def draw_spacing(found: Found, path: Path) -> None:
-    """Draw both scores over the spacing, a line per objective."""
-    _scores.draw_curves(found.table, path, x="spacing", group="objective")
 
 
 def judge_scores_by_spacing(table: pd.DataFrame) -> Verdict:
@@ -327,11 +322,6 @@ def judge_levels_blurred(table: pd.DataFrame) -> Verdict:
     learned = [level for level in dict.fromkeys(found.index.get_level_values("level")) if level != "input"]
     parts = [verdicts.compare([found.loc[level, "box_blur"]], [found.loc[level, "mse"]]) for level in learned]
     return judged(parts, numbers)
-
-
-def draw_losses(found: Found, path: Path) -> None:
-    """Draw both scores, bars for the losses."""
-    _scores.draw_bars(found.table, path, x="objective", group="reconstruction", scores=SCORES)
 
 
 def judge_blur(table: pd.DataFrame) -> Verdict:
@@ -772,7 +762,7 @@ ENTRIES = (
         desk=_scored(_DESK_LADDER),
         study=Plan(runs=OVERLAP, settings={"runs": OVERLAP}, codes=True, seconds=6_000),
         compute=scored_by_spacing,
-        draw=draw_spacing,
+        draw=of_table(_scores.draw_curves, x="spacing", group="objective"),
         judge=judge_scores_by_spacing,
     ),
     Entry(
@@ -784,7 +774,7 @@ ENTRIES = (
         desk=_ends(_DESK_ENDS, seconds=100, training=_desk.training(_DESK_ENDS)),
         study=_ends(OVERLAP, seconds=2_000),
         compute=scored_by_spacing,
-        draw=draw_spacing,
+        draw=of_table(_scores.draw_curves, x="spacing", group="objective"),
         judge=judge_scores_by_spacing,
     ),
     Entry(
@@ -809,7 +799,7 @@ ENTRIES = (
         desk=_scored(_DESK_BLUR),
         study=Plan(runs=BLUR, settings={"runs": BLUR}, codes=True, seconds=1_000),
         compute=scored,
-        draw=draw_losses,
+        draw=of_table(_scores.draw_bars, x="objective", group="reconstruction", scores=SCORES),
         judge=judge_blur,
     ),
 )

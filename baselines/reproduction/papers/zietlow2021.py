@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 import benchmark_data
 from baselines.config import RunConfig
-from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged
+from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged, of_table
 from baselines.reproduction.papers import _desk, _images, _plane, _scores, _smoke
 from baselines.run import Run
 from benchmark_data.factors import Indices
@@ -481,11 +481,6 @@ def hidden(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
     )
 
 
-def draw_hidden(found: Found, path: Path) -> None:
-    """Draw the quantities over the strength."""
-    expansiveness.draw(found.table, path)
-
-
 def judge_hidden(table: pd.DataFrame) -> Verdict:
     """Judge that s leads locally from a strength on at which it does not lead globally."""
     leads = {}
@@ -678,7 +673,7 @@ ENTRIES = (
         smoke=_hidden("sprites2d", 1_000),
         study=_hidden("dsprites", 2_000),
         compute=hidden,
-        draw=draw_hidden,
+        draw=of_table(expansiveness.draw),
         judge=judge_hidden,
     ),
     Entry(
@@ -689,7 +684,7 @@ ENTRIES = (
         f"{perturbation.PATTERNED[0]:g} more than one of them.",
         **_noises(),
         compute=noises,
-        draw=draw_hidden,
+        draw=of_table(expansiveness.draw),
         judge=judge_noises,
     ),
     Entry(
