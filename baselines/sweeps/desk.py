@@ -76,13 +76,13 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
 
 
 def family(dataset: str) -> str:
-    """Return the key of `SETTINGS` that a dataset falls under.
+    """Return the dataset's family without what is done to it, which may be a key of `SETTINGS`.
 
     Example:
-        >>> family("room3d_noisy/eps10")
-        'room3d'
+        >>> family("room3d_perturbed/vae_eps10"), family("xysquares/spacing_1")
+        ('room3d', 'xysquares')
     """
-    return next(name for name in SETTINGS if dataset.startswith(name))
+    return dataset.partition("/")[0].partition("_")[0]
 
 
 def run(dataset: str, objective: str, seed: int, **changes: Any) -> RunConfig:

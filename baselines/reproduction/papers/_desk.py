@@ -58,7 +58,7 @@ def run(dataset: str, objective: str, *, seed: int, **changes: Any) -> RunConfig
         >>> run("sprites2d", "ae", seed=3).latents
         5
     """
-    own: dict[str, Any] = {"latents": LATENTS[_smoke.family(dataset)], "snapshots": ()} | SETTINGS
+    own: dict[str, Any] = {"latents": LATENTS[desk.family(dataset)], "snapshots": ()} | SETTINGS
     return RunConfig(dataset=dataset, objective=objective, seed=seed, **own | changes)
 
 
@@ -83,4 +83,4 @@ def transfer(full: Transfer) -> Transfer:
 
 def training(runs: Iterable[RunConfig]) -> dict[str, float]:
     """Return the seconds of a step by dataset, for `baselines.reproduction.entries.Plan`."""
-    return {run.dataset: SECONDS[_smoke.family(run.dataset)] for run in runs}
+    return {run.dataset: SECONDS[desk.family(run.dataset)] for run in runs}

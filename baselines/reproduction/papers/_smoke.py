@@ -18,6 +18,7 @@ from baselines.config import RunConfig
 from baselines.reproduction.entries import Transfer
 from baselines.sweeps import desk_similarity
 from baselines.sweeps.board import BATCH_SIZE, STEPS, SWEEP
+from baselines.sweeps.desk import family
 
 STAND_INS = {
     "dsprites": "sprites2d",
@@ -39,16 +40,6 @@ RETRAINED = 1_000
 
 SECONDS = {"room3d": 0.011, "solids": 0.011, "sprites2d": 0.0055, "xysquares": 0.0085, "xyobject": 0.0085}
 """Seconds for a step of 16 images by family, on two cores that train two runs at a time: half of what one run takes."""
-
-
-def family(dataset: str) -> str:
-    """Return the dataset's family without what is done to it.
-
-    Example:
-        >>> family("room3d_perturbed/vae_eps10"), family("xysquares/spacing_1")
-        ('room3d', 'xysquares')
-    """
-    return dataset.partition("/")[0].partition("_")[0]
 
 
 def stand_in(dataset: str) -> str:

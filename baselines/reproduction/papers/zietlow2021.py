@@ -30,6 +30,7 @@ from baselines.config import RunConfig
 from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged, of_table
 from baselines.reproduction.papers import _desk, _images, _plane, _scores, _smoke
 from baselines.run import Run
+from baselines.sweeps.desk import family
 from benchmark_data.factors import Indices
 from benchmark_data.variants import perturbation
 from leaderboard import figures, protocol
@@ -136,7 +137,7 @@ def small(configs: Iterable[RunConfig]) -> tuple[RunConfig, ...]:
     chosen = []
     for config in configs:
         dataset = _smoke.stand_in(config.dataset).replace(LEARNED, BY_PIXELS)
-        base = _smoke.board({_smoke.family(dataset)}, {config.objective})
+        base = _smoke.board({family(dataset)}, {config.objective})
         chosen += [dataclasses.replace(run, dataset=dataset) for run in base if run.seed == config.seed]
     return tuple(chosen)
 
@@ -226,7 +227,7 @@ def tuned_plans(objective: str, variant: str, scales: tuple[float, ...], *, time
         scales: what the strength is multiplied by; 1 is there without being named.
         times: how many times as many steps the models are trained, at all tiers but smoke, which stays small.
     """
-    published = [run for run in runs(("", variant), (objective,)) if _smoke.family(run.dataset) == "dsprites"]
+    published = [run for run in runs(("", variant), (objective,)) if family(run.dataset) == "dsprites"]
     desk = _desk.board({"sprites2d", f"sprites2d{variant}"}, {objective})
     made = {}
     for tier, configs in (
@@ -248,7 +249,7 @@ def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
     table = pd.concat(tables, ignore_index=True)
     return Found(
         table.assign(
-            base=[_smoke.family(name) for name in table["dataset"]],
+            base=[family(name) for name in table["dataset"]],
             variant=[role(name) for name in table["dataset"]],
         )
     )
@@ -582,7 +583,7 @@ def _pictures(learned: str, *datasets: str) -> Plan:
 def _strengths() -> dict[str, Plan]:
     """Return the plans of figure 5; at smoke tier for the β-VAE on sprites alone, at desk tier for all VAEs on them."""
     published = runs(("", LEARNED), VAES)
-    sprites = [run for run in published if _smoke.family(run.dataset) == "dsprites"]
+    sprites = [run for run in published if family(run.dataset) == "dsprites"]
     made = {
         "smoke": small(run for run in sprites if run.objective == "beta_vae"),
         "desk": _desk.board({"sprites2d", f"sprites2d{BY_PIXELS}"}, VAES),
