@@ -12,7 +12,6 @@ from benchmark_data import console, files
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import say
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, needs
-from leaderboard.commands.metrics import halves, metrics_of
 from leaderboard.commands.tables import Runs, To, png, show, write
 
 if TYPE_CHECKING:
@@ -154,14 +153,15 @@ def _rescored(run: Path, names: list[str] | None) -> dict[str, Any]:
     """Score the codes of a run folder: its task, method and seed, and each score under the key that results use."""
     from leaderboard import protocol
     from leaderboard.reading import representations
+    from leaderboard.scoring import measure
 
     found = representations.codes(run)
     if found.factors is None:
         raise InvalidInput(f"codes of {run}", expected="codes of a dataset, with its factors", received="codes alone")
     record = files.read_json(run / "run.json")
     row: dict[str, Any] = {name: str(record[key]) for name, key in zip(("task", "method", "seed"), _RUN, strict=True)}
-    for name, module in metrics_of(names).items():
-        sample, options = halves(module, found.codes, found.factors)
+    for name, module in measure.named(names).items():
+        sample, options = measure.divided(module, found.codes, found.factors)
         try:
             scores = module.score(*sample, **options)
         except InvalidInput as error:

@@ -12,16 +12,13 @@ import typer
 from benchmark_data import console
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import say
-from benchmark_data.errors import InvalidInput, needs
+from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
 from leaderboard.commands.tables import show, write
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from leaderboard import protocol
-
-HELD_OUT = ("codes_test", "factors_test")
-"""Arrays of rows that nothing is learned from."""
 
 DEVIATIONS = 6
 """A factor's mean differs by so many between rows to learn from and held-out rows only where rows are sorted."""
@@ -82,13 +79,14 @@ def metrics(
 
     import benchmark_data
     from leaderboard.reading import representations
+    from leaderboard.scoring import measure
 
     if to is not None and to.suffix != ".csv":
         raise InvalidInput("--to", expected="a file name that ends in .csv", received=to.name)
     if intervals == 1:
         raise InvalidInput("--intervals", expected="at least 2 resamples, or 0 for no intervals", received="1")
     paths = list(dict.fromkeys(paths))
-    modules = metrics_of(names)
+    modules = measure.named(names)
     asked = benchmark_data.named_or_folder(dataset) if dataset else None
     encoding: dict[str, Any] = {
         "layout": None if layout == "auto" else layout,
@@ -157,17 +155,10 @@ def metrics(
             write(binned, to.with_suffix(".bins.csv"))
 
 
-def metrics_of(names: list[str] | None) -> dict[str, Any]:
-    """Return the metrics that an option --metric names, by name: mig and dci if it names none, or all."""
-    from benchmark_data import discovery
-
-    chosen = discovery.names("leaderboard.metrics") if names == ["all"] else names or ["mig", "dci"]
-    return {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in chosen}
-
-
 def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
     """Read the rows that a file of arrays holds out by itself, if it does."""
     from leaderboard.reading import representations
+    from leaderboard.scoring.measure import HELD_OUT
 
     if path.is_dir() or path.suffix not in (".npz", ".safetensors"):
         return None
@@ -185,26 +176,6 @@ def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
     return found[HELD_OUT[0]], found[HELD_OUT[1]]
 
 
-def halves(
-    module: Any, codes: Any, factors: Any, held_out: tuple[Any, Any] | None = None
-) -> tuple[tuple[Any, Any], dict[str, Any]]:
-    """Return the rows to learn from, and the arguments of a metric, among them the held-out rows if it asks.
-
-    Where none are held out by the file, the first two thirds are to learn from and the last third is held out.
-    """
-    import inspect
-
-    train = len(codes) * 2 // 3 if held_out is None else len(codes)
-    takes = inspect.signature(module.score).parameters
-    options: dict[str, Any] = {}
-    if "codes_test" in takes:
-        tested = (codes[train:], factors[train:]) if held_out is None else held_out
-        options = dict(zip(HELD_OUT, tested, strict=True))
-    if "constant_factors" in takes:
-        options["constant_factors"] = "drop"
-    return (codes[:train], factors[:train]), options
-
-
 def _scored(
     name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None, intervals: int, *, check: bool
 ) -> tuple[pd.DataFrame, list[str]]:
@@ -215,9 +186,9 @@ def _scored(
     """
     import pandas as pd
 
-    from leaderboard.scoring import sensitivity
+    from leaderboard.scoring import measure, sensitivity
 
-    sample, options = halves(module, found.codes, found.factors, held_out)
+    sample, options = measure.divided(module, found.codes, found.factors, held_out)
     scores = module.score(*sample, **options)
     scored = pd.DataFrame({"metric": name, "score": list(scores), "value": list(scores.values())})
     if intervals:
@@ -231,9 +202,9 @@ def _scored(
 def _binned(found: Any, held_out: tuple[Any, Any] | None) -> pd.DataFrame:
     """Score the rows to learn from by MIG with other numbers of bins, a line for each estimator."""
     from leaderboard.metrics import mig
-    from leaderboard.scoring import sensitivity
+    from leaderboard.scoring import measure, sensitivity
 
-    sample, _ = halves(mig, found.codes, found.factors, held_out)
+    sample, _ = measure.divided(mig, found.codes, found.factors, held_out)
     variants = sensitivity.mig_variants(*sample, constant_factors="drop")
     return variants.rename_axis("estimator").reset_index().rename(columns=str)
 
@@ -282,13 +253,13 @@ def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
     """Return whether a metric's first score still moves with the number of samples."""
     from leaderboard.scoring import sensitivity
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", sensitivity.SmallSample)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OffaxisWarning)  # the score of the whole has warned of it
         try:
-            sensitivity.warn_if_small(metric, codes, factors, repeats=1, **options)
+            _, doubt = sensitivity.curve_and_doubt(metric, codes, factors, repeats=1, **options)
         except InvalidInput:
             return [f"{metric}: parts of so small a sample cannot be scored."]
-    return [str(w.message) for w in caught if issubclass(w.category, sensitivity.SmallSample)]
+    return [doubt] if doubt else []
 
 
 def _of_the_task(found: Any, asked: Any) -> bool:
@@ -319,10 +290,12 @@ def _hardly_factors(factors: Any, names: Sequence[str]) -> list[str]:
 
 
 def _in_order(factors: Any, names: Sequence[str]) -> list[str]:
-    """Return which factors have other values in the last third of the rows, as no shuffle leaves them."""
+    """Return which factors have other values in the held-out rows, the last third, as no shuffle leaves them."""
     import numpy as np
 
-    learnt, tested = np.split(factors, [len(factors) * 2 // 3])
+    from leaderboard.scoring import measure
+
+    learnt, tested = np.split(factors, [measure.to_learn_from(len(factors))])
     if not len(learnt):
         return []
     apart = np.abs(learnt.mean(axis=0) - tested.mean(axis=0))

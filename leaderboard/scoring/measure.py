@@ -1,4 +1,4 @@
-"""From codes to scores: the metrics of a tier, on a task's rows or on any others. Internal."""
+"""From codes to scores: how a metric is called; the metrics of a tier, on a task's rows or on any others. Internal."""
 
 from __future__ import annotations
 
@@ -14,6 +14,82 @@ from benchmark_data import discovery
 from benchmark_data.factors import Indices
 from leaderboard import protocol
 from leaderboard.arrays import Codes
+
+HELD_OUT = ("codes_test", "factors_test")
+"""What a metric calls the rows that nothing is learned from."""
+
+
+def named(names: Sequence[str] | None) -> dict[str, Any]:
+    """Return the metrics that a user names, by name.
+
+    Args:
+        names: as files in ``leaderboard/metrics``; mig and dci if none are named, and every metric if ``["all"]``.
+
+    Returns:
+        Name -> the metric's module.
+
+    Raises:
+        UnknownName: there is no such metric.
+    """
+    chosen = discovery.names("leaderboard.metrics") if names == ["all"] else names or ["mig", "dci"]
+    return {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in chosen}
+
+
+def takes(metric: Any, argument: str) -> bool:
+    """Return whether the score of a metric, a module, has an argument of this name."""
+    return argument in inspect.signature(metric.score).parameters
+
+
+def to_learn_from(n: int) -> int:
+    """Return how many of n rows are to learn from where one part is divided: the first two thirds.
+
+    The last third is held out.
+
+    Example:
+        >>> to_learn_from(10)
+        6
+    """
+    return 2 * n // 3
+
+
+def arguments(metric: Any, held_out: tuple[Any, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a metric beside its sample.
+
+    Args:
+        metric: its module.
+        held_out: codes and factors that nothing is learned from, for the metrics that take them.
+        given: other arguments.
+
+    Returns:
+        Those, the held-out rows if the metric takes them, and that factors that are constant are left out if it can and
+        nothing else is given.
+    """
+    all_of_them = dict(given)
+    if takes(metric, HELD_OUT[0]):
+        all_of_them |= dict(zip(HELD_OUT, held_out, strict=True))
+    if takes(metric, "constant_factors"):
+        all_of_them.setdefault("constant_factors", "drop")
+    return all_of_them
+
+
+def divided(
+    metric: Any, codes: Any, factors: Any, held_out: tuple[Any, Any] | None = None
+) -> tuple[tuple[Any, Any], dict[str, Any]]:
+    """Divide codes into rows to learn from and held-out rows, as a metric is called with.
+
+    Args:
+        metric: its module.
+        codes: real numbers, shape (n, L).
+        factors: class ids, shape (n, F).
+        held_out: codes and factors of the held-out rows where they are apart; None to hold out the last third.
+
+    Returns:
+        Codes and factors to learn from, and the other arguments of the metric.
+    """
+    train = to_learn_from(len(codes)) if held_out is None else len(codes)
+    if held_out is None:
+        held_out = codes[train:], factors[train:]
+    return (codes[:train], factors[:train]), arguments(metric, held_out, {})
 
 
 class Scored(NamedTuple):
@@ -84,11 +160,11 @@ def of_rows(
         train, held_out = slice(0, min(measurement.train, n)), slice(n, n + measurement.test)
         tested = measurement.test > 0
         if not measurement.train:  # of the held-out rows alone
-            tested = "codes_test" in inspect.signature(metric.score).parameters
+            tested = takes(metric, HELD_OUT[0])
             end = min(n + measurement.test, len(codes))
-            learnt = n + 2 * (end - n) // 3 if tested else end
+            learnt = n + to_learn_from(end - n) if tested else end
             train, held_out = slice(n, learnt), slice(learnt, end)
-        extra = {"codes_test": codes[held_out], "factors_test": factors[held_out]} if tested else {}
+        extra = dict(zip(HELD_OUT, (codes[held_out], factors[held_out]), strict=True)) if tested else {}
         found: Mapping[str, Any] = compute(codes[train], factors[train], **extra, **measurement.arguments)
         if hasattr(metric, "parts"):
             parts[measurement.metric] = {name: _rounded(part) for name, part in found.items()}

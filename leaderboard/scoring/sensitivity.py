@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from leaderboard import properties
 from leaderboard.arrays import ConstantFactors, check_codes, check_codes_factors, check_count, is_whole
 from leaderboard.information import Estimator
 from leaderboard.metrics import mig
+from leaderboard.scoring import measure
 
 if TYPE_CHECKING:
     from jaxtyping import Real
@@ -161,6 +161,22 @@ def warn_if_small(
     Warns:
         SmallSample: the score moves by more than ``tolerance``. The message holds the curve.
     """
+    table, doubt = curve_and_doubt(metric, codes, factors, tolerance=tolerance, whole=whole, **arguments)
+    if doubt:
+        warnings.warn(doubt, SmallSample, stacklevel=2)
+    return table
+
+
+def curve_and_doubt(
+    metric: str,
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    tolerance: float = 0.02,
+    whole: Mapping[str, float] | None = None,
+    **arguments: Any,
+) -> tuple[pd.DataFrame, str]:
+    """Return the curve of ``warn_if_small``, and what it warns of: empty where the score stays. Internal."""
     n = len(check_codes(codes))
     if whole is None:
         table = curve(metric, codes, factors, **arguments)
@@ -170,12 +186,10 @@ def warn_if_small(
         table = pd.concat([curve(metric, codes, factors, sizes=parts, **arguments), known]) if parts else known
     main = table[table["score"] == table["score"].iloc[0]]
     means = main.groupby("samples")["value"].mean()
-    if len(means) < 2 or abs(means.iloc[-1] - means.iloc[-2]) > tolerance:
-        text = ", ".join(f"{value:.3f} with {size:,}" for size, value in means.items())
-        warnings.warn(
-            f"{metric}: {text} samples; a score that can be compared with others needs more.", SmallSample, stacklevel=2
-        )
-    return table
+    if not (len(means) < 2 or abs(means.iloc[-1] - means.iloc[-2]) > tolerance):
+        return table, ""
+    text = ", ".join(f"{value:.3f} with {size:,}" for size, value in means.items())
+    return table, f"{metric}: {text} samples; a score that can be compared with others needs more."
 
 
 def intervals(
@@ -262,13 +276,8 @@ def _metric(
     name: str, codes_test: ArrayLike | None, factors_test: ArrayLike | None, arguments: dict[str, Any]
 ) -> Callable[[ArrayLike, ArrayLike], dict[str, float]]:
     """Return a metric with all arguments but the sample; factors that are constant in a part are left out there."""
-    score = discovery.find("leaderboard.metrics", name, kind="metric").score
-    parameters = inspect.signature(score).parameters
-    fixed = dict(arguments)
-    if "codes_test" in parameters:
-        if codes_test is None or factors_test is None:
-            raise InvalidInput("codes_test, factors_test", expected=f"the held-out part for {name}", received="None")
-        fixed |= {"codes_test": codes_test, "factors_test": factors_test}
-    if "constant_factors" in parameters:
-        fixed.setdefault("constant_factors", "drop")
-    return lambda codes, factors: score(codes, factors, **fixed)
+    metric = discovery.find("leaderboard.metrics", name, kind="metric")
+    if (codes_test is None or factors_test is None) and measure.takes(metric, measure.HELD_OUT[0]):
+        raise InvalidInput(", ".join(measure.HELD_OUT), expected=f"the held-out part for {name}", received="None")
+    fixed = measure.arguments(metric, (codes_test, factors_test), arguments)
+    return lambda codes, factors: metric.score(codes, factors, **fixed)
