@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,6 @@ from baselines.nets.backend import Tensor, keras, ops
 from baselines.objectives import Adam, Batch, Network, Posterior, kl_to_prior
 from benchmark_data.errors import DamagedFile
 from benchmark_data.sources import Images
-
-Weights: TypeAlias = Mapping[str, list[Any]]
-"""Network name -> its weights, in the order of Keras' ``trainable_variables``."""
 
 T = TypeVar("T")
 

@@ -23,6 +23,9 @@ GAP = 2
 LABEL = 72
 """Pixels to the left of a row that its label takes."""
 
+VALUES = 9
+"""How many values a traversed latent takes."""
+
 
 def draw_all(run: Run, *, row: int = 0) -> list[Path]:
     """Draw everything that this module can.
@@ -40,16 +43,14 @@ def draw_all(run: Run, *, row: int = 0) -> list[Path]:
     return [*paths, units(run)] if run.model.objective.stochastic else paths
 
 
-def traversals(run: Run, *, row: int = 0, values: int = 9, extent: float | None = None) -> list[Path]:
-    """Draw what each latent does to an image when it goes from -extent to extent and the others stay.
+def traversals(run: Run, *, row: int = 0) -> list[Path]:
+    """Draw what each latent does to an image when it goes as far either way as the objective says and the others stay.
 
     One line per latent, the one that says most about the image (by its KL divergence from the prior) on top.
 
     Args:
         run: the run.
         row: the row of the dataset to start from.
-        values: how many values a latent takes.
-        extent: how far it goes either way, in the prior's standard deviations; by default what the objective says.
 
     Returns:
         ``traversals.png`` (all values side by side) and ``traversals.gif`` (all latents side by side, moving).
@@ -61,19 +62,19 @@ def traversals(run: Run, *, row: int = 0, values: int = 9, extent: float | None 
     posterior = run.encode(images)
     kl = np.asarray(kl_to_prior(posterior))[0] if run.model.objective.stochastic else np.zeros(run.model.code_size)
     order = np.argsort(-kl, kind="stable")
-    extent = run.model.objective.traversed if extent is None else extent
-    steps = np.linspace(-extent, extent, values)
-    codes = np.repeat(posterior.mean, len(order) * values, axis=0).reshape(len(order), values, -1)
+    extent = run.model.objective.traversed
+    steps = np.linspace(-extent, extent, VALUES)
+    codes = np.repeat(posterior.mean, len(order) * VALUES, axis=0).reshape(len(order), VALUES, -1)
     for place, latent in enumerate(order):
         codes[place, :, latent] = steps
-    tiles = _pixels(run.decode(codes.reshape(-1, codes.shape[-1]))).reshape(len(order), values, *images.shape[1:])
+    tiles = _pixels(run.decode(codes.reshape(-1, codes.shape[-1]))).reshape(len(order), VALUES, *images.shape[1:])
     labels = [f"z{latent}" + (f"  KL {kl[latent]:.2f}" if kl.any() else "") for latent in order]
 
     png = run.folder / "traversals.png"
     _save(png, _grid(tiles, labels))
     half = (len(order) + 1) // 2
     frames = []
-    for step in [*range(values), *range(values - 2, 0, -1)]:
+    for step in [*range(VALUES), *range(VALUES - 2, 0, -1)]:
         lines = [tiles[start : start + half, step] for start in (0, half) if start < len(order)]
         lines[-1] = np.concatenate([lines[-1], np.zeros_like(tiles[: half - len(lines[-1]), 0])])
         frames.append(_grid(np.stack(lines), None))
@@ -82,20 +83,19 @@ def traversals(run: Run, *, row: int = 0, values: int = 9, extent: float | None 
     return [png, gif]
 
 
-def reconstructions(run: Run, *, rows: NDArray[np.int64] | None = None) -> Path:
-    """Draw images above their reconstructions from the posterior's mean.
+def reconstructions(run: Run) -> Path:
+    """Draw ten images, always the same, above their reconstructions from the posterior's mean.
 
     Args:
         run: the run.
-        rows: rows of the dataset; ten of them if None, always the same.
 
     Returns:
         ``reconstructions.png``.
 
     Raises:
-        InvalidInput: no such row, or a picture that cannot be written.
+        InvalidInput: a picture cannot be written.
     """
-    images = run.dataset.images(run.dataset.quick_rows()[:10] if rows is None else rows)
+    images = run.dataset.images(run.dataset.quick_rows()[:10])
     path = run.folder / "reconstructions.png"
     _save(path, _grid(np.stack([images, _pixels(run.decode(run.encode(images).mean))]), ["image", "decoded"]))
     return path

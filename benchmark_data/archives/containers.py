@@ -147,13 +147,12 @@ def _npy_header(path: Path, name: str, stream: IO[bytes]) -> tuple[tuple[int, ..
     return shape, dtype
 
 
-def hdf5_slabs(path: Path, name: str, *, row_bytes: int = 0) -> Slabs:
+def hdf5_slabs(path: Path, name: str) -> Slabs:
     """Read one array of an HDF5 file in slabs that follow its chunks.
 
     Args:
         path: the HDF5 file.
         name: the array's name. It must lie in this file: links to other files are refused.
-        row_bytes: what a row takes in memory; taken from the array if 0.
 
     Returns:
         The array in slabs along its first axis.
@@ -164,7 +163,7 @@ def hdf5_slabs(path: Path, name: str, *, row_bytes: int = 0) -> Slabs:
     """
     with _hdf5_array(path, name) as array:
         shape, dtype, chunks = array.shape, array.dtype, array.chunks
-    row_bytes = row_bytes or int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
+    row_bytes = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
     step = max(1, SLAB // max(1, row_bytes))
     if chunks:
         # A chunk is unpacked as a whole: a slab that ends within one would unpack it twice.

@@ -33,40 +33,6 @@ LEAST = 4
 """Runs of a task without which ranks say nothing."""
 
 
-def collect(results: Iterable[Result], *, tier: str = "") -> pd.DataFrame:
-    """Put the scores of result files side by side.
-
-    Args:
-        results: as from ``leaderboard.store.results.read_all``. Those in quarantine are left out.
-        tier: only the runs of this tier; empty for all.
-
-    Returns:
-        One row per run: ``task`` (with its tier), ``method``, ``seed``, and one column for each score that all of the
-        runs have.
-
-    Raises:
-        InvalidInput: no runs, or fewer than two scores that all of them have.
-    """
-    import pandas as pd
-
-    rows = [
-        {"task": f"{result.task} {run.tier}", "method": result.method, "seed": run.seed, **run.scores}
-        for result in results
-        if not result.quarantine
-        for run in result.runs
-        if tier in ("", run.tier)
-    ]
-    table = pd.DataFrame(rows).dropna(axis="columns")
-    if len(table.columns) < 5:
-        raise InvalidInput(
-            "results",
-            expected="at least two scores that all runs have",
-            received=", ".join(table.columns[3:]) or "none",
-            remedy="Pass results of one tier.",
-        )
-    return table
-
-
 class Agreement(NamedTuple):
     """How the scores of a board agree.
 
@@ -162,8 +128,9 @@ def over_tasks(results: Iterable[Result], *, tier: str = "", resamples: int = 1_
     """Correlate the scores of all trained runs of a tier, within each task that has enough of them.
 
     Args:
-        results: as for ``collect``. References are left out, since what nobody trained makes all metrics agree, and so
-            are runs that are marked and tasks that another version has replaced.
+        results: as from ``leaderboard.store.results.read_all``. References are left out, since what nobody trained
+            makes all metrics agree, and so are results in quarantine, runs that are marked and tasks that another
+            version has replaced.
         tier: the tier; empty for all, each task within each of its tiers.
         resamples: as for ``measure``.
 

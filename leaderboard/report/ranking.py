@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from leaderboard import protocol
 from leaderboard.properties import Column
@@ -27,8 +27,7 @@ CATEGORIES = {
 """Categories as they are printed, in the order of the groups of a table. Ranks are given within a category."""
 
 
-Ranked: TypeAlias = Literal["all", "trusted", "verified"]
-RANKED: Ranked = "trusted"
+RANKED: Literal["all", "trusted", "verified"] = "trusted"
 """Which rows are ranked, by who vouches for their scores. ``verified``: those alone that are verified on fresh rows.
 ``trusted``: these, and those that were trained here (``reproduced``), among which are results from before there was
 verification. ``all``: those from codes that somebody handed in, too. The others stand beside them, unranked."""
@@ -156,12 +155,11 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
     return f"Tier {tier}: {'; '.join(parts)}.{cost}"
 
 
-def tables(found: Iterable[Result], *, ranked: Ranked = RANKED) -> list[Table]:
+def tables(found: Iterable[Result]) -> list[Table]:
     """Make the tables of all tasks and tiers.
 
     Args:
         found: results.
-        ranked: which rows are ranked.
 
     Returns:
         Tables in the order of task and of `protocol.TIERS`.
@@ -171,29 +169,28 @@ def tables(found: Iterable[Result], *, ranked: Ranked = RANKED) -> list[Table]:
         for tier in result.tiers:
             by_table.setdefault((result.task, tier), []).append(result)
     return [
-        table(task, tier, by_table[task, tier], ranked=ranked)
+        table(task, tier, by_table[task, tier])
         for task, tier in sorted(by_table, key=lambda key: (protocol.natural(key[0]), tier_order(key[1])))
     ]
 
 
-def table(task: str, tier: str, found: Iterable[Result], *, ranked: Ranked = RANKED) -> Table:
+def table(task: str, tier: str, found: Iterable[Result]) -> Table:
     """Make the table of one task in one tier. Order, ranks and ties are decided here.
 
     Within a category, ranked rows come first, then the others; both by the mean of the first column, highest first, and
     by name where that is equal to ``DIGITS`` decimals. Such rows share a rank, and the next rank counts them: 1, 2, 2,
     4. A row is ranked when it is no reference, has the first score and the protocol's number of seeds, no mark, is not
-    in quarantine, and is trusted as far as ``ranked`` asks.
+    in quarantine, and is trusted as far as `RANKED` asks.
 
     Args:
         task: the task's name.
         tier: the tier's name.
         found: the results of that task that have runs in that tier.
-        ranked: which rows are ranked.
 
     Returns:
         The table.
     """
-    rows = [_row(result, tier, ranked) for result in found]
+    rows = [_row(result, tier) for result in found]
     columns = tuple(c for key, c in protocol.COLUMNS.items() if any(key in row.cells for row in rows))
     key, title = (columns[0].key, columns[0].title) if columns else ("", "score of the table")
     rows = [row if key in row.cells else dataclasses.replace(row, note=row.note or f"no {title}") for row in rows]
@@ -221,7 +218,7 @@ def table(task: str, tier: str, found: Iterable[Result], *, ranked: Ranked = RAN
     return Table(task, tier, columns, groups)
 
 
-def _row(result: Result, tier: str, ranked: Ranked) -> Row:
+def _row(result: Result, tier: str) -> Row:
     runs = result.of(tier)
     if result.quarantine:
         note = f"in quarantine: {result.quarantine}"
@@ -229,7 +226,7 @@ def _row(result: Result, tier: str, ranked: Ranked) -> Row:
         note = "a reference"
     elif marks := sorted({mark for run in runs for mark in run.marks}):
         note = f"marked: {', '.join(marks)}"
-    elif not trusted(result, tier, ranked):
+    elif not trusted(result, tier):
         note = "recomputed from codes, not verified"
     elif len(runs) < protocol.SEEDS:
         note = f"{len(runs)} of {protocol.SEEDS} seeds"
@@ -238,19 +235,18 @@ def _row(result: Result, tier: str, ranked: Ranked) -> Row:
     return Row(result, runs, None, note, _shown(result.summary[tier], runs))
 
 
-def trusted(result: Result, tier: str, ranked: Ranked = RANKED) -> bool:
+def trusted(result: Result, tier: str) -> bool:
     """Say whether a result is trusted as far as a rank asks.
 
     Args:
         result: a method on a task.
         tier: of its runs.
-        ranked: which rows are ranked.
 
     Returns:
         Whether it may be ranked, as far as those go who vouch for its scores.
     """
-    ours = ranked == "trusted" and all(run.status == "reproduced" for run in result.of(tier))
-    return ranked == "all" or ours or result.trust(tier) == "verified"
+    ours = RANKED == "trusted" and all(run.status == "reproduced" for run in result.of(tier))
+    return RANKED == "all" or ours or result.trust(tier) == "verified"
 
 
 def _shown(stored: Mapping[str, Summary], runs: Sequence[Run]) -> dict[str, Summary]:

@@ -4,7 +4,7 @@ Definitions follow Agarwal et al., "Deep Reinforcement Learning at the Edge of t
 2021), and its library rliable. Unlike rliable, which draws from numpy's global state, resamples are drawn by
 `benchmark_data.draws` under a seed that the caller can give, so that a table is the same on every machine.
 
-`summary` is what result files hold. Its interval is too narrow for few seeds: tables show another, which is in
+`summaries` are what result files hold. Their interval is too narrow for few seeds: tables show another, which is in
 `leaderboard.store.verdicts`, as comparisons are.
 """
 
@@ -62,37 +62,15 @@ class Summary(NamedTuple):
     high: float | None
 
 
-def summary(values: Sequence[float], *, seed: int = 0) -> Summary:
-    """Summarise the scores of a method's seeds.
-
-    Args:
-        values: one score per seed, at least one.
-        seed: of the bootstrap.
-
-    Returns:
-        The summary. With one seed there is no interval: nothing is known of its spread.
-
-    Raises:
-        InvalidInput: no values, or one that is not finite.
-
-    Example:
-        >>> summary([0.25, 0.5])
-        Summary(seeds=2, mean=0.375, iqm=0.375, low=0.25, high=0.5)
-        >>> summary([0.2]).low is None
-        True
-    """
-    return summaries([values], seed=seed)[0]
-
-
 def summaries(scores: Sequence[Sequence[float]], *, seed: int = 0) -> tuple[Summary, ...]:
-    """Summarise several scores of a method's seeds, each as `summary` does.
+    """Summarise scores of a method's seeds.
 
     Args:
         scores: for each score one value per seed, at least one, as many for every score.
         seed: of the bootstrap.
 
     Returns:
-        One for each score.
+        One for each score. With one seed there is no interval: nothing is known of its spread.
 
     Raises:
         InvalidInput: no values, other numbers of seeds, or one that is not finite.
@@ -100,6 +78,10 @@ def summaries(scores: Sequence[Sequence[float]], *, seed: int = 0) -> tuple[Summ
     Example:
         >>> [found.mean for found in summaries([[0.25, 0.5], [0.5, 1.0]])]
         [0.375, 0.75]
+        >>> summaries([[0.25, 0.5]])
+        (Summary(seeds=2, mean=0.375, iqm=0.375, low=0.25, high=0.5),)
+        >>> summaries([[0.2]])[0].low is None
+        True
     """
     values = score_rows(scores, 1)
     if values.shape[1] == 1:

@@ -470,9 +470,9 @@ def perceived(file: Path) -> Plot | None:
     )
 
 
-def _thinned(points: Sequence[tuple[int, float]], most: int = 16) -> list[tuple[int, float]]:
-    """Take evenly spaced points, the first and the last among them."""
-    chosen = np.unique(np.linspace(0, len(points) - 1, min(most, len(points))).round().astype(int))
+def _thinned(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Take at most 16 evenly spaced points, the first and the last among them."""
+    chosen = np.unique(np.linspace(0, len(points) - 1, min(16, len(points))).round().astype(int))
     return [points[k] for k in chosen]
 
 

@@ -92,8 +92,6 @@ def test_bad_input():
         analysis.measure(scores, NAMES, groups=["a"] * 5 + ["b"])
     with pytest.raises(InvalidInput, match="resamples, confidence: expected at least 2"):
         analysis.measure(scores, NAMES, resamples=1)
-    with pytest.raises(InvalidInput, match="results: expected at least two scores that all runs have, received none"):
-        analysis.collect([])
 
 
 def test_the_command_takes_a_results_tree_or_run_folders(run_folder, made_result, tmp_path):
@@ -114,20 +112,6 @@ def test_the_command_takes_a_results_tree_or_run_folders(run_folder, made_result
     results.write(root, [made_result("toy/small", "beta_vae", 0.1, 0.2, 0.3, 0.4)])
     alone = runner.invoke(board.app, ["analyse", "metric-agreement", str(root), "--to", str(target)])
     assert "at least two scores that all runs have" in str(alone.exception)
-
-
-def test_collect_puts_the_scores_of_a_tree_side_by_side(made_result):
-    one = made_result("toy/small", "beta_vae", 0.1, 0.2)
-    runs = [run.model_copy(update={"scores": {"mig": run.scores["mig"], "mcc.pearson": 0.5}}) for run in one.runs]
-    table = analysis.collect([one.model_copy(update={"runs": tuple(runs)})])
-    assert table.columns.tolist() == ["task", "method", "seed", "mig", "mcc.pearson"]
-    assert table["mig"].tolist() == [0.1, 0.2]
-    assert table["task"].tolist() == ["toy/small@v1 smoke"] * 2
-    quarantined = one.model_copy(update={"runs": tuple(runs), "quarantine": "made up"})
-    with pytest.raises(InvalidInput, match="at least two scores"):
-        analysis.collect([quarantined])
-    with pytest.raises(InvalidInput, match="at least two scores"):
-        analysis.collect([one.model_copy(update={"runs": tuple(runs)})], tier="study")
 
 
 @pytest.fixture

@@ -581,7 +581,7 @@ def test_bibtex_is_collected_once():
     assert formats.bibtex([method("d", 0.1)]) == ""
 
 
-def test_who_is_ranked_is_one_switch(tmp_path):
+def test_who_is_ranked_is_one_switch(tmp_path, monkeypatch):
     """Trained here, verified, and recomputed from codes alone: five seeds each, so that nothing else decides."""
     verification = Verification(
         version="x",
@@ -610,10 +610,12 @@ def test_who_is_ranked_is_one_switch(tmp_path):
     }
     expected = {"all": {"handed_in", "ours", "verified"}, "trusted": {"ours", "verified"}, "verified": {"verified"}}
     for ranked, methods in expected.items():
-        (board,) = ranking.tables(found, ranked=ranked)
+        monkeypatch.setattr(ranking, "RANKED", ranked)
+        (board,) = ranking.tables(found)
         assert {row.result.method for row in board.rows if row.rank} == methods
         assert {row.note for row in board.rows if not row.rank} <= {"recomputed from codes, not verified"}
         assert len(board.rows) == 3
+    monkeypatch.undo()
     assert ranking.RANKED == "trusted"
     partly = [run(0.5, 0, verification=verification), *(run(0.5, seed) for seed in range(1, 5))]
     assert results.result("sprites2d@v1", "partly", partly).trust("smoke") == "recomputed"

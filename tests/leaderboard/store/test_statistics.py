@@ -37,19 +37,19 @@ def test_interval_agrees_with_the_normal_approximation_for_many_seeds():
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_does_not():
-    scores = [0.1, 0.2, 0.4, 0.8, 0.81]
-    assert statistics.summary(scores) == statistics.summary(scores)
-    assert statistics.summary(scores) != statistics.summary(scores, seed=1)
+    scores = [[0.1, 0.2, 0.4, 0.8, 0.81]]
+    assert statistics.summaries(scores) == statistics.summaries(scores)
+    assert statistics.summaries(scores) != statistics.summaries(scores, seed=1)
 
 
 def test_a_single_seed_has_no_interval():
-    assert statistics.summary([0.3]) == (1, 0.3, 0.3, None, None)
+    assert statistics.summaries([[0.3]]) == ((1, 0.3, 0.3, None, None),)
 
 
 @pytest.mark.parametrize("scores", [[], [float("nan")], [[0.1]], ["a", 0.2], [0.1, [0.2]]])
 def test_scores_that_are_none(scores):
     with pytest.raises(InvalidInput, match="scores: expected at least 1 finite numbers"):
-        statistics.summary(scores)
+        statistics.summaries([scores])
 
 
 @pytest.mark.parametrize(("scores", "seeds"), [([], r"\[\]"), ([[0.1, 0.2], [0.3]], r"\[1, 2\]")])
