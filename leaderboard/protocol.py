@@ -19,7 +19,7 @@ import dataclasses
 import functools
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -30,7 +30,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
 from benchmark_data.variants.pairs import Paired
-from benchmark_data.variants.splitting import Divided, joined
+from benchmark_data.variants.splitting import Divided, joined, rows_digest
 from leaderboard import properties
 from leaderboard.properties import Column
 
@@ -213,7 +213,7 @@ class Task:
     @property
     def digest(self) -> str:
         """SHA-256 of ``indices`` as little-endian int64, in hexadecimal."""
-        return hashlib.sha256(self.indices.astype("<i8").tobytes()).hexdigest()
+        return rows_digest(self.indices)
 
     @functools.cached_property
     def scored(self) -> tuple[str, ...]:
@@ -247,16 +247,19 @@ class Task:
         Returns:
             int64, shape (train + test, factors scored), in the order of ``indices``.
         """
-        dataset = self.load()
-        columns = [dataset.space.column(name) for name in self.scored]
-        return dataset.labels(self.indices)[:, columns]
+        return labels(self.load(), self.indices, self.scored)
+
+
+def labels(dataset: Dataset, rows: Indices, factors: Sequence[str]) -> Indices:
+    """Return the class ids of rows, int64 (n, F), of the factors that are scored, which may be none."""
+    return dataset.labels(rows, factors) if factors else dataset.labels(rows)[:, :0]
 
 
 def seed(task_id: str) -> int:
     """Return the seed of a task's row lists: the first eight bytes of SHA-256 of ``offaxis:<task id>``, big-endian.
 
     Args:
-        task_id: such as ``"xysquares/spacing_4@v1"``.
+        task_id: such as ``"xysquares/spacing_4@v1"``; followed by ``:`` and what is drawn where that is something else.
 
     Returns:
         An integer in [0, 2**64).

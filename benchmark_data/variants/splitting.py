@@ -38,6 +38,11 @@ DEFAULT = "holdout"
 """The rule where none is named: nine tenths to train on, one tenth to test on."""
 
 
+def rows_digest(rows: Indices) -> str:
+    """Return SHA-256 of a list of rows as little-endian int64, in hexadecimal."""
+    return hashlib.sha256(rows.astype("<i8").tobytes()).hexdigest()
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Split:
     """A dataset's rows, divided by a rule.
@@ -74,10 +79,7 @@ class Split:
     @functools.cached_property
     def digests(self) -> Mapping[str, str]:
         """SHA-256 of either row list as little-endian int64, in hexadecimal: ``train`` and ``test``."""
-        parts = {"train": self.train, "test": self.test}
-        return MappingProxyType(
-            {name: hashlib.sha256(rows.astype("<i8").tobytes()).hexdigest() for name, rows in parts.items()}
-        )
+        return MappingProxyType({"train": rows_digest(self.train), "test": rows_digest(self.test)})
 
     @functools.cached_property
     def dataset(self) -> Dataset:

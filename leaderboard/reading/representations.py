@@ -488,8 +488,7 @@ def _labelled(codes: Array, indices: Array | None, asked: _Asked) -> LabelledCod
     rows = asked.dataset.rows(indices)
     if len(rows) != len(codes):
         raise InvalidInput("indices", expected=f"{len(codes)} rows, as in codes", received=str(len(rows)))
-    columns = [asked.dataset.space.column(name) for name in asked.scored]
-    return LabelledCodes(check_codes(codes), rows, asked.dataset.labels(rows)[:, columns], asked.scored)
+    return LabelledCodes(check_codes(codes), rows, protocol.labels(asked.dataset, rows, asked.scored), asked.scored)
 
 
 def _codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str:

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -38,7 +37,7 @@ from numpy.typing import NDArray
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices
-from benchmark_data.variants.splitting import Divided
+from benchmark_data.variants.splitting import Divided, rows_digest
 from leaderboard import protocol
 from leaderboard.reading import encoders, units
 from leaderboard.scoring import measure
@@ -107,8 +106,7 @@ def verify(
     if found.shape[1:] != codes.shape[1:]:
         raise _differs(encoder, f"codes of shape {codes.shape[1:]}, as on the task's rows", f"shape {found.shape[1:]}")
     theirs, ours = units.reduced(codes), units.reduced(found, fit=codes if units.rule(codes) else None)
-    columns = [dataset.space.column(name) for name in task.scored]
-    labels = dataset.labels(rows)[:, columns]
+    labels = protocol.labels(dataset, rows, task.scored)
     size, held = train.shape[1], test.shape[1]
     drawn = _drawn(task, "train block", seed, len(task.train), train.size)
     drawn_test = len(task.train) + _drawn(task, "test block", seed, len(task.test), test.size)
@@ -131,7 +129,7 @@ def verify(
         seed=seed,
         encoder_digest=digest,
         rows=len(rows),
-        rows_digest=hashlib.sha256(rows.astype("<i8").tobytes()).hexdigest(),
+        rows_digest=rows_digest(rows),
         deviation=round(deviation, 6),
         scores=compared,
         date=datetime.datetime.now(datetime.UTC).date(),
@@ -157,7 +155,7 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
     if not 1 <= len(seed) <= 200:
         raise InvalidInput("seed of the fresh rows", expected="a text of 1 to 200 characters", received=repr(seed[:80]))
     dataset = task.load()
-    number = _number(task, "fresh", seed)
+    number = protocol.seed(f"{task.id}:fresh:{seed}")
     wanted = [len(part) // SHARE for part in (task.train, task.test)]
     if isinstance(dataset.source, Divided):
         parts = [dataset.splits[name] for name in ("train", "test")]
@@ -233,14 +231,9 @@ def _compared(running: encoders.Encoder, codes: NDArray[Any], task: protocol.Tas
     return deviation
 
 
-def _number(task: protocol.Task, what: str, seed: str) -> int:
-    """Return the number that a text draws something of a task by."""
-    return int.from_bytes(hashlib.sha256(f"offaxis:{task.id}:{what}:{seed}".encode()).digest()[:8], "big")
-
-
 def _drawn(task: protocol.Task, what: str, seed: str, of: int, count: int) -> Indices:
     """Draw so many of so many places by a text."""
-    return draws.sample(_number(task, what, seed), of, count)
+    return draws.sample(protocol.seed(f"{task.id}:{what}:{seed}"), of, count)
 
 
 def _unused(number: int, rows: Indices, task: protocol.Task) -> Indices:
