@@ -131,7 +131,7 @@ def metric_agreement(
             scores = pd.DataFrame([_rescored(path, names) for path in progress.track(paths, description="scoring")])
         scores = scores.replace([float("inf"), float("-inf")], float("nan"))
         if lacking := scores.columns[scores.isna().any()].tolist():
-            console.tell(f"warning: left out, since some run has no finite score: {', '.join(lacking)}", style="yellow")
+            console.warn(f"left out, since some run has no finite score: {', '.join(lacking)}")
         table = _agreement(scores.drop(columns=lacking), ", ".join(map(str, paths)), resamples)
     analysis.draw(table, to)
     write(table, to, shown=table)
@@ -167,7 +167,7 @@ def _rescored(run: Path, names: list[str] | None) -> dict[str, Any]:
         except InvalidInput as error:
             if names != ["all"]:
                 raise
-            console.tell(f"warning: {run}: {name} is left out: {error}", style="yellow")
+            console.warn(f"{run}: {name} is left out: {error}")
         else:
             row |= {protocol.key(name, key): value for key, value in scores.items()}
     return row

@@ -216,7 +216,7 @@ def evaluate(
                 media.of_runs(grouped[result.dataset, result.method], written[-1])
     out.print(formats.terminal([results.read(file) for file in written]))
     for sentence in (*notes, *doubts):
-        say(f"warning: {sentence}", style="yellow")
+        console.warn(sentence)
     for file in written:
         say(file)
 
@@ -348,7 +348,7 @@ def score(
         scored = submission.score(folder, published=published, progress=told)
     _show_beside(scored, published)
     for sentence in submission.outliers(scored, published):
-        say(f"warning: {sentence}", style="yellow")
+        console.warn(sentence)
     if any(folder.glob("**/seed_*.onnx")):
         sentence = f"Scores are not verified yet, so nothing is ranked: offaxis-board verify {folder}"
         say(sentence)
@@ -440,7 +440,7 @@ def _say_alone(tasks: set[str], tier: str, published: list[Result]) -> None:
     from leaderboard.scoring import submission
 
     for sentence in submission.alone(tasks, tier, published):
-        say(f"warning: {sentence}", style="yellow")
+        console.warn(sentence)
 
 
 def _verified(found: list[Result]) -> rich.table.Table:

@@ -11,7 +11,6 @@ import typer
 
 from benchmark_data import console
 from benchmark_data.commands.arguments import names_like
-from benchmark_data.console import say
 from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
 from leaderboard.commands.tables import show, write
 
@@ -144,8 +143,7 @@ def metrics(
     _report(pd.concat(tables, ignore_index=True), to)
     several = len(paths) > 1
     for path, sentence in doubts:
-        said = f"warning: {path}: {sentence}" if several else f"warning: {sentence}"
-        say(said, style="yellow")
+        console.warn(f"{path}: {sentence}" if several else sentence)
     if bins:
         binned = pd.concat(variants, ignore_index=True)
         binned.insert(0, "file", binned.pop("file"))

@@ -401,12 +401,12 @@ def test_a_new_submission_is_told_where_there_are_rows_to_compare_with(board, ma
     code, out, _ = board("submit", "init", "my_vae", "--task", "toy", "--tier", "smoke", "--to", tmp_path / "d")
     assert (code, "toy: toy/small, its default; offaxis-board tasks lists the others" in out) == (0, True)
     asked = ("submit", "init", "my_ica", "--task", "toy/small", "--tier", "smoke", "--to")
-    assert "warning" not in board(*asked, tmp_path / "a")[1]
+    assert "warning" not in board(*asked, tmp_path / "a")[2]
     results.write(tmp_path / "published", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
-    _, out, _ = board(*asked, tmp_path / "b")
-    assert "warning: toy/small@v1: nothing is published in tier smoke to compare with, but in desk." in out
+    _, _, err = board(*asked, tmp_path / "b")
+    assert "warning: toy/small@v1: nothing is published in tier smoke to compare with, but in desk." in err
     results.write(tmp_path / "published", [made_result("toy/small", "beta_tc_vae", 0.25)])
-    assert "warning" not in board(*asked, tmp_path / "c")[1]
+    assert "warning" not in board(*asked, tmp_path / "c")[2]
 
 
 def test_submit_validate_score(board, toys, made_result, tmp_path):
@@ -439,11 +439,11 @@ def test_submit_validate_score(board, toys, made_result, tmp_path):
     code, out, _ = board("score", folder, "--beside", tmp_path / "board")
     assert (code, out.count("tier smoke"), "beta_vae" in out, "my_vae" in out) == (0, 1, True, False)
     results.write(tmp_path / "other", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
-    code, out, _ = board("score", folder, "--beside", tmp_path / "other")
+    code, out, err = board("score", folder, "--beside", tmp_path / "other")
     assert (code, "beta_vae" in out) == (0, False)
-    assert "nothing is published in tier smoke to compare with, but in desk" in out
+    assert "nothing is published in tier smoke to compare with, but in desk" in err
     code, out, err = board("score", folder, "--into", tmp_path / "r")
-    assert "warning: toy/small@v1: mig of seed 0 was claimed as 0.999" in out
+    assert "warning: toy/small@v1: mig of seed 0 was claimed as 0.999" in err
     code, out, _ = board("quarantine", tmp_path / "r/v1/toy/small/my_vae.json", "--reason", "a test")
     assert code == 0
     assert "in quarantine" in out
