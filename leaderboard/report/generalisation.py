@@ -149,8 +149,7 @@ def _study(base: str, method: str, rules: dict[str, tuple[Table, Row]]) -> Study
     answers = verdicts.judge([found for *_, found in pairs])
     falls: dict[str, dict[str, Fall]] = {}
     for (rule, key, found), (answer, _) in zip(pairs, answers, strict=True):
-        down = found._replace(difference=-found.difference, low=-found.high, high=-found.low)
-        falls.setdefault(rule, {})[key] = Fall(down, answer)
+        falls.setdefault(rule, {})[key] = Fall(found.turned(), answer)
     lines = [
         Line(
             rule,
@@ -222,7 +221,7 @@ def _cells(found: Iterable[Study]) -> Iterator[tuple[object, ...]]:
                 mean, ends = _mean(line.scores[column.key], column)
                 fall = line.falls.get(column.key)
                 difference = fall.comparison[:3] if fall else (None,) * 3
-                answer = {"holds": "lower", "contradicted": "higher"}.get(fall.answer, fall.answer) if fall else ""
+                answer = verdicts.in_words(fall.answer, holds="lower", contradicted="higher") if fall else ""
                 yield (*first, column.key, mean, *(ends or (None, None)), *difference, answer)
             for name, (mean, ends) in line.factors.items():
                 yield (*first, f"{WHOLE.key}:{name}", mean, *(ends or (None, None)), *(None,) * 4)

@@ -58,8 +58,8 @@ class Pair(NamedTuple):
 
     def says(self, one: Difference) -> str:
         """Return a verdict in words."""
-        words = {"holds": f"{self.first[1]} is higher", "contradicted": f"{self.second[1]} is higher"}
-        return words.get(one.answer, str(one.answer))
+        first, second = (f"{title} is higher" for _, title in (self.first, self.second))
+        return verdicts.in_words(one.answer, holds=first, contradicted=second)
 
     @property
     def by_task(self) -> dict[str, list[Difference]]:
@@ -203,9 +203,7 @@ def mirrored(pair: Pair) -> Pair:
             one._replace(
                 first=one.second,
                 second=one.first,
-                comparison=one.comparison._replace(
-                    difference=-one.comparison.difference, low=-one.comparison.high, high=-one.comparison.low
-                ),
+                comparison=one.comparison.turned(),
                 answer=turned.get(one.answer, one.answer),
             )
             for one in pair.differences
@@ -250,6 +248,6 @@ def comma_separated(pair: Pair) -> str:
     for one in pair.differences:
         found = one.comparison
         numbers = (one.first, one.second, found.difference, found.low, found.high, one.p)
-        answer = {"holds": pair.first[0], "contradicted": pair.second[0]}.get(one.answer, one.answer)
+        answer = verdicts.in_words(one.answer, holds=pair.first[0], contradicted=pair.second[0])
         rows.append((pair.tier, one.task, one.column.key, *numbers, found.seeds, answer))
     return files.comma_separated([*FIELDS[:3], pair.first[0], pair.second[0], *FIELDS[5:]], rows)

@@ -216,7 +216,7 @@ def _direction(source: str, higher: Table, lower: Table, control: Table | None =
 def _floor(board: Table, key: str) -> float:
     """Return what a method must reach on a task for a fall from there to say anything."""
     free = [row.cells[key].mean for row in board.rows if row.result.method == "pca" and key in row.cells]
-    return max([verdicts.FLOOR if key == "mig" else -np.inf, *free])
+    return verdicts.floor(key, max(free, default=None))
 
 
 def _trained(board: Table) -> dict[str, Row]:

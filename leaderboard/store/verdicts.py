@@ -135,6 +135,53 @@ class Comparison(NamedTuple):
     seeds: int
     reached: int
 
+    def turned(self) -> Comparison:
+        """Return the same comparison seen from the other group: what was higher is lower.
+
+        Example:
+            >>> Comparison(0.5, 0.25, 1.0, 0.01, 5, 1).turned()
+            Comparison(difference=-0.5, low=-1.0, high=-0.25, p=0.01, seeds=5, reached=1)
+        """
+        return self._replace(difference=-self.difference, low=-self.high, high=-self.low)
+
+
+def in_words(answer: Answer, *, holds: str, contradicted: str) -> str:
+    """Put a verdict in words.
+
+    Args:
+        answer: the verdict.
+        holds: what is said where it holds.
+        contradicted: what is said where the opposite does.
+
+    Returns:
+        Either, or the verdict itself where it is neither.
+
+    Example:
+        >>> in_words("holds", holds="lower", contradicted="higher")
+        'lower'
+        >>> in_words("floor", holds="lower", contradicted="higher")
+        'floor'
+    """
+    return holds if answer == "holds" else contradicted if answer == "contradicted" else answer
+
+
+def floor(score: str, of_pca: float | None) -> float:
+    """Return what a mean score on a task must reach for a fall from there to be judged.
+
+    Args:
+        score: its key, such as ``mig``.
+        of_pca: the score of PCA there; None where nobody scored it.
+
+    Returns:
+        PCA's score, and for MIG at least `FLOOR`; for another score without PCA's, no bound at all.
+
+    Example:
+        >>> floor("mig", 0.05), floor("dci.disentanglement", 0.05), floor("dci.disentanglement", None)
+        (0.1, 0.05, -inf)
+    """
+    least = FLOOR if score == "mig" else -math.inf
+    return least if of_pca is None else max(of_pca, least)
+
 
 def compare(
     higher: Sequence[ArrayLike], lower: Sequence[ArrayLike], *, paired: bool = False, floors: Sequence[float] = ()

@@ -92,9 +92,9 @@ def floor(part: pd.DataFrame, score: str) -> float:
         score: ``mig`` or ``dci_disentanglement``.
 
     Returns:
-        PCA's score; for MIG at least `leaderboard.store.verdicts.FLOOR`.
+        As `leaderboard.store.verdicts.floor`.
     """
-    return max(float(part[f"pca_{score}"].max()), verdicts.FLOOR if score == "mig" else 0.0)
+    return verdicts.floor(score, float(part[f"pca_{score}"].max()))
 
 
 def table(runs: Runs, configs: Iterable[RunConfig], tier: str, metrics: Sequence[str] = METRICS) -> pd.DataFrame:

@@ -349,12 +349,11 @@ def judge_falls(table: pd.DataFrame) -> Verdict:
 def _no_fall(found: Iterable[tuple[pd.DataFrame, pd.DataFrame]]) -> verdicts.Comparison:
     """Test once that scores fall by less than `SAME`, for pairs of tables of which the first reaches its floor."""
     pairs = list(found)
-    fallen = verdicts.compare(
+    return verdicts.compare(
         [before["mig"] - SAME for before, _ in pairs],
         [after["mig"] for _, after in pairs],
         floors=[_scores.floor(before, "mig") - SAME for before, _ in pairs],
-    )
-    return fallen._replace(difference=-fallen.difference, low=-fallen.high, high=-fallen.low)
+    ).turned()
 
 
 def judge_stays(table: pd.DataFrame) -> Verdict:
