@@ -167,7 +167,7 @@ def read_record(path: Path) -> Record:
         path: the file `RECORD` of a config.
 
     Returns:
-        Its content. The key ``licence``, as records before 2026-11-22 spell it, becomes ``license``.
+        Its content, with the key ``license``, which a record may spell ``licence``.
 
     Raises:
         DamagedFile: the file is missing or no JSON.

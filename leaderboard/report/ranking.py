@@ -29,8 +29,8 @@ CATEGORIES = {
 
 RANKED: Literal["all", "trusted", "verified"] = "trusted"
 """Which rows are ranked, by who vouches for their scores. ``verified``: those alone that are verified on fresh rows.
-``trusted``: these, and those that were trained here (``reproduced``), among which are results from before there was
-verification. ``all``: those from codes that somebody handed in, too. The others stand beside them, unranked."""
+``trusted``: these, and those that were trained here (``reproduced``), verified or not. ``all``: those from codes that
+somebody handed in, too. The others stand beside them, unranked."""
 
 
 @dataclasses.dataclass(frozen=True)

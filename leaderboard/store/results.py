@@ -150,7 +150,7 @@ class About(Model):
         authors: who proposed it.
         paper: link.
         code: link.
-        license: of the code, SPDX. Files written before 2026-11-22 call it ``licence``; they stay readable.
+        license: of the code, SPDX. Files may call it ``licence``.
         bibtex: how to cite it.
     """
 
