@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import rich.table
 import rich.text
@@ -17,78 +16,17 @@ from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import err, out, say
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unavailable, UnknownName
 from benchmark_data.files import write_text, written_atomically
-from leaderboard.commands import analyse, compare, metrics, transfer
-
-if TYPE_CHECKING:
-    from leaderboard.store.results import Result
-
-PUBLISHED = Path(__file__).parents[1] / "published"
-"""The results that are published with the project. They lie in a checkout of the source, and not in wheels."""
+from leaderboard.commands import analyse, compare, metrics, submissions, transfer
+from leaderboard.commands.arguments import PUBLISHED, OneTask, Results, Seed, Tier, report, there
 
 app = console.command_line("The leaderboard: score codes, look at results, build the board, check it.", top=True)
 app.add_typer(analyse.analyse, name="analyse")
 app.add_typer(transfer.transfer, name="transfer")
 app.add_typer(compare.compare, name="compare")
+app.add_typer(submissions.submit, name="submit")
 app.command()(metrics.metrics)
 app.command()(compare.udr)
 app.command()(compare.heatmap)
-
-
-def there(root: Path) -> Path:
-    """Return a results tree that a command reads, or say where to get the published one."""
-    if root == PUBLISHED and not root.is_dir():
-        raise Unavailable(
-            "published results",
-            expected="leaderboard/published, which comes with a checkout of the source",
-            received="an installation without it",
-            remedy="Name a results tree: your own, or leaderboard/published of a checkout.",
-        )
-    return root
-
-
-def beside_or_none(root: Path) -> Path:
-    """Return a results tree to compare with; say so where there is none to compare with."""
-    if root == PUBLISHED and not root.is_dir():
-        console.warn(
-            "this installation has no published results to compare with; name some with --beside, such as "
-            "leaderboard/published of a checkout of the source"
-        )
-    return root
-
-
-Results = Annotated[
-    Path,
-    typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results", callback=there),
-]
-OneTask = Annotated[
-    str,
-    typer.Option(
-        metavar="TASK", help="Only this task, such as xysquares/spacing_8@v1, or the tasks of this dataset or config."
-    ),
-]
-Beside = Annotated[
-    Path,
-    typer.Option(
-        metavar="RESULTS",
-        help="The board to compare with.",
-        show_default="the published results",
-        callback=beside_or_none,
-    ),
-]
-Seed = Annotated[
-    str,
-    typer.Option(
-        help="Text to draw the fresh rows by, made up after the encoder was handed in.", show_default="random"
-    ),
-]
-
-_TIER_HELP = (
-    "What training the scores stand for: smoke, minutes; desk, minutes of a core for a small model; study, the "
-    "papers'; held_out, on the part of a split that is to train on."
-)
-
-Tier = Annotated[str, typer.Option(help=f"{_TIER_HELP} The default claims least; the board ranks in desk.")]
-SubmittedTier = Annotated[str, typer.Option(help=f"{_TIER_HELP} The default is where the board ranks.")]
 
 
 @app.command("tasks")
@@ -221,239 +159,8 @@ def evaluate(
         say(file)
 
 
-@transfer.transfer.command("evaluate")
-def transfer_evaluate(
-    target: Annotated[
-        str,
-        typer.Argument(metavar="TARGET", help="The dataset whose labels are read.", autocompletion=names_like),
-    ],
-    codes: Annotated[
-        list[str],
-        typer.Option(
-            metavar="RUN | RUN=FILE | METHOD:SOURCE=FILE",
-            help="A run folder on the target itself, or a reference; a run on another dataset and its codes of the "
-            "target's rows; or such codes by any encoder, trained on SOURCE. Repeat it; METHOD:SOURCE given twice is "
-            "two seeds.",
-        ),
-    ],
-    into: Annotated[Path, typer.Option(help="The results tree to write to. It is made where it is missing.")],
-) -> None:
-    """Measure what classifiers read from codes of a target, and add it to the transfer matrix of a results tree.
-
-    offaxis-board transfer evaluate sprites2d --codes runs/solids/beta_vae=codes.npz --codes runs/pca --into results
-    """
-    from leaderboard import protocol
-    from leaderboard.scoring import evaluate, transfer_matrix
-    from leaderboard.store import transfers
-
-    task = protocol.task(target)
-    encoded: list[transfer_matrix.Encoded] = []
-    for given in codes:
-        name, equals, path = given.partition("=")
-        method, colon, source = name.partition(":")
-        if (Path(given) / "run.json").is_file():
-            one = transfer_matrix.of_run(given, target=target)
-        elif equals and (Path(name) / "run.json").is_file():
-            one = transfer_matrix.of_run(name, path, target)
-        elif equals and colon:
-            seed = sum((one.method, one.source) == (method, source) for one in encoded)
-            one = transfer_matrix.Encoded(method, source, seed, evaluate.read_codes(path, task), method)
-        else:
-            raise InvalidInput("--codes", expected="a run folder, RUN=FILE or METHOD:SOURCE=FILE", received=repr(given))
-        encoded.append(one)
-    fits, fitted = 2 * len(encoded), itertools.count(1)
-    with console.working("fitting", fits) as told:
-        measured = transfer_matrix.measure(target, encoded, progress=lambda what: told(what, next(fitted), fits))
-        written = transfers.write(into, measured)
-    for file in written:
-        say(file)
-
-
-submit = console.command_line("Hand in a method: a folder with codes, checked and scored by this program.")
-app.add_typer(submit, name="submit")
-
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A submission's folder.")]
-
-
-@submit.command("init")
-def submit_init(
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="Lower-case name, such as my_vae.")],
-    tasks: Annotated[
-        list[str], typer.Option("--task", "--tasks", help="A task, such as xysquares/spacing_4. Give it several times.")
-    ],
-    to: Annotated[Path, typer.Option(help="The folder to make.")],
-    tier: SubmittedTier = "desk",
-    seeds: Annotated[int, typer.Option(help="How many seeds. A rank takes 5.")] = 5,
-) -> None:
-    """Make a submission's folder: a template to fill in, and the rows to encode for each task."""
-    from leaderboard import protocol
-    from leaderboard.scoring import submission
-    from leaderboard.store import results
-
-    file = submission.init(to, method, tasks, tier=tier, seeds=seeds)
-    listed = results.by_dataset(PUBLISHED) if PUBLISHED.is_dir() else {}
-    chosen = [protocol.task(name) for name in tasks]
-    published = [results.read(one) for task in chosen for one in listed.get(task.dataset, ())]
-    _say_alone({task.id for task in chosen}, tier, published)
-    for name, one in zip(tasks, chosen, strict=True):
-        if name.partition("@")[0] != one.dataset:
-            console.say(f"{name}: {one.dataset}, its default; offaxis-board tasks lists the others")
-    say(
-        f"{file}\nFill it in. To be ranked, put your encoder of each task and seed in as <task>/seed_<k>.onnx; "
-        f"offaxis-board submit encode {to} writes the codes. Without one, encode the images of <task>/rows.npy in that "
-        f"order and write <task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {to}"
-    )
-
-
-@submit.command("encode")
-def submit_encode(folder: Folder) -> None:
-    """Write the codes of every seed that has an encoder, seed_<k>.onnx, and no codes yet."""
-    from leaderboard.scoring import submission
-
-    with console.working("encoding") as told:
-        written = submission.encode(folder, progress=told)
-    for file in written:
-        say(file)
-    if not written:
-        out.print("nothing to encode: no seed has an encoder, seed_<k>.onnx, and no codes", highlight=False)
-
-
-@submit.command("schema")
-def submit_schema() -> None:
-    """Print the JSON Schema of submission.json."""
-    from leaderboard.scoring import submission
-
-    out.print_json(data=submission.json_schema())
-
-
-@app.command()
-def score(
-    folder: Folder,
-    beside: Beside = PUBLISHED,
-    into: Annotated[Path | None, typer.Option(help="A results tree to add the scores to.")] = None,
-) -> None:
-    """Recompute all scores of a submission and show them beside the published rows of its tasks and tier.
-
-    Exit status 1 if it is invalid. For the differences to one method: compare-methods, with --into RESULTS first.
-    """
-    from leaderboard.report import media
-    from leaderboard.scoring import submission
-    from leaderboard.store import results
-
-    published = results.read_all(beside) if beside.is_dir() else []
-    if problems := submission.check(folder, published=published).problems:
-        _report(str(folder), problems)
-        raise typer.Exit(1)
-    with console.working("checking") as told:
-        scored = submission.score(folder, published=published, progress=told)
-    _show_beside(scored, published)
-    for sentence in submission.outliers(scored, published):
-        console.warn(sentence)
-    if any(folder.glob("**/seed_*.onnx")):
-        sentence = f"Scores are not verified yet, so nothing is ranked: offaxis-board verify {folder}"
-        say(sentence)
-    if into is not None:
-        for file in results.write(into, scored):
-            media.of_dataset(results.read(file).dataset, file.parent)
-            say(file)
-
-
-@app.command()
-def verify(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="DIR...", help="Submissions, run folders and what offaxis-train export made."),
-    ],
-    seed: Seed = "",
-    tier: Annotated[
-        str, typer.Option(help="Tier of run folders, as of evaluate; a submission says its own.")
-    ] = "smoke",
-    beside: Annotated[
-        Path, typer.Option(metavar="RESULTS", help="The board to compare with.", show_default="the published results")
-    ] = PUBLISHED,
-    into: Annotated[Path | None, typer.Option(help="A results tree to add the scores to.")] = None,
-) -> None:
-    """Do what a maintainer does: check, recompute all scores, and verify them by the encoders on fresh rows.
-
-    A run folder with an encoder and no codes, as the board publishes them, gets the codes that the encoder gives. Exit
-    status 1 if anything is wrong or not verified. The fresh rows are drawn by a text that is made up now and stands in
-    the results.
-    """
-    from leaderboard import protocol
-    from leaderboard.report import media
-    from leaderboard.scoring import evaluate, submission
-    from leaderboard.store import results
-
-    fresh = seed or secrets.token_hex(16)
-    notes: list[str] = []
-    found: list[results.Result] = []
-    submissions = [path for path in paths if (path / submission.FILE).exists()]
-    folders = [path for path in paths if path not in submissions]
-    published = results.read_all(beside) if beside.is_dir() and submissions else []
-    invalid = False
-    bare = [evaluate.read_record(path) for path in folders if evaluate.encoder_file(path) is None]
-    for path in submissions:
-        checked = submission.check(path, published=published)
-        bare += [candidate.run for candidate in checked.candidates if candidate.encoder is None]
-        _report(str(path), checked.problems)
-        invalid |= bool(checked.problems)
-    if invalid:
-        raise typer.Exit(1)
-    with console.working("checking") as told:
-        for path in submissions:
-            found += submission.score(path, published=published, fresh=fresh, tell=notes.append, progress=told)
-        for path in folders:
-            submission.encode_run(path, progress=told)
-        if folders:
-            found += evaluate.evaluate(folders, tier=tier, fresh=fresh, tell=notes.append, progress=told)
-    _show_beside(found, published)
-    say(f"fresh rows drawn by {fresh}")
-    out.print(_verified(found))
-    if into is not None:
-        for file in results.write(into, found):
-            media.of_dataset(results.read(file).dataset, file.parent)
-            say(file)
-    names = (f"{run.method} on {protocol.task(run.dataset).id}, seed {run.seed}" for run in bare)
-    for sentence in (*notes, *(f"not verified: {name}: it has no encoder" for name in names)):
-        say(sentence, style="red")
-    runs = [run for result in found for run in result.runs]
-    verified = sum(run.verification is not None for run in runs)
-    say(f"verified: {verified} of {len(runs)} seeds")
-    if verified < len(runs):
-        raise typer.Exit(1)
-
-
-def _show_beside(scored: list[Result], published: list[Result]) -> None:
-    """Print the tables of scored methods, with the published rows of the same tasks and tiers."""
-    from leaderboard.report import formats
-
-    own = {(result.task, result.method) for result in scored}
-    for tier in sorted({tier for result in scored for tier in result.tiers}):
-        tasks = {result.task for result in scored if tier in result.tiers}
-        others = [r for r in published if r.task in tasks and (r.task, r.method) not in own]
-        out.print(formats.terminal([*(r for r in scored if tier in r.tiers), *others], tier))
-        _say_alone(tasks, tier, published)
-
-
-def _say_alone(tasks: set[str], tier: str, published: list[Result]) -> None:
-    """Warn of tasks that have published rows to compare with in other tiers only."""
-    from leaderboard.scoring import submission
-
-    for sentence in submission.alone(tasks, tier, published):
-        console.warn(sentence)
-
-
-def _verified(found: list[Result]) -> rich.table.Table:
-    """Make a table of what was compared."""
-    table = rich.table.Table(box=None, pad_edge=False)
-    for title in ("task", "method", "seed", "score", "codes", "fresh", "margin"):
-        table.add_column(title, no_wrap=title == "score")
-    for result in found:
-        for run in result.runs:
-            for key, one in run.verification.scores.items() if run.verification else ():
-                numbers = (f"{number:.4f}" for number in (one.codes, one.fresh, one.margin))
-                table.add_row(result.task, result.method, str(run.seed), key, *numbers)
-    return table
+app.command()(submissions.score)
+app.command()(submissions.verify)
 
 
 @app.command("publish-weights")
@@ -497,7 +204,7 @@ def show(
     json: console.Json = False,
 ) -> None:
     """Print the tables of a results tree in the terminal."""
-    from leaderboard.report import formats
+    from leaderboard.report import formats, ranking
     from leaderboard.store import results
 
     listed = results.by_dataset(root)
@@ -507,7 +214,7 @@ def show(
         )
     if task:
         tasks = {file: f"{name}@{file.relative_to(root).parts[0]}" for name in listed for file in listed[name]}
-        chosen = _chosen(tasks.values(), task)
+        chosen = ranking.chosen(tasks.values(), task)
         found = [results.read(file) for file, of in tasks.items() if of in chosen]
     else:
         found = results.read_all(root)
@@ -518,27 +225,6 @@ def show(
         out.print_json(data=formats.plain(found, tier), allow_nan=False)
         return
     out.print(formats.terminal(found, tier))
-
-
-def _chosen(tasks: Iterable[str], wanted: str) -> set[str]:
-    """Return the tasks that ``--task`` asks for: of a config or of all of a dataset, of one version if it says which.
-
-    Args:
-        tasks: those with results, such as ``"xysquares/spacing_8@v1"``.
-        wanted: such as ``"xysquares"``, ``"xysquares/spacing_8"`` or ``"xysquares/spacing_8@v1"``; all if empty.
-
-    Raises:
-        UnknownName: there are no such results.
-    """
-    name, _, version = wanted.partition("@")
-    known = [task.partition("@") for task in sorted(tasks)]
-    of_name = [one for one in known if not name or f"{one[0]}/".startswith(f"{name}/")]
-    if not of_name:
-        raise UnknownName("task with results", name, {one[0] for one in known})
-    found = {"".join(one) for one in of_name if version in ("", one[2])}
-    if not found:
-        raise UnknownName(f"version of {name} with results", version, {one[2] for one in of_name})
-    return found
 
 
 @app.command("compare-methods")
@@ -569,7 +255,7 @@ def compare_methods(
     found = [result for root in roots or [PUBLISHED] for result in results.read_all(there(root))]
     boards = [board for board in ranking.tables(found) if not ranking.superseded(board.task)]
     first, second = (pairwise.method(boards, name) for name in (first, second))
-    chosen = _chosen({board.task for board in boards}, task)
+    chosen = ranking.chosen({board.task for board in boards}, task)
     asked = pairwise.of_tier([board for board in boards if board.task in chosen], first, second, tier)
     tiers = {board.tier for board in asked}  # one, or all where none has both methods
     pair = pairwise.compare([board for board in boards if board.tier in tiers], first, second)
@@ -759,62 +445,8 @@ def import_dlib(
     say(f"{written}: {len(paper.rows):,} numbers")
 
 
-@app.command()
-def review(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A submission, or a folder of submissions.")],
-    beside: Beside = PUBLISHED,
-    to: Annotated[Path | None, typer.Option(help="Write the report to this file, too.")] = None,
-) -> None:
-    """Check and score submissions; print the report that pull requests get. Exit status 1 if any is invalid."""
-    from leaderboard.report import review
-    from leaderboard.store import results
-
-    published = results.read_all(beside) if beside.is_dir() else []
-    with console.working("checking") as told:
-        text, valid = review.report(folder, published, progress=told)
-    if to is not None:
-        write_text(to, text)
-    say(text)
-    if not valid:
-        raise typer.Exit(1)
-
-
-@app.command()
-def validate(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Submissions, run folders and results trees.")],
-) -> None:
-    """Check submissions, run folders and results trees; list everything that is wrong. Exit status 1 if anything is."""
-    from leaderboard.report import audit
-    from leaderboard.scoring import evaluate, submission
-    from leaderboard.store import results
-
-    published = results.read_all(PUBLISHED) if PUBLISHED.is_dir() else []
-
-    failed = False
-    for path in paths:
-        problems: list[OffaxisError] = []
-        if (path / submission.FILE).exists():
-            problems = submission.check(path, published=published).problems
-        elif (path / "run.json").exists():
-            try:
-                evaluate.read_run(path)
-            except OffaxisError as error:
-                problems = [error]
-        elif path.is_dir():
-            problems = audit.check(path)
-        else:
-            problems = [
-                DamagedFile(
-                    str(path),
-                    expected="a submission, a run folder or a results tree",
-                    received="a file" if path.exists() else "no such folder",
-                    remedy=f"`offaxis-board submit init {path}` begins a submission.",
-                )
-            ]
-        _report(str(path), problems)
-        failed |= bool(problems)
-    if failed:
-        raise typer.Exit(1)
+app.command()(submissions.review)
+app.command()(submissions.validate)
 
 
 @app.command()
@@ -829,33 +461,25 @@ def check(
     from leaderboard.report import audit
 
     problems = audit.check(root)
-    _report(str(root), problems)
+    report(str(root), problems)
     if against:
         drift = audit.moved(root, against)
-        _report(f"scores against {against}", drift)
+        report(f"scores against {against}", drift)
         problems += drift
     if site is not None and not problems:
         problems = audit.unattributed(root)
-        _report("paper, code and citation of every method", problems)
+        report("paper, code and citation of every method", problems)
     if site is not None and not problems:
         stale: list[OffaxisError] = [
             InvalidInput(str(site / name), expected="what the results give", received="something else")
             for name in audit.stale(root, site)
         ]
-        _report(str(site), stale)
+        report(str(site), stale)
         if stale:
             out.print(f"Build it again: offaxis-board build {root} --to {site}", soft_wrap=True, highlight=False)
         problems += stale
     if problems:
         raise typer.Exit(1)
-
-
-def _report(what: str, problems: list[OffaxisError]) -> None:
-    """Print what is wrong with a thing, or that nothing is."""
-    for problem in problems:
-        say(f"error: {problem}", style="red")
-    if not problems:
-        say(f"ok: {what}", style="green")
 
 
 @app.command()

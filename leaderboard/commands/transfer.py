@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from benchmark_data import console
+from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import say
 from benchmark_data.errors import InvalidInput, needs
 from leaderboard.commands.compare import BackendName, Memory, SimilarityName, averaged
@@ -144,3 +146,51 @@ def shared(
     found = representations.arrays(file, ["targets", "reconstructions"])
     evaluation.draw_shared(found["targets"], found["reconstructions"], to, columns=columns)
     say(to)
+
+
+@transfer.command("evaluate")
+def transfer_evaluate(
+    target: Annotated[
+        str,
+        typer.Argument(metavar="TARGET", help="The dataset whose labels are read.", autocompletion=names_like),
+    ],
+    codes: Annotated[
+        list[str],
+        typer.Option(
+            metavar="RUN | RUN=FILE | METHOD:SOURCE=FILE",
+            help="A run folder on the target itself, or a reference; a run on another dataset and its codes of the "
+            "target's rows; or such codes by any encoder, trained on SOURCE. Repeat it; METHOD:SOURCE given twice is "
+            "two seeds.",
+        ),
+    ],
+    into: Annotated[Path, typer.Option(help="The results tree to write to. It is made where it is missing.")],
+) -> None:
+    """Measure what classifiers read from codes of a target, and add it to the transfer matrix of a results tree.
+
+    offaxis-board transfer evaluate sprites2d --codes runs/solids/beta_vae=codes.npz --codes runs/pca --into results
+    """
+    from leaderboard import protocol
+    from leaderboard.scoring import evaluate, transfer_matrix
+    from leaderboard.store import transfers
+
+    task = protocol.task(target)
+    encoded: list[transfer_matrix.Encoded] = []
+    for given in codes:
+        name, equals, path = given.partition("=")
+        method, colon, source = name.partition(":")
+        if (Path(given) / "run.json").is_file():
+            one = transfer_matrix.of_run(given, target=target)
+        elif equals and (Path(name) / "run.json").is_file():
+            one = transfer_matrix.of_run(name, path, target)
+        elif equals and colon:
+            seed = sum((one.method, one.source) == (method, source) for one in encoded)
+            one = transfer_matrix.Encoded(method, source, seed, evaluate.read_codes(path, task), method)
+        else:
+            raise InvalidInput("--codes", expected="a run folder, RUN=FILE or METHOD:SOURCE=FILE", received=repr(given))
+        encoded.append(one)
+    fits, fitted = 2 * len(encoded), itertools.count(1)
+    with console.working("fitting", fits) as told:
+        measured = transfer_matrix.measure(target, encoded, progress=lambda what: told(what, next(fitted), fits))
+        written = transfers.write(into, measured)
+    for file in written:
+        say(file)

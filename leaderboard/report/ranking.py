@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
+from benchmark_data.errors import UnknownName
 from leaderboard import protocol
 from leaderboard.properties import Column
 from leaderboard.store import budgets, verdicts
@@ -286,6 +287,27 @@ def slug(task: str) -> str:
 def superseded(task: str) -> bool:
     """Return whether another version has replaced a task."""
     return task in protocol.SUPERSEDED
+
+
+def chosen(tasks: Iterable[str], wanted: str) -> set[str]:
+    """Return the tasks that ``--task`` asks for: of a config or of all of a dataset, of one version if it says which.
+
+    Args:
+        tasks: those with results, such as ``"xysquares/spacing_8@v1"``.
+        wanted: such as ``"xysquares"``, ``"xysquares/spacing_8"`` or ``"xysquares/spacing_8@v1"``; all if empty.
+
+    Raises:
+        UnknownName: there are no such results.
+    """
+    name, _, version = wanted.partition("@")
+    known = [task.partition("@") for task in sorted(tasks)]
+    of_name = [one for one in known if not name or f"{one[0]}/".startswith(f"{name}/")]
+    if not of_name:
+        raise UnknownName("task with results", name, {one[0] for one in known})
+    found = {"".join(one) for one in of_name if version in ("", one[2])}
+    if not found:
+        raise UnknownName(f"version of {name} with results", version, {one[2] for one in of_name})
+    return found
 
 
 def tier_order(tier: str) -> tuple[int, str]:

@@ -16,6 +16,7 @@ import typer.testing
 from benchmark_data import console
 from benchmark_data.errors import Unavailable
 from leaderboard import protocol
+from leaderboard.commands import arguments, submissions
 from leaderboard.commands import board as cli
 from leaderboard.report.site import build
 from leaderboard.scoring import evaluate
@@ -323,11 +324,11 @@ def test_show_as_json(board, tree):
 
 def test_published_results_that_are_not_installed_are_said_to_be_elsewhere(board, tree, tmp_path, monkeypatch):
     missing = tmp_path / "none"
-    monkeypatch.setattr(cli, "PUBLISHED", missing)
+    monkeypatch.setattr(arguments, "PUBLISHED", missing)
     with pytest.raises(Unavailable, match="comes with a checkout of the source, received an installation without it"):
-        cli.there(missing)
-    assert cli.there(tree) == tree
-    assert cli.beside_or_none(missing) == missing
+        arguments.there(missing)
+    assert arguments.there(tree) == tree
+    assert arguments.beside_or_none(missing) == missing
 
 
 def test_serve_shows_the_board(tree, tmp_path, monkeypatch):
@@ -397,7 +398,7 @@ def test_a_submission_is_for_the_tier_that_the_board_opens_on(board, toys, monke
 
 
 def test_a_new_submission_is_told_where_there_are_rows_to_compare_with(board, made_result, tmp_path, monkeypatch, toys):
-    monkeypatch.setattr(cli, "PUBLISHED", tmp_path / "published")
+    monkeypatch.setattr(submissions, "PUBLISHED", tmp_path / "published")
     code, out, _ = board("submit", "init", "my_vae", "--task", "toy", "--tier", "smoke", "--to", tmp_path / "d")
     assert (code, "toy: toy/small, its default; offaxis-board tasks lists the others" in out) == (0, True)
     asked = ("submit", "init", "my_ica", "--task", "toy/small", "--tier", "smoke", "--to")

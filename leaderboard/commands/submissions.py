@@ -1,0 +1,258 @@
+"""``offaxis-board submit``, and what is done with submissions: score, verify, review and validate them."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import rich.table
+import typer
+
+from benchmark_data import console
+from benchmark_data.console import out, say
+from benchmark_data.errors import DamagedFile, OffaxisError
+from benchmark_data.files import write_text
+from leaderboard.commands.arguments import PUBLISHED, Beside, Seed, SubmittedTier, report
+
+if TYPE_CHECKING:
+    from leaderboard.store.results import Result
+
+submit = console.command_line("Hand in a method: a folder with codes, checked and scored by this program.")
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A submission's folder.")]
+
+
+@submit.command("init")
+def submit_init(
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="Lower-case name, such as my_vae.")],
+    tasks: Annotated[
+        list[str], typer.Option("--task", "--tasks", help="A task, such as xysquares/spacing_4. Give it several times.")
+    ],
+    to: Annotated[Path, typer.Option(help="The folder to make.")],
+    tier: SubmittedTier = "desk",
+    seeds: Annotated[int, typer.Option(help="How many seeds. A rank takes 5.")] = 5,
+) -> None:
+    """Make a submission's folder: a template to fill in, and the rows to encode for each task."""
+    from leaderboard import protocol
+    from leaderboard.scoring import submission
+    from leaderboard.store import results
+
+    file = submission.init(to, method, tasks, tier=tier, seeds=seeds)
+    listed = results.by_dataset(PUBLISHED) if PUBLISHED.is_dir() else {}
+    chosen = [protocol.task(name) for name in tasks]
+    published = [results.read(one) for task in chosen for one in listed.get(task.dataset, ())]
+    _say_alone({task.id for task in chosen}, tier, published)
+    for name, one in zip(tasks, chosen, strict=True):
+        if name.partition("@")[0] != one.dataset:
+            console.say(f"{name}: {one.dataset}, its default; offaxis-board tasks lists the others")
+    say(
+        f"{file}\nFill it in. To be ranked, put your encoder of each task and seed in as <task>/seed_<k>.onnx; "
+        f"offaxis-board submit encode {to} writes the codes. Without one, encode the images of <task>/rows.npy in that "
+        f"order and write <task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {to}"
+    )
+
+
+@submit.command("encode")
+def submit_encode(folder: Folder) -> None:
+    """Write the codes of every seed that has an encoder, seed_<k>.onnx, and no codes yet."""
+    from leaderboard.scoring import submission
+
+    with console.working("encoding") as told:
+        written = submission.encode(folder, progress=told)
+    for file in written:
+        say(file)
+    if not written:
+        out.print("nothing to encode: no seed has an encoder, seed_<k>.onnx, and no codes", highlight=False)
+
+
+@submit.command("schema")
+def submit_schema() -> None:
+    """Print the JSON Schema of submission.json."""
+    from leaderboard.scoring import submission
+
+    out.print_json(data=submission.json_schema())
+
+
+def score(
+    folder: Folder,
+    beside: Beside = PUBLISHED,
+    into: Annotated[Path | None, typer.Option(help="A results tree to add the scores to.")] = None,
+) -> None:
+    """Recompute all scores of a submission and show them beside the published rows of its tasks and tier.
+
+    Exit status 1 if it is invalid. For the differences to one method: compare-methods, with --into RESULTS first.
+    """
+    from leaderboard.report import media
+    from leaderboard.scoring import submission
+    from leaderboard.store import results
+
+    published = results.read_all(beside) if beside.is_dir() else []
+    if problems := submission.check(folder, published=published).problems:
+        report(str(folder), problems)
+        raise typer.Exit(1)
+    with console.working("checking") as told:
+        scored = submission.score(folder, published=published, progress=told)
+    _show_beside(scored, published)
+    for sentence in submission.outliers(scored, published):
+        console.warn(sentence)
+    if any(folder.glob("**/seed_*.onnx")):
+        sentence = f"Scores are not verified yet, so nothing is ranked: offaxis-board verify {folder}"
+        say(sentence)
+    if into is not None:
+        for file in results.write(into, scored):
+            media.of_dataset(results.read(file).dataset, file.parent)
+            say(file)
+
+
+def verify(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Submissions, run folders and what offaxis-train export made."),
+    ],
+    seed: Seed = "",
+    tier: Annotated[
+        str, typer.Option(help="Tier of run folders, as of evaluate; a submission says its own.")
+    ] = "smoke",
+    beside: Annotated[
+        Path, typer.Option(metavar="RESULTS", help="The board to compare with.", show_default="the published results")
+    ] = PUBLISHED,
+    into: Annotated[Path | None, typer.Option(help="A results tree to add the scores to.")] = None,
+) -> None:
+    """Do what a maintainer does: check, recompute all scores, and verify them by the encoders on fresh rows.
+
+    A run folder with an encoder and no codes, as the board publishes them, gets the codes that the encoder gives. Exit
+    status 1 if anything is wrong or not verified. The fresh rows are drawn by a text that is made up now and stands in
+    the results.
+    """
+    from leaderboard import protocol
+    from leaderboard.report import media
+    from leaderboard.scoring import evaluate, submission
+    from leaderboard.store import results
+
+    fresh = seed or secrets.token_hex(16)
+    notes: list[str] = []
+    found: list[results.Result] = []
+    submissions = [path for path in paths if (path / submission.FILE).exists()]
+    folders = [path for path in paths if path not in submissions]
+    published = results.read_all(beside) if beside.is_dir() and submissions else []
+    invalid = False
+    bare = [evaluate.read_record(path) for path in folders if evaluate.encoder_file(path) is None]
+    for path in submissions:
+        checked = submission.check(path, published=published)
+        bare += [candidate.run for candidate in checked.candidates if candidate.encoder is None]
+        report(str(path), checked.problems)
+        invalid |= bool(checked.problems)
+    if invalid:
+        raise typer.Exit(1)
+    with console.working("checking") as told:
+        for path in submissions:
+            found += submission.score(path, published=published, fresh=fresh, tell=notes.append, progress=told)
+        for path in folders:
+            submission.encode_run(path, progress=told)
+        if folders:
+            found += evaluate.evaluate(folders, tier=tier, fresh=fresh, tell=notes.append, progress=told)
+    _show_beside(found, published)
+    say(f"fresh rows drawn by {fresh}")
+    out.print(_verified(found))
+    if into is not None:
+        for file in results.write(into, found):
+            media.of_dataset(results.read(file).dataset, file.parent)
+            say(file)
+    names = (f"{run.method} on {protocol.task(run.dataset).id}, seed {run.seed}" for run in bare)
+    for sentence in (*notes, *(f"not verified: {name}: it has no encoder" for name in names)):
+        say(sentence, style="red")
+    runs = [run for result in found for run in result.runs]
+    verified = sum(run.verification is not None for run in runs)
+    say(f"verified: {verified} of {len(runs)} seeds")
+    if verified < len(runs):
+        raise typer.Exit(1)
+
+
+def _show_beside(scored: list[Result], published: list[Result]) -> None:
+    """Print the tables of scored methods, with the published rows of the same tasks and tiers."""
+    from leaderboard.report import formats
+
+    own = {(result.task, result.method) for result in scored}
+    for tier in sorted({tier for result in scored for tier in result.tiers}):
+        tasks = {result.task for result in scored if tier in result.tiers}
+        others = [r for r in published if r.task in tasks and (r.task, r.method) not in own]
+        out.print(formats.terminal([*(r for r in scored if tier in r.tiers), *others], tier))
+        _say_alone(tasks, tier, published)
+
+
+def _say_alone(tasks: set[str], tier: str, published: list[Result]) -> None:
+    """Warn of tasks that have published rows to compare with in other tiers only."""
+    from leaderboard.scoring import submission
+
+    for sentence in submission.alone(tasks, tier, published):
+        console.warn(sentence)
+
+
+def _verified(found: list[Result]) -> rich.table.Table:
+    """Make a table of what was compared."""
+    table = rich.table.Table(box=None, pad_edge=False)
+    for title in ("task", "method", "seed", "score", "codes", "fresh", "margin"):
+        table.add_column(title, no_wrap=title == "score")
+    for result in found:
+        for run in result.runs:
+            for key, one in run.verification.scores.items() if run.verification else ():
+                numbers = (f"{number:.4f}" for number in (one.codes, one.fresh, one.margin))
+                table.add_row(result.task, result.method, str(run.seed), key, *numbers)
+    return table
+
+
+def review(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A submission, or a folder of submissions.")],
+    beside: Beside = PUBLISHED,
+    to: Annotated[Path | None, typer.Option(help="Write the report to this file, too.")] = None,
+) -> None:
+    """Check and score submissions; print the report that pull requests get. Exit status 1 if any is invalid."""
+    from leaderboard.report import review
+    from leaderboard.store import results
+
+    published = results.read_all(beside) if beside.is_dir() else []
+    with console.working("checking") as told:
+        text, valid = review.report(folder, published, progress=told)
+    if to is not None:
+        write_text(to, text)
+    say(text)
+    if not valid:
+        raise typer.Exit(1)
+
+
+def validate(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Submissions, run folders and results trees.")],
+) -> None:
+    """Check submissions, run folders and results trees; list everything that is wrong. Exit status 1 if anything is."""
+    from leaderboard.report import audit
+    from leaderboard.scoring import evaluate, submission
+    from leaderboard.store import results
+
+    published = results.read_all(PUBLISHED) if PUBLISHED.is_dir() else []
+
+    failed = False
+    for path in paths:
+        problems: list[OffaxisError] = []
+        if (path / submission.FILE).exists():
+            problems = submission.check(path, published=published).problems
+        elif (path / "run.json").exists():
+            try:
+                evaluate.read_run(path)
+            except OffaxisError as error:
+                problems = [error]
+        elif path.is_dir():
+            problems = audit.check(path)
+        else:
+            problems = [
+                DamagedFile(
+                    str(path),
+                    expected="a submission, a run folder or a results tree",
+                    received="a file" if path.exists() else "no such folder",
+                    remedy=f"`offaxis-board submit init {path}` begins a submission.",
+                )
+            ]
+        report(str(path), problems)
+        failed |= bool(problems)
+    if failed:
+        raise typer.Exit(1)
