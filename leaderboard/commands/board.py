@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -303,12 +302,18 @@ def show_datasets(
     to: Annotated[Path | None, typer.Option(help="Write the scores of every method to this CSV file.")] = None,
 ) -> None:
     """List datasets by how hard they are: scores of trained methods beside how far pixels give the factors away."""
-    from leaderboard.report import hardness, ranking
+    from leaderboard.report import families, hardness, ranking
     from leaderboard.store import giveaways, results
 
     boards = [board for board in ranking.tables(results.read_all(root)) if not ranking.superseded(board.task)]
     if measure:
-        _audit_datasets(root, [board.dataset for board in boards])
+        here = [families.dataset(name) for name in sorted({board.dataset for board in boards})]
+        for dataset in giveaways.unknown(root, filter(None, here)):
+            try:
+                with err.status(f"auditing {dataset.id}"):
+                    giveaways.write(root, [giveaways.measure(dataset)])
+            except Unavailable as error:
+                console.tell(f"left out: {error}", style="yellow")
     known = giveaways.read(root)
     there = {board.tier for board in boards}
     if tier and tier not in there:
@@ -330,26 +335,6 @@ def show_datasets(
         say(hardness.sentence(found.column, one))
     if to is not None:
         write_text(to, hardness.comma_separated(found))
-
-
-def _audit_datasets(root: Path, names: Sequence[str]) -> None:
-    """Measure the giveaway of datasets where it is not known of their version."""
-    from benchmark_data.variants.splitting import Divided
-    from leaderboard.report import families
-    from leaderboard.store import giveaways
-
-    known = giveaways.read(root)
-    for name in sorted(set(names)):
-        dataset = families.dataset(name)
-        if dataset is None or isinstance(dataset.source, Divided):
-            continue
-        if name in known and known[name].version == dataset.version:
-            continue
-        try:
-            with err.status(f"auditing {name}"):
-                giveaways.write(root, [giveaways.measure(dataset)])
-        except Unavailable as error:
-            console.tell(f"left out: {error}", style="yellow")
 
 
 @app.command("ledger")

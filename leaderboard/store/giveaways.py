@@ -14,6 +14,7 @@ from typing import Annotated
 from benchmark_data.dataset import Dataset
 from benchmark_data.files import write_json
 from benchmark_data.inspect import audit
+from benchmark_data.variants.splitting import Divided
 from leaderboard.store import results
 from leaderboard.store.results import Field, Line, Model
 
@@ -73,6 +74,28 @@ def read(root: str | os.PathLike[str]) -> dict[str, Giveaway]:
         return {}
     found = results.validated(Giveaways, results.content(file), str(file))
     return {one.dataset: one for one in found.datasets}
+
+
+def unknown(root: str | os.PathLike[str], datasets: Iterable[Dataset]) -> list[Dataset]:
+    """Find datasets whose giveaway is not known of their version. Those that a split rule divides are left out.
+
+    Args:
+        root: the results tree.
+        datasets: to look for.
+
+    Returns:
+        Those to measure.
+
+    Raises:
+        DamagedFile: as ``read``.
+    """
+    known = read(root)
+    return [
+        dataset
+        for dataset in datasets
+        if not isinstance(dataset.source, Divided)
+        and not (dataset.id in known and known[dataset.id].version == dataset.version)
+    ]
 
 
 def measure(dataset: Dataset, *, traversals: int = 200, pairs: int = 5_000, seed: int = 0) -> Giveaway:

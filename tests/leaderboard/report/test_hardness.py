@@ -123,8 +123,12 @@ def test_what_is_kept_is_what_the_audit_finds(make_toy, tmp_path):
     found, kept = audit.audit(toy, traversals=5, pairs=10), giveaways.measure(toy, traversals=5, pairs=10)
     assert (kept.giveaway, kept.low, kept.high) == pytest.approx(tuple(found.giveaway), abs=1e-6)
     assert [list(group) for group in kept.order] == found.order()
+    assert giveaways.unknown(tmp_path, [toy]) == [toy]
     giveaways.write(tmp_path, [kept])
     assert giveaways.read(tmp_path) == {"toy/small": kept}
+    assert giveaways.unknown(tmp_path, [toy]) == []
+    giveaways.write(tmp_path, [kept.model_copy(update={"version": "0.0.1"})])
+    assert giveaways.unknown(tmp_path, [toy]) == [toy]
 
 
 def test_the_page_is_complete_without_a_script_and_the_command_says_the_same(tables, made_result, tmp_path):
