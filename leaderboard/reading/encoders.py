@@ -27,6 +27,7 @@ from benchmark_data import files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 from benchmark_data.factors import Indices
+from benchmark_data.types import Images
 from leaderboard.reading import encoder_process, graphs
 
 SECONDS = 900
@@ -128,15 +129,7 @@ class Encoder:
         fixed = self.signature.shape[0] or None
         layout = graphs.layout(self.path, self.signature.shape, dataset)
         found: list[NDArray[np.float32]] = []
-        for _, images in dataset.batches(rows, size=fixed or BATCH):
-            count = len(images)
-            pixels: NDArray[Any] = images
-            if self.signature.dtype != "uint8":
-                pixels = (images / np.float32(255)).astype(self.signature.dtype)
-            if fixed and count < fixed:  # the model wants whole batches
-                pixels = np.concatenate([pixels, np.repeat(pixels[-1:], fixed - count, axis=0)])
-            if layout == "NCHW":
-                pixels = np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))
+        for count, pixels in graphs.batches(dataset, rows, layout, fixed, BATCH, self._scaled):
             codes = encoder_process.unpacked(self._ask({}, encoder_process.packed(pixels))[1])
             if found and codes.shape[1:] != found[0].shape[1:]:
                 raise InvalidInput(
@@ -147,6 +140,10 @@ class Encoder:
             found.append(codes[:count])
             progress(count)
         return np.concatenate(found)
+
+    def _scaled(self, images: Images) -> NDArray[Any]:
+        """Scale pixels to [0, 1], unless the model takes uint8."""
+        return images if self.signature.dtype == "uint8" else (images / np.float32(255)).astype(self.signature.dtype)
 
     def _ask(self, header: dict[str, Any], message: bytes) -> tuple[dict[str, Any], bytes]:
         """Send a message and take the answer."""

@@ -3,6 +3,7 @@
 Allowed is a graph of the standard operators (the domain ``ai.onnx``) that maps one batch of images to codes. Whatever
 could run other code, read a file, go on without end, or give other codes for the same image is refused by name. Time
 and memory that only show when it runs are the matter of ``leaderboard.reading.encoders``.
+What it is given is made here, too, whoever runs it.
 
 Internal.
 """
@@ -11,11 +12,16 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
+from benchmark_data.factors import Indices
+from benchmark_data.types import Images
 
 Layout: TypeAlias = Literal["NHWC", "NCHW"]
 
@@ -227,3 +233,31 @@ def layout(
             remedy="Say layout NHWC or NCHW.",
         )
     return fitting[0]
+
+
+def batches(
+    dataset: Dataset,
+    rows: Sequence[int] | Indices,
+    layout: Layout,
+    fixed: int | None,
+    size: int,
+    scaled: Callable[[Images], NDArray[Any]],
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Read images as an encoder takes them.
+
+    Args:
+        dataset: where they come from.
+        rows: rows of it, int (n,).
+        layout: where channels stand.
+        fixed: how many images the encoder wants at a time; None if it takes any number.
+        size: how many it gets then.
+        scaled: turns pixels, uint8 (b, H, W, C), into numbers of the encoder's type.
+
+    Yields:
+        How many images are read, and these, (b, H, W, C) or (b, C, H, W). If there are too few, the last is repeated.
+    """
+    for _, images in dataset.batches(rows, size=fixed or size):
+        pixels = scaled(images)
+        if fixed and len(images) < fixed:
+            pixels = np.concatenate([pixels, np.repeat(pixels[-1:], fixed - len(images), axis=0)])
+        yield len(images), np.ascontiguousarray(pixels.transpose(0, 3, 1, 2)) if layout == "NCHW" else pixels

@@ -35,6 +35,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, needs
 from benchmark_data.factors import Indices
 from benchmark_data.files import read_json
+from benchmark_data.types import Images
 from leaderboard import protocol
 from leaderboard.arrays import check_codes, check_factors
 from leaderboard.reading import graphs, units
@@ -379,7 +380,6 @@ def encode(
         raise InvalidInput(f"input of {path}", expected="floats or uint8", received=source.type)
     chosen = _output(path, [o.name for o in session.get_outputs()], output)
     placed = graphs.layout(path, source.shape, dataset, layout)
-    step = source.shape[0] if isinstance(source.shape[0], int) else batch
     scale = (np.asarray(mean, np.float64), np.asarray(std, np.float64))
     if any(part.shape not in ((1,), (dataset.image_shape[2],)) for part in scale) or not (scale[1] > 0).all():
         raise InvalidInput(
@@ -387,14 +387,13 @@ def encode(
             expected=f"one number each, or {dataset.image_shape[2]}, std above 0",
             received=f"{mean} and {std}",
         )
+
+    def scaled(images: Images) -> Array:
+        return images if dtype is None else ((images / 255.0 - scale[0]) / scale[1]).astype(dtype)
+
+    fixed = source.shape[0] if isinstance(source.shape[0], int) else None
     results = []
-    for _, images in dataset.batches(rows, size=step):
-        count = len(images)
-        pixels: Array = images if dtype is None else ((images / 255.0 - scale[0]) / scale[1]).astype(dtype)
-        if count < step and isinstance(source.shape[0], int):  # the model wants whole batches
-            pixels = np.concatenate([pixels, np.zeros((step - count, *pixels.shape[1:]), pixels.dtype)])
-        if placed == "NCHW":
-            pixels = np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))
+    for count, pixels in graphs.batches(dataset, rows, placed, fixed, batch, scaled):
         try:
             (codes,) = session.run([chosen], {source.name: pixels})
         except Exception as error:

@@ -13,8 +13,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import benchmark_data
 from benchmark_data.errors import DamagedFile, InvalidInput
-from leaderboard.reading import encoders, graphs
+from leaderboard.reading import encoders, graphs, representations
 
 IMAGES = ("n", 8, 8, 3)
 
@@ -163,6 +164,21 @@ def encoded(toys, tmp_path):
 def test_floats_are_pixels_divided_by_255(encoded, toys):
     images = toys["toy/small"].images(np.arange(60))
     np.testing.assert_array_equal(encoded(HONEST, range(60)), (images / np.float32(255)).reshape(60, -1))
+
+
+@pytest.mark.parametrize("kind", [TensorProto.FLOAT, TensorProto.FLOAT16])
+def test_a_stranger_s_encoder_sees_the_pixels_that_one_s_own_sees(kind, tmp_path):
+    """One is given pixels divided in float32, the other in float64: the same numbers for each level of a uint8."""
+    levels = np.arange(8 * 8 * 3 * 2, dtype=np.uint8).reshape(2, 8, 8, 3)  # 384 numbers: from 0 to 255, and on
+    mine = benchmark_data.from_images("mine", levels)
+    cast = helper.make_node("Cast", ["images"], ["pixels"], to=TensorProto.FLOAT)
+    content = model([cast, ("Reshape", ["pixels", "shape"], ["codes"])], tensors=[SHAPED], kind=kind)
+    path = tmp_path / "encoder.onnx"
+    path.write_bytes(content)
+    with encoders.Encoder(path) as encoder:
+        theirs = encoder.encode(mine, [0, 1])
+    assert len(np.unique(theirs)) == 256
+    np.testing.assert_array_equal(theirs, representations.encode(path, mine, [0, 1]))
 
 
 def test_bytes_are_pixels_as_they_are(encoded, toys):
