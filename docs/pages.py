@@ -107,7 +107,7 @@ def table_of_files() -> list[str]:
 def list_of_defects() -> list[str]:
     """Name each defect once, at the dataset that others have it from; pairs repeat those of their sides."""
     lines: dict[str, str] = {}
-    for name in sorted(set(DATASETS) - PAIRS, key=len):
+    for name in sorted(set(DATASETS) - PAIRS, key=lambda name: (len(name), name)):
         for defect in dict.fromkeys(defect for one in DATASETS[name] for defect in one.defects):
             having = [one for one in DATASETS[name] if defect in one.defects]
             title = name if having == DATASETS[name] else ", ".join(one.id for one in having)

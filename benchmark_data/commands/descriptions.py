@@ -78,12 +78,12 @@ def value_range(factor: Factor) -> str:
 
 
 def source_kind(dataset: Dataset) -> str:
-    """Say in a word where images come from: computed, on disk, one's own, still to be downloaded or derived."""
+    """Say in a word where images come from: computed, on disk, one's own, to be downloaded or derived, or missing."""
     if isinstance(dataset.source, (InMemory, PictureFiles)):
         return "own"
     hidden = getattr(dataset.source, "hidden", None)
     if isinstance(hidden, HiddenVariable) and hidden.kind != "pca" and not hidden.ready:
-        return "derive"
+        return "missing" if hidden.kind == "vae" else "derive"  # of the first edition nothing is made anew
     if not dataset.prepared:
         return "download"
     return "on disk" if stores(dataset) else "rendered"

@@ -19,8 +19,8 @@ The scalar is either the first principal component of the base dataset's pixels 
 was trained on it (``conv_vae``; equation 6). It is standardised, and ``rows_per_std`` says by how many rows of pixels
 the pattern moves when s moves by one standard deviation. There are two editions. In the first, of 8 rows, s leads
 globally on sprites2d before it leads locally, against the paper's design, and its ``vae`` is a fully connected model's.
-In the second, of 32 rows, s leads locally at an epsilon of 0.1 and is far from leading globally, on sprites2d and on
-room3d (`benchmarks/perturbation.py` prints both).
+In the second, of 32 rows, s leads locally at an epsilon of 0.1 and does not lead globally, on sprites2d and on room3d
+(`benchmarks/perturbation.py` prints both; docs/datasets.md has its tables).
 
 To see at which strength models begin to encode s, ``patterned`` has s as a further factor that is independent of the
 others (section 5.2 of the paper).
@@ -212,11 +212,15 @@ class HiddenVariable:
     kind: str
 
     @property
+    def packaged(self) -> bool:
+        """Whether the file comes with the package."""
+        return (PACKAGED / f"{self.base.name}_{self.kind}.npz").is_file()
+
+    @property
     def path(self) -> Path:
         """Where the file is: shipped with the package, or in the cache."""
-        packaged = PACKAGED / f"{self.base.name}_{self.kind}.npz"
-        if packaged.is_file():
-            return packaged
+        if self.packaged:
+            return PACKAGED / f"{self.base.name}_{self.kind}.npz"
         return store.root() / "artifacts" / self.base.id / self.base.version / f"{self.kind}.npz"
 
     @property
@@ -493,7 +497,10 @@ def perturbed(base: Dataset) -> Family:
                         "of them."
                     ),
                 )
-                forms.append(dataclasses.replace(form, defects=(*base.defects, FIRST_EDITION)) if first else form)
+                defects = [FIRST_EDITION] if first else []
+                if kind == "vae" and not hidden.packaged:
+                    defects.append(NOT_MADE.format(base=base.name))
+                forms.append(dataclasses.replace(form, defects=(*base.defects, *defects)))
     return Family(*forms, default=_config("pca", ROWS_PER_STD, DEFAULT))
 
 
@@ -506,6 +513,12 @@ def _config(kind: str, rows_per_std: float, epsilon: float) -> str:
 FIRST_EDITION = (
     "The first edition: on sprites2d the hidden variable leads globally before it leads locally, against the design of "
     f"the paper. Prefer the configurations whose names hold {ROWS_PER_STD:g}."
+)
+
+
+NOT_MADE = (
+    "Nothing makes the values of its latent, a first edition's, for {base}: those of sprites2d and room3d alone are "
+    "there. The second edition's conv32_* take their place."
 )
 
 

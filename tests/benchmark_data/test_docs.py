@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import benchmark_data
 from benchmark_data.inspect import distances
 from benchmark_data.inspect.audit import audit
+from benchmark_data.variants import perturbation
 
 PAGE = Path(__file__).parents[2] / "docs" / "datasets.md"
 
@@ -48,6 +50,30 @@ def test_the_distances_of_the_tutorial_come_out():
     )
     assert f"{near.max():.4f}" == said[1]
     assert {f"{each:.4f}" for each in far[~np.eye(8, dtype=bool)]} == {said[2]}
+
+
+def test_the_page_has_every_form_of_the_perturbation_and_its_default():
+    text = PAGE.read_text("utf-8")
+    forms = {name.partition("/")[2].rpartition("_")[0] for name in benchmark_data.configs("sprites2d_perturbed")}
+    listed = re.findall(r"^\| `(\w+)_eps05` … `\1_eps20`", text, re.MULTILINE)
+    assert sorted(listed) == sorted(forms)
+    assert f"`{benchmark_data.load('sprites2d_perturbed').config}` is the default" in text
+
+
+def test_the_tables_of_the_perturbation_are_those_that_the_benchmark_prints(monkeypatch):
+    """One row of each, sprites2d's at 0.1: two seconds of a core."""
+    spec = importlib.util.spec_from_file_location("perturbing", PAGE.parents[1] / "benchmarks" / "perturbation.py")
+    benchmark = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(benchmark)
+    monkeypatch.setattr(benchmark, "EPSILONS", (0.1,))
+    found = benchmark.measure(benchmark_data.load("sprites2d"), 1000, perturbation.ROWS_PER_STD)
+    values = {of: one.set_index("factor")["value"] for of, one in found.groupby("quantity")}
+    names = ("orientation", "posX", "posY", "scale", "shape", "s")
+    text = PAGE.read_text("utf-8")
+    local = " | ".join(f"{values['expansiveness'][name]:.2f}" for name in names)
+    assert f"| 0.1 | {local} |" in text
+    explained = values["global_variance"]
+    assert f"| 0.1 | {explained['posY']:.2f} | {explained['s']:.2f} |" in text
 
 
 def test_the_examples_run():

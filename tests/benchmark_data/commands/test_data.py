@@ -188,10 +188,14 @@ def test_matrices_of_configs_with_different_factors_stand_alone(command, tmp_pat
 
 def test_what_a_latent_is_missing_for_is_said(command):
     _, out, _ = command("list")
-    (line,) = (line for line in out.splitlines() if line.startswith("shapes3d_perturbed/vae_eps10"))
-    assert line.split()[4] == "derive"
-    _, out, _ = command("info", "shapes3d_perturbed/vae_eps10")
+    for config, source in (("conv32_eps10", "derive"), ("vae_eps10", "missing")):
+        (line,) = (line for line in out.splitlines() if line.startswith(f"shapes3d_perturbed/{config}"))
+        assert line.split()[4] == source
+    _, out, _ = command("info", "shapes3d_perturbed/conv32_eps10")
     assert "values of a latent, which `offaxis-train derive-perturbation` makes" in " ".join(out.split())
+    _, out, _ = command("info", "shapes3d_perturbed/vae_eps10")  # the command makes conv_vae alone
+    assert "values of a latent, which nothing makes: see the known defects" in " ".join(out.split())
+    assert "The second edition's conv32_* take their place" in " ".join(out.split())
 
 
 def test_distances_of_several_datasets(command, tmp_path):
