@@ -122,10 +122,8 @@ def run(
     """Train one run. If the folder holds the same run already, go on with it, or leave it alone if it is finished."""
     import benchmark_data
     from baselines.config import RunConfig
-    from baselines.run import default_folder, remember_images
-    from baselines.training import finetune, recorder
+    from baselines.run import default_folder
     from benchmark_data import files
-    from benchmark_data.variants import splitting
 
     values: dict[str, Any] = files.read_json(config) if config else {}
     if not isinstance(values, dict):
@@ -142,15 +140,7 @@ def run(
     if dry_run:
         _dry_run(settled, folder, encode, device, threads, own)
         return
-    if images is not None and own is not None:
-        divided = splitting.of(own, settled.dataset)
-        digest = divided.digest()
-        with recorder.alone(folder):
-            settled = finetune.resolved(settled, folder, divided)
-            recorder.claim(folder, settled)
-            recorder.same_pixels(folder, digest)
-            remember_images(folder, images)
-    _train(settled, folder, tensorboard, wandb, encode, device, threads, own)
+    _train(settled, folder, tensorboard, wandb, encode, device, threads, own, images)
 
 
 def _dry_run(
@@ -262,10 +252,12 @@ def _train(
     device: str,
     threads: int | None,
     images: Dataset | None = None,
+    pictures: Path | None = None,
 ) -> None:
     """Train a run, or go on with it, with what watches it; write its codes; say where it is, and first on what.
 
-    The user's own images, ``images``, are those that the run's folder names, if they were read before.
+    The user's own images, ``images``, are those of the folder ``pictures``; of a run that goes on without them, those
+    that its own folder names.
     """
     from baselines.run import own_images
     from baselines.training import devices, loggers, worker
@@ -279,6 +271,8 @@ def _train(
     for sentence in devices.advice(device, config.precision):
         console.warn(sentence)
     own = own_images(folder, config) if images is None else splitting.of(images, config.dataset)
+    if own is not None and pictures is not None:
+        _claim(config, folder, own, pictures)
     if own is not None:
         count = len(training_rows(own, config.train_share, config.split))
         console.tell(f"images: {len(own):,} of {own.id}, {count:,} trained on, the rest held out (train_share)")
@@ -298,6 +292,20 @@ def _train(
         finished.encode_task()
     _explained(finished)
     console.say(folder)
+
+
+def _claim(config: RunConfig, folder: Path, own: Dataset, pictures: Path) -> None:
+    """Make a folder that of a run on the user's own images, and have it name them, so that ``resume`` finds them."""
+    from baselines.run import remember_images
+    from baselines.training import finetune, loop, recorder
+
+    config, digest = finetune.resolved(config, folder, own), own.digest()
+    if not recorder.holds(folder, config):
+        loop.check([config], own)
+    with recorder.alone(folder):
+        recorder.claim(folder, config)
+        recorder.same_pixels(folder, digest)
+        remember_images(folder, pictures)
 
 
 def _explained(run: Run) -> None:

@@ -135,22 +135,41 @@ def start(model: Model, folder: Path) -> None:
         DamagedFile: the file, or the source if the file is not there, does not hold the weights that the config names.
         InvalidInput: the file cannot be written.
     """
+    path = folder / "start.npz"
+    if path.exists() or not model.config.start_from:
+        take(model, path)
+    else:
+        write_arrays(path, take(model))
+
+
+def take(model: Model, path: Path | None = None) -> Weights:
+    """Set the weights that a run starts from, and write nothing.
+
+    Args:
+        model: as of `start`.
+        path: the file that holds them; the last ones of the source if None.
+
+    Returns:
+        The weights; none of a model whose config names no source.
+
+    Raises:
+        DamagedFile: the file or the source does not hold the weights that the config names.
+    """
     config = model.config
     if not config.start_from:
-        return
-    path = folder / "start.npz"
-    weights = read_arrays(path) if path.exists() else read_source(config.start_from)
+        return {}
+    weights = read_arrays(path) if path else read_source(config.start_from)
+    source = str(path or config.start_from)
     if digest(weights) != config.start_weights:
         raise DamagedFile(
-            str(path if path.exists() else config.start_from),
+            source,
             expected=f"the weights with the hash {config.start_weights[:16]} that the run starts from",
             received=digest(weights)[:16],
             remedy="Restore them, or train again in another folder.",
         )
-    if not path.exists():
-        write_arrays(path, weights)
     kept = {name: array for name, array in weights.items() if layer_of(name) not in config.reset}
-    model.load({**model.weights(), **kept}, str(path))
+    model.load({**model.weights(), **kept}, source)
+    return weights
 
 
 def read_source(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:

@@ -155,8 +155,7 @@ def train_together(
     dataset.prepare()
     together = backend.name() == "jax"
     configs = [finetune.resolved(c, folder, dataset) for c, folder in zip(configs, paths, strict=True)]
-    for config, folder in zip(configs, paths, strict=True):
-        holds(folder, config)
+    check([c for c, folder in zip(configs, paths, strict=True) if not holds(folder, c)], dataset)
     recorders: dict[int, Recorder] = {}
     with contextlib.ExitStack() as stack:
         for config, folder in zip(configs, paths, strict=True):
@@ -188,6 +187,27 @@ def train_together(
         raise stopping.stopped([paths[i] for i in begun], [recorders[i].step for i in begun], own=own is not None)
     stops = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
     return [stop or Run.open(folder, dataset=own) for stop, folder in zip(stops, paths, strict=True)]
+
+
+def check(configs: Sequence[RunConfig], dataset: Dataset) -> None:
+    """Make the models of new runs and draw a batch of each, so that no setting that is refused claims a folder.
+
+    Args:
+        configs: runs of one group, as `groups` sorts them.
+        dataset: their dataset.
+
+    Raises:
+        UnknownName: there is no such split.
+        DamagedFile: a run to start from has other weights than the config names, or of other shapes.
+        InvalidInput: architecture and images, or objective and factors, do not go together.
+    """
+    different = {(c.split, c.train_share, c.start_from, c.start_weights, c.reset): c for c in configs}
+    for config in different.values():
+        rows = training_rows(dataset, config.train_share, config.split)
+        model = Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision)
+        finetune.take(model)
+        space = factors_drawn(config, model.objective, dataset)
+        draw_batch(config, model.objective, dataset, rows, 1, images=False, space=space)
 
 
 def groups(configs: Sequence[RunConfig]) -> list[list[int]]:

@@ -95,6 +95,21 @@ def test_a_sampled_code_may_be_wider_than_the_latents(tiny, tmp_path, monkeypatc
     assert (found["sampled"] != found["mean"]).all()
 
 
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"architecture": "transformer", "architecture_parameters": {"patch": 7}}, InvalidInput, "patch"),
+        ({"objective": "hfs", "latents": 1}, InvalidInput, "pairs of latents: expected two latents or more"),
+        ({"split": "trian"}, UnknownName, "split of xysquares/spacing_1: .* received 'trian'"),
+        ({"objective": "ada_gvae", "hyperparameters": {"changed": 9}}, InvalidInput, "hyperparameter 'changed'"),
+    ],
+)
+def test_a_setting_that_is_refused_leaves_the_folder_free(tiny, tmp_path, wrong, error, message):
+    with pytest.raises(error, match=message):
+        train(tiny(**wrong), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_mean_reduction_is_the_sum_scaled(tiny):
     from baselines.model import Model
     from baselines.nets.reconstruction import beta_from_mean

@@ -228,3 +228,16 @@ def test_pictures_without_labels_are_encoded_too(photos, tmp_path):
     (photos / "labels.csv").unlink()
     typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--into", tmp_path / "run")
     assert representations.codes(tmp_path / "run").factors is None
+
+
+def test_an_architecture_that_does_not_fit_the_pictures_leaves_the_folder_to_one_that_does(tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for number, image in enumerate(PIXELS[:5]):
+        PIL.Image.fromarray(image[:8, :8, 0]).save(folder / f"{number}.png")
+    asked = ("run", "--images", folder, "--objective", "ae", "--steps", 1, "--into", tmp_path / "run")
+    with pytest.raises(InvalidInput, match="expected height and width that are multiples of 16"):
+        typed(*asked)
+    assert not (tmp_path / "run").exists()
+    typed(*asked, *SMALL)
+    assert Run.open(tmp_path / "run").step == 1
