@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data import draws
 from benchmark_data.effects import Effect
 from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
-from benchmark_data.factors import FactorSpace, FactorTable, Indices
+from benchmark_data.factors import FactorSpace, FactorTable, Indices, integers
 from benchmark_data.types import Extra, Images, Source
 
 if TYPE_CHECKING:
@@ -352,11 +352,9 @@ class Dataset:
             Unavailable: the dataset's length is not known before it is prepared.
             InvalidInput: an empty selection, not integers, or a row that does not exist.
         """
-        array = np.asarray(indices)
-        if array.size == 0:
+        array = integers(f"rows of {self.id}", indices)
+        if not len(array):
             raise InvalidInput(f"rows of {self.id}", expected="at least one row", received="an empty selection")
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise InvalidInput(f"rows of {self.id}", **_no_rows(indices, array))
         count = self.known_length()
         if array.min() < 0 or array.max() >= count:
             raise InvalidInput(
@@ -427,18 +425,6 @@ class Dataset:
             factors.update(self.labels(batch).astype("<i8").tobytes())
         progress(len(rows))
         return Digest(pixels.hexdigest(), factors.hexdigest())
-
-
-def _no_rows(indices: object, array: NDArray[Any]) -> dict[str, str]:
-    """Describe what a selection is that is no list of rows, and what to write instead."""
-    received, remedy = f"{array.dtype} of shape {array.shape}", "Round and cast them to int64."
-    if isinstance(indices, slice):
-        received, remedy = repr(indices), "Give range(start, stop, step)."
-    elif array.dtype == bool:
-        received, remedy = f"a mask of shape {array.shape}", "Give numpy.flatnonzero(mask)."
-    elif array.dtype.kind in "iu":
-        remedy = "For one image, give a list of one row." if array.ndim == 0 else "Give rows.ravel()."
-    return {"expected": "integers of shape (n,)", "received": received, "remedy": remedy}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -110,6 +110,28 @@ class _Factors:
             raise UnknownName("factor", name, self.names)
         return self.names.index(name)
 
+    def labels(self, indices: Integer[ArrayLike, " n"]) -> Int64[Indices, "n F"]:
+        """Return the class ids of rows.
+
+        Args:
+            indices: rows, int, shape (n,), each in [0, len); none are no rows.
+
+        Returns:
+            int64, shape (n, F).
+
+        Raises:
+            InvalidInput: not integers, or there is no such row.
+        """
+        rows = integers("rows", indices)
+        if rows.size and (rows.min() < 0 or rows.max() >= len(self)):
+            wrong = rows[(rows < 0) | (rows >= len(self))]
+            raise InvalidInput("rows", expected=f"rows from 0 to {len(self) - 1}", received=str(int(wrong[0])))
+        return self._labels(rows.astype(np.int64, copy=False))
+
+    def _labels(self, rows: Indices) -> Indices:
+        """Return the class ids of rows, int64 (n,), that are there."""
+        raise NotImplementedError
+
     def values(self, labels: Integer[ArrayLike, "n F"]) -> Float64[NDArray[np.float64], "n F"]:
         """Turn class ids into values.
 
@@ -154,10 +176,6 @@ class _Factors:
                     received=f"ids in [{low}, {high}]",
                 )
         return array.astype(np.int64, copy=False)
-
-    def labels(self, indices: Integer[ArrayLike, " n"]) -> Int64[Indices, "n F"]:
-        """Return the class ids of rows."""
-        raise NotImplementedError
 
     def part(self, rows: range) -> FactorTable:
         """Return the factors of some rows by themselves, with those of their values alone that occur there.
@@ -233,24 +251,8 @@ class FactorSpace(_Factors):
     def __len__(self) -> int:
         return math.prod(self.sizes)
 
-    def labels(self, indices: Integer[ArrayLike, " n"]) -> Int64[Indices, "n F"]:
-        """Return the class ids of rows.
-
-        Args:
-            indices: rows, int, shape (n,), each in [0, len).
-
-        Returns:
-            int64, shape (n, F).
-
-        Raises:
-            InvalidInput: there is no such row.
-        """
-        rows = np.asarray(indices, np.int64)
-        try:
-            ids = np.unravel_index(rows, self.sizes)
-        except ValueError:
-            raise _no_row(rows, len(self)) from None
-        return np.stack(ids, axis=1).astype(np.int64, copy=False)
+    def _labels(self, rows: Indices) -> Indices:
+        return np.stack(np.unravel_index(rows, self.sizes), axis=1).astype(np.int64, copy=False)
 
     def index(self, labels: Integer[ArrayLike, "n F"]) -> Int64[Indices, " n"]:
         """Return the rows that hold the given class ids.
@@ -342,7 +344,7 @@ class FactorTable(_Factors):
         *factors: what the columns mean.
         rows: the number of rows, known without reading anything.
         read: gives the class ids, int, shape (rows, F), when they are first needed. They are kept. A subclass that
-            looks them up in `labels` gives its own `_every_label`.
+            looks them up in `_labels` gives its own `_every_label`.
 
     Example:
         >>> table = FactorTable(Factor("smiling", (0, 1), "binary"), rows=3, read=lambda: np.array([[0], [1], [0]]))
@@ -372,25 +374,11 @@ class FactorTable(_Factors):
             raise InvalidInput("label table", expected=f"{len(self)} rows", received=f"{len(table)} rows")
         return table
 
-    def labels(self, indices: Integer[ArrayLike, " n"]) -> Int64[Indices, "n F"]:
-        """Return the class ids of rows.
-
-        Args:
-            indices: rows, int, shape (n,), each in [0, len).
-
-        Returns:
-            int64, shape (n, F).
-
-        Raises:
-            InvalidInput: there is no such row.
-        """
-        rows = np.asarray(indices, np.int64)
-        if rows.size and (rows.min() < 0 or rows.max() >= len(self)):
-            raise _no_row(rows, len(self))
+    def _labels(self, rows: Indices) -> Indices:
         return self._table[rows]
 
     def _every_label(self) -> Indices:
-        return self.labels(np.arange(len(self)))
+        return self._labels(np.arange(len(self)))
 
     @functools.cached_property
     def full(self) -> bool:
@@ -437,13 +425,39 @@ class _Part(FactorTable):
         self._start = start
 
     def labels(self, indices: Integer[ArrayLike, " n"]) -> Int64[Indices, "n F"]:
-        return super().labels(np.asarray(indices, np.int64) - self._start)
+        return super().labels(integers("rows", indices).astype(np.int64, copy=False) - self._start)
 
     def index(self, labels: Integer[ArrayLike, "n F"]) -> Int64[Indices, " n"]:
         return super().index(labels) + self._start
 
 
-def _no_row(rows: Indices, count: int) -> InvalidInput:
-    """Make the error of rows that are not there."""
-    wrong = rows[(rows < 0) | (rows >= count)]
-    return InvalidInput("rows", expected=f"rows from 0 to {count - 1}", received=str(int(wrong.ravel()[0])))
+def integers(what: str, indices: object) -> NDArray[np.integer]:
+    """Check that a selection of rows is a list of integers. Which rows there are is for the caller to say.
+
+    Args:
+        what: what is selected, for the message.
+        indices: the selection.
+
+    Returns:
+        Integers, shape (n,); n may be 0.
+
+    Raises:
+        InvalidInput: it is none; the message says how to write it.
+
+    Example:
+        >>> integers("rows", range(2, 5)).tolist()
+        [2, 3, 4]
+    """
+    array = np.asarray(indices)
+    if array.shape == (0,):
+        return np.empty(0, np.int64)
+    if array.ndim == 1 and array.dtype.kind in "iu":
+        return array
+    received, remedy = f"{array.dtype} of shape {array.shape}", "Round and cast them to int64."
+    if isinstance(indices, slice):
+        received, remedy = repr(indices), "Give range(start, stop, step)."
+    elif array.dtype == bool:
+        received, remedy = f"a mask of shape {array.shape}", "Give numpy.flatnonzero(mask)."
+    elif array.dtype.kind in "iu":
+        remedy = "For one image, give a list of one row." if array.ndim == 0 else "Give rows.ravel()."
+    raise InvalidInput(what, expected="integers of shape (n,)", received=received, remedy=remedy)

@@ -195,7 +195,10 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         return self._count
 
     def set_epoch(self, epoch: int) -> None:
-        """Let the next pass be that of an epoch, counted from 0.
+        """Let the next pass be that of an epoch.
+
+        Args:
+            epoch: which one, at least 0.
 
         Raises:
             InvalidInput: it is negative.

@@ -265,17 +265,17 @@ class _Labels(FactorTable):
         self._dataset = dataset
         self._copy = copy
 
-    def labels(self, indices: Any) -> Indices:
-        columns = self._copy.columns(indices)
-        if (columns["index"] != indices).any():
-            row = int(np.argmax(columns["index"] != indices))
+    def _labels(self, rows: Indices) -> Indices:
+        columns = self._copy.columns(rows)
+        if (columns["index"] != rows).any():
+            row = int(np.argmax(columns["index"] != rows))
             raise DamagedFile(
                 str(self._copy.folder),
-                expected=f"row {indices[row]}",
+                expected=f"row {rows[row]}",
                 received=f"row {columns['index'][row]} in its place",
             )
         if not self.names:
-            return np.empty((len(indices), 0), np.int64)
+            return np.empty((len(rows), 0), np.int64)
         labels = self.checked(np.stack([columns[f"label_{name}"] for name in self.names], axis=1))
         values = np.stack([columns[f"value_{name}"] for name in self.names], axis=1)
         if not np.array_equal(values, self.values(labels).astype(np.float32), equal_nan=True):

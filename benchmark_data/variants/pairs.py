@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset, Family
@@ -139,8 +139,7 @@ class _Labels(FactorTable):
         )
         self._paired = paired
 
-    def labels(self, indices: ArrayLike) -> Indices:
-        rows = np.asarray(indices, np.int64)
+    def _labels(self, rows: Indices) -> Indices:
         labels = np.tile(np.array(self.sizes) - 1, (len(rows), 1))
         labels[:, 0] = rows >= len(self._paired.source)
         first = 1, 1 + len(self._paired.source.space.factors)

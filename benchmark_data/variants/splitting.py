@@ -21,7 +21,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
@@ -140,8 +140,8 @@ class _Labels(FactorTable):
         super().__init__(*source.base.space.factors, rows=rows, read=self._every_label)
         self._source = source
 
-    def labels(self, indices: ArrayLike) -> Indices:
-        return self._source.base.space.labels(self._source.rows[np.asarray(indices, np.int64)])
+    def _labels(self, rows: Indices) -> Indices:
+        return self._source.base.space.labels(self._source.rows[rows])
 
     @property
     def full(self) -> bool:

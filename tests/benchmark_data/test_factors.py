@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import benchmark_data
 from benchmark_data import Factor, FactorSpace, FactorTable, InvalidInput, UnknownName
 
 SPACE = FactorSpace(
@@ -129,6 +130,24 @@ def test_a_row_that_is_not_there(row, table):
     if not table:
         with pytest.raises(InvalidInput, match="rows: expected rows from 0 to 5"):
             space.traverse(row, "a")
+
+
+@pytest.mark.parametrize("name", ["xyobject", "xyobject/plain.composition", "solids", "solids_sprites2d"])
+def test_every_space_checks_rows_alike(name):
+    """A grid, a divided dataset, a table, a pair."""
+    space = benchmark_data.load(name).space
+    count = len(space)
+    assert space.labels([count - 1]).shape == (1, len(space.factors))
+    assert space.labels([]).shape == (0, len(space.factors))
+    for rows, message in (
+        ([-1], f"rows from 0 to {count - 1}, received -1"),
+        ([0, count], f"rows from 0 to {count - 1}, received {count}"),
+        ([1.9], r"integers of shape \(n,\), received float64 of shape \(1,\)"),
+        ([True], r"integers of shape \(n,\), received a mask of shape \(1,\)"),
+        ([[0]], r"integers of shape \(n,\), received int64 of shape \(1, 1\)"),
+    ):
+        with pytest.raises(InvalidInput, match=f"rows: expected {message}"):
+            space.labels(rows)
 
 
 def test_an_unknown_factor_gives_the_near_match():
