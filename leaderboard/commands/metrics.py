@@ -113,7 +113,12 @@ def metrics(
     with console.progress() as progress:
         work = progress.add_task("scoring", total=len(modules) * len(paths))
         for path, found, held_out in samples:
-            if held_out is None and not _of_the_task(found, asked):
+            if found.taken_for:
+                count = f"{len(found.codes):,}"
+                doubts.append((path, f"no array `indices`: the {count} rows are taken for {found.taken_for}."))
+            if held_out is None:
+                doubts += [(path, sentence) for sentence in _repeated(found.indices)]
+            if held_out is None and not _of_the_task(path, found, asked):
                 beside = "factors" if found.indices is None else "indices"
                 remedy = f"offaxis-train encode {path}" if path.is_dir() else f"shuffle codes and {beside} alike"
                 doubts += [(path, f"{sentence}: {remedy}.") for sentence in _in_order(found.factors, found.names)]
@@ -260,18 +265,31 @@ def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
     return [doubt] if doubt else []
 
 
-def _of_the_task(found: Any, asked: Any) -> bool:
+def _of_the_task(path: Path, found: Any, asked: Any) -> bool:
     """Return whether codes are of the rows of a task, in its order: shuffled, and what it holds out stands last."""
     import numpy as np
 
     import benchmark_data
     from leaderboard import protocol
+    from leaderboard.reading import representations
 
     if found.indices is None:
         return False
-    if asked is None:  # a run folder knows its task
-        return True
-    return asked.name in benchmark_data.names() and np.array_equal(found.indices, protocol.task(asked.id).indices)
+    known = benchmark_data.load(representations.dataset_of(path)) if asked is None else asked
+    return known.name in benchmark_data.names() and np.array_equal(found.indices, protocol.task(known.id).indices)
+
+
+def _repeated(rows: Any) -> list[str]:
+    """Return how many held-out rows, of the last third, are among those to learn from, too."""
+    import numpy as np
+
+    from leaderboard.scoring import measure
+
+    if rows is None:
+        return []
+    learnt, tested = np.split(rows, [measure.to_learn_from(len(rows))])
+    both = int(np.isin(tested, learnt).sum())
+    return [f"{both:,} of {len(tested):,} held-out rows are learned from, too: give each row once."] if both else []
 
 
 def _hardly_factors(factors: Any, names: Sequence[str]) -> list[str]:

@@ -35,7 +35,7 @@ def submit_init(
 ) -> None:
     """Make a submission's folder: a template to fill in, and the rows to encode for each task."""
     from leaderboard import protocol
-    from leaderboard.scoring import submission
+    from leaderboard.scoring import submission, verification
     from leaderboard.store import results
 
     file = submission.init(to, method, tasks, tier=tier, seeds=seeds)
@@ -43,6 +43,9 @@ def submit_init(
     chosen = [protocol.task(name) for name in tasks]
     published = [results.read(one) for task in chosen for one in listed.get(task.dataset, ())]
     _say_alone({task.id for task in chosen}, tier, published)
+    for one in chosen:
+        if not verification.may_be_verified(one):
+            console.warn(f"{one.id} leaves too few rows to verify an encoder on: a submission is shown, and not ranked")
     for name, one in zip(tasks, chosen, strict=True):
         if name.partition("@")[0] != one.dataset:
             console.say(f"{name}: {one.dataset}, its default; offaxis-board tasks lists the others")

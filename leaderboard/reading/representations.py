@@ -66,12 +66,14 @@ class LabelledCodes(NamedTuple):
         indices: rows of the dataset, int64 (n,); None where there is no dataset.
         factors: class ids, int64 (n, F), of the factors that have more than one value; None where nothing is known.
         names: of those factors, F of them.
+        taken_for: the rows that the codes are taken for, in words, where nothing beside them says which they are.
     """
 
     codes: Array
     indices: Indices | None
     factors: Indices | None
     names: tuple[str, ...]
+    taken_for: str = ""
 
 
 def arrays(path: FilePath, names: Sequence[str] | None = None) -> dict[str, Array]:
@@ -472,6 +474,7 @@ def _asked(dataset: Dataset | str) -> _Asked:
 
 
 def _labelled(codes: Array, indices: Array | None, asked: _Asked) -> LabelledCodes:
+    taken_for = asked.described if indices is None else ""
     if indices is None:
         if len(codes) != len(asked.in_order):
             raise InvalidInput(
@@ -487,7 +490,8 @@ def _labelled(codes: Array, indices: Array | None, asked: _Asked) -> LabelledCod
     rows = asked.dataset.rows(indices)
     if len(rows) != len(codes):
         raise InvalidInput("indices", expected=f"{len(codes)} rows, as in codes", received=str(len(rows)))
-    return LabelledCodes(check_codes(codes), rows, protocol.labels(asked.dataset, rows, asked.scored), asked.scored)
+    labels = protocol.labels(asked.dataset, rows, asked.scored)
+    return LabelledCodes(check_codes(codes), rows, labels, asked.scored, taken_for)
 
 
 def _codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str:

@@ -30,7 +30,7 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
         root: the results tree.
 
     Returns:
-        Everything that is wrong with it, file by file; nothing if it is sound.
+        Everything that is wrong with it, file by file; nothing if it is sound. A folder without any result is none.
 
     Raises:
         DamagedFile: there is no such folder.
@@ -44,6 +44,10 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
             found += _against_protocol(file, result)
         except OffaxisError as error:
             found.append(error)
+    if not sound and not found and not (Path(root) / "transfer").is_dir():
+        found.append(
+            DamagedFile(str(root), expected="results, v1/<dataset>/<method>.json", received="a folder without any")
+        )
     rest = (*_collisions(sound), *_strays(Path(root)), *_other(Path(root)), *weights.check(root, sound))
     return found + list(rest)
 

@@ -178,6 +178,20 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
     return train, test
 
 
+def may_be_verified(task: protocol.Task) -> bool:
+    """Return whether a task leaves enough rows of its dataset to verify an encoder on.
+
+    Example:
+        >>> may_be_verified(protocol.task("sprites2d")), may_be_verified(protocol.task("sprites2d_spaced/spacing_8"))
+        (True, False)
+    """
+    try:
+        fresh_rows(task, "any")
+    except InvalidInput:
+        return False
+    return True
+
+
 def compare(
     first: Sequence[dict[str, float]], second: Sequence[dict[str, float]], *, error: float = ERROR
 ) -> dict[str, results.Compared]:

@@ -291,6 +291,38 @@ def test_metrics_of_a_dataset_s_rows_in_order_say_so(board, tmp_path):
     assert "stand in the order" not in err
 
 
+def test_metrics_of_a_run_s_rows_in_order_say_so(board, tmp_path):
+    data = benchmark_data.load("xyobject/plain")
+    for name, rows in {"in_order": np.arange(3_000), "of_the_task": protocol.task("xyobject/plain").indices}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text(json.dumps({"dataset": data.id}), "utf-8")
+        np.savez(tmp_path / name / "codes.npz", codes=data.labels(rows).astype(float), indices=rows)
+        _, _, err = board("metrics", tmp_path / name, "--metric", "mig", "--no-check")
+        assert ("rows stand in the order of" in err) is (name == "in_order")
+
+
+def test_metrics_of_rows_that_are_held_out_and_learned_from_say_so(board, tmp_path):
+    data = benchmark_data.load("xyobject/plain")
+    once = np.random.default_rng(0).permutation(len(data))[:600]
+    for name, rows in {"once": once, "twice": np.tile(once, 2)}.items():
+        np.savez(tmp_path / f"{name}.npz", codes=data.labels(rows).astype(float), indices=rows)
+    arguments = ["--dataset", "xyobject/plain", "--metric", "mig", "--no-check"]
+    assert "learned from" not in board("metrics", tmp_path / "once.npz", *arguments)[2]
+    _, _, err = board("metrics", tmp_path / "twice.npz", *arguments)
+    assert "warning: 400 of 400 held-out rows are learned from, too: give each row once." in err
+
+
+def test_metrics_of_codes_without_rows_say_which_they_are_taken_for(board, tmp_path):
+    task = protocol.task("xyobject/plain")
+    codes = task.load().labels(task.indices).astype(float)
+    np.savez(tmp_path / "said.npz", codes=codes, indices=task.indices)
+    np.savez(tmp_path / "unsaid.npz", codes=codes)
+    arguments = ["--dataset", "xyobject/plain", "--metric", "mig", "--no-check"]
+    assert "taken for" not in board("metrics", tmp_path / "said.npz", *arguments)[2]
+    _, _, err = board("metrics", tmp_path / "unsaid.npz", *arguments)
+    assert "no array `indices`: the 15,000 rows are taken for those of xyobject/plain@v1 in order." in err
+
+
 def test_metrics_of_continuous_factors_say_so(board, tmp_path):
     """Perfect codes of factors with another value in nearly every row score next to nothing by MIG."""
     factors = np.random.default_rng(0).permuted(np.tile(np.arange(400), (2, 1)), axis=1).T

@@ -402,12 +402,12 @@ def test_a_new_submission_is_told_where_there_are_rows_to_compare_with(board, ma
     code, out, _ = board("submit", "init", "my_vae", "--task", "toy", "--tier", "smoke", "--to", tmp_path / "d")
     assert (code, "toy: toy/small, its default; offaxis-board tasks lists the others" in out) == (0, True)
     asked = ("submit", "init", "my_ica", "--task", "toy/small", "--tier", "smoke", "--to")
-    assert "warning" not in board(*asked, tmp_path / "a")[2]
+    assert "nothing is published" not in board(*asked, tmp_path / "a")[2]
     results.write(tmp_path / "published", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
     _, _, err = board(*asked, tmp_path / "b")
     assert "warning: toy/small@v1: nothing is published in tier smoke to compare with, but in desk." in err
     results.write(tmp_path / "published", [made_result("toy/small", "beta_tc_vae", 0.25)])
-    assert "warning" not in board(*asked, tmp_path / "c")[2]
+    assert "nothing is published" not in board(*asked, tmp_path / "c")[2]
 
 
 def test_submit_validate_score(board, toys, made_result, tmp_path):
@@ -546,3 +546,18 @@ def test_what_is_neither_a_submission_nor_a_run_is_told_how_to_begin(board, tmp_
     code, out, err = board("validate", tmp_path / "mine")
     assert code == 1
     assert f"`offaxis-board submit init {tmp_path / 'mine'}` begins a submission." in out + err
+
+
+def test_a_task_that_leaves_no_rows_to_verify_on_is_said_to_have_no_rank(board, tmp_path):
+    for task, warned in {"sprites2d_spaced/spacing_8": True, "sprites2d": False}.items():
+        code, _, err = board("submit", "init", "my_vae", "--tier", "smoke", "--task", task, "--to", tmp_path / task)
+        assert (code, "leaves too few rows to verify an encoder on" in err) == (0, warned), err
+
+
+@pytest.mark.parametrize("command", ["check", "validate"])
+def test_a_folder_without_results_is_no_results_tree(board, tmp_path, command):
+    (tmp_path / "my_vae").mkdir()
+    (tmp_path / "my_vae" / "seed_0.npz").write_bytes(b"junk")
+    code, out, err = board(command, tmp_path)
+    assert code == 1
+    assert "expected results, v1/<dataset>/<method>.json, received a folder without any" in out + err
