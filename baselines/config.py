@@ -37,7 +37,12 @@ class RunConfig:
         architecture_parameters: the architecture's own, such as ``width`` of ``fc``.
         latents: latent dimensions.
         reconstruction: a reconstruction loss's name.
-        reduction: ``"sum"`` over pixels and latents, or ``"mean"``; see `baselines.nets.reconstruction`.
+        reduction: ``"sum"`` over pixels and latents, or ``"mean"``, which divides the reconstruction by the number of
+            pixels and the KL divergence by that of latents, and no other term. It suits objectives whose terms are β KL
+            alone (``beta_vae``, ``ada_gvae``, ``ada_ml_vae``), for which it is another β
+            (`baselines.nets.reconstruction.beta_from_mean`), and those without a KL divergence, such as ``qlae``, which
+            is made for it. Of the others it changes what hyperparameters mean, as the objective's ``mean_changes``
+            says; a run warns of it.
         reconstruction_weight: the weight of the reconstruction in the loss, positive. With ``mse`` and sums it is
             1 / (2 σ²) for Gaussian pixels of variance σ², so that the other terms keep the strengths that they have
             beside a likelihood.

@@ -128,6 +128,10 @@ class Objective:
     """Why the terms are not least where the posterior is the prior, in words; empty where they are, as they should be.
     The contract tests compare the weighted terms at N(0, 1) with those at N(3, 1) and at N(0, e^-4)."""
 
+    mean_changes: ClassVar[str] = ""
+    """What else than β changes its meaning in a run whose reduction is ``"mean"``, in words, for the warning; empty
+    where a mean over the latents scales all terms alike, as of β KL, or none of them. The contract tests measure it."""
+
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)

@@ -6,6 +6,7 @@ Kumar et al., "Variational Inference of Disentangled Latent Concepts from Unlabe
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 from baselines.nets.backend import Tensor, ops
 from baselines.objectives import Batch, Objective, Term
@@ -31,6 +32,11 @@ class DipVae(Objective):
         lambda_od: λ_od, weight of what is off the diagonal.
         lambda_d: λ_d, weight of the diagonal.
     """
+
+    mean_changes: ClassVar[str] = (
+        "the KL divergence is divided by the number of latents L, but not the terms of the covariance: beside the "
+        "divergence lambda_od and lambda_d are L times as strong"
+    )
 
     lambda_od: float = 10.0
     lambda_d: float = 10.0

@@ -35,6 +35,11 @@ class OBJECTIVE(Objective):
 
     prior_is_not_least: ClassVar[str] = "the divergence is drawn to the capacity C, which grows from 0"
 
+    mean_changes: ClassVar[str] = (
+        "the KL divergence is divided by the number of latents L before the capacity is compared with it: c_max is in "
+        "nats for each latent"
+    )
+
     gamma: float = 1000.0
     c_max: float = 25.0
     iteration_threshold: int = 100_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import ClassVar
 
 from baselines.nets.backend import Tensor, ops
 from baselines.objectives import Batch, Objective, Posterior, Term
@@ -30,6 +31,11 @@ class OBJECTIVE(Objective):
     Attributes:
         beta: β, the weight of the total correlation within the KL divergence.
     """
+
+    mean_changes: ClassVar[str] = (
+        "the KL divergence is divided by the number of latents L, but not the total correlation beside it, which then "
+        "weighs 1 / L + beta - 1 in all"
+    )
 
     beta: float = 6.0
 

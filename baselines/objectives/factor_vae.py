@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,11 @@ class OBJECTIVE(Objective):
         discriminator_beta_2: Adam's decay of the second moment for the discriminator.
         units: width of the discriminator's six layers.
     """
+
+    mean_changes: ClassVar[str] = (
+        "the KL divergence is divided by the number of latents L, but not the total correlation: beside the divergence "
+        "gamma is L times as strong"
+    )
 
     gamma: float = 35.0
     discriminator_learning_rate: float = 1e-4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,11 @@ class OBJECTIVE(Objective):
         gamma: γ, weight of the distance between the support and the factorised support.
         pairs: pairs of latents that are compared in a step; all of them where there are no more.
     """
+
+    mean_changes: ClassVar[str] = (
+        "the KL divergence is divided by the number of latents L, but not the distance of the supports: beside the "
+        "divergence gamma is L times as strong"
+    )
 
     beta: float = 1.0
     gamma: float = 100.0

@@ -55,6 +55,11 @@ class OBJECTIVE(Objective):
         "N(0, 1): the transition term falls as the variance does."
     )
 
+    mean_changes: ClassVar[str] = (
+        "the KL divergence is divided by the number of latents L, but not the transition term: beside the divergence "
+        "gamma is L times as strong"
+    )
+
     beta: float = 1.0
     gamma: float = 10.0
     rate: float = 6.0

@@ -17,6 +17,7 @@ from baselines.model import Model
 from baselines.run import Snapshots, task_rows
 from baselines.training import engines, finetune
 from baselines.training.loop import batches, training_rows
+from baselines.training.recorder import holds
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.variants import splitting
@@ -69,12 +70,13 @@ def estimate(config: RunConfig, folder: Path, *, encode: bool = True, dataset: D
     Raises:
         UnknownName: there is no such dataset, or no layer to reset or freeze.
         DamagedFile: there is no run to start from.
-        InvalidInput: it is not finished, or is of another shape.
+        InvalidInput: it is not finished, or is of another shape; or the folder holds another run.
         MissingExtra: Keras or its backend is not installed.
     """
     dataset = benchmark_data.load(config.dataset) if dataset is None else splitting.of(dataset, config.dataset)
     dataset.prepare()
     config = finetune.resolved(config, folder, dataset)
+    left = _left(config, folder)
     model = Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision)
     engine = engines.start(model)
     long = config.with_steps(max(config.steps, 1_000_000))
@@ -88,7 +90,6 @@ def estimate(config: RunConfig, folder: Path, *, encode: bool = True, dataset: D
             _waited(last)
             count += WARM
         each = (time.perf_counter() - start) / count
-    left = config.steps - (Snapshots(folder).last or 0)
     kept = sum(config.keeps(step) for step in range(config.steps + 1))
     state = sum(array.nbytes for part in engine.state() for array in part.values())
     codes = _rows(dataset) * (8 + 4 * model.code_size) if encode else 0
@@ -106,6 +107,12 @@ def estimate(config: RunConfig, folder: Path, *, encode: bool = True, dataset: D
         snapshot_bytes=state,
         bytes=kept * state + codes + line * (config.steps // config.history_every),
     )
+
+
+def _left(config: RunConfig, folder: Path) -> int:
+    """Return how many steps are left of a run; refuse the folder of another one, as training does."""
+    holds(folder, config)
+    return config.steps - (Snapshots(folder).last or 0)
 
 
 def _waited(scalars: dict[str, Any]) -> dict[str, float]:
@@ -146,16 +153,17 @@ def of_sweep(configs: Sequence[RunConfig], folders: Sequence[Path], *, encode: b
 
     Raises:
         UnknownName: there is no such dataset.
+        InvalidInput: a folder holds another run.
         MissingExtra: Keras or its backend is not installed.
     """
     measured: dict[str, Estimate] = {}
     found = []
     for config, folder in zip(configs, folders, strict=True):
+        left = _left(finetune.resolved(config, folder, benchmark_data.load(config.dataset)), folder)
         key = kind(config)
         if key not in measured:
             measured[key] = estimate(config, folder, encode=encode)
         one = measured[key]
-        left = config.steps - (Snapshots(folder).last or 0)
         images = left * config.batch_size * config.build_objective().n_views
         found.append(one._replace(left=left, seconds=images / one.rate))
     return found

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from baselines.training.recorder import Diverged, Observer, Recorder, alone, cla
 from baselines.training.stopping import Stopped
 from benchmark_data import console, draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.errors import InvalidInput, OffaxisWarning, UnknownName
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 from benchmark_data.variants import splitting
 
@@ -170,6 +171,7 @@ def train_together(
         if not left:
             return [Run.open(folder, dataset=own) for folder in paths]
         devices.warn(configs[0].precision)
+        _warn_of_means(configs[0])
         if progress is None:
             progress = stack.enter_context(console.progress(*bars.columns()))
         digest = dataset.digest()
@@ -187,6 +189,13 @@ def train_together(
         raise stopping.stopped([paths[i] for i in begun], [recorders[i].step for i in begun], own=own is not None)
     stops = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
     return [stop or Run.open(folder, dataset=own) for stop, folder in zip(stops, paths, strict=True)]
+
+
+def _warn_of_means(config: RunConfig) -> None:
+    """Warn where a mean reduction makes something else of the hyperparameters than the paper's loss does."""
+    changes = config.build_objective().mean_changes
+    if config.reduction == "mean" and changes:
+        warnings.warn(f'{config.objective} with reduction "mean": {changes}', OffaxisWarning, stacklevel=3)
 
 
 def check(configs: Sequence[RunConfig], dataset: Dataset) -> None:

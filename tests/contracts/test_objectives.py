@@ -146,6 +146,33 @@ def test_a_posterior_pays_for_being_far_from_the_prior(name: str, step: int) -> 
         )
 
 
+def test_what_a_mean_reduction_changes_is_said(name: str) -> None:
+    """A divergence that is divided by the latents divides the sum of β KL, and leaves that of terms without it."""
+    cls, drawn = objectives.find(name), batch(name)
+    model = Model(config(name), DATASET.image_shape, DATASET.space.sizes)
+    spread = np.random.default_rng(0).normal(size=(2, *drawn["noise"].shape)).astype(np.float32)
+    posterior = objectives.Posterior(*spread)
+    kl = np.asarray(objectives.kl_to_prior(posterior))
+    sums = []
+    for reduced in (np.sum(kl, axis=1), np.mean(kl, axis=1)):
+        seen = objectives.Batch(
+            posterior=posterior,
+            codes=sample(posterior, drawn["noise"]) if cls.stochastic else posterior.mean,
+            kl=reduced,
+            step=np.float32(10**7),
+            inputs={key: value for key, value in drawn.items() if key not in ("images", "noise", "step")},
+            call=lambda network, inputs, *, stop_gradient=False: model.networks[network].model(inputs),
+            sizes=DATASET.space.sizes,
+        )
+        sums.append(sum(float(term.weight) * float(term.value) for term in model.objective.terms(seen).values()))
+    whole, meaned = sums
+    alike = any(meaned == pytest.approx(each, rel=1e-5) for each in (whole, whole / kl.shape[1]))
+    assert alike != bool(cls.mean_changes), (
+        f"the weighted terms are {whole:.6g}, and {meaned:.6g} with the mean divergence of {kl.shape[1]} latents: say "
+        "in mean_changes what hyperparameters mean then, or leave it empty where all terms are scaled alike"
+    )
+
+
 def test_it_learns_every_network(name: str) -> None:
     model = Model(config(name), DATASET.image_shape, DATASET.space.sizes)
     before = model.weights()

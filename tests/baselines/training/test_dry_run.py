@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from baselines import cli, train
 from baselines.training import dry_run, sweep
+from benchmark_data import InvalidInput
 
 
 def call(command):
@@ -62,3 +63,13 @@ def test_a_sweep(tiny, trained, tmp_path, monkeypatch):
     assert f"3 runs into {tmp_path}/sweep, 0 are done" in said
     assert "steps  18 in 3 runs" in said
     assert re.search(r"time   about \d+ seconds with --jobs 1 --threads \d+ on .*; a run of each of 2 kinds", said)
+
+
+def test_the_folder_of_another_run_is_refused_as_the_run_would_be(tiny, trained):
+    """Of a longer run a negative number of steps would be left."""
+    for found, message in (
+        (lambda config: dry_run.estimate(config, trained.folder), "expected the run with steps 2, received .* steps 6"),
+        (lambda config: dry_run.of_sweep([config], [trained.folder]), "expected the run with steps 2, received"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            found(tiny(steps=2, snapshots=[]))

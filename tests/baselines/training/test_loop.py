@@ -16,6 +16,7 @@ from baselines.run import Run, Snapshots
 from baselines.training import loop, recorder
 from baselines.training.loop import draw_batch, training_rows
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, files
+from benchmark_data.errors import OffaxisWarning
 
 
 def test_it_learns(tiny, tmp_path):
@@ -123,6 +124,12 @@ def test_mean_reduction_is_the_sum_scaled(tiny):
         model = Model(config, data.image_shape)
         losses.append(float(model.loss([v.value for v in model.variables()], batch)[0]))
     assert losses[0] * 64 * 64 * 3 == pytest.approx(losses[1], rel=1e-5)
+
+
+def test_a_mean_reduction_that_changes_what_hyperparameters_mean_is_warned_of(tiny, tmp_path):
+    with pytest.warns(OffaxisWarning, match=r'beta_tc_vae with reduction "mean": .* weighs 1 / L \+ beta - 1 in all'):
+        train(tiny(objective="beta_tc_vae", reduction="mean"), tmp_path / "run")
+    train(tiny(reduction="mean"), tmp_path / "other")
 
 
 def test_a_loss_that_explodes_stops_the_run_and_leaves_the_last_good_snapshot(tiny, tmp_path):
