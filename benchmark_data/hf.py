@@ -435,7 +435,10 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
     """
     if not dataset.redistributable:
         theirs = "Everyone has to prepare it from its source: offaxis-data build, or benchmark_data.hf.load_dataset."
-        own = "Read it by benchmark_data.hf.load_dataset. One of your own: dataclasses.replace its redistributable."
+        own = (
+            "Read it by benchmark_data.hf.load_dataset. If it is your own to pass on, say so first: "
+            "dataclasses.replace(dataset, license=..., redistributable=True)."
+        )
         raise InvalidInput(
             f"publish {dataset.id}",
             expected="a licence that allows to pass on copies",

@@ -374,7 +374,9 @@ def test_a_licence_that_forbids_copies_blocks(tiny_grid, tmp_path):
     with pytest.raises(InvalidInput, match="licence that allows to pass on copies, received non-commercial research"):
         hf.publish(closed, tmp_path / "never")
     assert not (tmp_path / "never").exists()
-    with pytest.raises(InvalidInput, match=r"Read it by benchmark_data\.hf\.load_dataset\. One of your own: datac"):
+    with pytest.raises(
+        InvalidInput, match=r"Read it by benchmark_data\.hf\.load_dataset\. If it is your own to pass on, say so"
+    ):
         hf.publish(closed, tmp_path / "never")  # TFDS has no builder of it
     with pytest.raises(InvalidInput, match=r"Everyone has to prepare it from its source: offaxis-data build, or"):
         hf.publish(benchmark_data.load("celeba"), tmp_path / "never")
