@@ -40,6 +40,7 @@ class Column:
         summary: what the score means, in one sentence.
         low: the least value it can have.
         high: the greatest value it can have; higher is better.
+        tenth: how far from the score the mean of those of tenths of the rows may be, which verification compares.
     """
 
     key: str
@@ -47,6 +48,7 @@ class Column:
     summary: str
     low: float = 0.0
     high: float = 1.0
+    tenth: float = math.inf
 
     def within(self, ends: tuple[float, float] | None) -> tuple[float, float] | None:
         """Cut an interval at the ends of the range.
@@ -93,6 +95,7 @@ class Properties:
         many_rows_tolerance: how far scores of 200,000 rows may be from those of 20,000.
         quick: arguments that make the metric faster and nothing else, for tests.
         columns: the columns of the board, should its protocol measure the metric.
+        part_ranges: part of the score, as of ``parts`` -> the least and the greatest number that it can hold.
 
     Raises:
         InvalidInput: a source without a year, or a range whose ends are in the wrong order.
@@ -123,6 +126,7 @@ class Properties:
     many_rows_tolerance: float = 0.02
     quick: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     columns: tuple[Column, ...] = ()
+    part_ranges: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not any(word.strip("(),.").isdigit() and len(word.strip("(),.")) == 4 for word in self.source.split()):
@@ -178,10 +182,33 @@ def columns(name: str) -> tuple[Column, ...]:
         >>> [column.title for column in columns("mig")]
         ['MIG']
     """
+    found = _declared(name)
+    return found.columns if found else ()
+
+
+def part_ranges(name: str) -> Mapping[str, tuple[float, float]]:
+    """Return the ranges of the parts of a metric's scores.
+
+    Args:
+        name: the metric's file name.
+
+    Returns:
+        Part -> its least and greatest number; nothing of a metric that is not there, or says nothing of its parts.
+
+    Example:
+        >>> part_ranges("mig")
+        {'gaps': (0.0, 1.0)}
+    """
+    found = _declared(name)
+    return found.part_ranges if found else {}
+
+
+def _declared(name: str) -> Properties | None:
+    """Return what a metric says of itself, where there is one and it says something."""
     if name not in discovery.names("leaderboard.metrics"):
-        return ()
+        return None
     found = getattr(discovery.find("leaderboard.metrics", name, kind="metric"), "PROPERTIES", None)
-    return found.columns if isinstance(found, Properties) else ()
+    return found if isinstance(found, Properties) else None
 
 
 def read(module: ModuleType) -> Properties:

@@ -63,6 +63,15 @@ Seed = Annotated[
     ),
 ]
 
+Replace = Annotated[
+    bool,
+    typer.Option(
+        "--replace",
+        help="Let a run take the place of one with the same seed from other codes, and what is said of the method that "
+        "of what the tree says of it.",
+    ),
+]
+
 _TIER_HELP = (
     "What training the scores stand for: smoke, minutes; desk, minutes of a core for a small model; study, the "
     "papers'; held_out, on the part of a split that is to train on."

@@ -16,7 +16,7 @@ from benchmark_data.console import err, out, say
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unavailable, UnknownName
 from benchmark_data.files import write_text, written_atomically
 from leaderboard.commands import analyse, compare, metrics, submissions, transfer
-from leaderboard.commands.arguments import PUBLISHED, OneTask, Results, Seed, Tier, report, there
+from leaderboard.commands.arguments import PUBLISHED, OneTask, Replace, Results, Seed, Tier, report, there
 
 app = console.command_line("The leaderboard: score codes, look at results, build the board, check it.", top=True)
 app.add_typer(analyse.analyse, name="analyse")
@@ -102,9 +102,7 @@ def evaluate(
     reproduced: Annotated[
         bool, typer.Option("--reproduced", help="The runs were trained here, not only their codes handed in.")
     ] = False,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Let a run take the place of one with the same seed from other codes.")
-    ] = False,
+    replace: Replace = False,
     new: Annotated[
         bool, typer.Option("--new", help="Leave out runs whose codes the tree holds scores of in this tier.")
     ] = False,

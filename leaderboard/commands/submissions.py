@@ -13,7 +13,7 @@ from benchmark_data import console
 from benchmark_data.console import out, say
 from benchmark_data.errors import DamagedFile, OffaxisError
 from benchmark_data.files import write_text
-from leaderboard.commands.arguments import PUBLISHED, Beside, Seed, SubmittedTier, report
+from leaderboard.commands.arguments import PUBLISHED, Beside, Replace, Seed, SubmittedTier, report
 
 if TYPE_CHECKING:
     from leaderboard.store.results import Result
@@ -81,6 +81,7 @@ def score(
     folder: Folder,
     beside: Beside = PUBLISHED,
     into: Annotated[Path | None, typer.Option(help="A results tree to add the scores to.")] = None,
+    replace: Replace = False,
 ) -> None:
     """Recompute all scores of a submission and show them beside the published rows of its tasks and tier.
 
@@ -103,7 +104,7 @@ def score(
         sentence = f"Scores are not verified yet, so nothing is ranked: offaxis-board verify {folder}"
         say(sentence)
     if into is not None:
-        for file in results.write(into, scored):
+        for file in results.write(into, scored, replace=replace):
             media.of_dataset(results.read(file).dataset, file.parent)
             say(file)
 
@@ -121,6 +122,7 @@ def verify(
         Path, typer.Option(metavar="RESULTS", help="The board to compare with.", show_default="the published results")
     ] = PUBLISHED,
     into: Annotated[Path | None, typer.Option(help="A results tree to add the scores to.")] = None,
+    replace: Replace = False,
 ) -> None:
     """Do what a maintainer does: check, recompute all scores, and verify them by the encoders on fresh rows.
 
@@ -159,7 +161,7 @@ def verify(
     say(f"fresh rows drawn by {fresh}")
     out.print(_verified(found))
     if into is not None:
-        for file in results.write(into, found):
+        for file in results.write(into, found, replace=replace):
             media.of_dataset(results.read(file).dataset, file.parent)
             say(file)
     names = (f"{run.method} on {protocol.task(run.dataset).id}, seed {run.seed}" for run in bare)
@@ -225,9 +227,11 @@ def review(
 
 
 def validate(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Submissions, run folders and results trees.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Submissions, run folders, results trees, result files.")
+    ],
 ) -> None:
-    """Check submissions, run folders and results trees; list everything that is wrong. Exit status 1 if anything is."""
+    """Check submissions, run folders and results; list everything that is wrong. Exit status 1 if anything is."""
     from leaderboard.report import audit
     from leaderboard.scoring import evaluate, submission
     from leaderboard.store import results
@@ -240,12 +244,11 @@ def validate(
         if (path / submission.FILE).exists():
             problems = submission.check(path, published=published).problems
         elif (path / "run.json").exists():
-            try:
-                evaluate.read_run(path)
-            except OffaxisError as error:
-                problems = [error]
+            problems = evaluate.check_run(path)
         elif path.is_dir():
             problems = audit.check(path)
+        elif path.suffix == ".json" and path.is_file():
+            problems = audit.check_file(path)
         else:
             problems = [
                 DamagedFile(

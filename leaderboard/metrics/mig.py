@@ -30,7 +30,10 @@ PROPERTIES = Properties(
     chance="near 0",
     copied_latent={"mig": "zero"},
     rotation_lowers=True,
-    columns=(Column("mig", "MIG", "Mutual information gap: is each factor known by one latent alone?"),),
+    columns=(  # tenths of the rows give at most 0.13 less where codes are the factors, and gave 0.03 less elsewhere
+        Column("mig", "MIG", "Mutual information gap: is each factor known by one latent alone?", tenth=0.2),
+    ),
+    part_ranges={"gaps": (0.0, 1.0)},
 )
 
 

@@ -42,6 +42,7 @@ PROPERTIES = Properties(
             low=-math.inf,
         ),
     ),
+    part_ranges={"errors": (0.0, math.inf), "variances": (0.0, math.inf)},
 )
 
 Readout = Literal["linear", "boosting"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 import subprocess
@@ -13,9 +14,9 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.sources import OfBase, Rendered, chain
 from leaderboard import protocol
-from leaderboard.report import families, weights
+from leaderboard.report import families, ledger, weights
 from leaderboard.report.site import build
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import evaluate, verification
 from leaderboard.store import giveaways, reported, results, transfers
 from leaderboard.store.results import Result, Run, Sample
 
@@ -37,19 +38,41 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
     """
     found: list[OffaxisError] = []
     sound: list[Result] = []
+    today = _today(root)
     for file in results.files(root):
-        try:
-            result = results.read(file)
-            sound.append(result)
-            found += _against_protocol(file, result)
-        except OffaxisError as error:
-            found.append(error)
+        result, problems = _of_file(file, today)
+        sound += [result] if result else []
+        found += problems
     if not sound and not found and not (Path(root) / "transfer").is_dir():
         found.append(
             DamagedFile(str(root), expected="results, v1/<dataset>/<method>.json", received="a folder without any")
         )
     rest = (*_collisions(sound), *_strays(Path(root)), *_other(Path(root)), *weights.check(root, sound))
     return found + list(rest)
+
+
+def check_file(file: str | os.PathLike[str]) -> list[OffaxisError]:
+    """Look at one result file.
+
+    Args:
+        file: its JSON file, in its place in a results tree.
+
+    Returns:
+        Everything that is wrong with it; nothing if it is sound.
+    """
+    return _of_file(Path(file), datetime.datetime.now(datetime.UTC).date())[1]
+
+
+def _of_file(file: Path, today: datetime.date) -> tuple[Result | None, list[OffaxisError]]:
+    """Look at a result file: what it holds, if it can be read, and what is wrong."""
+    try:
+        result = results.read(file)
+    except OffaxisError:
+        return None, results.wrong(file)
+    try:
+        return result, [*_against_protocol(file, result), *_dated(file, result, today)]
+    except OffaxisError as error:
+        return result, [error]
 
 
 def unattributed(root: str | os.PathLike[str]) -> list[OffaxisError]:
@@ -75,10 +98,30 @@ def unattributed(root: str | os.PathLike[str]) -> list[OffaxisError]:
                     f"{results.path(root, result.task, result.method)}: about",
                     expected="paper, code, license and bibtex of a published method",
                     received=f"no {', '.join(missing)}",
-                    remedy="Write them into run.json under about, or into the method's file, and evaluate again.",
+                    remedy="Write them into run.json under about, or into the method's file; then evaluate --replace.",
                 )
             )
     return found
+
+
+def _today(root: str | os.PathLike[str]) -> datetime.date:
+    """Return the day, UTC; or the last in the ledger: a clock that is behind it is wrong."""
+    try:
+        recorded = [event.date for event in ledger.read(root)]
+    except OffaxisError:
+        recorded = []  # whoever reads the ledger is told
+    return max([datetime.datetime.now(datetime.UTC).date(), *recorded])
+
+
+def _dated(file: Path, result: Result, today: datetime.date) -> Iterator[OffaxisError]:
+    """Find dates that are not there yet."""
+    for run in result.runs:
+        dates = {"date": run.date} | ({"verification.date": run.verification.date} if run.verification else {})
+        for name, date in dates.items():
+            if date > today:
+                yield InvalidInput(
+                    f"{file}: seed {run.seed}: {name}", expected=f"{today} or before", received=f"{date}"
+                )
 
 
 def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
@@ -103,6 +146,7 @@ def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
         if here and run.dataset_digest != here:
             yield InvalidInput(f"{place}: dataset_digest", expected=str(here), received=str(run.dataset_digest))
         yield from _as_the_tier_says(place, run, task)
+        yield from _as_it_was_verified(place, run, task)
 
 
 def _as_the_tier_says(place: str, run: Run, task: protocol.Task) -> Iterator[OffaxisError]:
@@ -118,6 +162,34 @@ def _as_the_tier_says(place: str, run: Run, task: protocol.Task) -> Iterator[Off
         if hasattr(metric, "parts") and measurement.metric not in run.parts:
             yield InvalidInput(
                 f"{place}: parts of {measurement.metric}", expected="what its scores are made of", received="nothing"
+            )
+
+
+def _as_it_was_verified(place: str, run: Run, task: protocol.Task) -> Iterator[OffaxisError]:
+    """Compare a record of a verification with the rows that its text draws, and with the scores that it speaks of."""
+    if (record := run.verification) is None:
+        return
+    try:
+        rows, digest = verification.drawn(task, record.seed)
+    except OffaxisError as error:
+        yield error
+        return
+    for name, expected, received in (("rows", rows, record.rows), ("rows_digest", digest, record.rows_digest)):
+        if expected != received:
+            yield InvalidInput(
+                f"{place}: verification.{name}",
+                expected=f"{expected}, as {record.seed!r} draws them",
+                received=f"{received}",
+            )
+    if rows * verification.SHARE < verification.BLOCKS * len(task.indices):
+        return  # where few rows are left, blocks are smaller than a tenth, and their scores further off
+    for key, compared in record.scores.items():
+        column = protocol.COLUMNS.get(key)
+        if column and abs(run.scores[key] - compared.codes) > column.tenth:
+            yield InvalidInput(
+                f"{place}: scores.{key}",
+                expected=f"{compared.codes:.4f} within {column.tenth:g}, as verified on tenths of the rows",
+                received=f"{run.scores[key]:.4f}",
             )
 
 
@@ -239,8 +311,9 @@ def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[
         before: an earlier copy of the tree, or a git revision of the repository that the tree lies in.
 
     Returns:
-        One problem for each score that moved by more than ``results.DRIFT`` and each run that vanished, under the same
-        protocol version. To take a result back, put it in quarantine.
+        One problem for each score that moved by more than ``results.DRIFT``, each run that vanished, each tier of a row
+        that is no longer verified, and whatever is said otherwise of a method, under the same protocol version. To take
+        a result back, put it in quarantine.
 
     Raises:
         DamagedFile: the earlier state cannot be read.
@@ -252,6 +325,7 @@ def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[
         what = f"{result.method} on {result.task}"
         there = new.get((result.task, result.method))
         runs = {(run.tier, run.seed): run for run in there.runs} if there else {}
+        problems += _less_said(what, result, there) if there else []
         for run in result.runs:
             now = runs.get((run.tier, run.seed))
             if now is None:
@@ -274,6 +348,25 @@ def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[
                 for key, then, value in results.drifted(run, now)
             ]
     return problems
+
+
+def _less_said(what: str, before: Result, now: Result) -> Iterator[OffaxisError]:
+    """Find what a row said of its method and no longer says, and the tiers in which it is trusted less."""
+    gone = {
+        name: (then, "") for name, then in before.about.model_dump().items() if then and not getattr(now.about, name)
+    }
+    for name, (then, after) in (results.retold(before.about, now.about) | gone).items():
+        yield InvalidInput(
+            f"{what}: about.{name}",
+            expected=f"{then[:80]!r}, as published",
+            received=repr(after[:80]),
+            remedy="Another method takes another name; a maintainer may mean a change, and merge it.",
+        )
+    for tier in before.tiers:
+        if (then := before.trust(tier)) == "verified" and now.of(tier) and now.trust(tier) != then:
+            yield InvalidInput(
+                f"{what}: trust, tier {tier}", expected="verified, as published", received=now.trust(tier)
+            )
 
 
 def _at_revision(root: Path, revision: str) -> Iterator[Result]:

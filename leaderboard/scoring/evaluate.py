@@ -90,6 +90,14 @@ class RunFile(results.Model):
     claimed: results.Scores = pydantic.Field(default_factory=dict)
 
 
+class _OnlyDataset(results.Model):
+    """The part of ``run.json`` that names what the codes are of, so that they can be checked when another is wrong."""
+
+    model_config = pydantic.ConfigDict(extra="ignore")
+
+    dataset: results.Line
+
+
 def evaluate(
     folders: Iterable[str | os.PathLike[str]],
     *,
@@ -370,6 +378,15 @@ def read_run(folder: str | os.PathLike[str], *, tier: str = "") -> tuple[RunFile
     """
     folder = Path(folder)
     run = read_record(folder)
+    _not_on_own_pictures(folder, run)
+    task = protocol.task(run.dataset)
+    check_dataset(task, run.dataset_version, run.dataset_digest, str(folder / "run.json"))
+    check_part(task, tier, run.hyperparameters, str(folder / "run.json"))
+    return run, read_codes(codes_file(folder), task)
+
+
+def _not_on_own_pictures(folder: Path, run: RunFile) -> None:
+    """Refuse a run on one's own pictures, which no task is on."""
     if (folder / "images.json").exists():
         raise InvalidInput(
             str(folder),
@@ -377,10 +394,43 @@ def read_run(folder: str | os.PathLike[str], *, tier: str = "") -> tuple[RunFile
             received=f"one on your own pictures, {run.dataset!r}",
             remedy=f"Score it by itself: offaxis-board metrics {shlex.quote(str(folder))}",
         )
-    task = protocol.task(run.dataset)
-    check_dataset(task, run.dataset_version, run.dataset_digest, str(folder / "run.json"))
-    check_part(task, tier, run.hyperparameters, str(folder / "run.json"))
-    return run, read_codes(codes_file(folder), task)
+
+
+def check_run(folder: str | os.PathLike[str]) -> list[OffaxisError]:
+    """Look at everything in a run folder.
+
+    Args:
+        folder: the run folder.
+
+    Returns:
+        Everything that is wrong with it; nothing if it can be scored.
+    """
+    folder = Path(folder)
+    try:
+        file = in_run(folder, "run.json")
+        text = results.content(file)
+    except OffaxisError as error:
+        return [error]
+    parsed = results.parse(RunFile, text, str(file))
+    found = parsed if isinstance(parsed, list) else []
+    only = results.parse(_OnlyDataset, text, str(file))  # so that codes are looked at when another field is wrong
+    if isinstance(only, list):
+        return found
+    try:
+        if isinstance(parsed, RunFile):
+            _not_on_own_pictures(folder, parsed)
+        task = protocol.task(only.dataset)
+    except OffaxisError as error:
+        return [*found, error]
+    checks: list[Callable[[], object]] = [lambda: read_codes(codes_file(folder), task)]
+    if isinstance(parsed, RunFile):
+        checks.insert(0, lambda: check_dataset(task, parsed.dataset_version, parsed.dataset_digest, str(file)))
+    for check in checks:
+        try:
+            check()
+        except OffaxisError as error:
+            found.append(error)
+    return found
 
 
 def codes_file(folder: str | os.PathLike[str]) -> Path:

@@ -512,10 +512,12 @@ def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]
         published: results that are on the board.
 
     Returns:
-        One sentence for each score of a table above that of the ground-truth factors or below that of the random
-        encoder, each claim that is off by more than ``results.DRIFT``, and each mark.
+        One sentence for each method whose name is on the board already, with what the two say otherwise; for each score
+        of a table above that of the ground-truth factors or below that of the random encoder, each claim that is off by
+        more than ``results.DRIFT``, and each mark.
     """
-    sentences = []
+    published = tuple(published)
+    sentences = list(_namesakes(scored, published))
     there = {(result.task, result.method): result for result in published}
     for result in scored:
         for tier, summaries in result.summary.items():
@@ -542,6 +544,29 @@ def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]
                         f"{result.task}: {key} of seed {run.seed} was claimed as {claim:.3f} and is {found_here:.3f}."
                     )
     return sentences
+
+
+def _namesakes(scored: Sequence[Result], published: Sequence[Result]) -> Iterator[str]:
+    """Describe how methods differ from those of the same name that are published."""
+    for method in sorted({result.method for result in scored}):
+        ours = [result for result in scored if result.method == method]
+        others = [result for result in published if result.method == method]
+        if not others:
+            continue
+        differ: dict[str, tuple[str, str]] = {}
+        for other in others:
+            differ |= results.retold(other.about, ours[0].about)
+        said = [f"{name} was {then!r} and is {now!r}" for name, (then, now) in differ.items()]
+        yield (
+            f"{method} is the name of a method on the board: is this the same one, by the same people? "
+            f"What is said of it {'differs: ' + '; '.join(said) if said else 'is the same'}."
+        )
+        by_row = {(other.task, tier): other for other in others for tier in other.tiers}
+        for result in ours:
+            for tier in result.tiers:
+                row = by_row.get((result.task, tier))
+                if row and (then := row.trust(tier)) != (now := result.trust(tier)):
+                    yield f"{result.task}: {method} is {then} in tier {tier} on the board, and {now} here."
 
 
 def _run_file(submission: Submission, name: str, entry: Entry, seed: Seed) -> RunFile:
@@ -627,16 +652,15 @@ def _incomplete(file: Path, about: About, supervision: str, tasks: dict[str, Ent
 
 
 def _collisions(submission: Submission, published: Sequence[Result]) -> Iterator[OffaxisError]:
-    """Find a published method that a reader would take for this one."""
-    plain = submission.method.replace("_", "")
-    for other in sorted({result.method for result in published}):
-        if other != submission.method and other.replace("_", "") == plain:
-            yield InvalidInput(
-                "method",
-                expected=f"a name that differs from {other!r} by more than underscores",
-                received=repr(submission.method),
-                remedy="Rename the method.",
-            )
+    """Find a published method that a reader would take for this one, or a reference whose name it bears."""
+    name, plain = submission.method, submission.method.replace("_", "")
+    references = {result.method for result in published if result.runs[0].supervision == "reference"}
+    references |= set(results.REFERENCES)
+    for other in sorted(references | {result.method for result in published}):
+        if other.replace("_", "") == plain and (other != name or other in references):
+            expected = f"a name that differs from {other!r} by more than underscores"
+            why = ", a reference of the board" if other in references else ""
+            yield InvalidInput("method", expected=expected + why, received=repr(name), remedy="Rename the method.")
 
 
 def json_schema() -> dict[str, object]:

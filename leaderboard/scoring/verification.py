@@ -26,12 +26,12 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.special
 from numpy.typing import NDArray
 
 from benchmark_data import draws
@@ -43,9 +43,9 @@ from leaderboard.reading import encoders, units
 from leaderboard.scoring import measure
 from leaderboard.store import results
 
-VERSION = "fresh_rows@v2"
+VERSION: results.VerifiedBy = "fresh_rows@v2"
 
-BLOCKS = 6
+BLOCKS = results.BLOCKS
 """Blocks of rows whose scores are compared."""
 
 SHARE = 10
@@ -60,7 +60,7 @@ CHECKED = 512
 DEVIATION = 0.02
 """How far codes may be from the encoder's, in parts of their spread: other machines round in other ways."""
 
-ERROR = 0.001
+ERROR = results.ERROR
 """How often an honest run is refused."""
 
 
@@ -97,10 +97,9 @@ def verify(
         MissingExtra: as ``leaderboard.reading.encoders.Encoder``.
     """
     train, test = fresh_rows(task, seed)
-    dataset = task.load()
+    dataset, rows = task.load(), np.concatenate([train.ravel(), test.ravel()])
     with encoders.Encoder(encoder) as running:
         deviation = _compared(running, codes, task, seed)
-        rows = np.concatenate([train.ravel(), test.ravel()])
         found = running.encode(dataset, rows, progress=progress)
         digest = running.digest
     if found.shape[1:] != codes.shape[1:]:
@@ -192,6 +191,24 @@ def may_be_verified(task: protocol.Task) -> bool:
     return True
 
 
+@functools.lru_cache(maxsize=64)
+def drawn(task: protocol.Task, seed: str) -> tuple[int, str]:
+    """Return how many fresh rows a text draws, and their digest, for whoever checks a record.
+
+    Args:
+        task: the task.
+        seed: text to draw by.
+
+    Returns:
+        The number of rows, and SHA-256 of them as little-endian int64, train rows first.
+
+    Raises:
+        InvalidInput: as ``fresh_rows``.
+    """
+    rows = np.concatenate([part.ravel() for part in fresh_rows(task, seed)])
+    return len(rows), rows_digest(rows)
+
+
 def compare(
     first: Sequence[dict[str, float]], second: Sequence[dict[str, float]], *, error: float = ERROR
 ) -> dict[str, results.Compared]:
@@ -207,7 +224,7 @@ def compare(
         pooled variance, at ``error`` divided by the number of scores, plus 0.001.
     """
     blocks, found = len(first), {}
-    quantile = scipy.special.stdtrit(2 * blocks - 2, 1 - error / (2 * len(first[0])))
+    quantile = results.quantile(len(first[0]), blocks=blocks, error=error)
     for key in first[0]:
         a, b = (np.array([block[key] for block in side]) for side in (first, second))
         spread = np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / blocks)

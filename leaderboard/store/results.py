@@ -11,6 +11,7 @@ import datetime
 import difflib
 import gc
 import hashlib
+import math
 import os
 import re
 import reprlib
@@ -18,10 +19,14 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
+import numpy as np
+import scipy.special
+
 from benchmark_data import discovery
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, needs
 from benchmark_data.files import RepeatedKey, bounded, exclusive, parse_json, write_json
-from leaderboard import protocol
+from leaderboard import properties, protocol
+from leaderboard.properties import Column
 from leaderboard.store import statistics
 
 try:
@@ -54,6 +59,18 @@ Status: TypeAlias = Literal["recomputed", "reproduced"]
 Trust: TypeAlias = Literal["claimed", "recomputed", "verified"]
 """Who computed the scores from what: ``claimed``, someone else, as papers do (`leaderboard.store.reported`);
 ``recomputed``, we from codes; ``verified``, and we encoded images ourselves that nobody could choose beforehand."""
+
+VerifiedBy: TypeAlias = Literal["fresh_rows@v1", "fresh_rows@v2"]
+"""Versions of the rule by which scores are verified (`leaderboard.scoring.verification`)."""
+
+BLOCKS = 6
+"""Blocks of rows whose scores are compared, of the task's rows and of fresh ones."""
+
+ERROR = 0.001
+"""How often an honest run is refused."""
+
+REFERENCES = ("ground_truth", "pca", "random_encoder")
+"""Names of the project's reference rows (`baselines.references`), which nothing else may bear."""
 
 Supervision: TypeAlias = Literal["unsupervised", "weakly_supervised", "supervised", "reference"]
 """What a method may see."""
@@ -188,6 +205,46 @@ class Compared(Model):
     margin: float = Field(ge=0)
 
 
+def quantile(scores: int, *, blocks: int = BLOCKS, error: float = ERROR) -> float:
+    """Return how many standard errors apart two means over blocks may be, by chance alone.
+
+    Args:
+        scores: how many scores of a run are compared.
+        blocks: whose scores each mean is of.
+        error: how often any score of the same distribution is taken for another (Bonferroni).
+
+    Returns:
+        The quantile of Student's t with 2 (blocks - 1) degrees of freedom.
+    """
+    return float(scipy.special.stdtrit(2 * blocks - 2, 1 - error / (2 * scores)))
+
+
+def widest_margin(column: Column | None, codes: float, fresh: float, scores: int) -> float:
+    """Return the widest margin that blocks with such means can have, by the range of the score.
+
+    No values in [low, high] with mean m vary more than those that lie at its ends: by (high - m) (m - low). Recorded
+    means are rounded to six decimals.
+
+    Args:
+        column: the score; None if it is not known.
+        codes: mean over the blocks of the task's rows.
+        fresh: mean over the blocks of fresh rows.
+        scores: how many scores are compared.
+
+    Returns:
+        The margin; infinity for a score without a range.
+
+    Example:
+        >>> [round(widest_margin(protocol.COLUMNS["mig"], codes, 1 - codes, 5), 3) for codes in (0.0, 0.5)]
+        [0.005, 1.802]
+    """
+    if column is None or not math.isfinite(column.high - column.low):
+        return math.inf
+    rounded = 2e-6 * (column.high - column.low)
+    varies = rounded + sum(max(0.0, (column.high - mean) * (mean - column.low)) for mean in (codes, fresh))
+    return quantile(scores) * math.sqrt(varies / (BLOCKS - 1)) + DRIFT
+
+
 class Verification(Model):
     """How an encoder was found to give the scores that its codes have (`leaderboard.scoring.verification`).
 
@@ -203,8 +260,8 @@ class Verification(Model):
         verified_with: package -> version.
     """
 
-    version: Line
-    seed: Line
+    version: VerifiedBy
+    seed: Annotated[Line, Field(min_length=1)]
     encoder_digest: Sha256
     rows: int = Field(gt=0)
     rows_digest: Sha256
@@ -219,6 +276,11 @@ class Verification(Model):
             if not abs(compared.codes - compared.fresh) <= compared.margin:
                 raise _wrong(
                     f"scores.{key}", f"{compared.codes:.4f} within {compared.margin:.4f}", f"{compared.fresh:.4f}"
+                )
+            widest = widest_margin(protocol.COLUMNS.get(key), compared.codes, compared.fresh, len(self.scores))
+            if not compared.margin <= widest:
+                raise _wrong(
+                    f"scores.{key}.margin", f"at most {widest:.4f}, that of any blocks", f"{compared.margin:g}"
                 )
         return self
 
@@ -295,16 +357,30 @@ class Run(Model):
             column = protocol.COLUMNS.get(key)
             if column and not column.low <= value <= column.high:
                 raise _wrong(f"scores.{key}", f"a number in [{column.low:g}, {column.high:g}]", f"{value:g}")
+        if self.verification and self.verification.scores.keys() != self.scores.keys():
+            raise _wrong(
+                "verification.scores", f"those of the run, {sorted(self.scores)}", str(sorted(self.verification.scores))
+            )
         metrics = {key.partition(".")[0] for key in self.scores}
         if metrics != set(self.samples):
             raise _wrong("samples", f"an entry for each of {sorted(metrics)}", str(sorted(self.samples)))
         for metric, parts in self.parts.items():
+            _in_range(metric, parts)
             for name, expected in _combined(metric, parts).items():
                 key = protocol.key(metric, name)
                 written = self.scores.get(key)
                 if written is None or not abs(written - expected) <= ROUNDING * max(1.0, abs(expected)):
                     raise _wrong(f"scores.{key}", f"{expected:.6f}, what its parts come to", str(written))
         return self
+
+
+def _in_range(metric: str, parts: dict[str, Any]) -> None:
+    """Refuse parts of a score that its metric says cannot be."""
+    for name, (low, high) in properties.part_ranges(metric).items():
+        numbers = np.ravel(parts.get(name, ()))
+        outside = numbers[(numbers < low) | (numbers > high)]
+        if len(outside):
+            raise _wrong(f"parts.{metric}.{name}", f"numbers in [{low:g}, {high:g}]", f"{outside[0]:g}")
 
 
 def _combined(metric: str, parts: dict[str, Any]) -> dict[str, float]:
@@ -368,6 +444,8 @@ class Result(Model):
         keys = [(run.tier, run.seed) for run in self.runs]
         if keys != sorted(set(keys)):
             raise _wrong("runs", "one run for each tier and seed, in order", str(keys))
+        if self.method in REFERENCES and any(run.supervision != "reference" for run in self.runs):
+            raise _wrong("method", "another name than that of a reference", repr(self.method), "Rename the method.")
         for tier in self.tiers:
             runs = self.of(tier)
             seeds: dict[str, int] = {}
@@ -544,6 +622,26 @@ def read(file: str | os.PathLike[str], *, known: Container[str] = ()) -> Result:
     return found
 
 
+def wrong(file: str | os.PathLike[str]) -> list[OffaxisError]:
+    """List everything that is wrong with a result file.
+
+    Args:
+        file: its JSON file.
+
+    Returns:
+        All that breaks the schema, field by field, or else what ``read`` raises; nothing if it can be read.
+    """
+    try:
+        read(file)
+    except OffaxisError as first:
+        try:
+            found = parse(Result, content(Path(file)), str(file))
+        except OffaxisError:
+            return [first]
+        return found if isinstance(found, list) else [first]
+    return []
+
+
 def files(root: str | os.PathLike[str]) -> list[Path]:
     """List the result files of a tree.
 
@@ -630,7 +728,8 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
     Args:
         root: the results tree. It is made where it is missing.
         results: what to write. Each is written before the next one is taken.
-        replace: let a run take the place of one with the same tier and seed that came from other codes.
+        replace: let a run take the place of one with the same tier and seed that came from other codes, and what is
+            said of a method that of what the tree says of it.
 
     Returns:
         The files, in the order of the results.
@@ -644,6 +743,8 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
     for new in results:
         with locked(root):
             file = path(root, new.task, new.method)
+            if not file.exists() and not replace:
+                _said_alike(new, [read(other) for other in files(root) if other.name == file.name])
             merged = merge(read(file), new, replace=replace) if file.exists() else new
             write_json(file, merged.model_dump(mode="json", by_alias=True))
             written.append(file)
@@ -697,19 +798,21 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
 
     Args:
         old: what is there.
-        new: what comes in. What it says about the method wins.
-        replace: let a run take the place of one with the same tier and seed.
+        new: what comes in. It may say nothing of the method, or what is said of it already.
+        replace: let a run take the place of one with the same tier and seed, and what is said of the method, too.
 
     Returns:
         The two together.
 
     Raises:
-        InvalidInput: another task or method; other codes for a seed that is there; scores of the same codes that have
-            moved by more than ``DRIFT``; or settings that differ between seeds.
+        InvalidInput: another task or method; something else said of the method; other codes for a seed that is there;
+            scores of the same codes that have moved by more than ``DRIFT``; or settings that differ between seeds.
     """
     what = f"{new.method} on {new.task}"
     if (old.task, old.method) != (new.task, new.method):
         raise InvalidInput(what, expected="the same task and method", received=f"{old.method} on {old.task}")
+    if not replace:
+        _said_alike(new, [old])
     kept = {(run.tier, run.seed): run for run in old.runs}
     for run in new.runs:
         there = kept.get((run.tier, run.seed))
@@ -742,6 +845,37 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
                 kept[run.tier, run.seed] = there.model_copy(update=taken)
     about = old.about.model_copy(update={k: v for k, v in new.about.model_dump().items() if v})
     return result(old.task, old.method, kept.values(), about=about, quarantine=old.quarantine)
+
+
+def retold(before: About, after: About) -> dict[str, tuple[str, str]]:
+    """List what two descriptions of a method say otherwise; one that says nothing of something leaves it as it is.
+
+    Args:
+        before: one description.
+        after: the other.
+
+    Returns:
+        Field -> (before, after), in the order of the fields.
+
+    Example:
+        >>> retold(About(title="A", code="https://a.org"), About(title="B"))
+        {'title': ('A', 'B')}
+    """
+    fields = ((name, getattr(before, name), getattr(after, name)) for name in About.model_fields)
+    return {name: (then, now) for name, then, now in fields if now and now != then}
+
+
+def _said_alike(new: Result, there: Sequence[Result]) -> None:
+    """Refuse something else said of a method than what a tree says of it already."""
+    changes = [retold(old.about, new.about) for old in there]
+    if changes and all(changes):
+        field, (before, after) = next(iter(changes[0].items()))
+        raise InvalidInput(
+            f"{new.method} on {new.task}: about.{field}",
+            expected=f"{_shortly.repr(before)}, as the results say of {new.method} on {there[0].task}",
+            received=_shortly.repr(after),
+            remedy="Give another method another name. If it is the same and this is meant: --replace.",
+        )
 
 
 def drifted(before: Run, after: Run) -> Iterator[tuple[str, float, float]]:

@@ -9,7 +9,7 @@ import pytest
 
 from leaderboard import protocol
 from leaderboard.reading import encoders, graphs
-from leaderboard.scoring import leaks, submission, verification
+from leaderboard.scoring import evaluate, leaks, submission, verification
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "submitting.md").read_text("utf-8")
@@ -75,6 +75,25 @@ def test_the_pytorch_example_makes_a_valid_submission(toys, one_tier, tmp_path):
     file.write_text(json.dumps(content), "utf-8")
     assert submission.check(file.parent).problems == []
     assert len(submission.score(file.parent)[0].runs) == 2
+
+
+def test_the_example_of_a_run_folder_is_scored_and_names_every_field(toys, one_tier, tmp_path):
+    (example,) = (text for text in re.findall(r"```python\n(.*?)```", PAGE, re.S) if "def write_run" in text)
+    names: dict = {}
+    exec(compile(example, "submitting.md", "exec"), names)
+    folder = tmp_path / "runs" / "my_vae_0"
+    task = protocol.task("toy/small")
+    names["write_run"](folder, "toy/small", 0, task.labels() + np.random.default_rng(0).standard_normal((60, 3)))
+    assert evaluate.check_run(folder) == []
+    (result,) = evaluate.evaluate([folder])
+    assert (result.method, result.task, len(result.runs)) == ("my_vae", "toy/small@v1", 1)
+    fields = evaluate.RunFile.model_fields
+    keys = {field.alias or name: field.is_required() for name, field in fields.items()}
+    written = json.loads((folder / "run.json").read_text("utf-8"))
+    assert written.keys() == {name for name, required in keys.items() if required}
+    table = re.search(r"\| field of `run.json` .*?\n\n", PAGE, re.S).group()
+    named = {name for row in table.strip().splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert named == keys.keys()
 
 
 @pytest.mark.parametrize("page", ["submitting.md", "publishing.md"])

@@ -218,6 +218,26 @@ def test_validate_lists_what_is_wrong_and_exits_with_1(board, tree, run_folder):
     assert "selection: expected a valid string, received 5" in out
 
 
+def test_validate_lists_all_that_is_wrong_with_a_run_and_a_result(board, tree, run_folder):
+    bad = run_folder(seed=4, selection=5, supervision="none", dataset_version="2.0.0", codes=np.zeros((60, 0)))
+    code, out, _ = board("validate", bad)
+    assert (code, out.count("error:"), "more problems" in out) == (1, 3, False), out
+    assert "supervision: expected 'unsupervised'" in out
+    assert "selection: expected a valid string" in out
+    assert "codes: expected 1 to 1024 latents, received 0" in out
+    code, out, _ = board("validate", run_folder(seed=5, dataset_version="2.0.0", codes=np.zeros((60, 0))))
+    assert (code, out.count("error:"), "dataset_version: expected 1.0.0" in out) == (1, 2, True), out
+    file = results.path(tree, "toy/small@v1", "beta_vae")
+    assert board("validate", file)[0] == 0
+    text = file.read_text("utf-8").replace('"schema": 1', '"schema": 7').replace('"latents": 3', '"latents": 0', 1)
+    file.write_text(text, "utf-8")
+    for path in (tree, file):
+        code, out, _ = board("validate", path)
+        assert (code, out.count("error:"), "more problems" in out) == (1, 2, False), out
+        assert "schema: expected 1, received 7" in out
+        assert "runs.0.latents: expected greater than 0, received 0" in out
+
+
 def test_check_says_which_score_moved(board, tree, tmp_path, moved):
     before = tmp_path / "before"
     tree.rename(before)
@@ -437,14 +457,21 @@ def test_submit_validate_score(board, toys, made_result, tmp_path):
     assert "My VAE" in out
     made = [made_result("toy/small", name, 0.25, 0.5) for name in ("beta_vae", "my_vae")]
     results.write(tmp_path / "board", made)
-    code, out, _ = board("score", folder, "--beside", tmp_path / "board")
+    code, out, err = board("score", folder, "--beside", tmp_path / "board")
     assert (code, out.count("tier smoke"), "beta_vae" in out, "my_vae" in out) == (0, 1, True, False)
+    assert "warning: my_vae is the name of a method on the board: is this the same one" in err
     results.write(tmp_path / "other", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
     code, out, err = board("score", folder, "--beside", tmp_path / "other")
     assert (code, "beta_vae" in out) == (0, False)
     assert "nothing is published in tier smoke to compare with, but in desk" in err
     code, out, err = board("score", folder, "--into", tmp_path / "r")
     assert "warning: toy/small@v1: mig of seed 0 was claimed as 0.999" in err
+    content["about"]["title"] = "Another VAE"
+    file.write_text(json.dumps(content), "utf-8")
+    code, _, err = board("score", folder, "--into", tmp_path / "r")
+    assert code == 2
+    assert "about.title: expected 'My VAE', as the results say of my_vae on toy/small@v1, received 'Another VAE'" in err
+    assert board("score", folder, "--into", tmp_path / "r", "--replace")[0] == 0
     code, out, _ = board("quarantine", tmp_path / "r/v1/toy/small/my_vae.json", "--reason", "a test")
     assert code == 0
     assert "in quarantine" in out

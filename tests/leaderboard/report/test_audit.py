@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 
 import pytest
 
 from benchmark_data.sources import Derived, Selected
 from benchmark_data.variants import adversarial, splitting
+from leaderboard.commands.arguments import PUBLISHED
 from leaderboard.report import audit
 from leaderboard.store import results
 
@@ -48,3 +50,35 @@ def test_the_digest_of_a_variant_of_a_rendered_dataset_is_compared(variant, toys
     toys["toy/variant"] = dataclasses.replace(variant(toys["toy/small"]), config="variant")
     results.write(tmp_path, [made_result("toy/variant", "a", 0.1)])  # whose digest is made up
     assert any("dataset_digest: expected" in str(problem) for problem in audit.check(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("fields", "record", "message"),
+    [
+        (
+            {"scores": 0.99},
+            {},
+            "scores.mig: expected 0.3255 within 0.2, as verified on tenths of the rows, received 0.99",
+        ),
+        ({}, {"rows": 1}, "verification.rows: expected 9000, as "),
+        ({}, {"seed": "another"}, "verification.rows_digest: expected "),
+        ({}, {"date": datetime.date(2999, 1, 1)}, "verification.date: expected 20"),
+        ({"date": datetime.date(2999, 1, 1)}, {}, "seed 0: date: expected 20"),
+    ],
+    ids=["a score", "rows", "text", "date of the verification", "date"],
+)
+def test_what_contradicts_the_record_of_a_verification_is_named(tmp_path, fields, record, message):
+    """A published row, made better by hand: parts, scores and summary agree, and the record was left."""
+    published = results.read(results.path(PUBLISHED, "xysquares/spacing_1@v1", "beta_vae"))
+    runs = []
+    for run in published.of("desk"):
+        changed = dict(fields)
+        if mig := changed.pop("scores", None):
+            gaps = {"gaps": (mig,) * len(run.parts["mig"]["gaps"])}
+            changed |= {"scores": run.scores | {"mig": mig}, "parts": run.parts | {"mig": gaps}}
+        changed["verification"] = run.verification.model_copy(update=record)
+        runs.append(run.model_copy(update=changed))
+    results.write(tmp_path, [results.result(published.task, published.method, runs, about=published.about)])
+    found = [str(problem) for problem in audit.check(tmp_path)]
+    assert len(found) == len(runs)
+    assert message in found[0]

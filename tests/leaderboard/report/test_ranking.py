@@ -584,7 +584,7 @@ def test_bibtex_is_collected_once():
 def test_who_is_ranked_is_one_switch(tmp_path, monkeypatch):
     """Trained here, verified, and recomputed from codes alone: five seeds each, so that nothing else decides."""
     verification = Verification(
-        version="x",
+        version="fresh_rows@v2",
         seed="x",
         encoder_digest="0" * 64,
         rows=1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import pickle
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import draws
+from benchmark_data import discovery, draws
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.variants import splitting
 from leaderboard import protocol
@@ -23,6 +24,18 @@ from leaderboard.scoring import copies, evaluate, measure, submission
 from leaderboard.store import results
 
 TASKS = ("toy/spacing_1", "toy/spacing_8")
+
+VERIFIED = results.Verification(
+    version="fresh_rows@v2",
+    seed="x",
+    encoder_digest="0" * 64,
+    rows=9_000,
+    rows_digest="0" * 64,
+    deviation=0.0,
+    scores={"mig": results.Compared(codes=0.5, fresh=0.5, margin=0.01)},
+    date=datetime.date(2026, 1, 2),
+    verified_with={},
+)
 
 
 def test_the_schema_names_the_tiers_and_the_version_of_the_protocol():
@@ -218,6 +231,39 @@ def test_a_name_like_one_that_is_published(good):
     (problem,) = problems(good, published=published)
     assert "a name that differs from 'my_vae' by more than underscores" in problem
     assert problems(good) == []
+
+
+@pytest.mark.parametrize("name", ["pca", "random_encoder", "groundtruth", "flat"])
+def test_a_name_of_a_reference(good, run_folder, name):
+    """Those of the project, and whatever is published as one; for submissions that call themselves a reference, too."""
+    published = list(evaluate.evaluate([run_folder("flat", supervision="reference")]))
+    edit(good, lambda c: c.update(method=name, supervision="reference"))
+    (problem,) = problems(good, published=published)
+    assert "by more than underscores, a reference of the board, received" in problem
+
+
+def test_the_names_of_references_are_those_of_the_baselines():
+    assert discovery.names("baselines.references") == results.REFERENCES
+
+
+def test_a_name_that_is_on_the_board_is_looked_at_twice(good, run_folder, tmp_path):
+    about = {"title": "My VAE", "authors": "B. Before", "code": "https://example.org/before"}
+    published = [
+        result.model_copy(
+            update={"runs": tuple(run.model_copy(update={"verification": VERIFIED}) for run in result.runs)}
+        )
+        for result in evaluate.evaluate([run_folder("my_vae", TASKS[0], about=about)])
+    ]
+    edit(good, lambda c: c["about"].update(code="https://example.org/after"))
+    scored = submission.score(good, published=published)
+    first, second = submission.outliers(scored, published)[:2]
+    assert first == (
+        "my_vae is the name of a method on the board: is this the same one, by the same people? What is said of it "
+        "differs: authors was 'B. Before' and is 'A. Author'; code was 'https://example.org/before' and is "
+        "'https://example.org/after'; license was '' and is 'MIT'."
+    )
+    assert second == "toy/spacing_1@v1: my_vae is verified in tier smoke on the board, and recomputed here."
+    assert "is the same." in submission.outliers(scored, scored)[0]
 
 
 def test_labels_handed_in_as_codes_are_marked(good, toys):

@@ -220,7 +220,7 @@ def test_a_verification_joins_the_scores_that_are_there(task, run_folder, tmp_pa
 def test_what_does_not_agree_cannot_be_stored_as_verified():
     with pytest.raises(ValueError, match=r"scores\.mig: expected 0\.5000 within 0\.0100, received 0\.6000"):
         results.Verification(
-            version="x",
+            version="fresh_rows@v2",
             seed="x",
             encoder_digest="0" * 64,
             rows=1,

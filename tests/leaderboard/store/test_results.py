@@ -15,6 +15,8 @@ from leaderboard.store import results
 
 pytestmark = pytest.mark.usefixtures("one_tier")
 
+DCI = ("disentanglement", "completeness", "informativeness_train", "informativeness_test")
+
 
 @pytest.fixture
 def tree(run_folder, tmp_path):
@@ -87,13 +89,15 @@ def test_other_codes_for_a_seed_must_be_meant(tree, run_folder):
 @pytest.fixture
 def verification():
     return results.Verification(
-        version="x",
+        version="fresh_rows@v2",
         seed="x",
         encoder_digest="0" * 64,
         rows=1,
         rows_digest="0" * 64,
         deviation=0.0,
-        scores={"mig": results.Compared(codes=0.5, fresh=0.5, margin=0.01)},
+        scores=dict.fromkeys(
+            ("mig", *(f"dci.{name}" for name in DCI)), results.Compared(codes=0.5, fresh=0.5, margin=0.01)
+        ),
         date=datetime.date(2026, 1, 2),
         verified_with={},
     )
@@ -115,6 +119,30 @@ def test_what_running_an_encoder_showed_is_taken_over(tree, verification):
     found = evaluated(verification=verification, marks=())
     assert (found.verification, found.marks) == (verification, ())
     assert evaluated(marks=(results.DISAGREES,)) == found
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.update(version="nonsense"), r"verification\.version: expected 'fresh_rows@v1' or 'fresh_rows@v2'"),
+        (lambda c: c.update(seed=""), r"verification\.seed: expected .*at least 1 character"),
+        (lambda c: c.update(scores={"foo": c["scores"]["mig"]}), r"verification\.scores: expected those of the run"),
+        (lambda c: c["scores"].pop("mig"), r"verification\.scores: expected those of the run, .*'mig'\]"),
+        (
+            lambda c: c["scores"]["mig"].update(codes=0.0, fresh=1.0, margin=1e9),
+            r"scores\.mig\.margin: expected at most 0\.0046, that of any blocks, received 1e\+09",
+        ),
+        (lambda c: c["scores"]["mig"].update(fresh=0.52), r"scores\.mig: expected 0\.5000 within 0\.0100"),
+    ],
+)
+def test_a_record_of_a_verification_that_could_not_be(tree, verification, change, message):
+    record = verification.model_dump(mode="json")
+    file = edit(tree, lambda c: c["runs"][0].update(verification=record))
+    assert results.read(file).runs[0].verification == verification
+    change(record)
+    edit(tree, lambda c: c["runs"][0].update(verification=record))
+    with pytest.raises(DamagedFile, match=message):
+        results.read(file)
 
 
 def test_replacing_a_run_by_itself_keeps_its_verification(tree, run_folder, verification):
@@ -156,6 +184,39 @@ def test_another_setting_takes_another_name(tree, run_folder):
     other = results.read(results.path(tree, "toy/small@v1", "beta_vae_9"))
     assert (other.title, [run.seed for run in other.runs]) == ("beta_vae_9", [5])
     assert evaluate.unscored([run_folder(seed=5)], tree, tier="smoke", method="beta_vae_9") == []
+
+
+@pytest.mark.parametrize(
+    ("about", "field"),
+    [({"title": "VAE of ours"}, "title"), ({"title": "β-VAE", "code": "https://example.org"}, "code")],
+)
+def test_another_description_of_a_method_must_be_meant(tree, run_folder, about, field):
+    """Nothing at all leaves it as it is."""
+    file = results.path(tree, "toy/small@v1", "beta_vae")
+    results.write(tree, evaluate.evaluate([run_folder(seed=6, about={})]))
+    assert results.read(file).title == "β-VAE"
+    other = list(evaluate.evaluate([run_folder(seed=7, about=about)]))
+    message = rf"beta_vae on toy/small@v1: about\.{field}: expected .*, as the results say .*If .* is meant: --replace"
+    with pytest.raises(InvalidInput, match=message):
+        results.write(tree, other)
+    results.write(tree, other, replace=True)
+    assert getattr(results.read(file).about, field) == about[field]
+
+
+def test_a_method_on_another_task_is_the_same_method(tree, run_folder):
+    stranger = list(evaluate.evaluate([run_folder(dataset="toy/spacing_1", about={"title": "VAE of ours"})]))
+    with pytest.raises(
+        InvalidInput, match=r"about\.title: expected 'β-VAE', as the results say of beta_vae on toy/small"
+    ):
+        results.write(tree, stranger)
+    assert not results.path(tree, "toy/spacing_1@v1", "beta_vae").exists()
+    results.write(tree, stranger, replace=True)
+    assert results.path(tree, "toy/spacing_1@v1", "beta_vae").exists()
+
+
+def test_a_reference_is_a_reference(run_folder):
+    with pytest.raises(InvalidInput, match="method: expected another name than that of a reference, received 'pca'"):
+        list(evaluate.evaluate([run_folder("pca", supervision="unsupervised")]))
 
 
 def test_results_of_different_methods_are_not_merged(tree):
@@ -207,6 +268,14 @@ def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
             r"scores\.dci\.completeness: expected .*what its parts come to",
         ),
         (lambda c: c["runs"][0]["parts"]["mig"].update(gaps=[1.0, 1.0, 1.0]), r"scores\.mig: expected 1\.0+, what its"),
+        (
+            lambda c: c["runs"][0]["parts"]["mig"].update(gaps=[9.0, -9.0, 0.5]),
+            r"parts\.mig\.gaps: expected numbers in \[0, 1\], received 9",
+        ),
+        (
+            lambda c: c["runs"][0]["parts"]["dci"].update(accuracy_test=[0.5, 0.5, -0.5]),
+            r"parts\.dci\.accuracy_test: expected numbers in \[0, 1\], received -0\.5",
+        ),
         (
             lambda c: c["runs"][0]["parts"]["mig"].clear(),
             r"parts\.mig: expected what the metric of that name is made of",
@@ -343,12 +412,26 @@ def test_a_score_that_moved_or_vanished_since_an_earlier_copy(tree, tmp_path, mo
     tree.rename(copy)
     for result in results.read_all(copy):
         runs = [moved(r, -0.01) for r in result.runs if r.seed == 0]
-        results.write(tree, [results.result(result.task, result.method, runs)])
+        results.write(tree, [results.result(result.task, result.method, runs, about=result.about)])
     problems = [str(problem) for problem in audit.moved(tree, copy)]
     assert len(problems) == 3
     assert "mig, tier smoke, seed 0: expected" in problems[0]
     assert "seed 1: expected a run that was published, received nothing" in problems[1]
     assert audit.moved(copy, copy) == []
+
+
+def test_what_is_said_of_a_method_and_its_trust_are_compared_with_an_earlier_copy(tree, tmp_path, verification):
+    file = results.path(tree, "toy/small@v1", "beta_vae")
+    plain = results.read(file)
+    verified = [run.model_copy(update={"verification": verification}) for run in plain.runs]
+    results.write(tmp_path / "b", [results.result(plain.task, plain.method, verified, about=plain.about)])
+    about = plain.about.model_copy(update={"title": "Another"})
+    for root, runs in (("a", plain.runs), ("c", verified)):
+        results.write(tmp_path / root, [results.result(plain.task, plain.method, runs, about=about)])
+    first, second = (str(problem) for problem in audit.moved(tmp_path / "a", tmp_path / "b"))
+    assert "beta_vae on toy/small@v1: about.title: expected 'β-VAE', as published, received 'Another'" in first
+    assert "trust, tier smoke: expected verified, as published, received recomputed" in second
+    assert audit.moved(tmp_path / "c", tmp_path / "a") == [], "verified since"
 
 
 def test_an_earlier_state_can_be_a_git_revision(tree):
