@@ -122,11 +122,15 @@ class _Factors:
         Raises:
             InvalidInput: not integers, or there is no such row.
         """
-        rows = integers("rows", indices)
-        if rows.size and (rows.min() < 0 or rows.max() >= len(self)):
-            wrong = rows[(rows < 0) | (rows >= len(self))]
-            raise InvalidInput("rows", expected=f"rows from 0 to {len(self) - 1}", received=str(int(wrong[0])))
+        rows, there = integers("rows", indices), self._numbers()
+        if rows.size and (rows.min() < there.start or rows.max() >= there.stop):
+            wrong = int(rows[(rows < there.start) | (rows >= there.stop)][0])
+            raise InvalidInput("rows", expected=f"rows from {there.start} to {there.stop - 1}", received=str(wrong))
         return self._labels(rows.astype(np.int64, copy=False))
+
+    def _numbers(self) -> range:
+        """Return the numbers of the rows that are there."""
+        return range(len(self))
 
     def _labels(self, rows: Indices) -> Indices:
         """Return the class ids of rows, int64 (n,), that are there."""
@@ -424,8 +428,11 @@ class _Part(FactorTable):
         super().__init__(*factors, rows=rows, read=read)
         self._start = start
 
-    def labels(self, indices: Integer[ArrayLike, " n"]) -> Int64[Indices, "n F"]:
-        return super().labels(integers("rows", indices).astype(np.int64, copy=False) - self._start)
+    def _numbers(self) -> range:
+        return range(self._start, self._start + len(self))
+
+    def _labels(self, rows: Indices) -> Indices:
+        return super()._labels(rows - self._start)
 
     def index(self, labels: Integer[ArrayLike, "n F"]) -> Int64[Indices, " n"]:
         return super().index(labels) + self._start

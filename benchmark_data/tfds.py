@@ -226,7 +226,7 @@ def builder(
     ``tfds.load`` knows it, too: ``sprites2d/composition`` is ``offaxis_sprites2d_composition``.
 
     Args:
-        dataset: a published dataset, or its name.
+        dataset: a published dataset, or its name; or one that `builder_class` registered.
         data_dir: where TFDS keeps its data; TFDS's own default if None.
         shuffled: the layout whose rows stand in the order of ``draws.permutation(0, n)``, split by split: the config
             ``<config>_shuffled``, or ``shuffled``.

@@ -150,6 +150,14 @@ def test_every_space_checks_rows_alike(name):
             space.labels(rows)
 
 
+def test_a_part_keeps_the_numbers_of_its_rows():
+    part = FactorSpace(Factor("a", range(2)), Factor("b", range(3))).part(range(2, 5))
+    assert part.labels([2, 4]).tolist() == [[0, 2], [1, 1]]
+    for row in (1, 5, -1):
+        with pytest.raises(InvalidInput, match=f"rows: expected rows from 2 to 4, received {row}"):
+            part.labels([row])
+
+
 def test_an_unknown_factor_gives_the_near_match():
     for ask in (SPACE.column, lambda name: SPACE.traverse(0, name)):
         with pytest.raises(UnknownName, match=r"factor: expected one of angle, shape, x, received 'shap'.* 'shape'\?"):
