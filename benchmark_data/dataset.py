@@ -282,7 +282,7 @@ class Dataset:
             InvalidInput: an empty selection, not integers, or a row that does not exist.
             UnknownName: there is no such factor.
         """
-        return self.space.labels(self.rows(indices))[:, self._columns(factors)]
+        return self.space._labels(self.rows(indices))[:, self._columns(factors)]  # they are checked
 
     def values(
         self, indices: Integer[ArrayLike, " n"], factors: Sequence[str] | None = None

@@ -16,7 +16,7 @@ from benchmark_data.errors import InvalidInput, UnknownName
 if TYPE_CHECKING:
     from jaxtyping import Float64, Int64, Integer
 
-__all__ = ["Factor", "FactorSpace", "FactorTable", "Indices", "Kind"]
+__all__ = ["Factor", "FactorSpace", "FactorTable", "Indices", "Kind", "with_values"]
 
 Kind: TypeAlias = Literal["categorical", "ordinal", "cyclic", "binary"]
 Indices: TypeAlias = NDArray[np.int64]
@@ -188,8 +188,8 @@ class _Factors:
             rows: rows that follow one another. They keep their numbers.
 
         Returns:
-            A table of these rows; ``full`` if they are a full grid of the values that they hold. A cyclic factor that
-            lacks a value is ordinal there.
+            A table of these rows; ``full`` if they are a full grid of the values that they hold. See `with_values`
+            for cyclic factors.
 
         Raises:
             InvalidInput: no rows, or rows that are not there.
@@ -200,22 +200,44 @@ class _Factors:
             >>> part.sizes, part.full, part.labels([4, 11]).tolist(), part.index([[1, 3]]).tolist()
             ((2, 4), True, [[0, 0], [1, 3]], [11])
         """
-        if not len(rows):
-            raise InvalidInput("rows of a part", expected="one or more", received="none")
+        if not len(rows) or rows.step != 1:
+            raise InvalidInput("rows of a part", expected="one or more that follow one another", received=repr(rows))
         table = self.labels(np.arange(rows.start, rows.stop))
         found = [np.unique(column, return_inverse=True) for column in table.T]
-        factors = [_kept(factor, ids.tolist()) for factor, (ids, _) in zip(self.factors, found, strict=True)]
+        factors = [with_values(factor, ids.tolist()) for factor, (ids, _) in zip(self.factors, found, strict=True)]
         columns = [ids for _, ids in found]
         return _Part(*factors, rows=len(rows), read=lambda: np.stack(columns, axis=1), start=rows.start)
 
 
-def _kept(factor: Factor, ids: Sequence[int]) -> Factor:
-    """Return a factor with some of its values, in their order."""
-    if len(ids) == factor.size:
-        return factor
-    kind: Kind = "ordinal" if factor.kind == "cyclic" else factor.kind
+def with_values(factor: Factor, ids: Sequence[int]) -> Factor:
+    """Return a factor with some of its values.
+
+    Args:
+        factor: the factor.
+        ids: class ids to keep, ascending, at least one.
+
+    Returns:
+        The factor; a cyclic one is ordinal where the values do not go all the way round, evenly spaced.
+
+    Example:
+        >>> hue = Factor("hue", [i / 4 for i in range(4)], "cyclic", "turn")
+        >>> with_values(hue, [0, 2]).kind, with_values(hue, [0, 1]).kind
+        ('cyclic', 'ordinal')
+    """
     values, labels = [factor.values[i] for i in ids], [factor.labels[i] for i in ids]
+    kind: Kind = "ordinal" if factor.kind == "cyclic" and not _round(factor, ids) else factor.kind
     return dataclasses.replace(factor, values=values, labels=labels, kind=kind)
+
+
+def _round(factor: Factor, ids: Sequence[int]) -> bool:
+    """Whether values of a cyclic factor go all the way round, evenly spaced, so that the last is beside the first."""
+    ends_meet = math.isclose(factor.values[-1] - factor.values[0], _TURNS.get(factor.unit, math.nan))
+    circles = (factor.size, factor.size - 1) if ends_meet else (factor.size,)
+    return any(len(set(np.diff(ids, append=ids[0] + circle).tolist())) == 1 for circle in circles)
+
+
+_TURNS = {"rad": 2 * math.pi, "deg": 360.0, "turn": 1.0}
+"""Once round, by unit. Of a factor that has both ends of it, as dSprites' orientation, the last value is the first."""
 
 
 class FactorSpace(_Factors):

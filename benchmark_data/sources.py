@@ -119,7 +119,8 @@ class Selected(OfBase):
         return FactorTable(*kept, rows=len(self.rows), read=self._read)
 
     def _read(self) -> Indices:
-        return self.base.labels(self.rows, self.factors)
+        columns = [self.base.space.column(name) for name in self.factors]  # which may be none
+        return self.base.space.labels(self.rows)[:, columns]
 
     def base_rows(self, indices: Indices) -> Indices:
         """Return the base's row for each row: int64, shape (n,)."""

@@ -51,7 +51,7 @@ class PairVae(Objective):
     reference_pairs: bool = False
 
     def rows(self, rows: Indices, space: FactorSpace | FactorTable, count: int, rng: np.random.Generator) -> Indices:
-        """Draw pairs: the first image from the rows to train on, the second from the whole grid.
+        """Draw pairs: the first image from the rows to train on, the second from all that may be drawn.
 
         Raises:
             InvalidInput: the rows that may be drawn have not every combination of values once, fewer than two factors

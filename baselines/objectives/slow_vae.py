@@ -71,7 +71,7 @@ class OBJECTIVE(Objective):
             raise InvalidInput("hyperparameter 'rate'", expected="a positive number", received="0")
 
     def rows(self, rows: Indices, space: FactorSpace | FactorTable, count: int, rng: np.random.Generator) -> Indices:
-        """Draw pairs: the first image from the rows to train on, the second from the whole grid.
+        """Draw pairs: the first image from the rows to train on, the second from all that may be drawn.
 
         Raises:
             InvalidInput: the rows that may be drawn have not every combination of values once, or there is no factor

@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.dataset import Dataset
 from benchmark_data.effects import Effect
 from benchmark_data.errors import InvalidInput
-from benchmark_data.factors import Factor, FactorSpace, Indices
+from benchmark_data.factors import Factor, FactorSpace, Indices, with_values
 from benchmark_data.inspect import distances as perceived
 from benchmark_data.sources import OfBase
 
@@ -260,7 +260,7 @@ def regridded(base: Dataset, values: Mapping[str, Sequence[int]], *, name: str) 
                 expected=f"ascending class ids in [0, {factor.size - 1}]",
                 received=str(list(ids)),
             )
-    factors = [_kept(factor, ids) for factor, ids in zip(grid.factors, kept, strict=True)]
+    factors = [with_values(factor, ids) for factor, ids in zip(grid.factors, kept, strict=True)]
     changed = ", ".join(
         f"{len(ids)} of the {factor.size} values of {factor.name}"
         for factor, ids in zip(grid.factors, kept, strict=True)
@@ -294,23 +294,6 @@ def _grid(dataset: Dataset) -> FactorSpace:
             f"values of {dataset.id}", expected="a dataset that is a full grid of factors", received=repr(dataset.space)
         )
     return dataset.space
-
-
-def _kept(factor: Factor, ids: Sequence[int]) -> Factor:
-    values, labels = [factor.values[i] for i in ids], [factor.labels[i] for i in ids]
-    kind = "ordinal" if factor.kind == "cyclic" and not _round(factor, ids) else factor.kind
-    return dataclasses.replace(factor, values=values, labels=labels, kind=kind)
-
-
-def _round(factor: Factor, ids: Sequence[int]) -> bool:
-    """Whether values of a cyclic factor go all the way round, evenly spaced, so that the last is beside the first."""
-    ends_meet = math.isclose(factor.values[-1] - factor.values[0], _TURNS.get(factor.unit, math.nan))
-    circles = (factor.size, factor.size - 1) if ends_meet else (factor.size,)
-    return any(len(set(np.diff(ids, append=ids[0] + circle).tolist())) == 1 for circle in circles)
-
-
-_TURNS = {"rad": 2 * math.pi, "deg": 360.0, "turn": 1.0}
-"""Once round, by unit. Of a factor that has both ends of it, as dSprites' orientation, the last value is the first."""
 
 
 def _seen(effect: Effect | str, factor: Factor, kept: Mapping[str, Sequence[int]], cut: bool) -> Effect | str:

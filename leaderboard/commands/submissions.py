@@ -241,19 +241,21 @@ def validate(
     failed = False
     for path in paths:
         problems: list[OffaxisError] = []
+        if path.is_file() and path.name in (submission.FILE, "run.json"):
+            path = path.parent
         if (path / submission.FILE).exists():
             problems = submission.check(path, published=published).problems
         elif (path / "run.json").exists():
             problems = evaluate.check_run(path)
         elif path.is_dir():
             problems = audit.check(path)
-        elif path.suffix == ".json" and path.is_file():
+        elif path.is_file() and results.is_place(path):
             problems = audit.check_file(path)
         else:
             problems = [
                 DamagedFile(
                     str(path),
-                    expected="a submission, a run folder or a results tree",
+                    expected="a submission, a run folder, a results tree or a result file in one",
                     received="a file" if path.exists() else "no such folder",
                     remedy=f"`offaxis-board submit init {path}` begins a submission.",
                 )

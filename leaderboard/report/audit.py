@@ -24,6 +24,10 @@ BESIDE = re.compile(r"(sheet\.png|factors\.png|distances\.csv|[a-z0-9_]+\.[a-z0-
 """What may lie beside results: pictures and their numbers."""
 
 
+ALONE = ("transfer", "reported", "giveaways.json", "ledger.json")
+"""What a results tree may hold beside results, and alone."""
+
+
 def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
     """Look at every file of a results tree.
 
@@ -43,7 +47,7 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
         result, problems = _of_file(file, today)
         sound += [result] if result else []
         found += problems
-    if not sound and not found and not (Path(root) / "transfer").is_dir():
+    if not sound and not found and not any((Path(root) / name).exists() for name in ALONE):
         found.append(
             DamagedFile(str(root), expected="results, v1/<dataset>/<method>.json", received="a folder without any")
         )
@@ -172,7 +176,7 @@ def _as_it_was_verified(place: str, run: Run, task: protocol.Task) -> Iterator[O
     try:
         rows, digest = verification.drawn(task, record.seed)
     except OffaxisError as error:
-        yield error
+        yield InvalidInput(f"{place}: verification", expected="a record of fresh rows", received=str(error))
         return
     for name, expected, received in (("rows", rows, record.rows), ("rows_digest", digest, record.rows_digest)):
         if expected != received:

@@ -302,7 +302,7 @@ def score_all(
                 remedy="Give one folder for each seed.",
             )
         seen[task_id, run.method, run.seed] = where
-        for error in unknown_claims(run.claimed, tier, f"{where}: claimed"):
+        for error in unknown_claims(run.claimed, protocol.TIERS, f"{where}: claimed"):
             raise error
         grouped.setdefault((task_id, run.method), []).append(candidate)
     steps, done = len(candidates) * len(chosen.measurements), 0
@@ -425,6 +425,7 @@ def check_run(folder: str | os.PathLike[str]) -> list[OffaxisError]:
     checks: list[Callable[[], object]] = [lambda: read_codes(codes_file(folder), task)]
     if isinstance(parsed, RunFile):
         checks.insert(0, lambda: check_dataset(task, parsed.dataset_version, parsed.dataset_digest, str(file)))
+        found += unknown_claims(parsed.claimed, protocol.TIERS, f"{file}: claimed")
     for check in checks:
         try:
             check()
@@ -596,19 +597,24 @@ def dataset_digest(name: str) -> tuple[str, Digests]:
     return dataset.version, Digests(**dataset.digest()._asdict())
 
 
-def unknown_claims(claimed: Mapping[str, float], tier: str, what: str) -> Iterator[UnknownName]:
-    """Find claims of scores that a tier does not compute, which would be compared with nothing.
+def unknown_claims(claimed: Mapping[str, float], tiers: Iterable[str], what: str) -> Iterator[UnknownName]:
+    """Find claims of scores that no tier of some computes, which would be compared with nothing.
 
     Args:
         claimed: score -> what somebody says that it is.
-        tier: the tier.
+        tiers: the tiers: one of a submission; all of a run folder, which may be scored in any.
         what: where that stands.
 
     Yields:
         An error for each such claim, by its key.
+
+    Example:
+        >>> claimed = {"mig": 0.1, "r_squared": 0.5}
+        >>> [len(list(unknown_claims(claimed, tiers, "claimed"))) for tiers in (["smoke"], ["smoke", "held_out"])]
+        [1, 0]
     """
-    known = measure.keys(protocol.tier(tier)) if claimed else ()
-    for key in sorted(claimed.keys() - set(known)):
+    known = {key: None for tier in tiers for key in measure.keys(protocol.tier(tier))} if claimed else {}
+    for key in sorted(claimed.keys() - known.keys()):
         yield UnknownName(what, key, known)
 
 
@@ -628,7 +634,7 @@ def _run(
             status=status,
             scores=scored.scores,
             parts=scored.parts,
-            claimed=run.claimed,
+            claimed={key: claim for key, claim in run.claimed.items() if key in scored.scores},
             marks=marks,
             date=datetime.datetime.now(datetime.UTC).date(),
             dataset_version=run.dataset_version,

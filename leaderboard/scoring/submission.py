@@ -316,7 +316,7 @@ class _Runs:
         for seed in entry.seeds:
             npz = self._folder / name / f"seed_{seed.seed}.npz"
             if said := self._submission:
-                yield from evaluate.unknown_claims(seed.claimed, said.tier, f"{where}: claimed of seed {seed.seed}")
+                yield from evaluate.unknown_claims(seed.claimed, [said.tier], f"{where}: claimed of seed {seed.seed}")
             if encoder := encoder_file(npz):
                 self.encoders += encoder.lstat().st_size
                 yield from _graph(encoder)
@@ -657,7 +657,7 @@ def _collisions(submission: Submission, published: Sequence[Result]) -> Iterator
     references = {result.method for result in published if result.runs[0].supervision == "reference"}
     references |= set(results.REFERENCES)
     for other in sorted(references | {result.method for result in published}):
-        if other.replace("_", "") == plain and (other != name or other in references):
+        if other.replace("_", "") == plain and (other != name or other in results.REFERENCES):
             expected = f"a name that differs from {other!r} by more than underscores"
             why = ", a reference of the board" if other in references else ""
             yield InvalidInput("method", expected=expected + why, received=repr(name), remedy="Rename the method.")

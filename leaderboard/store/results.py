@@ -662,6 +662,18 @@ def files(root: str | os.PathLike[str]) -> list[Path]:
     return sorted(p for p in root.glob("v*/**/*.json") if not p.name.startswith("."))
 
 
+def is_place(file: Path) -> bool:
+    """Return whether a file lies where results lie: a JSON file in the folder of a protocol's version.
+
+    Example:
+        >>> is_place(Path("tree/v1/sprites2d/pca.json")), is_place(Path("tree/transfer/v1/sprites2d/pca/solids.json"))
+        (True, False)
+    """
+    folders = [folder.name for folder in file.absolute().parents]
+    within = any(re.fullmatch(r"v\d+", name) for name in folders)
+    return file.suffix == ".json" and within and "transfer" not in folders
+
+
 def by_dataset(root: str | os.PathLike[str]) -> dict[str, list[Path]]:
     """List the result files of a tree by dataset, as their folders say; ``read`` checks that these tell the truth.
 
@@ -744,7 +756,7 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
         with locked(root):
             file = path(root, new.task, new.method)
             if not file.exists() and not replace:
-                _said_alike(new, [read(other) for other in files(root) if other.name == file.name])
+                _said_alike(new, _sound(other for other in files(root) if other.name == file.name))
             merged = merge(read(file), new, replace=replace) if file.exists() else new
             write_json(file, merged.model_dump(mode="json", by_alias=True))
             written.append(file)
@@ -848,7 +860,7 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
 
 
 def retold(before: About, after: About) -> dict[str, tuple[str, str]]:
-    """List what two descriptions of a method say otherwise; one that says nothing of something leaves it as it is.
+    """List what two descriptions of a method say otherwise; where one says nothing they do not differ.
 
     Args:
         before: one description.
@@ -862,17 +874,30 @@ def retold(before: About, after: About) -> dict[str, tuple[str, str]]:
         {'title': ('A', 'B')}
     """
     fields = ((name, getattr(before, name), getattr(after, name)) for name in About.model_fields)
-    return {name: (then, now) for name, then, now in fields if now and now != then}
+    return {name: (then, now) for name, then, now in fields if then and now and now != then}
 
 
-def _said_alike(new: Result, there: Sequence[Result]) -> None:
-    """Refuse something else said of a method than what a tree says of it already."""
-    changes = [retold(old.about, new.about) for old in there]
-    if changes and all(changes):
-        field, (before, after) = next(iter(changes[0].items()))
+def _sound(found: Iterable[Path]) -> Iterator[Result]:
+    """Read result files one by one, and leave out those that are damaged, which `check` names."""
+    for file in found:
+        with contextlib.suppress(DamagedFile):
+            yield read(file)
+
+
+def _said_alike(new: Result, there: Iterable[Result]) -> None:
+    """Refuse something else said of a method than what every result of a tree says of it already."""
+    first: tuple[Result, dict[str, tuple[str, str]]] | None = None
+    for old in there:
+        changes = retold(old.about, new.about)
+        if not changes:
+            return
+        first = first or (old, changes)
+    if first:
+        old, changes = first
+        field, (before, after) = next(iter(changes.items()))
         raise InvalidInput(
             f"{new.method} on {new.task}: about.{field}",
-            expected=f"{_shortly.repr(before)}, as the results say of {new.method} on {there[0].task}",
+            expected=f"{_shortly.repr(before)}, as the results say of {new.method} on {old.task}",
             received=_shortly.repr(after),
             remedy="Give another method another name. If it is the same and this is meant: --replace.",
         )

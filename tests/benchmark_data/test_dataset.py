@@ -22,6 +22,7 @@ from benchmark_data import (
     UnknownName,
 )
 from benchmark_data.dataset import CHUNK
+from benchmark_data.sources import Selected
 
 
 def toy(rows=10, **changes):
@@ -289,3 +290,8 @@ def test_parameters_stand_beside_neither_config_nor_split(name, said):
 def test_a_path_in_place_of_a_name_is_named_whole():
     with pytest.raises(UnknownName, match=r"dataset: .* received '/abs/folder'"):
         benchmark_data.load("/abs/folder")
+
+
+def test_a_selection_may_keep_no_factor():
+    space = Selected(benchmark_data.load("sprites2d"), range(5, 15), ()).space
+    assert space.labels([1, 2]).shape == (2, 0)

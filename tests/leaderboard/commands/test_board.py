@@ -582,6 +582,18 @@ def test_a_task_that_leaves_no_rows_to_verify_on_is_said_to_have_no_rank(board, 
     assert "leaves too few rows" not in board(*asked, tmp_path / "b")[2]
 
 
+def test_what_may_stand_in_a_results_tree_is_no_result(board, tmp_path):
+    (tmp_path / "reported").mkdir()
+    assert board("validate", tmp_path)[0] == 0
+    ledger = tmp_path / "ledger.json"
+    ledger.write_text("{}", "utf-8")
+    code, out, err = board("validate", ledger)
+    assert (code, "expected a submission, a run folder, a results tree or a result file in one" in out + err) == (
+        1,
+        True,
+    )
+
+
 @pytest.mark.parametrize("command", ["check", "validate"])
 def test_a_folder_without_results_is_no_results_tree(board, tmp_path, command):
     (tmp_path / "my_vae").mkdir()

@@ -188,19 +188,28 @@ def test_another_setting_takes_another_name(tree, run_folder):
 
 @pytest.mark.parametrize(
     ("about", "field"),
-    [({"title": "VAE of ours"}, "title"), ({"title": "β-VAE", "code": "https://example.org"}, "code")],
+    [({"title": "VAE of ours"}, "title"), ({"title": "β-VAE", "code": "https://example.org"}, "")],
 )
 def test_another_description_of_a_method_must_be_meant(tree, run_folder, about, field):
-    """Nothing at all leaves it as it is."""
+    """Nothing at all leaves it as it is, and what was not said before may be added."""
     file = results.path(tree, "toy/small@v1", "beta_vae")
     results.write(tree, evaluate.evaluate([run_folder(seed=6, about={})]))
     assert results.read(file).title == "β-VAE"
     other = list(evaluate.evaluate([run_folder(seed=7, about=about)]))
-    message = rf"beta_vae on toy/small@v1: about\.{field}: expected .*, as the results say .*If .* is meant: --replace"
-    with pytest.raises(InvalidInput, match=message):
-        results.write(tree, other)
-    results.write(tree, other, replace=True)
-    assert getattr(results.read(file).about, field) == about[field]
+    if field:
+        message = (
+            rf"beta_vae on toy/small@v1: about\.{field}: expected .*, as the results say .*If .* is meant: --replace"
+        )
+        with pytest.raises(InvalidInput, match=message):
+            results.write(tree, other)
+    results.write(tree, other, replace=bool(field))
+    assert about.items() <= results.read(file).about.model_dump().items()
+
+
+def test_a_damaged_file_of_a_method_does_not_keep_it_from_another_task(tree, run_folder):
+    results.path(tree, "toy/small@v1", "beta_vae").write_text("{}", "utf-8")
+    (written,) = results.write(tree, evaluate.evaluate([run_folder(dataset="toy/spacing_1")]))
+    assert results.read(written).method == "beta_vae"
 
 
 def test_a_method_on_another_task_is_the_same_method(tree, run_folder):
