@@ -46,7 +46,6 @@ NO_EXAMPLE = {
     "baselines.presets": "constants",
     "benchmark_data.types": "declarations alone",
     "leaderboard": "it holds rooms alone",
-    "leaderboard.scoring.evaluate": "it needs a run folder; docs/submitting.md shows it",
     "leaderboard.scoring.submission": "it needs a folder of codes; docs/submitting.md shows it",
 }
 """Public files without a running example, and why."""
