@@ -216,9 +216,10 @@ def _cells(found: Iterable[Study]) -> Iterator[tuple[object, ...]]:
         for line in study.lines:
             first = (study.dataset, study.method, line.rule, line.reference, line.row.seeds)
             for column in study.columns:
-                if column.key not in line.scores:
+                cell = line.mean(column)
+                if cell is None:
                     continue
-                mean, ends = _mean(line.scores[column.key], column)
+                mean, ends = cell
                 fall = line.falls.get(column.key)
                 difference = fall.comparison[:3] if fall else (None,) * 3
                 answer = verdicts.in_words(fall.answer, holds="lower", contradicted="higher") if fall else ""
