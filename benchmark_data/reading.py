@@ -27,7 +27,7 @@ import benchmark_data
 from benchmark_data import draws, parallel
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
-from benchmark_data.factors import FactorSpace, Indices
+from benchmark_data.factors import FactorSpace, FactorTable, Indices
 from benchmark_data.publish import records
 
 __all__ = ["Batch", "Fields", "Images", "Pairs", "order", "rows_of", "share"]
@@ -437,7 +437,7 @@ class Pairs(Images):
     drawn anew, bool, shape (F,).
 
     Args:
-        dataset: a dataset on a full grid of factors, or its full name.
+        dataset: a dataset, or its full name: a full grid of factors, or a divided dataset of which ``split`` is one.
         changed: k; or the names of the factors to draw anew; or None, which draws k from 1 .. F - 1 for every pair, F
             being the number of factors with more than one value.
         distinct: let the new value of a factor never be the old one. As published, it may be by chance.
@@ -450,7 +450,7 @@ class Pairs(Images):
 
     Raises:
         UnknownName: there is no such dataset, split, factor or field.
-        InvalidInput: the dataset is no full grid, k is not between 1 and F, or no factor is named.
+        InvalidInput: neither the dataset nor the part is a full grid, k is not between 1 and F, or no factor is named.
 
     Example:
         >>> pairs = Pairs("xysquares", changed=1, distinct=True, fields=("image", "label"))
@@ -473,15 +473,8 @@ class Pairs(Images):
         fields: Fields = "image",
     ) -> None:
         super().__init__(dataset, split=split, rows=rows, factors=factors, fields=fields)
-        space = self.dataset.space
-        apart = not isinstance(space, FactorSpace) and len(self.rows) < len(self.dataset)  # parts of a table
-        if not space.full or apart:
-            raise InvalidInput(
-                f"pairs of {self.dataset.id}",
-                expected="a dataset that is a full grid of factors, with every combination of values once",
-                received=f"{split or 'a part'} of it, while partners are drawn from all rows" if apart else repr(space),
-            )
-        self._varying = np.flatnonzero(np.array(self.dataset.space.sizes) > 1)
+        self._space = self._partners()
+        self._varying = np.flatnonzero(np.array(self._space.sizes) > 1)
         if isinstance(changed, str) or not isinstance(changed, int | np.integer | Iterable | None):
             raise InvalidInput(
                 "changed", expected="a number of factors, or a list of names, such as ['shape']", received=repr(changed)
@@ -491,7 +484,7 @@ class Pairs(Images):
                 "changed", expected=f"1 to {len(self._varying)}, the factors that vary", received=str(changed)
             )
         if isinstance(changed, Iterable):
-            self._varying = np.array([self.dataset.space.column(name) for name in changed], np.int64)
+            self._varying = np.array([self._space.column(name) for name in changed], np.int64)
             changed = len(self._varying)
             if not changed:
                 raise InvalidInput("changed", expected="the name of a factor, or several", received="none")
@@ -500,6 +493,24 @@ class Pairs(Images):
 
     def __len__(self) -> int:
         return self._length
+
+    def _partners(self) -> FactorSpace | FactorTable:
+        """Return the factors of the rows that second images are of: of a part of a table that part, of all else all."""
+        space, rows = self.dataset.space, self.rows
+        received = ""
+        if not isinstance(space, FactorSpace) and len(rows) < len(self.dataset):
+            following = range(int(rows[0]), int(rows[0]) + len(rows))
+            if np.array_equal(rows, following):
+                space = space.part(following)
+            else:
+                received = "rows that do not follow one another"
+        if received or not space.full:
+            raise InvalidInput(
+                f"pairs of {self.dataset.id}",
+                expected="a dataset that is a full grid of factors, or a part that is one: every combination once",
+                received=received or repr(space),
+            )
+        return space
 
     def draw(self, numbers: ArrayLike) -> tuple[Indices, Indices, NDArray[np.bool_]]:
         """Draw pairs.
@@ -511,7 +522,7 @@ class Pairs(Images):
             Rows of the first and of the second images, int64 (n,), and which factors were drawn anew, bool (n, F), of
             all factors of the dataset.
         """
-        space = self.dataset.space
+        space = self._space
         numbers = np.asarray(numbers, np.int64)
         f = len(space.sizes)
         bits = draws.bits(self.seed, numbers, 2 + 2 * f)

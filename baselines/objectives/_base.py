@@ -276,10 +276,10 @@ def kl_to_prior(posterior: Posterior) -> Tensor:
 
 
 def check_grid(space: FactorSpace | FactorTable, what: str) -> None:
-    """Check that a dataset has every combination of values once, so that partners of an image can be chosen freely.
+    """Check that there is every combination of values once, so that partners of an image can be chosen freely.
 
     Args:
-        space: the dataset's factors.
+        space: the factors of the rows that may be drawn: of a dataset, or of the part of it to train on.
         what: the kind of objective that needs it, for the message.
 
     Raises:
@@ -288,7 +288,7 @@ def check_grid(space: FactorSpace | FactorTable, what: str) -> None:
     if not space.full:
         raise InvalidInput(
             what,
-            expected="a dataset that is a full grid of factors, with every combination of values once",
+            expected="a dataset that is a full grid of factors, or a part that is one: every combination once",
             received=repr(space),
             remedy="Choose an objective that needs no pairs.",
         )

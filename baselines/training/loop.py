@@ -420,22 +420,10 @@ def factors_drawn(config: RunConfig, objective: Objective, dataset: Dataset) -> 
 
     Returns:
         All factors of the dataset; for an objective on pairs those of its split by itself.
-
-    Raises:
-        InvalidInput: an objective on pairs would draw partners from a part that is held out.
     """
     part = dataset.splits[config.split] if config.split else range(len(dataset))
-    if objective.n_views == 1 or len(part) == len(dataset):
-        return dataset.space
-    found = dataset.space.part(part)
-    if not found.full:
-        raise InvalidInput(
-            "objective on pairs",
-            expected="a dataset that is a full grid of factors, or a part that is one by itself",
-            received=f"the part {config.split} of {dataset.id}, which lacks combinations of its values",
-            remedy="Choose an objective that needs no pairs.",
-        )
-    return found
+    whole = objective.n_views == 1 or len(part) == len(dataset)
+    return dataset.space if whole else dataset.space.part(part)
 
 
 def draw_batch(
@@ -492,7 +480,7 @@ def batches(
 
     Raises:
         UnknownName: there is no such split.
-        InvalidInput: an objective on pairs would draw partners from a part that is held out.
+        InvalidInput: objective and factors do not go together.
     """
     objectives = [config.build_objective() for config in configs]
     chosen = [training_rows(dataset, config.train_share, config.split) for config in configs]

@@ -212,8 +212,24 @@ def test_partners_are_not_drawn_from_what_is_held_out():
     grid = FactorSpace(Factor("a", (0, 1)), Factor("b", (0, 1, 2)))
     whole = from_images("mine", np.zeros((6, 4, 4, 1), np.uint8), dict(zip("ab", grid.labels(range(6)).T, strict=True)))
     assert len(reading.Pairs(whole)) == 6
-    with pytest.raises(InvalidInput, match="received a part of it, while partners are drawn from all rows"):
-        reading.Pairs(whole, rows=range(3))
+    for rows, received in ((range(5), "FactorTable"), ([0, 2, 4], "rows that do not follow one another")):
+        with pytest.raises(InvalidInput, match=f"pairs of mine: expected a dataset .* part .* received {received}"):
+            reading.Pairs(whole, rows=rows)
+
+
+def test_partners_are_drawn_within_a_part_that_is_a_grid():
+    """As objectives on pairs are trained on it."""
+    dataset = benchmark_data.load("xysquares/spacing_1.extrapolation")
+    part = dataset.splits["train"]
+    first, second, changed = reading.Pairs(dataset, split="train", fields="index", length=500)[:]
+    assert len(part) < len(dataset)
+    assert {*first, *second} <= {*part}
+    assert len({*second}) > 300
+    differ = dataset.space.labels(first) != dataset.space.labels(second)
+    assert not differ[~changed].any()
+    alone = reading.Pairs(dataset, split="train", changed=1, distinct=True, fields="label", length=200)
+    first, second, changed = alone[:]
+    np.testing.assert_array_equal(first != second, changed)
 
 
 def test_one_factor_is_a_list_of_one(tiny_grid):
