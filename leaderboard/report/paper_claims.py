@@ -106,17 +106,8 @@ class Direction(NamedTuple):
 
     @property
     def decisive(self) -> verdicts.Comparison:
-        """The comparison that decides where a sentence says two things, as `verdicts.judge_all` has it.
-
-        One that contradicts it, by Holm over the two; else one that has no verdict; else the one that tells less.
-        """
-        both = [self.comparison, *([self.control.comparison] if self.control else [])]
-        against = [
-            one._replace(p=p)
-            for one, (answer, p) in zip(both, verdicts.judge(both), strict=True)
-            if answer == "contradicted"
-        ]
-        return against[0] if against else max(both, key=lambda one: 2.0 if one.p is None else one.p)
+        """The comparison that decides where a sentence says two things (`verdicts.decisive`)."""
+        return verdicts.decisive([self.comparison, *([self.control.comparison] if self.control else [])])
 
     @property
     def title(self) -> str:

@@ -44,7 +44,7 @@ Answer: TypeAlias = Literal["holds", "not told apart", "contradicted", "floor", 
 """``floor``: no group reaches what it takes to test the claim."""
 
 SEEDS = 4
-"""The fewest seeds of a group from which anything is concluded: below, no split is rarer than 1 in 20."""
+"""The fewest seeds of a group from which anything is concluded: of three against three the least p-value is 2 in 20."""
 
 ERROR = 0.05
 """How often "holds" or "contradicted" may be said, taken together, where there is no difference."""
@@ -268,8 +268,8 @@ def judge_all(parts: Sequence[Comparison]) -> tuple[Answer, float | None]:
     """Judge one claim that says several things: "for every model and both scores".
 
     It holds where each part does. This asks for no correction, since a wrong "holds" takes a wrong part, and each of
-    those has the error of one test (Berger's intersection-union test): the p-value is the largest one. It is
-    contradicted where a part is, by Holm over the parts.
+    those has the error of one test (Berger's intersection-union test): the p-value is the largest one, and 1 where one
+    of several parts points the other way. It is contradicted where a part is, by Holm over the parts.
 
     Args:
         parts: a comparison for each thing that the claim says.
@@ -287,18 +287,46 @@ def judge_all(parts: Sequence[Comparison]) -> tuple[Answer, float | None]:
         >>> judge_all([compare(high, low), compare(low, high)])[0]
         'contradicted'
     """
+    one = decisive(parts)
+    return _answer(one, 1.0 if one.p is None else one.p), one.p
+
+
+def decisive(parts: Sequence[Comparison]) -> Comparison:
+    """Return the comparison that decides a claim of several parts, as `judge_all` has it.
+
+    Args:
+        parts: a comparison for each thing that the claim says.
+
+    Returns:
+        Of those that contradict the claim, by Holm over the parts, the one that tells most, with that p-value; else one
+        that has no verdict; else the one that tells least, where one of several that points the other way tells
+        nothing for the claim: its p-value is 1.
+
+    Raises:
+        InvalidInput: no parts.
+
+    Example:
+        >>> high, low = ([0.5, 0.6, 0.7, 0.8, 0.9],), ([0.1, 0.2, 0.3, 0.35, 0.85],)
+        >>> decisive([compare(high, low), compare(low, low)]).p
+        1.0
+    """
     if not parts:
         raise InvalidInput("parts of a claim", expected="at least one", received="none")
-    together = judge(parts)
-    against = [p for answer, p in together if answer == "contradicted" and p is not None]
+    against = [
+        one._replace(p=p) for one, (answer, p) in zip(parts, judge(parts), strict=True) if answer == "contradicted"
+    ]
     if against:
-        return "contradicted", min(against)
-    alone = [_answer(one, 1.0 if one.p is None else one.p) for one in parts]
-    for missing in ("too few seeds", "floor"):
-        if missing in alone:
-            return missing, None
-    largest = max(one.p for one in parts if one.p is not None)
-    return ("holds" if set(alone) == {"holds"} else "not told apart"), largest
+        return min(against, key=_told)
+    undecided = [one for one in parts if one.p is None]
+    if undecided:
+        return min(undecided, key=lambda one: one.seeds)
+    if len(parts) > 1:
+        parts = [one if one.difference > 0 else one._replace(p=1.0) for one in parts]
+    return max(parts, key=_told)
+
+
+def _told(one: Comparison) -> float:
+    return 1.0 if one.p is None else one.p
 
 
 def _answer(found: Comparison, p: float) -> Answer:

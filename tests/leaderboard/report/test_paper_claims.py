@@ -139,10 +139,12 @@ def test_more_than_on_squeezed_data_disagrees_though_less_than_on_the_original(m
 def test_of_two_comparisons_one_against_decides_then_one_without_a_verdict(made_result):
     """As `verdicts.judge_all` has it of the parts of a claim."""
     clear, none = verdicts.Comparison(0.5, 0.4, 0.6, 0.001, 5, 1), verdicts.Comparison(0.1, 0.0, 0.2, None, 5, 0)
-    against, hardly = (verdicts.Comparison(-0.2, -0.4, 0.0, p, 5, 1) for p in (0.03, 0.8))
+    against, hardly = (verdicts.Comparison(-0.2, -0.4, 0.0, p, 5, 1) for p in (0.02, 0.03))
+    just = verdicts.Comparison(0.1, 0.0, 0.2, 0.045, 5, 1)
     made = [made_result(task, "a", *HIGH) for task in (PLAIN, PERTURBED)]
     one = find(*made)[PLAIN, PERTURBED]
-    for first, second in ((clear, against), (none, hardly), (clear, hardly), (none, against), (clear, clear)):
+    parts = ((clear, against), (none, hardly), (just, hardly), (clear, hardly), (none, against), (clear, clear))
+    for first, second in parts:
         found = one._replace(comparison=first, control=paper_claims.Control(SQUEEZED, second)).decisive
         ((answer, _),) = verdicts.judge([found])
         assert answer == verdicts.judge_all([first, second])[0]

@@ -149,6 +149,14 @@ def test_a_claim_of_several_parts():
     assert verdicts.judge_all([up, low]) == ("floor", None)
 
 
+def test_a_claim_does_not_hold_where_a_part_goes_the_other_way():
+    """Though it says so too weakly to contradict the claim among several."""
+    up, down = (verdicts.Comparison(x, x - 0.1, x + 0.1, p, 5, 1) for x, p in ((0.1, 0.045), (-0.1, 0.03)))
+    assert verdicts.judge_all([up, down]) == ("not told apart", 1.0)
+    assert verdicts.judge_all([down]) == ("contradicted", 0.03)
+    assert verdicts.judge([verdicts.decisive([up, down])]) == (("not told apart", 1.0),)
+
+
 def test_strata_decide_where_single_tests_cannot():
     # Three methods, of which each could be split in 252 ways: in 2 of 252^3 splits all are as far apart.
     found = verdicts.compare([HIGH] * 3, [LOW] * 3)
