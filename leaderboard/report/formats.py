@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from benchmark_data import files
@@ -205,10 +206,17 @@ def latex(board: Table) -> str:
 def _tex_cell(row: Row, key: str) -> str:
     """Print a score with its interval in small print and without the zeros before its points."""
     found = row.cells.get(key)
-    if found is None or found.low is None:
-        return cell(row, key).replace("–", "--")
-    low, high = (number(end).removeprefix("0") for end in (found.low, found.high))
-    return rf"{number(found.mean)}\,{{\tiny {low}--{high}}}"
+    if found is None:
+        return "--"
+    mean = _tex_number(found.mean)
+    if found.low is None or found.high is None:
+        return mean
+    low, high = (_tex_number(end).replace("0.", ".", 1 if abs(end) < 1 else 0) for end in (found.low, found.high))
+    return rf"{mean}\,{{\tiny {low}{' to ' if found.low < 0 else '--'}{high}}}"
+
+
+def _tex_number(value: float) -> str:
+    return number(value).replace("-", "$-$")
 
 
 def tex(text: str) -> str:
@@ -270,34 +278,37 @@ def _tex_letter(letter: str) -> str:
     return " " if letter.isspace() else f"[U+{ord(letter):04X}]"
 
 
-FIELDS = [
-    "task",
-    "tier",
-    "category",
-    "rank",
-    "rank_low",
-    "rank_high",
-    "band",
-    "method",
-    "title",
-    "seeds",
-    "score",
-    "mean",
-    "iqm",
-    "low",
-    "high",
-    "note",
-    "steps",
-    "images",
-    "seconds",
-    "device",
-    "supervision",
-    "selection",
-    "status",
-    "trust",
-    "dataset_version",
-    "date",
-]
+FIELDS: Mapping[str, type] = MappingProxyType(
+    {
+        "task": str,
+        "tier": str,
+        "category": str,
+        "rank": int,
+        "rank_low": int,
+        "rank_high": int,
+        "band": int,
+        "method": str,
+        "title": str,
+        "seeds": int,
+        "score": str,
+        "mean": float,
+        "iqm": float,
+        "low": float,
+        "high": float,
+        "note": str,
+        "steps": int,
+        "images": int,
+        "seconds": float,
+        "device": str,
+        "supervision": str,
+        "selection": str,
+        "status": str,
+        "trust": str,
+        "dataset_version": str,
+        "date": str,
+    }
+)
+"""What a record says, and of which type. What each field is stands in ``docs/publishing.md``."""
 
 
 def records(boards: Iterable[Table]) -> Iterator[dict[str, object]]:
@@ -329,7 +340,7 @@ def records(boards: Iterable[Table]) -> Iterator[dict[str, object]]:
                     "note": row.note,
                     "steps": max(r.budget.steps for r in row.runs),
                     "images": max(r.budget.images for r in row.runs),
-                    "seconds": round(sum(r.budget.seconds for r in row.runs), 1),
+                    "seconds": round(sum(r.budget.seconds for r in row.runs) / row.seeds, 1),
                     "device": run.budget.device,
                     "supervision": run.supervision,
                     "selection": run.selection,
@@ -369,7 +380,7 @@ def comma_separated(boards: Iterable[Table]) -> str:
         return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
 
     return files.comma_separated(
-        FIELDS, ([written(name, record[name]) for name in FIELDS] for record in records(boards))
+        tuple(FIELDS), ([written(name, record[name]) for name in FIELDS] for record in records(boards))
     )
 
 

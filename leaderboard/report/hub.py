@@ -62,7 +62,8 @@ def write(root: str | os.PathLike[str], folder: str | os.PathLike[str], *, owner
     with written_atomically(folder) as temporary:
         _dataset(temporary / "dataset", frames(root, found))
         for method in sorted({result.method for result in found}):
-            rows = [(b, row) for b in boards for row in b.rows if row.result.method == method and not row.warning]
+            of_method = ((board, row) for board in boards for row in board.rows if row.result.method == method)
+            rows = [(board, row) for board, row in of_method if row.category != "reference" and not row.warning]
             if rows:
                 _model(temporary / "models" / method, rows, owner, source)
     return Path(folder)
@@ -79,12 +80,16 @@ def frames(root: str | os.PathLike[str], found: Sequence[Result]) -> dict[str, p
         Config -> table. Those of ``reported`` and ``transfer`` are left out where the tree has none.
     """
     made = {
-        "summaries": _frame(formats.comma_separated(ranking.tables(found))),
-        "scores": pd.DataFrame([line for result in found for line in _scores(result)]),
+        "summaries": pd.DataFrame(formats.records(ranking.tables(found)), columns=list(_TYPES)).astype(_TYPES),
+        "scores": pd.DataFrame([line for result in found for line in _scores(result)]).astype({"claimed": "float64"}),
         "reported": _frame(reported.comma_separated(reported.read_all(root))),
         "transfer": _frame(transfer_page.comma_separated(transfers.read_all(root))),
     }
     return {name: made[name] for name in CONFIGS if len(made[name])}
+
+
+_TYPES = {name: {int: "Int64", float: "float64", str: "string"}[kind] for name, kind in formats.FIELDS.items()}
+"""Types of the summaries' columns, the same whatever a tree holds."""
 
 
 def _frame(text: str) -> pd.DataFrame:

@@ -118,7 +118,7 @@ def shared(boards: Sequence[Table]) -> tuple[Table, ...]:
     """Return the tables of the tasks that are averaged over: at least half of the ranked methods are ranked on each.
 
     Counted are the methods with a rank on any task, of all categories together, so that every mean of a tier is over
-    the same tasks.
+    the same tasks; if any of them were trained here, these alone, so that submissions on a few tasks change no mean.
 
     Args:
         boards: the tables of one tier.
@@ -126,7 +126,9 @@ def shared(boards: Sequence[Table]) -> tuple[Table, ...]:
     Returns:
         Some of them, in their order; all, where no method has a rank.
     """
-    ranked = [{row.result.method for row in board.rows if row.rank} for board in boards]
+    rows = [[row for row in board.rows if row.rank] for board in boards]
+    own = any(row.trained_here for of in rows for row in of)
+    ranked = [{row.result.method for row in of if row.trained_here or not own} for of in rows]
     methods = set().union(*ranked)
     return tuple(board for board, there in zip(boards, ranked, strict=True) if 2 * len(there) >= len(methods))
 

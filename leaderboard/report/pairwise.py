@@ -76,7 +76,7 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     """Compare two methods on all tasks of a tier that both were scored on.
 
     Args:
-        boards: the tables of one tier.
+        boards: the tables of one tier. Rows that are marked or in quarantine are left out.
         first: a method's name.
         second: that of another one.
 
@@ -97,7 +97,7 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     if not shared:
         raise InvalidInput(
             f"{first} and {second}",
-            expected="a task of the tier that both were scored on",
+            expected="a task of the tier that both were scored on, unmarked and not in quarantine",
             received="none",
             remedy="Choose another --tier.",
         )
@@ -212,7 +212,7 @@ def mirrored(pair: Pair) -> Pair:
 
 
 def _both(board: Table, first: str, second: str) -> Iterator[tuple[Row, Row]]:
-    there = {row.result.method: row for row in board.rows}
+    there = {row.result.method: row for row in board.rows if not row.warning}
     if first in there and second in there:
         yield there[first], there[second]
 

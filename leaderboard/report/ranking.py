@@ -66,6 +66,11 @@ class Row:
         return self.result.trust(self.runs[0].tier)
 
     @property
+    def trained_here(self) -> bool:
+        """Whether every run of it was trained here, not only scored."""
+        return all(run.status == "reproduced" for run in self.runs)
+
+    @property
     def warning(self) -> bool:
         """Whether a reader should see the note: the result is marked or in quarantine."""
         return bool(self.result.quarantine or any(run.marks for run in self.runs))
@@ -163,16 +168,15 @@ def tables(found: Iterable[Result]) -> list[Table]:
         found: results.
 
     Returns:
-        Tables in the order of task and of `protocol.TIERS`.
+        Tables in the order of task and of `protocol.TIERS`; none of results without a score that tables show.
     """
     by_table: dict[tuple[str, str], list[Result]] = {}
     for result in found:
         for tier in result.tiers:
             by_table.setdefault((result.task, tier), []).append(result)
-    return [
-        table(task, tier, by_table[task, tier])
-        for task, tier in sorted(by_table, key=lambda key: (protocol.natural(key[0]), tier_order(key[1])))
-    ]
+    order = sorted(by_table, key=lambda key: (protocol.natural(key[0]), tier_order(key[1])))
+    made = [table(task, tier, by_table[task, tier]) for task, tier in order]
+    return [one for one in made if one.columns]
 
 
 def table(task: str, tier: str, found: Iterable[Result]) -> Table:
@@ -251,12 +255,12 @@ def trusted(result: Result, tier: str) -> bool:
 
 
 def _shown(stored: Mapping[str, Summary], runs: Sequence[Run]) -> dict[str, Summary]:
-    """Return summaries with the intervals that are shown, within the scores' ranges."""
+    """Return summaries with the intervals that are shown, within the scores' ranges; none where no range is known."""
     ends = verdicts.mean_intervals([[run.scores[key] for run in runs] for key in stored])
     cells = {}
     for place, (key, summary) in enumerate(stored.items()):
         shown, column = ends[place] if ends else None, protocol.COLUMNS.get(key)
-        low, high = (column.within(shown) if column else shown) or (None, None)
+        low, high = (column and column.within(shown)) or (None, None)
         cells[key] = Summary.model_construct(
             seeds=summary.seeds, mean=summary.mean, iqm=summary.iqm, low=low, high=high
         )

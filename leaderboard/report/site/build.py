@@ -22,6 +22,7 @@ import benchmark_data
 import leaderboard
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.files import hash_of, read_json, write_json, written_atomically
+from leaderboard import protocol
 from leaderboard.report import formats, paper_claims, ranking, transfer_page
 from leaderboard.report.ranking import Table
 from leaderboard.report.site import extras, pages
@@ -60,6 +61,12 @@ def files(
             str(root), expected="at least one result", received="none", remedy="Add some: `offaxis-board evaluate`."
         )
     boards = ranking.tables(found)
+    if not boards:
+        raise DamagedFile(
+            str(root),
+            expected=f"a result with one of the scores {', '.join(protocol.COLUMNS)}",
+            received="none of these",
+        )
     papers, transferred = reported.read_all(root), transfers.read_all(root)
     claims = paper_claims.find([board for board in boards if not ranking.superseded(board.task)])
     for kind, (written, together) in FORMATS.items():

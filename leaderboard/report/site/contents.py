@@ -185,7 +185,7 @@ class TierPage:
         if column == self.columns[0]:
             return self.groups
         return {
-            category: tuple(sorted(rows, key=lambda row: (-row.means.get(column.key, -1.0), row.title.lower())))
+            category: tuple(sorted(rows, key=lambda row: (*row.order(column.key), row.title.lower())))
             for category, rows in self.groups.items()
         }
 
@@ -206,6 +206,11 @@ class TierPage:
     def incomplete(self) -> bool:
         """Whether a method lacks a task that is averaged over, and so a mean."""
         return any(self.columns[0].key not in row.means for rows in self.groups.values() for row in rows)
+
+    @property
+    def struck(self) -> bool:
+        """Whether any score is shown that nothing is compared with."""
+        return any(note for rows in self.groups.values() for row in rows for note in row.notes)
 
     @property
     def selected(self) -> bool:
@@ -233,6 +238,18 @@ class TierPage:
         """Names and titles of the methods that are compared."""
         return tuple(dict.fromkeys(pair.first for pair in self.pairs))
 
+    @property
+    def told(self) -> dict[tuple[str, str], str]:
+        """Two methods' names -> on how many tasks the first is told to be higher, and lower, by the first score."""
+        found = {}
+        for pair in self.pairs:
+            of = [one for one in pair.differences if one.column == self.columns[0] and one.task != pairwise.ACROSS]
+            answers = [one.answer for one in of]
+            judged = any(one.p is not None for one in of)
+            words = f"{answers.count('holds')} : {answers.count('contradicted')}" if judged else "few seeds"
+            found[pair.first[0], pair.second[0]] = words
+        return found
+
 
 @dataclasses.dataclass(frozen=True)
 class MatrixRow:
@@ -243,6 +260,7 @@ class MatrixRow:
         title: as it is printed.
         statuses: who vouches for its scores, by task.
         scores: for each task, score -> mean; empty where it was not scored.
+        notes: for each task why nothing is compared with its score there: a mark, or a quarantine; else empty.
         means: score -> mean over the tasks that are averaged over, for methods with that score on all of them.
         standing: its place across these tasks; None where it is not ranked on all of them.
         verified: whether all of its scores are on the tasks that are averaged over; on all tasks, if it is on none of
@@ -254,10 +272,15 @@ class MatrixRow:
     title: str
     statuses: tuple[str, ...]
     scores: tuple[dict[str, float], ...]
+    notes: tuple[str, ...]
     means: dict[str, float]
     standing: overall.Standing | None
     verified: bool
     selected: bool
+
+    def order(self, key: str) -> tuple[bool, float]:
+        """Return a key that sorts by a mean, highest first, and those without one last."""
+        return key not in self.means, -self.means.get(key, 0.0)
 
 
 def statuses(shown: Table | TierPage) -> list[str]:
@@ -527,7 +550,8 @@ def _groups(
             rows = [rows.get(method) for rows in there]
             some = [row for row in rows if row]
             scores = tuple({key: round(cell.mean, 6) for key, cell in row.cells.items()} if row else {} for row in rows)
-            counted = scores[:averaged]
+            notes = tuple(row.note if row and row.warning else "" for row in rows)
+            counted = [{} if note else of for of, note in zip(scores[:averaged], notes, strict=False)]
             whole = set.intersection(*(set(of) for of in counted))
             made.append(
                 MatrixRow(
@@ -535,6 +559,7 @@ def _groups(
                     some[0].result.title,
                     tuple(sorted({who for row in some for who in vouched(row)})),
                     scores,
+                    notes,
                     {key: sum(of[key] for of in counted) / len(counted) for key in whole},
                     placed.get(method),
                     all(row.trust == "verified" for row in (list(filter(None, rows[:averaged])) or some)),
@@ -543,23 +568,18 @@ def _groups(
             )
         if made:
             main = next(iter(boards[0].columns)).key if boards[0].columns else ""
-            made.sort(key=lambda row: (row.standing is None, -row.means.get(main, -1.0), row.title.lower()))
+            made.sort(key=lambda row: (row.standing is None, *row.order(main), row.title.lower()))
             groups[category] = tuple(made)
     return groups
 
 
 def _pairs(boards: Sequence[Table]) -> tuple[pairwise.Pair, ...]:
     """Compare every two trained methods that share a task, in both orders."""
-    tasks: dict[str, set[str]] = {}
+    there: dict[str, set[str]] = {}
     for board in boards:
         for row in board.rows:
-            tasks.setdefault(row.result.method, set()).add(board.task)
-    there = {
-        row.result.method: tasks[row.result.method]
-        for board in boards
-        for row in board.rows
-        if row.category != "reference" and not row.warning
-    }
+            if row.category != "reference" and not row.warning:
+                there.setdefault(row.result.method, set()).add(board.task)
     if not 2 <= len(there) <= overall.MOST:
         return ()
     made = {

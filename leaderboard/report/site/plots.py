@@ -9,7 +9,7 @@ import csv
 import dataclasses
 import io
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -176,7 +176,7 @@ def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: st
     rows: dict[str, dict[float, Row]] = {}
     for tick, board in zip(ticks, boards, strict=True):
         for row in board.rows:
-            if not row.result.quarantine:
+            if not row.warning:
                 rows.setdefault(row.result.method, {})[tick.at] = row
     several = {method: of for method, of in rows.items() if len(of) > 1}
     trained = [m for m in sorted(several) if next(iter(several[m].values())).category != "reference"]
@@ -194,6 +194,7 @@ def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: st
     panels: list[Panel] = []
     legend: dict[str, Series] = {}
     absent: set[str] = set()
+    below = ""
     for column in protocol.COLUMNS.values():
         cells = {
             method: {place: row.cells[column.key] for place, row in of.items() if column.key in row.cells}
@@ -206,6 +207,7 @@ def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: st
         shown = [cell for m in [*trained, *references] if m not in beyond for cell in cells[m].values()]
         top = ceiling(max((cell.mean if cell.high is None else cell.high for cell in shown), default=1.0))
         up = _vertical(plot, top)
+        below = below or _below(cell.mean for cell in shown)
         series = []
         for method in [*references, *trained]:
             if not cells[method]:
@@ -219,7 +221,7 @@ def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: st
             series.append(one)
             legend.setdefault(method, one)
         panels.append(Panel(column.title, column.summary, _y_ticks(up, top), tuple(series)))
-    caption = ranking.caption(plot.tier, [row for board in boards for row in board.rows]) + note
+    caption = ranking.caption(plot.tier, [row for board in boards for row in board.rows]) + note + below
     if absent:
         caption += f" Above the scale and not drawn: {', '.join(sorted(absent))}."
     return dataclasses.replace(
@@ -248,7 +250,7 @@ def scatters(boards: Sequence[Table]) -> Iterator[Plot]:
     rows: dict[str, list[Row]] = {}
     for board in boards:
         for row in board.rows:
-            if row.category != "reference" and not row.result.quarantine and row.cells:
+            if row.category != "reference" and not row.warning and row.cells:
                 rows.setdefault(row.result.method, []).append(row)
     columns = [c for c in protocol.COLUMNS.values() if any(c in board.columns for board in boards)]
     if not columns or len(rows) < 2:
@@ -336,7 +338,7 @@ def _cloud(
     rows: Mapping[str, Sequence[Row]],
 ) -> Plot:
     """Draw points on axes that begin at 0."""
-    plot = Plot(title, across, tier, caption, (), (), (), 320)
+    plot = Plot(title, across, tier, caption + _below(y for of in points.values() for _, y in of), (), (), (), 320)
     widest = _round_up(max(x for of in points.values() for x, _ in of))
     top = ceiling(max(y for of in points.values() for _, y in of))
     vertical = _vertical(plot, top)
@@ -346,9 +348,7 @@ def _cloud(
 
     series = tuple(
         dataclasses.replace(
-            _line(
-                rows[m][0].result.title, place, False, tuple(Point(horizontal(x), vertical(max(y, 0.0))) for x, y in of)
-            ),
+            _line(rows[m][0].result.title, place, False, tuple(Point(horizontal(x), vertical(y)) for x, y in of)),
             joined=False,
         )
         for place, (m, of) in enumerate(points.items())
@@ -359,6 +359,11 @@ def _cloud(
         panels=(Panel(up, "", _y_ticks(vertical, top), series),),
         legend=series,
     )
+
+
+def _below(values: Iterable[float]) -> str:
+    """Say where values below 0 stand, if there are any."""
+    return " What is below 0 is drawn at 0." if any(value < 0 for value in values) else ""
 
 
 def _round_up(value: float) -> float:
@@ -385,8 +390,8 @@ def _points(cells: Mapping[float, Summary], up: Callable[[float], float]) -> tup
 
 
 def _vertical(plot: Plot, top: float) -> Callable[[float], float]:
-    """Return the place of a value on an axis from 0 to ``top``."""
-    return lambda value: round(plot.bottom - (min(value, top) / top) * (plot.bottom - plot.top), 1)
+    """Return the place of a value on an axis from 0 to ``top``; beyond them that of the end."""
+    return lambda value: round(plot.bottom - (min(max(value, 0.0), top) / top) * (plot.bottom - plot.top), 1)
 
 
 def _y_ticks(up: Callable[[float], float], top: float) -> tuple[Tick, ...]:

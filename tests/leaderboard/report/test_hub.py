@@ -50,7 +50,20 @@ def test_plain_datasets_reads_the_results(folder, root, tmp_path):
     ]
     scores = datasets.load_dataset(str(folder / "dataset"), "scores", split="train", cache_dir=str(tmp_path / "cache"))
     assert len(scores) == 2 + 5 + 1 + 1
+    assert scores.features["claimed"].dtype == "float64"
     assert {row["quarantine"] for row in scores if row["method"] == "distrusted"} == {"saw the labels"}
+
+
+def test_types_do_not_hang_on_what_a_tree_holds(made_result, tmp_path, toys):
+    """A text stays as its author wrote it, and what nobody has is not of another type."""
+    titles = ["-VAE", "=HYPERLINK(1)"]
+    trees = [[made_result("toy/small", "a", 0.1, about=About(title=titles[0]))]]
+    trees.append([made_result("toy/small", name, *[0.3] * 5, about=About(title=titles[1])) for name in "ab"])
+    made = [hub.frames(tmp_path, tree)["summaries"] for tree in trees]
+    assert list(made[0].title) == titles[:1]
+    assert set(made[1].title) == {titles[1]}
+    assert dict(made[0].dtypes) == dict(made[1].dtypes)
+    assert str(made[0].dtypes["rank"]) == "Int64"
 
 
 def test_evaluation_results_are_those_of_the_hub(folder):
@@ -58,8 +71,7 @@ def test_evaluation_results_are_those_of_the_hub(folder):
     assert [f"{file.parent.parent.name}/{file.name}" for file in files] == [
         "beta_vae/toy.smoke.yaml",
         "beta_vae/toy.study.yaml",
-        "pca/toy.smoke.yaml",
-    ]
+    ], "references are no one's models"
     (entry,) = parse_eval_result_entries(yaml.safe_load(files[0].read_text("utf-8")))
     assert (entry.dataset_id, entry.task_id, entry.value) == ("someone/toy", "small_v1_smoke", 0.15)
     assert (entry.date, entry.source_url) == ("2026-01-02", "https://example.org/board")

@@ -51,6 +51,16 @@ def test_the_mirror_of_a_pair_is_the_pair_in_the_other_order(boards):
         assert one.comparison[:4] == pytest.approx(two.comparison[:4])
 
 
+def test_what_is_marked_or_in_quarantine_is_not_compared(made_result):
+    found = [made_result(task, name, *scores[task]) for name, scores in (("a", A), ("b", B)) for task in (NEAR, FAR)]
+    found[0] = made_result(NEAR, "a", *A[NEAR], quarantine="saw the labels")
+    (one,) = of(ranking.tables(found), "a", "b").differences
+    assert one.task == FAR
+    found[1] = made_result(FAR, "a", *A[FAR], quarantine="saw the labels")
+    with pytest.raises(InvalidInput, match="both were scored on, unmarked and not in quarantine, received none"):
+        of(ranking.tables(found), "a", "b")
+
+
 def test_few_seeds_come_to_no_verdict(boards):
     (one,) = of(boards, "few", "a").differences
     assert (one.answer, one.p) == ("too few seeds", None)

@@ -1,6 +1,7 @@
 """Tables: order, ranks and ties; hostile text in every format; the same bytes from the same files."""
 
 import csv
+import dataclasses
 import datetime
 import io
 import json
@@ -17,7 +18,7 @@ from PIL import Image
 from benchmark_data import files
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard import protocol
-from leaderboard.report import formats, overall, ranking
+from leaderboard.report import formats, hub, overall, ranking
 from leaderboard.report.site import build
 from leaderboard.report.site.environment import environment
 from leaderboard.store import results
@@ -38,7 +39,10 @@ def run(mig, seed=0, **fields):
         "rows_digest": "0" * 64,
         "codes_digest": f"{seed:064x}",
         "latents": 10,
-        "samples": {"mig": Sample(train=10_000, test=0, arguments={"bins": 20})},
+        "samples": {
+            score.partition(".")[0]: Sample(train=10_000, test=0, arguments={"bins": 20})
+            for score in fields.get("scores", ("mig",))
+        },
         "supervision": "unsupervised",
         "selection": "none",
         "hyperparameters": {},
@@ -164,6 +168,30 @@ def test_an_interval_stays_within_the_range_of_the_score():
     assert board.rows[0].cells["mig"].low == 0.0
 
 
+def test_a_score_whose_range_is_not_known_has_no_interval():
+    runs = [
+        run(0.5, seed, scores={"mig": 0.5, "dci.informativeness_train": x}) for seed, x in enumerate((0.9, 1, 1, 1))
+    ]
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [results.result("xysquares/spacing_8@v1", "m", runs)])
+    cell = board.rows[0].cells["dci.informativeness_train"]
+    assert (round(cell.mean, 3), cell.low, cell.high) == (0.975, None, None)
+
+
+def test_results_without_a_score_that_tables_show_have_no_table(tmp_path):
+    runs = [run(0.5, scores={"sap": 0.5})]
+    found = [results.result("xysquares/spacing_8@v1", "m", runs)]
+    assert ranking.tables(found) == []
+    results.write(tmp_path / "r", found)
+    with pytest.raises(DamagedFile, match=r"expected a result with one of the scores mig, .* received none of these"):
+        build.build(tmp_path / "r", tmp_path / "s")
+    assert list(hub.frames(tmp_path, found)) == ["scores"]
+
+
+def test_training_is_told_per_seed():
+    (record,) = formats.records(ranking.tables([method("m", 0.1, 0.2)]))
+    assert (record["steps"], record["seconds"]) == (1_000, 12.8)
+
+
 def test_csv_is_tidy_and_no_spreadsheet_runs_it():
     about = About(title="=cmd|' /C calc'!A0")
     board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2, about=about)])
@@ -182,6 +210,16 @@ def test_hostile_text_stays_text_in_markdown_and_latex():
         r"\textless{}script\textgreater{}alert(1)\textless{}/script\textgreater{}|`*\_\$\%\&\#\{\}"
         r"\textasciitilde{}\textasciicircum{}\textbackslash{}" in line
     )
+
+
+def test_latex_prints_numbers_below_0_with_a_minus():
+    score = "r_squared"
+    runs = [run(0.5, seed, scores={score: x}, tier="held_out") for seed, x in enumerate((-0.08, -0.07, -0.08, -0.07))]
+    board = ranking.table("xysquares/spacing_8@v1", "held_out", [results.result("xysquares/spacing_8@v1", "m", runs)])
+    assert r"$-$0.075\,{\tiny $-$.084 to $-$.066}" in formats.latex(board)
+    runs = [run(x, seed) for seed, x in enumerate((0.5, 0.6, 0.5, 0.6))]
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [results.result("xysquares/spacing_8@v1", "m", runs)])
+    assert r"0.550\,{\tiny .458--.642}" in formats.latex(board)
 
 
 def test_latex_has_no_letter_that_it_cannot_print():
@@ -468,7 +506,9 @@ def test_json_says_what_the_csv_says():
     boards = ranking.tables([method("m", 0.1, 0.2), method("n", *[0.3] * 5)])
     rows = json.loads(formats.as_json(boards))
     lines = list(csv.DictReader(io.StringIO(formats.comma_separated(boards))))
-    assert [list(row) for row in rows] == [formats.FIELDS] * 2
+    assert [list(row) for row in rows] == [list(formats.FIELDS)] * 2
+    for row in rows:
+        assert all(value is None or isinstance(value, formats.FIELDS[name]) for name, value in row.items())
     for row, line in zip(rows, lines, strict=True):
         assert {n: v for n, v in row.items() if isinstance(v, float)} == {
             n: float(line[n]) for n, v in row.items() if isinstance(v, float)
@@ -529,6 +569,19 @@ def test_a_task_that_few_methods_have_does_not_take_the_place_of_the_others():
     assert board.left_out == ("d",)
     (leader,) = overall.leaders(boards, board)
     assert (leader.tasks, leader.firsts, leader.lacking) == (2, 1, ("d",))
+
+
+def test_submissions_on_a_few_tasks_change_no_mean_of_others():
+    one, two = "xysquares/spacing_1@v1", "xysquares/spacing_8@v1"
+    found = [method(name, *[0.5] * 5, task=task) for name in "ab" for task in (one, two)]
+    boards = ranking.tables(found)
+    tables = {board.task: board for board in boards}
+    few = ranking.table(one, "smoke", [method(name, *[0.9] * 5, task=one, status="recomputed") for name in "cdefg"])
+    ranked = [dataclasses.replace(row, rank=1, note="") for row in few.rows]
+    more = dataclasses.replace(tables[one], groups={"unsupervised": (*tables[one].rows, *ranked)})
+    assert overall.shared([more, tables[two]]) == (more, tables[two])
+    alone = dataclasses.replace(few, groups={"unsupervised": tuple(ranked)})
+    assert overall.shared([alone]) == (alone,), "where nothing was trained here, all count"
 
 
 def test_without_ranks_all_tasks_are_averaged_over():

@@ -375,9 +375,11 @@ def test_two_methods_are_compared_with_and_without_a_script(two_scores, browser)
         """{ const form = document.querySelector('form'); form.elements.first.value = 'factor_vae';
         form.elements.second.value = 'beta_vae'; form.requestSubmit() }"""
     )
-    assert browser.run("location.pathname + location.hash").endswith("compare/factor_vae.desk.html#beta_vae")
-    text = browser.run("document.querySelector('#beta_vae').closest('section').textContent.replace(/\\s+/g, ' ')")
-    assert "other/small+0.100 ▲ +0.100 to +0.100" in text
+    assert browser.run("location.pathname + location.hash").endswith("compare/factor_vae.desk.html#against-beta_vae")
+    text = browser.run(
+        "document.querySelector('#against-beta_vae').closest('section').textContent.replace(/\\s+/g, ' ')"
+    )
+    assert re.search(r"other/small\+0\.100 ▲ .{1,40} is higher, p \S+ \+0\.100 to \+0\.100", text)
     assert "mean over tasks+0.100 ▲" in text
 
 
@@ -647,6 +649,29 @@ def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):
     ):
         assert sentence in text
     assert "toy/<wbr>spacing_<wbr>1</a>" in (tmp_path / "s/methods/a.html").read_text("utf-8")
+
+
+def test_what_is_in_quarantine_is_struck_and_counts_nowhere(made_result, toys, tmp_path):
+    tasks = ("toy/spacing_1", "toy/spacing_8")
+    found = [
+        made_result(task, name, *[mig] * 5) for task in tasks for name, mig in (("a", 0.1), ("main", 0.2), ("c", 0.3))
+    ]
+    found[-1] = made_result("toy/spacing_8", "c", *[0.987] * 5, quarantine="saw the labels")
+    results.write(tmp_path / "r", found)
+    text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
+    (row,) = (line for line in text.splitlines() if "methods/c.html" in line and "<s " in line)
+    assert '<s title="in quarantine: saw the labels">0.987</s>' in row
+    matrix = text.split('id="m-smoke"')[1].split("</table>")[0]
+    assert matrix.count("0.987") == 1
+    assert "Struck through: marked or in quarantine, so in no mean and no comparison." in text
+    pairs = (tmp_path / "s" / "compare" / "c.smoke.html").read_text("utf-8")
+    assert "spacing_1" in pairs
+    assert "mean over tasks" not in pairs
+    other = (tmp_path / "s" / "compare" / "a.smoke.html").read_text("utf-8")
+    assert other.count('id="main"') == 1
+    spans = {int(span) for span in re.findall(r'scope="rowgroup" colspan="(\d+)"', matrix)}
+    heads = matrix.split("<thead>")[1].split("</thead>")[0].count("<th ")
+    assert spans == {heads}
 
 
 def test_pages_of_a_tier_count_what_is_in_it(made_result, toys, tmp_path, monkeypatch):

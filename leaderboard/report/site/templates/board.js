@@ -133,7 +133,7 @@ for (const form of document.querySelectorAll("form[data-compare]")) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const { first, second } = form.elements;
-    location.href = `compare/${first.value}.${form.dataset.compare}.html#${second.value}`;
+    location.href = `compare/${first.value}.${form.dataset.compare}.html#against-${second.value}`;
   });
 }
 for (const button of document.querySelectorAll("button[data-copy]")) {
