@@ -72,6 +72,7 @@ def measure(
     names: Sequence[str],
     *,
     groups: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
     resamples: int = 1_000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -82,19 +83,22 @@ def measure(
         scores: real numbers, shape (runs, metrics), higher is better in each column.
         names: of the metrics.
         groups: the task of each run; None if there is one.
-        resamples: of the bootstrap, which draws runs with replacement within each task.
+        methods: the method of each run, so that an interval says what other methods would show: seeds of one are alike.
+            None to take runs for independent.
+        resamples: of the bootstrap, which draws methods with replacement, each with all of its runs on all tasks; or
+            runs within each task.
         confidence: how much of the bootstrap distribution an interval holds, in (0, 1).
         seed: of the counter-based generator that draws them.
 
     Returns:
         One row per pair of different metrics, both ways: ``metric``, ``other``, ``correlation``, ``low``, ``high``, all
-        in [-1, 1], and ``runs``. Runs of one method with different seeds count as independent. A metric that is
-        constant within a task has correlation 0 there. Metrics that order all runs alike have an interval without
-        width, which says too much where runs are few.
+        in [-1, 1], and ``runs``. A metric that is constant within a task has correlation 0 there. Fewer than `LEAST`
+        methods say nothing of others: the interval is [-1, 1]. Metrics that order all runs alike have an interval
+        without width, which says too much where methods are few.
 
     Raises:
-        InvalidInput: scores that are no matrix of finite numbers, names or groups that do not match, fewer than two
-            metrics, a task of fewer than four runs, fewer than two resamples, or a confidence outside (0, 1).
+        InvalidInput: scores that are no matrix of finite numbers, names, groups or methods that do not match, fewer
+            than two metrics, a task of fewer than four runs, fewer than two resamples, or a confidence outside (0, 1).
 
     Example:
         >>> table = measure([[1, 10], [2, 20], [3, 40], [4, 30]], ["mig", "sap"], resamples=10)
@@ -105,8 +109,9 @@ def measure(
     tasks = np.asarray(["" for _ in matrix] if groups is None else groups, dtype=object)
     if matrix.shape[1] < 2 or len(names) != matrix.shape[1] or len(set(names)) != len(names):
         raise InvalidInput("names", expected=f"{max(2, matrix.shape[1])} different ones", received=str(list(names)))
-    if len(tasks) != len(matrix):
-        raise InvalidInput("groups", expected=f"{len(matrix)}, one for each run", received=str(len(tasks)))
+    for what, of in (("groups", groups), ("methods", methods)):
+        if of is not None and len(of) != len(matrix):
+            raise InvalidInput(what, expected=f"{len(matrix)}, one for each run", received=str(len(of)))
     if resamples < 2 or not 0 < confidence < 1:
         raise InvalidInput(
             "resamples, confidence", expected="at least 2, and in (0, 1)", received=f"{resamples}, {confidence}"
@@ -120,7 +125,8 @@ def measure(
             received=f"{len(smallest)} of {str(tasks[smallest[0]])!r}",
             remedy="Leave that task out.",
         )
-    numbers = _correlations(matrix, rows, resamples, confidence, seed)
+    units = None if methods is None else np.unique(list(methods), return_inverse=True)[1]
+    numbers = _correlations(matrix, rows, units, resamples, confidence, seed)
     return Agreement(tuple(names), *numbers, runs=len(matrix), tasks=len(rows)).table()
 
 
@@ -150,21 +156,22 @@ def over_tasks(results: Iterable[Result], *, tier: str = "", resamples: int = 1_
     for result in trained:
         counts[result.task, result.tiers[0]] += len(result.runs)
     runs = [
-        ((result.task, result.tiers[0]), run.scores)
+        ((result.task, result.tiers[0]), result.method, run.scores)
         for result in trained
         if counts[result.task, result.tiers[0]] >= LEAST
         for run in result.runs
     ]
-    shared = set.intersection(*(set(scores) for _, scores in runs)) if runs else set()
+    shared = set.intersection(*(set(scores) for _, _, scores in runs)) if runs else set()
     if len(shared) < 2:
         return None
-    names = tuple(name for name in runs[0][1] if name in shared)
-    matrix = np.array([[scores[name] for name in names] for _, scores in runs])
+    names = tuple(name for name in runs[0][2] if name in shared)
+    matrix = np.array([[scores[name] for name in names] for _, _, scores in runs])
     places: dict[tuple[str, str], list[int]] = {}
-    for place, (task, _) in enumerate(runs):
+    for place, (task, _, _) in enumerate(runs):
         places.setdefault(task, []).append(place)
     rows = [np.array(of_task) for of_task in places.values()]
-    return Agreement(names, *_correlations(matrix, rows, resamples, 0.95, 0), runs=len(runs), tasks=len(rows))
+    units = np.unique([method for _, method, _ in runs], return_inverse=True)[1]
+    return Agreement(names, *_correlations(matrix, rows, units, resamples, 0.95, 0), runs=len(runs), tasks=len(rows))
 
 
 def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -200,23 +207,41 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 
 def _correlations(
-    matrix: NDArray[np.float64], rows: Sequence[NDArray[np.int64]], resamples: int, confidence: float, seed: int
+    matrix: NDArray[np.float64],
+    rows: Sequence[NDArray[np.int64]],
+    units: NDArray[np.int64] | None,
+    resamples: int,
+    confidence: float,
+    seed: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Average Spearman's correlations of all columns over tasks, whose rows are given, and draw their intervals."""
+    """Average Spearman's correlations of all columns over tasks, whose rows are given, and draw their intervals.
+
+    Rows of one unit are drawn together, as often on each task; without units each row by itself, within its task.
+    """
     count = matrix.shape[1]
     ranked = [[_Ranked(matrix[part, column]) for column in range(count)] for part in rows]
     found = np.mean([_spearman(columns, np.arange(len(part))) for columns, part in zip(ranked, rows, strict=True)], 0)
+    if units is not None and units.max() + 1 < LEAST:
+        return found, np.full_like(found, -1.0), np.full_like(found, 1.0)
     drawn = np.empty((resamples, count, count))
     for i in range(resamples):
-        (u,) = draws.uniform(seed, [i], len(matrix))
-        each = [
-            _spearman(columns, (u[part] * len(part)).astype(np.int64))
-            for columns, part in zip(ranked, rows, strict=True)
-        ]
+        chosen = _drawn(rows, units, draws.uniform(seed, [i], len(matrix))[0])
+        each = [_spearman(columns, of) for columns, of in zip(ranked, chosen, strict=True) if len(of)]
         drawn[i] = np.mean(each, axis=0)
     away = np.quantile(drawn - drawn.mean(axis=0), [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     low, high = np.clip(found + away, -1.0, 1.0)
     return found, low, high
+
+
+def _drawn(
+    rows: Sequence[NDArray[np.int64]], units: NDArray[np.int64] | None, u: NDArray[np.float64]
+) -> list[NDArray[np.int64]]:
+    """Return which rows of each task a resample has, from a uniform number in [0, 1) for each row."""
+    if units is None:
+        return [(u[part] * len(part)).astype(np.int64) for part in rows]
+    different = int(units.max()) + 1
+    times = np.bincount((u[:different] * different).astype(np.int64), minlength=different)[units]
+    return [np.repeat(np.arange(len(part)), times[part]) for part in rows]
 
 
 class _Ranked:

@@ -102,12 +102,13 @@ def metric_agreement(
     only: Annotated[
         str, typer.Option("--tier", metavar="TIER", help="Of a results tree: only the runs of this tier.")
     ] = "",
-    resamples: Annotated[int, typer.Option(min=2, help="Of the bootstrap over runs.")] = 1_000,
+    resamples: Annotated[int, typer.Option(min=2, help="Of the bootstrap.")] = 1_000,
 ) -> None:
     """Do metrics rank the same models alike? Figure 2 of arXiv:1811.12359, with an interval for each pair.
 
     Ranks are compared within each task. Tasks with fewer than four runs are left out; of a results tree references,
-    marked runs and tasks that were replaced, too, as on the board.
+    marked runs and tasks that were replaced, too, as on the board. Intervals of a results tree are of a bootstrap over
+    methods, those of run folders over runs.
     """
     needs("this command", "metrics", "pandas")
     import pandas as pd

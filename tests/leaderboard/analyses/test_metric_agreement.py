@@ -60,6 +60,24 @@ def test_an_interval_lies_about_its_correlation_over_many_tasks():
     assert 0.02 < row.high - row.low < 0.06
 
 
+def test_seeds_of_a_method_are_drawn_together():
+    """Nine methods of five equal seeds are nine numbers: their interval is that of nine runs."""
+    methods = np.repeat([f"m{i}" for i in range(9)], 5).tolist()
+    nine = made(9)
+    five = np.repeat(nine, 5, axis=0)
+    alone = analysis.measure(nine, NAMES, methods=[f"m{i}" for i in range(9)], resamples=200)
+    together = analysis.measure(five, NAMES, methods=methods, resamples=200)
+    apart = analysis.measure(five, NAMES, resamples=200)
+    numbers = ["correlation", "low", "high"]
+    np.testing.assert_allclose(together[numbers], alone[numbers], atol=1e-12)
+    wide, narrow = (row.high - row.low for row in (pair(of, "good", "unrelated") for of in (together, apart)))
+    assert wide > 1.5 * narrow
+    few = analysis.measure(five[:15], NAMES, methods=methods[:15], resamples=10)
+    assert (few.low.tolist(), few.high.tolist()) == ([-1.0] * 6, [1.0] * 6)
+    with pytest.raises(InvalidInput, match="methods: expected 45, one for each run, received 2"):
+        analysis.measure(five, NAMES, methods=["a", "b"])
+
+
 def test_an_easy_and_a_hard_task_do_not_make_metrics_agree():
     """Two metrics that are independent within each task and both higher on the second: pooled they correlate."""
     rng = np.random.default_rng(0)
