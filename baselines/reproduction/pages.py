@@ -134,7 +134,7 @@ def _row(group: _Group, corrected: Mapping[str, float]) -> str:
     runs = f"{budget['runs']} runs on {', '.join(budget['datasets'])}" if budget["runs"] else "no training"
     over_page = f", {corrected[entry.id]:.3f} after Holm" if entry.id in corrected else ""
     return (
-        f"| [{entry.id}]({folder}/figure.png): {record['title']}{others} | {claim} (The paper: {record['paper']}.) | "
+        f"| [{entry.id}]({folder}/figure.png): {record['title']}{others} | {claim} (The paper: {entry.paper}.) | "
         f"**{record['verdict']}**{records.answer(record).removeprefix(record['verdict'])}{over_page} | "
         f"{records.numbers(record, most=SHOWN)} ([all]({folder}/verdict.json), [table]({folder}/table.csv)) | "
         f"`{record['command']}`, {runs} |"

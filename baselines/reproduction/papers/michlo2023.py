@@ -4,7 +4,8 @@ Figures 2, 3, 5 and 8 need no training. At smoke tier the β-VAE and Ada-GVAE ar
 and binary cross entropy: 16 runs at spacings 1, 2, 4 and 8, of which figure 7 takes one, and 8 on two other datasets
 for figures 4 and 6. Figure 11 has 8 runs with squared error, of which figure 10 takes the β-VAEs. At desk tier figures
 4, 6, 7 and 9 take the board's runs, with five seeds; figures 10 and 11 have 20 of their own.
-At study tier the runs are those of the sweeps michlo2023_benchmark, michlo2023_overlap and michlo2023_box_blur.
+At study tier the runs are those of the sweeps michlo2023_benchmark, michlo2023_overlap and michlo2023_box_blur. The
+first has one seed of 16 settings, so that figure 6 has too few seeds for a verdict there.
 
 The importance of factors is in the extended paper (arXiv 2202.13341v2), which says how to compute it; whether models
 learn factors in that order is asked here, by `fig3_importance`, of small β-VAEs with snapshots on rendered data: on
@@ -155,8 +156,15 @@ def scored_by_spacing(settings: Mapping[str, Any], runs: Runs, tier: str) -> Fou
     return Found(table.assign(spacing=[int(name.rpartition("_")[2]) for name in table["dataset"]]))
 
 
+def _best(part: pd.DataFrame, score: str) -> pd.Series[float]:
+    """Return the highest score of each seed over its settings: settings are chosen among, and are no seeds."""
+    return part.groupby("seed")[score].max()
+
+
 def judge_scores_by_spacing(table: pd.DataFrame) -> Verdict:
     """Judge that MIG and DCI are higher at the least spacing than at the greatest, and that no step goes the other way.
+
+    Where a seed has several strengths, as at study tier, the best one counts.
 
     Each objective and score must fall from one end to the other, from above the floor. A single step between neighbours
     that goes significantly up (Holm over all steps) contradicts the claim; a step is one test of all objectives, since
@@ -169,7 +177,7 @@ def judge_scores_by_spacing(table: pd.DataFrame) -> Verdict:
     for score in SCORES:
         groups = []
         for objective, part in table.groupby("objective", sort=False):
-            by_spacing = {n: part[part["spacing"] == n][score] for n in spacings}
+            by_spacing = {n: _best(part[part["spacing"] == n], score) for n in spacings}
             bound = _scores.floor(part[part["spacing"] == near], score)
             ends.append(verdicts.compare([by_spacing[near]], [by_spacing[far]], floors=[bound]))
             numbers |= {f"{objective}, {score}, spacing {n}": float(by_spacing[n].mean()) for n in spacings}
@@ -207,19 +215,23 @@ def draw_densities(found: Found, path: Path) -> None:
 
 
 def judge_densities(table: pd.DataFrame) -> Verdict:
-    """Judge that scores on XYSquares are below those on every other dataset, for each objective, over all settings."""
+    """Judge that the best scores on XYSquares are below those on every other dataset, for each objective.
+
+    The paper looks at the highest score over the settings alone (section 5.3): here at that of each seed.
+    """
     numbers: dict[str, float] = {}
     parts = []
     for objective, of_objective in table.groupby("objective", sort=False):
         for score in SCORES:
             groups = {str(name): part for name, part in of_objective.groupby("dataset", sort=False)}
-            hard = [part[score] for name, part in groups.items() if name.startswith("xysquares")]
-            for name, part in groups.items():
-                numbers[f"{score}, {objective}, {name}"] = float(part[score].mean())
+            best = {name: _best(part, score) for name, part in groups.items()}
+            hard = [found for name, found in best.items() if name.startswith("xysquares")]
+            for name, found in best.items():
+                numbers[f"{score}, {objective}, {name}"] = float(found.mean())
                 if not name.startswith("xysquares"):
-                    bound = _scores.floor(part, score)
+                    bound = _scores.floor(groups[name], score)
                     numbers[f"{score}, {objective}, {name}, floor"] = bound
-                    parts += [verdicts.compare([part[score]], [squares], floors=[bound]) for squares in hard]
+                    parts += [verdicts.compare([found], [squares], floors=[bound]) for squares in hard]
     return judged(parts, numbers, "gate: PCA, and MIG 0.1, on the other dataset")
 
 
@@ -703,9 +715,9 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig6",
         title="Scores of both objectives on five datasets",
-        paper="far lower on XYSquares",
-        claim="MIG and DCI over all settings are lower on XYSquares than on every other dataset, for β-VAE and "
-        "Ada-GVAE.",
+        paper="the highest score over the settings is far lower on XYSquares",
+        claim="The highest MIG and DCI over the settings, of which tier desk has one, are lower on XYSquares than on "
+        "every other dataset, for β-VAE and Ada-GVAE.",
         smoke=Plan(runs=BENCHMARK_SMALL, settings={"runs": BENCHMARK_SMALL}, codes=True, seconds=50, training=TRAINING),
         desk=_scored(_DESK_BENCHMARK),
         study=Plan(runs=BENCHMARK, settings={"runs": BENCHMARK}, codes=True, seconds=6_000),

@@ -682,6 +682,23 @@ def test_a_model_of_the_plane_is_trained_and_judged(tmp_path):
     assert table["angle"].between(0, 45).all()
 
 
+def test_settings_are_no_seeds():
+    """One seed of five settings tells nothing; of two settings of each seed the better one counts."""
+    for judge, better, worse in (
+        (michlo2023.judge_densities, apart(0.5, 0.1), apart(0.05, 0.01)),
+        (michlo2023.judge_scores_by_spacing, spaced(0.5, 0.1), spaced(0.05, 0.01)),
+    ):
+        assert judge(better.assign(seed=0)).answer == "too few seeds"
+        assert judge(both(worse, better)) == judge(better)
+
+
+def test_figure_6_has_one_seed_of_sixteen_settings_at_study_tier():
+    runs = ENTRIES["2202.13341/fig6"].study.runs
+    models = [(run.dataset, run.objective, run.seed) for run in runs]
+    assert {seed for *_, seed in models} == {0}
+    assert {models.count(model) for model in models} == {16}
+
+
 def test_a_step_that_goes_up_contradicts_a_ladder():
     """0.2 at spacing 1 and 0.6 at 4, as Ada-GVAE has it, though 8 is the lowest."""
     table = spaced(0.2, 0.1)

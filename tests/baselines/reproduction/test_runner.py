@@ -379,6 +379,14 @@ def test_the_page_is_made_of_the_folders(tmp_path):
     assert sum("| not run |" in row for row in rows) == len(rows) - 1
 
 
+def test_what_the_paper_says_is_that_of_the_entry_and_not_of_the_record(tmp_path):
+    entry = constant(paper="what was first read in it")
+    runner.run(entry, "smoke", tmp_path, tmp_path)
+    page = pages.report(tmp_path)
+    assert f"(The paper: {catalogue.entries()[entry.id].paper}.)" in page
+    assert "first read in it" not in page
+
+
 def test_a_computation_has_one_row(tmp_path):
     page = pages.report(tmp_path)
     rows = rows_of(page)
