@@ -49,7 +49,7 @@ class DipVae(Objective):
         """Weigh the KL divergence by 1, and the two parts of the covariance."""
         covariance = self.covariance(batch)
         diagonal = ops.diagonal(covariance)
-        off = ops.sum(ops.square(covariance)) - ops.sum(ops.square(diagonal))
+        off = ops.sum(ops.square(covariance - ops.diag(diagonal)))
         return {
             "kl": Term(1.0, ops.mean(batch.kl)),
             "off_diagonal": Term(self.lambda_od, off),

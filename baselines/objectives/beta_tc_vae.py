@@ -62,7 +62,7 @@ def total_correlation(posterior: Posterior, codes: Tensor) -> Tensor:
         A scalar, in nats.
     """
     mean, log_variance = posterior.mean[None], posterior.log_variance[None]
-    squared = ops.square(codes[:, None] - mean) * ops.exp(-log_variance)
+    squared = ops.square((codes[:, None] - mean) * ops.exp(-0.5 * log_variance))  # 1 / variance overflows at e^-89
     log_density = -0.5 * (squared + log_variance + LOG_2PI)  # (i, j, l): log q(z_il|x_j)
     log_joint = ops.logsumexp(ops.sum(log_density, axis=2), axis=1)
     log_marginals = ops.sum(ops.logsumexp(log_density, axis=1), axis=1)

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
+from baselines.nets.backend import tensorflow
 from baselines.objectives import Posterior
 from baselines.objectives.beta_tc_vae import OBJECTIVE, total_correlation
 
@@ -27,6 +28,20 @@ def test_two_images_by_hand():
     value = float(total_correlation(Posterior(mean, np.zeros_like(mean)), mean))
     assert value == pytest.approx(0.0, abs=1e-5)
     assert value + (2 - 1) * math.log(1 * 2) == pytest.approx(math.log(2), abs=1e-5)
+
+
+@pytest.mark.parametrize("log_variance", [-90.0, -110.0])
+def test_variances_whose_inverse_is_no_float32(log_variance):
+    # As with images far apart by hand above: each code belongs to its image only, and the total correlation is least.
+    mean = tensorflow.constant([[0.5, -0.25], [1.0, 2.0], [-3.0, 0.75]])
+    spread = tensorflow.fill(mean.shape, log_variance)
+    with tensorflow.GradientTape() as tape:
+        tape.watch([mean, spread])
+        codes = mean + tensorflow.exp(0.5 * spread) * tensorflow.constant([[1.0, -1.0], [0.5, 2.0], [-1.5, 0.0]])
+        value = total_correlation(Posterior(mean, spread), codes)
+    assert float(value) == pytest.approx(0.0, abs=1e-4)
+    for gradient in tape.gradient(value, [mean, spread]):
+        assert np.isfinite(gradient).all()
 
 
 def test_one_latent_has_none():
