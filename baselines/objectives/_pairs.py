@@ -6,9 +6,10 @@ Locatello et al., "Weakly-Supervised Disentanglement Without Compromises", ICML 
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from baselines.nets.backend import Tensor, ops
 from baselines.objectives import Batch, Objective, Posterior, Term, check_grid, halves
@@ -34,7 +35,9 @@ class PairVae(Objective):
     """β-VAE on pairs of images that share all but k factors, without saying which; shared latents are averaged.
 
     The loss is the mean of both images' losses, each with the averaged posteriors. A latent counts as changed where the
-    divergence of the pair's two posteriors is in the upper half of its range over the latents of that pair.
+    divergence of the pair's two posteriors is in the upper half of its range over the latents of that pair. There are
+    two forms of it: the KL divergence of the first from the second, as in the paper and here, and the mean of both
+    directions, as in the library disent (after arXiv 2010.14407).
 
     Attributes:
         beta: weight of the KL divergence.
@@ -78,6 +81,23 @@ class PairVae(Objective):
         second = np.where(anew, rng.integers(0, sizes, first.shape), first)
         return np.stack([space.index(first), space.index(second)])
 
+    def inputs(
+        self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
+    ) -> dict[str, NDArray[Any]]:
+        """Give nothing, once there is a latent to share beside one that changes.
+
+        Raises:
+            InvalidInput: there is one latent alone.
+        """
+        if latents < 2:
+            raise InvalidInput(
+                "objective on pairs that share latents",
+                expected="two latents or more",
+                received=str(latents),
+                remedy="Choose beta_vae: one latent is never shared.",
+            )
+        return {}
+
     def average(self, first: Posterior, second: Posterior) -> Posterior:
         """Average two posteriors, each (pairs, latents)."""
         raise NotImplementedError
@@ -112,6 +132,7 @@ def shared_latents(first: Posterior, second: Posterior) -> Tensor:
         bool, shape (pairs, latents).
     """
     ratio = first.log_variance - second.log_variance
-    distance = ops.exp(ratio) + ops.square(second.mean - first.mean) * ops.exp(-second.log_variance) - 1.0 - ratio
+    apart = (second.mean - first.mean) * ops.exp(-0.5 * second.log_variance)  # the inverse variance overflows before
+    distance = ops.exp(ratio) + ops.square(apart) - 1.0 - ratio
     low, high = ops.min(distance, axis=1, keepdims=True), ops.max(distance, axis=1, keepdims=True)
     return distance < 0.5 * (low + high)

@@ -2,8 +2,14 @@
 
 The authors standardise images by the constants below, and state beta for errors of standardised pixels. Here images are
 in [0, 1], where a squared error is smaller by the square of the constant; so beta is, too, and the balance of the two
-terms is theirs. What differs is the scale of what goes into the first layer and comes out of the last, and the initial
-weights, which they draw from a normal distribution.
+terms is theirs, exactly where all channels have one constant: standardised errors weigh a channel by the inverse of its
+variance, ours weigh all alike.
+
+What differs is the scale of what goes into the first layer and comes out of the last; the initial weights, which they
+draw from a normal distribution; and the encoder's padding: theirs, of 2 pixels on each side, makes 64 pixels 33, 17, 9
+and 5 and gives 1,600 numbers to the dense layer, ours (``"same"``) makes them 32, 16, 8 and 4 and gives it 1,024. Their
+Ada-GVAE (``adavae_os`` of disent) finds what a pair shares by the symmetric KL divergence, ours by the one-sided one of
+disentanglement_lib.
 """
 
 from __future__ import annotations

@@ -72,6 +72,22 @@ def test_shared_latents_by_hand():
     assert np.asarray(shared_latents(first, second)).tolist() == [[True, False, True]]
 
 
+def test_shared_latents_where_the_inverse_variance_overflows():
+    # 2 KL: 0 for the first two, (e^-55 / e^-55)² = 1 for the third; 1 / e^-110 is no float32
+    for log_variance in (-90.0, -110.0):
+        low = np.full((1, 3), log_variance, np.float32)
+        first = Posterior(np.zeros((1, 3), np.float32), low)
+        second = Posterior(np.array([[0.0, 0.0, np.exp(log_variance / 2)]], np.float32), low)
+        assert np.asarray(shared_latents(first, second)).tolist() == [[True, True, False]]
+
+
+def test_one_latent_is_never_shared():
+    expected = "pairs that share latents: expected two latents or more, received 1. Choose beta_vae"
+    with pytest.raises(InvalidInput, match=expected):
+        OBJECTIVE().inputs(np.arange(4), SPACE, 1, np.random.default_rng(0))
+    assert OBJECTIVE().inputs(np.arange(4), SPACE, 2, np.random.default_rng(0)) == {}
+
+
 def test_aggregation_by_hand():
     mean = np.array([[0.0, 1.0, 0.2], [0.0, 3.0, 0.4]], np.float32)
     variance = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 3.0]], np.float32)
