@@ -27,7 +27,9 @@ Device: TypeAlias = Literal["auto", "cpu", "gpu"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """A run: the same config gives the same weights. Defaults are those of Bonheme and Grzes 2022, table 1.
+    """A run: the same config gives the same weights, on one machine with the same number of threads.
+
+    Defaults are those of Bonheme and Grzes 2022, table 1.
 
     Attributes:
         dataset: a dataset's full name.

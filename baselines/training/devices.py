@@ -173,6 +173,15 @@ def line() -> str:
     return f"{shown}{driver}, with {backend.name()} {backend.versions(backend.name())[backend.name()]}"
 
 
+def threads() -> int:
+    """Return how many threads an operation may take on the processor: a sum is rounded as they divide it."""
+    jax_runs = backend.name() == "jax"
+    asked = 0 if jax_runs else tensorflow.config.threading.get_intra_op_parallelism_threads()
+    told = os.environ.get("NPROC" if jax_runs else "TF_NUM_INTRAOP_THREADS", "")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return asked or int(told if told.isdecimal() else 0) or cores or 1
+
+
 def record(precision: str) -> dict[str, Any]:
     """Return what ``run.json`` says of how a run was computed.
 
@@ -181,8 +190,9 @@ def record(precision: str) -> dict[str, Any]:
 
     Returns:
         ``backend``; ``device``, its name; ``devices``, how many there are; ``driver``, empty without a GPU;
-        ``precision``; ``tensorfloat32``, whether float32 products may be rounded to 10 bits of mantissa, as newer GPUs
-        do by default; ``deterministic``, whether the same run on the same device gives the same bits.
+        ``threads``, those of the processor; ``precision``; ``tensorfloat32``, whether float32 products may be rounded
+        to 10 bits of mantissa, as newer GPUs do by default; ``deterministic``, whether the same run on the same device
+        with the same number of threads gives the same bits.
     """
     gpus = usable()
     if backend.name() == "jax":
@@ -198,6 +208,7 @@ def record(precision: str) -> dict[str, Any]:
         "device": gpus[0] if gpus else backend.host(),
         "devices": count,
         "driver": _driver() if gpus else "",
+        "threads": threads(),
         "precision": precision,
         "tensorfloat32": bool(gpus) and bool(rounded),
         "deterministic": exact,

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from baselines import cli, train
-from baselines.training import devices, sweep
+from baselines.training import devices, sweep, worker
 from benchmark_data import InvalidInput, UnknownName
 
 SMI = "NVIDIA A100-SXM4-40GB, 550.54.15"
@@ -62,6 +62,7 @@ def fake(monkeypatch):
             visible = list(gpus)
             module = types.SimpleNamespace(
                 config=types.SimpleNamespace(
+                    threading=types.SimpleNamespace(get_intra_op_parallelism_threads=lambda: 0),
                     get_visible_devices=lambda kind: visible,
                     set_visible_devices=lambda chosen, kind: visible.clear(),
                     experimental=types.SimpleNamespace(
@@ -126,6 +127,7 @@ def test_a_gpu_that_the_backend_uses(plugged, fake, name):
         "device": "A100",
         "devices": 2,
         "driver": "550.54.15",
+        "threads": devices.threads(),
         "precision": "bfloat16",
         "tensorfloat32": True,
         "deterministic": name == "tensorflow",
@@ -142,6 +144,22 @@ def test_jax_is_deterministic_and_exact_where_it_is_told_so(plugged, fake, monke
     devices.jax.config.jax_default_matmul_precision = "highest"
     found = devices.record("float32")
     assert (found["deterministic"], found["tensorfloat32"], found["driver"]) == (True, False, "")
+
+
+@pytest.mark.parametrize("name", ["jax", "tensorflow"])
+def test_the_threads_that_computed(fake, monkeypatch, name):
+    """Those of ``--threads``; else the cores; else what the program itself told TensorFlow."""
+    fake(name)
+    for variable, value in worker.thread_limits(3).items():
+        monkeypatch.setenv(variable, value)
+    assert devices.record("float32")["threads"] == 3
+    for variable in worker.thread_limits(3):
+        monkeypatch.delenv(variable)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 2, 5, 6}, raising=False)
+    assert devices.record("float32")["threads"] == 4
+    if name == "tensorflow":
+        devices.tensorflow.config.threading.get_intra_op_parallelism_threads = lambda: 5
+        assert devices.record("float32")["threads"] == 5
 
 
 def test_choices_that_cannot_be_had(fake):
