@@ -54,6 +54,14 @@ def test_uninformative_latents_are_left_out():
     assert udr.compare(np.ones((600, 2)), y) == 0.0
 
 
+def test_the_ideal_is_what_matched_latents_score():
+    """The lasso takes its penalty, 0.1, from a coefficient of 1. The columns have no covariance at all."""
+    x = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]] * 10)
+    scores = {name: udr.compare(x, -x[:, ::-1], similarity=name) for name in ("lasso", "spearman")}
+    assert scores == {"lasso": pytest.approx(0.9), "spearman": pytest.approx(1.0)}
+    assert udr.PROPERTIES.ideal == "0.9 with the lasso, 1 by rank"
+
+
 def test_unrelated_runs_score_near_zero():
     rng = np.random.default_rng(3)
     assert udr.compare(rng.normal(size=(600, 5)), rng.normal(size=(600, 5))) < 0.05
