@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import numbers
 from collections.abc import Callable, Iterable
 
 __all__ = ["DamagedFile", "InvalidInput", "MissingExtra", "OffaxisError", "Unavailable", "UnknownName"]
@@ -114,6 +115,46 @@ class MissingExtra(OffaxisError, ImportError):
             received="no such package",
             remedy="Install it with: pip install " + (f"'offaxis[{extra}]'" if extra else package),
         )
+
+
+def is_whole(value: object) -> bool:
+    """Return whether something is an integer, of Python or numpy.
+
+    Args:
+        value: anything.
+
+    Returns:
+        True for integers; False for all else, and for True and False.
+
+    Example:
+        >>> import numpy as np
+        >>> is_whole(20), is_whole(np.int64(20)), is_whole(20.0), is_whole("20"), is_whole(True)
+        (True, True, False, False, False)
+    """
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def check_count(what: str, count: int, least: int) -> None:
+    """Refuse what is no number of things, such as bins, or too few of them.
+
+    Args:
+        what: the argument's name.
+        count: an integer.
+        least: how many there must be.
+
+    Raises:
+        InvalidInput: no integer, or fewer.
+
+    Example:
+        >>> check_count("bins", 20.0, 2)
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.InvalidInput: bins: expected an integer, at least 2, received 20.0...
+    """
+    if not is_whole(count):
+        raise InvalidInput(what, expected=f"an integer, at least {least}", received=repr(count))
+    if count < least:
+        raise InvalidInput(what, expected=f"at least {least}", received=str(count))
 
 
 def needs(feature: str, extra: str, *modules: str) -> None:

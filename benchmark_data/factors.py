@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.errors import InvalidInput, UnknownName, check_count, is_whole
 
 if TYPE_CHECKING:
     from jaxtyping import Float64, Int64, Integer
@@ -304,7 +304,13 @@ class FactorSpace(_Factors):
 
         Returns:
             int64, shape (n, F).
+
+        Raises:
+            InvalidInput: ``n`` is negative or no integer, or ``rng`` is no generator of numpy.
         """
+        check_count("n", n, 0)
+        if not isinstance(rng, np.random.Generator):
+            raise InvalidInput("rng", expected="a generator, such as np.random.default_rng(0)", received=repr(rng))
         return rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
 
     def traverse(self, index: int, factor: str) -> Indices:
@@ -340,7 +346,8 @@ class FactorSpace(_Factors):
             int64, shape (n, 2).
 
         Raises:
-            InvalidInput: ``changed`` is more than the factors that have more than one value.
+            InvalidInput: ``changed`` is more than the factors that have more than one value, or no integer; or as
+                ``sample``.
 
         Example:
             >>> space = FactorSpace(Factor("shape", range(3), "categorical"), Factor("x", range(4)))
@@ -350,9 +357,9 @@ class FactorSpace(_Factors):
         """
         sizes = np.array(self.sizes)
         varying = np.flatnonzero(sizes > 1)
-        if not 0 <= changed <= len(varying):
+        if not is_whole(changed) or not 0 <= changed <= len(varying):
             raise InvalidInput(
-                "factors that change", expected=f"a number from 0 to {len(varying)}", received=str(changed)
+                "factors that change", expected=f"an integer from 0 to {len(varying)}", received=str(changed)
             )
         first = self.sample(n, rng=rng)
         order = rng.random((n, len(varying))).argsort(axis=1)[:, :changed]

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 import benchmark_data
 from benchmark_data import draws, parallel
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.errors import InvalidInput, UnknownName, check_count
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 from benchmark_data.publish import records
 
@@ -161,10 +161,9 @@ def checked_size(batch_size: int) -> int:
     """Return a number of rows per batch.
 
     Raises:
-        InvalidInput: it is not positive.
+        InvalidInput: it is not positive, or no integer.
     """
-    if batch_size < 1:
-        raise InvalidInput("batch_size", expected="at least 1", received=str(batch_size))
+    check_count("batch_size", batch_size, 1)
     return batch_size
 
 
@@ -172,10 +171,9 @@ def checked_epoch(epoch: int) -> int:
     """Return the number of an epoch.
 
     Raises:
-        InvalidInput: it is negative.
+        InvalidInput: it is negative, or no integer.
     """
-    if epoch < 0:
-        raise InvalidInput("epoch", expected="at least 0", received=str(epoch))
+    check_count("epoch", epoch, 0)
     return epoch
 
 
@@ -362,7 +360,7 @@ class Images:
             An iterator over batches, as ``self[[...]]`` gives them.
 
         Raises:
-            InvalidInput: the size is not positive, or there is no such process.
+            InvalidInput: the size is not a positive integer, or there is no such process.
 
         Example:
             >>> images, labels = next(Images("xysquares").batches(256, seed=0))
@@ -450,7 +448,8 @@ class Pairs(Images):
 
     Raises:
         UnknownName: there is no such dataset, split, factor or field.
-        InvalidInput: neither the dataset nor the part is a full grid, k is not between 1 and F, or no factor is named.
+        InvalidInput: neither the dataset nor the part is a full grid, k is not between 1 and F, no factor is named, or
+            ``length`` is not positive.
 
     Example:
         >>> pairs = Pairs("xysquares", changed=1, distinct=True, fields=("image", "label"))
@@ -490,6 +489,7 @@ class Pairs(Images):
                 raise InvalidInput("changed", expected="the name of a factor, or several", received="none")
         self.changed, self.distinct, self.seed = changed, distinct, seed
         self._length = len(self.rows) if length is None else length
+        check_count("length", self._length, 1)
 
     def __len__(self) -> int:
         return self._length

@@ -250,5 +250,11 @@ def test_pairs_differ_in_so_many_factors():
         assert ((first != second).sum(axis=1) == changed).all()
     apart = {tuple(pair) for pair in np.stack([first, second], axis=2)[:, 3].tolist()}
     assert len(apart) == 42  # every pair of different values of c
-    with pytest.raises(InvalidInput, match="factors that change: expected a number from 0 to 3, received 4"):
-        space.pairs(1, 4, rng=np.random.default_rng(0))
+    for n, changed, rng, message in (
+        (1, 4, np.random.default_rng(0), "factors that change: expected an integer from 0 to 3, received 4"),
+        (1, 1.5, np.random.default_rng(0), r"factors that change: expected an integer from 0 to 3, received 1\.5"),
+        (-1, 2, np.random.default_rng(0), "n: expected at least 0, received -1"),
+        (100, 2, 0, r"rng: expected a generator, such as np\.random\.default_rng\(0\), received 0"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            space.pairs(n, changed, rng=rng)

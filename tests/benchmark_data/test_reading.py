@@ -111,10 +111,15 @@ def test_a_share_from_the_end_that_is_no_row_is_none(tiny_family):
     assert list(reading.rows_of(dataset, "train[-25%:]")) == list(dataset.splits["train"])[-2:]
 
 
-@pytest.mark.parametrize("size", [0, -1])
-def test_a_batch_without_rows_is_refused_at_once(size, tiny_grid):
-    with pytest.raises(InvalidInput, match=f"batch_size: expected at least 1, received {size}"):
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [(0, "at least 1, received 0"), (-1, "at least 1, received -1"), (2.5, r"an integer, at least 1, received 2\.5")],
+)
+def test_a_batch_without_rows_is_refused_at_once(size, message, tiny_grid):
+    with pytest.raises(InvalidInput, match=f"batch_size: expected {message}"):
         reading.Images(tiny_grid).batches(size)
+    with pytest.raises(InvalidInput, match=f"length: expected {message}"):
+        reading.Pairs(tiny_grid, length=size)
 
 
 def test_wrong_choices_are_named(tiny_family, tiny_grid):
