@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, OffaxisWarning
+from benchmark_data.errors import InvalidInput, OffaxisWarning, check_count, is_whole
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float64, Int64, Real
@@ -17,6 +17,7 @@ __all__ = [
     "Codes",
     "ConstantFactors",
     "LostSpread",
+    "SameCodes",
     "check_codes",
     "check_codes_factors",
     "check_count",
@@ -29,6 +30,7 @@ __all__ = [
     "standardised",
     "varying",
     "warn_if_lost",
+    "warn_if_same",
 ]
 
 Codes = NDArray[np.float32] | NDArray[np.float64]
@@ -46,6 +48,10 @@ _SPREAD = 1e-6
 
 class LostSpread(OffaxisWarning):
     """Latents that vary, and that a classifier sees as constant or nearly so."""
+
+
+class SameCodes(OffaxisWarning):
+    """Codes that are the same in all rows."""
 
 
 def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
@@ -178,13 +184,14 @@ def check_codes_factors(
 
 
 def check_rows(
-    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"]
+    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *, what: tuple[str, str] = ("codes", "factors")
 ) -> tuple[Codes, Int64[NDArray[np.int64], "n F"]]:
     """Check codes and the factors of the same samples, which may be constant: for what does not look at them.
 
     Args:
         codes: real numbers, shape (n, L).
         factors: class ids, shape (n, F).
+        what: what the two arrays are called in an error message.
 
     Returns:
         Codes, float32 or float64 (n, L), and factors, int64 (n, F).
@@ -196,7 +203,7 @@ def check_rows(
         >>> [array.shape for array in check_rows([[0.1], [0.2]], [[5, 5], [5, 5]])]
         [(2, 1), (2, 2)]
     """
-    return _matching(codes, factors, "codes", "factors")
+    return _matching(codes, factors, *what)
 
 
 def check_train_test(
@@ -264,45 +271,6 @@ def check_seed(seed: int) -> None:
         raise InvalidInput("seed", expected=f"an integer from 0 to {2**32 - 1}", received=repr(seed))
 
 
-def is_whole(value: object) -> bool:
-    """Return whether something is an integer, of Python or numpy.
-
-    Args:
-        value: anything.
-
-    Returns:
-        True for integers; False for all else, and for True and False.
-
-    Example:
-        >>> is_whole(20), is_whole(np.int64(20)), is_whole(20.0), is_whole("20"), is_whole(True)
-        (True, True, False, False, False)
-    """
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def check_count(what: str, count: int, least: int) -> None:
-    """Refuse what is no number of things, such as bins, or too few of them.
-
-    Args:
-        what: the argument's name.
-        count: an integer.
-        least: how many there must be.
-
-    Raises:
-        InvalidInput: no integer, or fewer.
-
-    Example:
-        >>> check_count("bins", 20.0, 2)
-        Traceback (most recent call last):
-        ...
-        benchmark_data.errors.InvalidInput: bins: expected an integer, at least 2, received 20.0...
-    """
-    if not is_whole(count):
-        raise InvalidInput(what, expected=f"an integer, at least {least}", received=repr(count))
-    if count < least:
-        raise InvalidInput(what, expected=f"at least {least}", received=str(count))
-
-
 def warn_if_lost(codes: Codes) -> None:
     """Warn of latents whose spread is too small for classifiers that take codes as they are.
 
@@ -328,6 +296,27 @@ def warn_if_lost(codes: Codes) -> None:
             f" {_SPREAD:g} of their magnitude, which classifiers take for constant; subtract each latent's mean and"
             " divide by its standard deviation.",
             LostSpread,
+            stacklevel=3,
+        )
+
+
+def warn_if_same(codes: Codes, what: str = "codes") -> None:
+    """Warn of codes that say nothing of the images, as those of a posterior that collapsed.
+
+    Args:
+        codes: float32 or float64, shape (n, L).
+        what: what the codes are called in the warning.
+
+    Warns:
+        SameCodes: they are the same in all rows.
+
+    Example:
+        >>> warn_if_same(np.array([[0.0, 1.0], [1.0, 1.0]]))
+    """
+    if not varying(codes).any():
+        warnings.warn(
+            f"{what}: the codes are the same in all rows; was the right model encoded, or did its posterior collapse?",
+            SameCodes,
             stacklevel=3,
         )
 

@@ -77,6 +77,7 @@ def metrics(
     import pandas as pd
 
     import benchmark_data
+    from leaderboard.arrays import warn_if_same
     from leaderboard.reading import representations
     from leaderboard.scoring import measure
 
@@ -108,6 +109,7 @@ def metrics(
                 received="codes alone",
                 remedy="Name the --dataset, or store class ids (n, F) beside the codes, as an array `factors`.",
             )
+        warn_if_same(found.codes, str(path))
         samples.append((path, found, _held_out(path, dataset)))
     tables, doubts, variants = [], [], []
     with console.progress() as progress:
@@ -118,15 +120,12 @@ def metrics(
                 doubts.append((path, f"no array `indices`: the {count} rows are taken for {found.taken_for}."))
             if held_out is None:
                 doubts += [(path, sentence) for sentence in _repeated(found.indices)]
-            if held_out is None and not _of_the_task(path, found, asked):
+            if held_out is None and not _of_the_task(found):
                 beside = "factors" if found.indices is None else "indices"
                 remedy = f"offaxis-train encode {path}" if path.is_dir() else f"shuffle codes and {beside} alike"
                 doubts += [(path, f"{sentence}: {remedy}.") for sentence in _in_order(found.factors, found.names)]
-            factors: Any = found.factors  # which each of them has
-            doubts += [(path, sentence) for sentence in _hardly_factors(factors, found.names)]
-            constant = [name for name, ids in zip(found.names, factors.T, strict=True) if (ids == ids[0]).all()]
-            if constant:
-                doubts.append((path, f"{', '.join(constant)} has one value in all rows and is left out."))
+            doubts += [(path, sentence) for sentence in _hardly_factors(found.factors, found.names)]
+            doubts += [(path, sentence) for sentence in _left_out(found, held_out)]
             for name, module in modules.items():
                 progress.update(work, description=name)
                 try:
@@ -147,6 +146,8 @@ def metrics(
         )
     _report(pd.concat(tables, ignore_index=True), to)
     several = len(paths) > 1
+    for sentence in _of_several(samples):
+        console.warn(sentence)
     for path, sentence in doubts:
         console.warn(f"{path}: {sentence}" if several else sentence)
     if bins:
@@ -260,23 +261,29 @@ def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
         warnings.simplefilter("ignore", OffaxisWarning)  # the score of the whole has warned of it
         try:
             _, doubt = sensitivity.curve_and_doubt(metric, codes, factors, repeats=1, **options)
-        except InvalidInput:
-            return [f"{metric}: parts of so small a sample cannot be scored."]
+        except InvalidInput as error:
+            return [f"{metric}: parts of the sample cannot be scored: {error}"]
     return [doubt] if doubt else []
 
 
-def _of_the_task(path: Path, found: Any, asked: Any) -> bool:
+def _of_the_task(found: Any) -> bool:
     """Return whether codes are of the rows of a task, in its order: shuffled, and what it holds out stands last."""
     import numpy as np
 
     import benchmark_data
     from leaderboard import protocol
-    from leaderboard.reading import representations
 
-    if found.indices is None:
-        return False
-    known = benchmark_data.load(representations.dataset_of(path)) if asked is None else asked
-    return known.name in benchmark_data.names() and np.array_equal(found.indices, protocol.task(known.id).indices)
+    known = found.dataset.partition("/")[0] in benchmark_data.names()
+    return known and np.array_equal(found.indices, protocol.task(found.dataset).indices)
+
+
+def _of_several(samples: Sequence[tuple[Path, Any, Any]]) -> list[str]:
+    """Say so if files are of several datasets, or their arrays of other factors: their scores have no common mean."""
+    first: dict[tuple[str, tuple[str, ...]], Path] = {}
+    for path, found, _ in samples:
+        first.setdefault((found.dataset, found.names), path)
+    of = [f"{path} of {f'{name}, ' if name else ''}{', '.join(factors)}" for (name, factors), path in first.items()]
+    return [f"mean and spread are over files of different data: {'; '.join(of)}."] if len(first) > 1 else []
 
 
 def _repeated(rows: Any) -> list[str]:
@@ -303,6 +310,15 @@ def _hardly_factors(factors: Any, names: Sequence[str]) -> list[str]:
         for name, count in counts.items()
         if count > VALUES and count * ROWS > len(factors)
     ]
+
+
+def _left_out(found: Any, held_out: tuple[Any, Any] | None) -> list[str]:
+    """Return which factors have one value in the rows to learn from, of which metrics can say nothing."""
+    from leaderboard.scoring import measure
+
+    learnt = found.factors if held_out else found.factors[: measure.to_learn_from(len(found.factors))]
+    constant = [name for name, ids in zip(found.names, learnt.T, strict=True) if (ids == ids[:1]).all()]
+    return [f"left out, with one value in all rows to learn from: {', '.join(constant)}."] if constant else []
 
 
 def _in_order(factors: Any, names: Sequence[str]) -> list[str]:

@@ -37,7 +37,7 @@ from benchmark_data.factors import Indices
 from benchmark_data.files import read_json
 from benchmark_data.types import Images
 from leaderboard import protocol
-from leaderboard.arrays import check_codes, check_factors
+from leaderboard.arrays import check_codes, check_rows
 from leaderboard.reading import graphs, units
 
 __all__ = [
@@ -67,6 +67,7 @@ class LabelledCodes(NamedTuple):
         factors: class ids, int64 (n, F), of the factors that have more than one value; None where nothing is known.
         names: of those factors, F of them.
         taken_for: the rows that the codes are taken for, in words, where nothing beside them says which they are.
+        dataset: its full name; empty where there is none.
     """
 
     codes: Array
@@ -74,6 +75,7 @@ class LabelledCodes(NamedTuple):
     factors: Indices | None
     names: tuple[str, ...]
     taken_for: str = ""
+    dataset: str = ""
 
 
 def arrays(path: FilePath, names: Sequence[str] | None = None) -> dict[str, Array]:
@@ -287,11 +289,7 @@ def codes(
         return _labelled(checked, found_arrays.get("indices"), _asked(dataset))
     if "factors" not in found_arrays:
         return LabelledCodes(checked, None, None, ())
-    factors = check_factors(found_arrays["factors"], f"{path}: factors")
-    if len(factors) != len(checked):
-        raise InvalidInput(
-            f"{path}: factors", expected=f"{len(checked)} rows, as in {name}", received=str(len(factors))
-        )
+    checked, factors = check_rows(checked, found_arrays["factors"], what=(f"{path}: {name}", f"{path}: factors"))
     names = found_arrays.get("factor_names", np.array([f"factor_{i}" for i in range(factors.shape[1])]))
     if names.shape != factors.shape[1:]:
         raise InvalidInput(
@@ -491,7 +489,7 @@ def _labelled(codes: Array, indices: Array | None, asked: _Asked) -> LabelledCod
     if len(rows) != len(codes):
         raise InvalidInput("indices", expected=f"{len(codes)} rows, as in codes", received=str(len(rows)))
     labels = protocol.labels(asked.dataset, rows, asked.scored)
-    return LabelledCodes(check_codes(codes), rows, labels, asked.scored, taken_for)
+    return LabelledCodes(check_codes(codes), rows, labels, asked.scored, taken_for, asked.dataset.id)
 
 
 def _codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str:

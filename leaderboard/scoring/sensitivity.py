@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data import discovery, draws
 from benchmark_data.errors import InvalidInput, OffaxisWarning
 from leaderboard import properties
-from leaderboard.arrays import ConstantFactors, check_codes, check_codes_factors, check_count, is_whole
+from leaderboard.arrays import ConstantFactors, check_codes, check_codes_factors, check_count, check_rows, is_whole
 from leaderboard.information import Estimator
 from leaderboard.metrics import mig
 from leaderboard.scoring import measure
@@ -107,7 +107,7 @@ def curve(
         >>> curve("mig", factors + 0.0, factors, sizes=[50, 400], repeats=1)["value"].round(6).tolist()
         [1.0, 1.0]
     """
-    codes, factors = check_codes_factors(codes, factors, constant_factors="drop")
+    codes, factors = check_rows(codes, factors)
     n = len(codes)
     chosen = _parts(n) if sizes is None else list(sizes)
     check_count("repeats", repeats, 1)
@@ -239,7 +239,7 @@ def intervals(
         raise InvalidInput(
             "resamples, confidence", expected="at least 2, and in (0, 1)", received=f"{resamples!r}, {confidence!r}"
         )
-    codes, factors = check_codes_factors(codes, factors, constant_factors="drop")
+    codes, factors = check_rows(codes, factors)
     value = pd.Series(_metric(metric, codes_test, factors_test, arguments)(codes, factors))
     resampled = []
     for i in range(resamples):

@@ -6,6 +6,7 @@ import pytest
 from benchmark_data import InvalidInput
 from leaderboard.arrays import (
     LostSpread,
+    SameCodes,
     check_codes,
     check_codes_factors,
     check_count,
@@ -13,6 +14,7 @@ from leaderboard.arrays import (
     check_train_test,
     class_ids,
     warn_if_lost,
+    warn_if_same,
 )
 
 CODES = np.linspace(0, 1, 60).reshape(20, 3)
@@ -192,6 +194,12 @@ def test_a_spread_that_classifiers_do_not_see_is_told(codes, latents):
 )
 def test_constant_latents_and_such_beside_others_are_no_cause_for_a_warning(codes):
     warn_if_lost(check_codes(codes))
+
+
+def test_codes_that_are_the_same_in_all_rows_are_told():
+    with pytest.warns(SameCodes, match=r"seed_3\.npz: the codes are the same in all rows"):
+        warn_if_same(np.ones((4, 2)), "seed_3.npz")
+    warn_if_same(CODES * [0, 0, 1])
 
 
 @pytest.mark.parametrize(

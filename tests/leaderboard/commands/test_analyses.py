@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from safetensors.numpy import save_file
 
 import benchmark_data
 from leaderboard import protocol
+from leaderboard.arrays import SameCodes
 from leaderboard.commands import analyse, metrics, tables, transfer
 from leaderboard.commands import board as cli
 from leaderboard.scoring import evaluate
@@ -220,7 +222,17 @@ def test_metrics_say_which_factor_is_left_out_and_refuse_what_they_would_not_use
     factors = np.random.default_rng(0).integers(0, [3, 1, 2], (300, 3))
     np.savez(tmp_path / "a.npz", codes=factors + 0.0, factors=factors, factor_names=["x", "floor", "y"])
     code, out, err = board("metrics", tmp_path / "a.npz", "--metric", "mig", "--no-check")
-    assert (code, "warning: floor has one value in all rows and is left out." in err) == (0, True), out
+    assert (code, "warning: left out, with one value in all rows to learn from: floor." in err) == (0, True), out
+    code, _, err = board("metrics", tmp_path / "a.npz", "--metric", "sap", "--intervals", 3)
+    assert (code, "cannot be scored" in err) == (0, False), err
+    factors[:200, 0] = 0  # which varies in the rows that are held out
+    np.savez(tmp_path / "a.npz", codes=factors + 0.0, factors=factors, factor_names=["x", "floor", "y"])
+    _, _, err = board("metrics", tmp_path / "a.npz", "--metric", "mig", "--no-check")
+    assert "warning: left out, with one value in all rows to learn from: x, floor." in err
+    held_out = {"codes_test": factors + 0.0, "factors_test": factors}
+    np.savez(tmp_path / "b.npz", codes=factors + 0.0, factors=factors, **held_out)
+    _, _, err = board("metrics", tmp_path / "b.npz", "--metric", "mig", "--no-check")
+    assert "warning: left out, with one value in all rows to learn from: factor_1." in err
     code, _, err = board("metrics", tmp_path / "a.npz", "--std", 2)
     assert (code, "--std: expected an encoder in ONNX, which they are for" in err) == (2, True)
 
@@ -240,6 +252,17 @@ def test_metrics_of_several_files_give_mean_and_spread(board, tmp_path):
     (line,) = (line.split() for line in out.splitlines() if line.split()[:2] == ["mig", "mig"])
     assert line[2:] == [f"{v:.3f}" for v in (values.mean(), values.std(), values.min(), values.max())]
     assert list(pd.read_csv(tmp_path / "m.bins.csv").columns) == ["file", "estimator", "5", "10", "20", "50", "100"]
+    assert "different data" not in err
+    np.savez(tmp_path / "b.npz", codes=factors, factors=factors[:, :1])
+    _, _, err = board("metrics", *files, "--metric", "mig", "--no-check")
+    assert re.search(
+        r"warning: mean and spread are over files of different data: .*a\.npz of factor_0, factor_1; ", err
+    )
+    np.savez(tmp_path / "b.npz", codes=np.zeros((300, 2)), factors=factors)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", SameCodes)
+        _, _, err = board("metrics", *files, "--metric", "mig", "--no-check")
+    assert re.search(r"warning: .*b\.npz: the codes are the same in all rows", err)
     np.savez(tmp_path / "b.npz", codes=factors)
     code, out, err = board("metrics", *files, "--metric", "mig")
     assert (code, out, "b.npz: expected codes of a dataset" in err) == (2, "", True)
@@ -392,6 +415,9 @@ def test_metrics_say_how_far_they_can_be_trusted(board, tmp_path):
     np.savez(tmp_path / "b.npz", codes=rng.normal(size=(30, 2)), factors=np.stack([np.arange(30) == 0] * 2, 1))
     _, _, err = board("metrics", tmp_path / "b.npz", "--metric", "mig")
     assert "warning: mig" in err
+    np.savez(tmp_path / "c.npz", codes=rng.normal(size=(240, 2)), factors=np.stack([np.arange(240) == 0] * 2, 1))
+    _, _, err = board("metrics", tmp_path / "c.npz", "--metric", "mig")
+    assert "warning: mig: parts of the sample cannot be scored: factors: expected a factor with at least two" in err
 
 
 @pytest.mark.parametrize(("train", "expected"), [(10_000, "with 40 samples"), (0, "with 20 samples")])

@@ -110,8 +110,11 @@ def test_factors_of_data_that_is_no_dataset_here(tmp_path, codes):
     np.save(tmp_path / "c.npy", codes)
     assert representations.codes(tmp_path / "c.npy").factors is None
     np.savez(tmp_path / "d.npz", z=codes, factors=factors[:9])
-    with pytest.raises(InvalidInput, match="factors: expected 60 rows, as in z, received 9"):
+    with pytest.raises(InvalidInput, match=r"z: expected 9 rows, as in .*d\.npz: factors, received 60"):
         representations.codes(tmp_path / "d.npz")
+    np.savez(tmp_path / "e.npz", z=codes.T, factors=factors)
+    with pytest.raises(InvalidInput, match=r"z: expected shape \(60, latents\).*It looks transposed"):
+        representations.codes(tmp_path / "e.npz")
 
 
 def test_which_array_holds_the_codes(tmp_path, codes):

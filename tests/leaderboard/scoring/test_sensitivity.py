@@ -113,6 +113,19 @@ def test_intervals_resample_both_parts():
     assert table.equals(sensitivity.intervals("sap", codes, factors, resamples=20, **held_out))
 
 
+def test_a_constant_factor_is_left_out_of_both_parts():
+    codes, factors = sample(0, 150)
+    beside = np.insert(factors, 1, 5, axis=1)
+    for measured in (sensitivity.intervals, sensitivity.curve, sensitivity.warn_if_small):
+        settings = {"resamples": 3} if measured is sensitivity.intervals else {"sizes": [100, 150], "repeats": 1}
+        settings |= {} if measured is not sensitivity.warn_if_small else {"tolerance": 1.0}
+        found, expected = (
+            measured("sap", codes, table, codes_test=codes[:50], factors_test=table[:50], **settings)
+            for table in (beside, factors)
+        )
+        assert found.equals(expected)
+
+
 def test_bounds_stay_where_scores_can_be():
     codes, factors = sample(0, 120)
     table = sensitivity.intervals("mig", factors + 0.1 * codes, factors, resamples=20)
