@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 from pathlib import Path
 from typing import Annotated
@@ -140,6 +141,7 @@ def evaluate(
             tier=tier,
             method=method,
             see=lambda where, codes, task: doubts.extend(metrics.small_sample(where, codes, task, tier)),
+            allow=functools.partial(results.check_write, into, replace=replace),
             status="reproduced" if reproduced else "recomputed",
             fresh=(seed or secrets.token_hex(16)) if verify else "",
             tell=notes.append,

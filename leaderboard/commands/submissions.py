@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,7 +98,7 @@ def score(
         report(str(folder), problems)
         raise typer.Exit(1)
     with console.working("checking") as told:
-        scored = submission.score(folder, published=published, progress=told)
+        scored = submission.score(folder, published=published, allow=_allow(into, replace), progress=told)
     _show_beside(scored, published)
     for sentence in submission.outliers(scored, published):
         console.warn(sentence)
@@ -150,13 +152,16 @@ def verify(
         invalid |= bool(checked.problems)
     if invalid:
         raise typer.Exit(1)
+    allow = _allow(into, replace)
     with console.working("checking") as told:
         for path in submissions:
-            found += submission.score(path, published=published, fresh=fresh, tell=notes.append, progress=told)
+            found += submission.score(
+                path, published=published, fresh=fresh, tell=notes.append, allow=allow, progress=told
+            )
         for path in folders:
             submission.encode_run(path, progress=told)
         if folders:
-            found += evaluate.evaluate(folders, tier=tier, fresh=fresh, tell=notes.append, progress=told)
+            found += evaluate.evaluate(folders, tier=tier, fresh=fresh, tell=notes.append, allow=allow, progress=told)
     _show_beside(found, published)
     say(f"fresh rows drawn by {fresh}")
     out.print(_verified(found))
@@ -172,6 +177,13 @@ def verify(
     say(f"verified: {verified} of {len(runs)} seeds")
     if verified < len(runs):
         raise typer.Exit(1)
+
+
+def _allow(into: Path | None, replace: bool) -> Callable[[Result], None]:
+    """Return what refuses a result, before it is scored, that could not be written."""
+    from leaderboard.store import results
+
+    return functools.partial(results.check_write, into, replace=replace) if into else lambda result: None
 
 
 def _show_beside(scored: list[Result], published: list[Result]) -> None:

@@ -23,7 +23,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unkno
 from benchmark_data.files import in_run
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
-from leaderboard.arrays import check_codes
+from leaderboard.arrays import check_codes, warn_if_same
 from leaderboard.reading import units
 from leaderboard.scoring import leaks, measure, verification
 from leaderboard.store import results
@@ -49,6 +49,9 @@ Float32Codes: TypeAlias = NDArray[np.float32]
 
 See: TypeAlias = Callable[[str, Float32Codes, protocol.Task], None]
 """Is given the place of a run, its codes, float32 (n, L) in the order of the task's rows, and the task."""
+
+Allow: TypeAlias = Callable[[Result], None]
+"""Is given a result of runs that are `results.Unscored`, and raises what speaks against scoring them."""
 
 LATENTS = 1024
 """The most latents that are scored."""
@@ -107,6 +110,7 @@ def evaluate(
     fresh: str = "",
     tell: Callable[[str], None] = lambda sentence: None,
     see: See = lambda where, codes, task: None,
+    allow: Allow = lambda result: None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[Result]:
     """Score run folders.
@@ -122,6 +126,7 @@ def evaluate(
             if it is empty. It must be made when the encoders could not be changed any more.
         tell: is told why a run that has an encoder was not verified.
         see: is given each run's folder, its codes and its task before it is scored.
+        allow: is given every result before the first is scored, such as ``results.check_write`` with its tree.
         progress: is told what is going on.
 
     Yields:
@@ -131,7 +136,8 @@ def evaluate(
     Raises:
         DamagedFile: a folder lacks a file, or a file does not hold what it should.
         InvalidInput: no folders; codes of other rows, of another dataset, not finite; the same seed or the same codes
-            twice; settings that differ between the seeds of a method; or what ``check_part`` refuses.
+            twice; settings that differ between the seeds of a method; a reference's name; or what ``check_part`` or
+            ``allow`` refuses.
         UnknownName: an unknown tier or dataset, or a claim of a score that the tier does not compute.
     """
     protocol.tier(tier)
@@ -146,7 +152,9 @@ def evaluate(
                 encoder_file(folder),
             )
         )
-    yield from score_all(candidates, tier=tier, status=status, fresh=fresh, tell=tell, see=see, progress=progress)
+    yield from score_all(
+        candidates, tier=tier, status=status, fresh=fresh, tell=tell, see=see, allow=allow, progress=progress
+    )
 
 
 def renamed(run: RunFile, method: str) -> RunFile:
@@ -265,6 +273,7 @@ def score_all(
     fresh: str = "",
     tell: Callable[[str], None] = lambda sentence: None,
     see: See = lambda where, codes, task: None,
+    allow: Allow = lambda result: None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[Result]:
     """Score runs.
@@ -276,6 +285,7 @@ def score_all(
         fresh: as in ``evaluate``.
         tell: as in ``evaluate``.
         see: as in ``evaluate``.
+        allow: as in ``evaluate``.
         progress: as in ``evaluate``.
 
     Yields:
@@ -283,7 +293,7 @@ def score_all(
 
     Raises:
         InvalidInput: no runs; the same seed twice; the same codes for two seeds; settings that differ between the
-            seeds of a method.
+            seeds of a method; a reference's name; or what ``allow`` refuses. Nothing is scored then.
         UnknownName: an unknown tier, or a claim of a score that the tier does not compute.
     """
     chosen = protocol.tier(tier)
@@ -305,11 +315,14 @@ def score_all(
         for error in unknown_claims(run.claimed, protocol.TIERS, f"{where}: claimed"):
             raise error
         grouped.setdefault((task_id, run.method), []).append(candidate)
+    unscored = {key: _unscored(group, chosen, status) for key, group in sorted(grouped.items())}
+    for result in [results.result(*key, runs, about=grouped[key][-1].run.about) for key, runs in unscored.items()]:
+        allow(result)
     steps, done = len(candidates) * len(chosen.measurements), 0
-    for (task_id, method), group in sorted(grouped.items()):
-        task, scored = protocol.task(group[0].run.dataset), []
-        digests: dict[str, str] = {}
-        for candidate in group:
+    for (task_id, method), runs in unscored.items():
+        group, scored = grouped[task_id, method], []
+        task = protocol.task(group[0].run.dataset)
+        for candidate, known in zip(group, runs, strict=True):
             run = candidate.run
 
             def told(metric: str, run: RunFile = run) -> None:
@@ -318,20 +331,13 @@ def score_all(
                 done += 1
 
             read = candidate.read()
-            if (other := digests.setdefault(codes_digest(read.codes), candidate.where)) != candidate.where:
-                raise InvalidInput(
-                    candidate.where,
-                    expected="codes of a training of its own for each seed",
-                    received=f"the same codes as in {other}",
-                    remedy="Train with another seed, or leave this one out.",
-                )
             see(candidate.where, read.codes, task)
             marks = (
                 leaks.leaks(read.codes, task.labels(), functools.partial(leaks.appearance, task))
                 if status == "recomputed" and run.supervision != "reference"
                 else ()
             )
-            made = _run(run, read, task, chosen, status, measure.score(read.codes, task, chosen, before=told), marks)
+            made = _scored(known, run, measure.score(read.codes, task, chosen, before=told), marks)
             if fresh and candidate.encoder:
                 progress(f"fresh rows of {run.method} on {run.dataset}, seed {run.seed}", done, steps)
                 made = _verified(made, candidate.encoder, read, task, chosen, fresh, tell)
@@ -470,8 +476,13 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> Float32Code
     Raises:
         DamagedFile: not an npz file, or an array is missing, too large, or of another type or shape.
         InvalidInput: other rows than the task's, no latents or too many, or a value that is not finite.
+
+    Warns:
+        SameCodes: they are the same in all rows.
     """
-    return read_all(file, task).codes
+    codes = read_all(file, task).codes
+    warn_if_same(codes, str(file))
+    return codes
 
 
 def read_all(file: str | os.PathLike[str], task: protocol.Task) -> Read:
@@ -618,39 +629,51 @@ def unknown_claims(claimed: Mapping[str, float], tiers: Iterable[str], what: str
         yield UnknownName(what, key, known)
 
 
-def _run(
-    run: RunFile,
-    read: Read,
-    task: protocol.Task,
-    tier: protocol.Tier,
-    status: results.Status,
-    scored: measure.Scored,
-    marks: tuple[str, ...],
-) -> Run:
-    try:
-        return Run(
-            seed=run.seed,
-            tier=tier.name,
-            status=status,
-            scores=scored.scores,
-            parts=scored.parts,
-            claimed={key: claim for key, claim in run.claimed.items() if key in scored.scores},
-            marks=marks,
-            date=datetime.datetime.now(datetime.UTC).date(),
-            dataset_version=run.dataset_version,
-            dataset_digest=run.dataset_digest,
-            rows_digest=task.digest,
-            codes_digest=codes_digest(read.codes),
-            latents=read.codes.shape[1],
-            units=read.units,
-            samples={m.metric: sample(m, task) for m in tier.measurements},
-            supervision=run.supervision,
-            selection=run.selection,
-            hyperparameters=run.hyperparameters,
-            budget=run.budget,
-            trained_with=run.versions,
-            scored_with=measure.versions(),
+def _unscored(group: Sequence[Candidate], tier: protocol.Tier, status: results.Status) -> list[Run]:
+    """Describe the runs of a method on a task before they are scored: all but scores, parts and marks."""
+    runs: list[Run] = []
+    where: dict[str, str] = {}
+    for candidate in group:
+        run, read, task = candidate.run, candidate.read(), protocol.task(candidate.run.dataset)
+        digest = codes_digest(read.codes)
+        if (other := where.setdefault(digest, candidate.where)) != candidate.where:
+            raise InvalidInput(
+                candidate.where,
+                expected="codes of a training of its own for each seed",
+                received=f"the same codes as in {other}",
+                remedy="Train with another seed, or leave this one out.",
+            )
+        runs.append(
+            results.Unscored.model_construct(
+                seed=run.seed,
+                tier=tier.name,
+                status=status,
+                scores={},
+                date=datetime.datetime.now(datetime.UTC).date(),
+                dataset_version=run.dataset_version,
+                dataset_digest=run.dataset_digest,
+                rows_digest=task.digest,
+                codes_digest=digest,
+                latents=read.codes.shape[1],
+                units=read.units,
+                samples={m.metric: sample(m, task) for m in tier.measurements},
+                supervision=run.supervision,
+                selection=run.selection,
+                hyperparameters=run.hyperparameters,
+                budget=run.budget,
+                trained_with=run.versions,
+                scored_with=measure.versions(),
+            )
         )
+    return runs
+
+
+def _scored(known: Run, run: RunFile, scored: measure.Scored, marks: tuple[str, ...]) -> Run:
+    """Add to what was known of a run what came out."""
+    claimed = {key: claim for key, claim in run.claimed.items() if key in scored.scores}
+    found = {"scores": scored.scores, "parts": scored.parts, "claimed": claimed, "marks": marks}
+    try:
+        return Run(**(vars(known) | found))
     except pydantic.ValidationError as error:
         raise results.problems(error, f"scores of {run.method} on {run.dataset}, seed {run.seed}", Run)[0] from error
 

@@ -337,9 +337,8 @@ class _Runs:
 
     def _of_codes(self, npz: Path, task: protocol.Task, name: str, entry: Entry, seed: Seed) -> Iterator[OffaxisError]:
         """Read the codes of a run; yield what is wrong with them, or keep the run as a candidate."""
-        read = functools.partial(evaluate.read_all, npz, task)
         try:
-            codes = read().codes
+            codes = evaluate.read_codes(npz, task)
         except OffaxisError as error:
             yield error
             return
@@ -364,6 +363,7 @@ class _Runs:
             )
         if self._submission is not None:
             run = _run_file(self._submission, name, entry, seed)
+            read = functools.partial(evaluate.read_all, npz, task)
             self.candidates.append(Candidate(str(npz), run, read, encoder_file(npz)))
 
 
@@ -458,6 +458,7 @@ def score(
     published: Sequence[Result] = (),
     fresh: str = "",
     tell: Callable[[str], None] = lambda sentence: None,
+    allow: evaluate.Allow = lambda result: None,
     progress: evaluate.Progress = lambda what, done, total: None,
 ) -> list[Result]:
     """Recompute all scores of a submission.
@@ -467,19 +468,21 @@ def score(
         published: as in ``check``.
         fresh: text to draw fresh rows by, on which runs that have an encoder are verified; none are if it is empty.
         tell: is told why a run that has an encoder was not verified.
+        allow: is given every result before the first is scored, as in ``evaluate.evaluate``.
         progress: is told what is going on.
 
     Returns:
         One result for each task. Nothing is written.
 
     Raises:
-        OffaxisError: the first problem of ``check``.
+        OffaxisError: the first problem of ``check``, or what ``allow`` raises.
     """
     found = check(folder, published=published)
     if found.problems or found.submission is None:
         raise found.problems[0]
     tier = found.submission.tier
-    return list(evaluate.score_all(found.candidates, tier=tier, fresh=fresh, tell=tell, progress=progress))
+    scored = evaluate.score_all(found.candidates, tier=tier, fresh=fresh, tell=tell, allow=allow, progress=progress)
+    return list(scored)
 
 
 def alone(tasks: Iterable[str], tier: str, published: Sequence[Result]) -> list[str]:

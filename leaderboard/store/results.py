@@ -351,7 +351,7 @@ class Run(Model):
 
     @pydantic.model_validator(mode="after")
     def _identities(self, how: pydantic.ValidationInfo) -> Run:
-        if how.context is _KNOWN:
+        if how.context is _KNOWN or isinstance(self, Unscored):
             return self
         for key, value in self.scores.items():
             column = protocol.COLUMNS.get(key)
@@ -372,6 +372,10 @@ class Run(Model):
                 if written is None or not abs(written - expected) <= ROUNDING * max(1.0, abs(expected)):
                     raise _wrong(f"scores.{key}", f"{expected:.6f}, what its parts come to", str(written))
         return self
+
+
+class Unscored(Run):
+    """A run that is not scored yet: all that decides its scores, to be checked before they are computed."""
 
 
 def _in_range(metric: str, parts: dict[str, Any]) -> None:
@@ -755,12 +759,42 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
     for new in results:
         with locked(root):
             file = path(root, new.task, new.method)
-            if not file.exists() and not replace:
-                _said_alike(new, _sound(other for other in files(root) if other.name == file.name))
-            merged = merge(read(file), new, replace=replace) if file.exists() else new
-            write_json(file, merged.model_dump(mode="json", by_alias=True))
+            old = read(file) if file.exists() else None
+            write_json(file, _merged(root, old, new, replace=replace).model_dump(mode="json", by_alias=True))
             written.append(file)
     return written
+
+
+def check_write(root: str | os.PathLike[str], new: Result, *, replace: bool = False) -> None:
+    """Refuse what ``write`` would, as far as it is known before runs are scored.
+
+    Args:
+        root: the results tree. It is made where it is missing.
+        new: what is to be written, of runs that are `Unscored`.
+        replace: as in ``write``.
+
+    Raises:
+        InvalidInput: as ``write``.
+        DamagedFile: as ``write``.
+    """
+    root = Path(root)
+    with locked(root):
+        file = path(root, new.task, new.method)
+        old = read(file) if file.exists() else None
+        if old:
+            left_out: dict[str, Any] = {"scores": {}, "parts": {}, "verification": None}
+            runs = tuple(Unscored.model_construct(**(vars(run) | left_out)) for run in old.runs)
+            old = old.model_copy(update={"runs": runs})
+        _merged(root, old, new, replace=replace)
+
+
+def _merged(root: Path, old: Result | None, new: Result, *, replace: bool) -> Result:
+    """Put a new result together with what a tree holds of the same method and task, if it holds any."""
+    if old:
+        return merge(old, new, replace=replace)
+    if not replace:
+        _said_alike(new, _sound(other for other in files(root) if other.name == f"{new.method}.json"))
+    return new
 
 
 def quarantine(file: str | os.PathLike[str], reason: str) -> Result:

@@ -14,7 +14,7 @@ import pytest
 import typer.testing
 
 from benchmark_data import console
-from benchmark_data.errors import Unavailable
+from benchmark_data.errors import InvalidInput, Unavailable
 from leaderboard import protocol
 from leaderboard.commands import arguments, submissions
 from leaderboard.commands import board as cli
@@ -249,12 +249,42 @@ def test_check_says_which_score_moved(board, tree, tmp_path, moved):
     assert "mig, tier smoke, seed 0: expected" in out
 
 
-def test_what_was_scored_before_an_error_is_kept(board, run_folder, tmp_path):
-    other = run_folder("factor_vae", seed=0), run_folder("factor_vae", seed=1, hyperparameters={"beta": 4.0})
-    code, _, err = board("evaluate", run_folder("beta_vae"), *other, "--into", tmp_path)
+def test_what_was_scored_before_an_error_is_kept(board, run_folder, tmp_path, monkeypatch):
+    scored = evaluate.measure.score
+
+    def first_alone(*arguments, **options):
+        monkeypatch.setattr(evaluate.measure, "score", refused)
+        return scored(*arguments, **options)
+
+    def refused(*_, **__):
+        raise InvalidInput("codes of factor_vae", expected="codes", received="others")
+
+    monkeypatch.setattr(evaluate.measure, "score", first_alone)
+    code, _, err = board("evaluate", run_folder("beta_vae"), run_folder("factor_vae"), "--into", tmp_path)
     assert code == 2
     assert "factor_vae" in err
     assert [result.method for result in results.read_all(tmp_path)] == ["beta_vae"]
+
+
+def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tree, run_folder, tmp_path, monkeypatch):
+    def scored(*_, **__):
+        raise AssertionError("it was scored")
+
+    monkeypatch.setattr(evaluate.measure, "score", scored)
+    (tmp_path / "file").write_text("")
+    first, other = run_folder("beta_vae", seed=7), run_folder("beta_vae", seed=8, hyperparameters={"beta": 99.0})
+    mine, known = run_folder("pca", seed=3, supervision="unsupervised"), run_folder("beta_vae", seed=0, noise=0.5)
+    for folders, into, message in (
+        ([first], tmp_path / "file", "file: expected"),
+        ([first, other], tmp_path / "new", "hyperparameters of seed 8: expected"),
+        ([other], tree, "hyperparameters of seed 8: expected"),
+        ([mine], tmp_path / "new", "method: expected another name than that of a reference, received 'pca'"),
+        ([known], tree, "seed 0: expected the codes that are on the board for it, received other codes"),
+    ):
+        code, _, err = board("evaluate", *folders, "--into", into, "--reproduced")
+        assert (code, message in err) == (2, True), err
+    with pytest.raises(AssertionError, match="it was scored"):
+        board("evaluate", known, "--into", tree, "--reproduced", "--replace")
 
 
 @pytest.mark.parametrize(

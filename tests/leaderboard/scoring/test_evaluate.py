@@ -57,6 +57,7 @@ def test_several_methods_and_tasks_at_once(run_folder, one_tier):
     ]
 
 
+@pytest.mark.filterwarnings("ignore:.*the same in all rows:leaderboard.arrays.SameCodes")
 def test_codes_that_are_the_labels_are_marked_unless_someone_reproduced_them(run_folder, one_tier):
     labels = protocol.task("toy/small").labels().astype(np.float32)
     scaled = np.stack([0.3 - 2 * labels[:, 2], np.cos(labels[:, 0])], axis=1)
