@@ -173,8 +173,12 @@ def line() -> str:
     return f"{shown}{driver}, with {backend.name()} {backend.versions(backend.name())[backend.name()]}"
 
 
+@functools.cache
 def threads() -> int:
-    """Return how many threads an operation may take on the processor: a sum is rounded as they divide it."""
+    """Return how many threads an operation may take on the processor: a sum is rounded as they divide it.
+
+    As it was when this was first asked: what a process computed with does not change any more.
+    """
     jax_runs = backend.name() == "jax"
     asked = 0 if jax_runs else tensorflow.config.threading.get_intra_op_parallelism_threads()
     told = os.environ.get("NPROC" if jax_runs else "TF_NUM_INTRAOP_THREADS", "")

@@ -116,8 +116,8 @@ def from_images(
         >>> mine.labels([0, 1, 4]).tolist()
         [[0], [2], [1]]
     """
-    what = f"images of {name}"
     _check_name(name)
+    what = f"images of {name}"
     columns = _columns(f"labels of {name}", labels)
     if isinstance(images, str | os.PathLike):
         return _of_files(name, _listed(Path(images)), columns)
@@ -373,11 +373,12 @@ def _opened(path: Path) -> Iterator[Image]:
 
 def _check_name(name: str, remedy: str = "") -> None:
     """Refuse a name that no dataset of one's own may have."""
-    if not re.fullmatch(r"[a-z0-9_]+", name) or name in discovery.names("benchmark_data.datasets"):
+    text = isinstance(name, str)
+    if not text or not re.fullmatch(r"[a-z0-9_]+", name) or name in discovery.names("benchmark_data.datasets"):
         raise InvalidInput(
             "name of a dataset",
             expected="lower-case letters, digits and underscores, and no published dataset's name",
-            received=repr(name),
+            received=repr(name) if text else type(name).__name__,
             remedy=remedy,
         )
 
@@ -403,7 +404,14 @@ def _dataset(
 
 
 def _check_layout(what: str, pixels: NDArray[Any]) -> None:
-    """Refuse images whose channels come first: (n, C, H, W) with few channels and a width that is no number of them."""
+    """Refuse images whose channels come first, (n, C, H, W), and one image alone, (H, W, C): channels are few."""
+    if pixels.ndim == 3 and pixels.shape[2] in (3, 4):
+        raise InvalidInput(
+            what,
+            expected="uint8 of shape (n, H, W) or (n, H, W, C)",
+            received=f"{pixels.dtype} of shape {pixels.shape}",
+            remedy="It looks like one image: pass images[None]. Grey images so narrow: images[..., None].",
+        )
     if pixels.ndim == 4 and pixels.shape[1] in (1, 3, 4) and pixels.shape[3] > 4:
         raise InvalidInput(
             what,
@@ -417,6 +425,10 @@ def _collected(what: str, images: Any) -> Images:
     """Stack images one after another; Pillow's as grey ones if all of them are grey, else as colours, as files are."""
     import PIL.Image  # where it is used: who judges codes draws and reads no pictures
 
+    if not isinstance(images, Iterable):
+        raise InvalidInput(
+            what, expected="an array (n, H, W, C), images one after another, or a folder", received=repr(images)
+        )
     found: list[NDArray[Any]] = []
     greys: list[int] = []
     colours = False
@@ -474,15 +486,18 @@ def _column(name: str, values: ArrayLike, count: int) -> tuple[Factor, NDArray[n
     array = np.asarray(values)
     if array.dtype == object and all(isinstance(value, str) for value in array.flat):  # as pandas keeps texts
         array = array.astype(str)
-    if (
-        array.shape != (count,)
-        or array.dtype.kind not in "biufU"
-        or (array.dtype.kind == "f" and np.isnan(array).any())
-    ):
+    received = ""
+    if array.shape != (count,):
+        received = f"an array of shape {array.shape}"
+    elif array.dtype.kind not in "biufU":
+        received = ", ".join(sorted({type(value).__name__ for value in array.tolist()}))
+    elif array.dtype.kind == "f" and not np.isfinite(array).all():
+        received = f"{array[~np.isfinite(array)][0]} in row {np.flatnonzero(~np.isfinite(array))[0]}"
+    if received:
         raise InvalidInput(
             f"labels {name!r}",
-            expected=f"{count} numbers or texts, one for each image",
-            received=f"{array.dtype} of shape {array.shape}",
+            expected=f"{count} finite numbers or texts, one for each image",
+            received=received,
         )
     classes, ids = np.unique(array, return_inverse=True)
     if array.dtype.kind == "U":

@@ -122,7 +122,8 @@ def metrics(
                 doubts += [(path, sentence) for sentence in _repeated(found.indices)]
             if held_out is None and not _of_the_task(found):
                 beside = "factors" if found.indices is None else "indices"
-                remedy = f"offaxis-train encode {path}" if path.is_dir() else f"shuffle codes and {beside} alike"
+                trained = (path / "config.json").is_file()
+                remedy = f"offaxis-train encode {path}" if trained else f"shuffle codes and {beside} alike"
                 doubts += [(path, f"{sentence}: {remedy}.") for sentence in _in_order(found.factors, found.names)]
             doubts += [(path, sentence) for sentence in _hardly_factors(found.factors, found.names)]
             doubts += [(path, sentence) for sentence in _left_out(found, held_out)]

@@ -248,15 +248,14 @@ def validate(
     from leaderboard.scoring import evaluate, submission
     from leaderboard.store import results
 
-    published = results.read_all(PUBLISHED) if PUBLISHED.is_dir() else []
-
+    published = functools.cache(lambda: results.read_all(PUBLISHED) if PUBLISHED.is_dir() else [])
     failed = False
     for path in paths:
         problems: list[OffaxisError] = []
         if path.is_file() and path.name in (submission.FILE, "run.json"):
             path = path.parent
         if (path / submission.FILE).exists():
-            problems = submission.check(path, published=published).problems
+            problems = submission.check(path, published=published()).problems
         elif (path / "run.json").exists():
             problems = evaluate.check_run(path)
         elif path.is_dir():

@@ -441,7 +441,9 @@ def _inside(path: FilePath, name: str, command: str) -> Path:
             str(path),
             expected=f"a run folder with {name}",
             received="none",
-            remedy=f"Write it: offaxis-train {command} {shlex.quote(str(path))}",
+            remedy=f"Write it: offaxis-train {command} {shlex.quote(str(path))}"
+            if (path / "config.json").is_file()
+            else "docs/submitting.md says what a run folder of another program holds.",
         )
     return path / name
 

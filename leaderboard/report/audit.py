@@ -49,7 +49,12 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
         found += problems
     if not sound and not found and not any((Path(root) / name).exists() for name in ALONE):
         found.append(
-            DamagedFile(str(root), expected="results, v1/<dataset>/<method>.json", received="a folder without any")
+            DamagedFile(
+                str(root),
+                expected=f"results, {protocol.VERSION}/<dataset>/<method>.json; or submission.json of a submission; or "
+                "run.json of a run",
+                received="a folder without any",
+            )
         )
     rest = (*_collisions(sound), *_strays(Path(root)), *_other(Path(root)), *weights.check(root, sound))
     return found + list(rest)

@@ -452,7 +452,9 @@ def codes_file(folder: str | os.PathLike[str]) -> Path:
             str(file),
             expected="the codes of the run",
             received="no such file",
-            remedy=f"Write them: offaxis-train encode {shlex.quote(str(folder))}",
+            remedy=f"Write them: offaxis-train encode {shlex.quote(str(folder))}"
+            if (file.parent / "config.json").is_file()
+            else "docs/submitting.md says what a run folder of another program holds.",
         )
     return file
 

@@ -27,6 +27,7 @@ import numpy as np
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from benchmark_data.files import write_json, written_atomically
 from leaderboard import protocol
+from leaderboard.arrays import check_count
 from leaderboard.reading import encoders, graphs
 from leaderboard.scoring import copies, evaluate, leaks
 from leaderboard.scoring.evaluate import Candidate, RunFile
@@ -177,12 +178,13 @@ def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, t
     folder = Path(folder)
     protocol.tier(tier)
     chosen = [protocol.task(name) for name in tasks]
-    if not chosen or seeds < 1 or not re.fullmatch(r"[a-z0-9][a-z0-9_]{0,63}", method):
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_]{0,63}", method):
         raise InvalidInput(
-            "submission",
-            expected="a lower-case name of letters, digits and underscores, at least one task and one seed",
-            received=f"{method!r}, {len(chosen)} tasks, {seeds} seeds",
+            "method", expected="a lower-case name of letters, digits and underscores", received=repr(method)
         )
+    if not chosen:
+        raise InvalidInput("tasks of a submission", expected="at least one", received="none")
+    check_count("seeds of a submission", seeds, 1)
     for task in chosen:
         evaluate.check_part(task, tier, {}, f"{folder / FILE}")
     digests = {task.dataset: evaluate.dataset_digest(task.dataset) for task in chosen}

@@ -115,21 +115,26 @@ def test_a_figure_with_training_from_nothing(made):
     assert (folder / FIRST / "figure.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path, in_this_process):
+def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
     """SIGKILL after the first run's first snapshot: the rest is trained, and every number is the same.
 
-    What is killed is another process, with a worker of its own.
+    All are processes of their own with a worker each: with as many threads, on which the last bits depend.
     """
     if not hasattr(signal, "SIGKILL"):
         pytest.skip("needs SIGKILL")
     entry = heatmaps_of([dataclasses.replace(config, steps=300, snapshots=[20]) for config in configs])
     whole, half = tmp_path / "whole", tmp_path / "half"
-    runner.run(entry, "smoke", whole, whole / "runs", jobs=1)
+
+    def begun(into):
+        child = multiprocessing.get_context("spawn").Process(
+            target=runner.run, args=(entry, "smoke", into, into / "runs"), kwargs={"jobs": 1}
+        )
+        child.start()
+        return child
+
+    begun(whole).join()
     first = half / "runs" / sweep.run_path(entry.smoke.runs[0]) / "snapshots" / "step_00000020" / "state.json"
-    child = multiprocessing.get_context("spawn").Process(
-        target=runner.run, args=(entry, "smoke", half, half / "runs"), kwargs={"jobs": 1}
-    )
-    child.start()
+    child = begun(half)
     while child.is_alive() and not first.exists():
         time.sleep(0.002)
     child.kill()
@@ -140,7 +145,7 @@ def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path, in
     assert not (half / FIRST).exists()
     assert str(runner.state(entry, "smoke", half, half / "runs")) == "2 of 2 runs missing"
     written = first.stat().st_mtime_ns
-    runner.run(entry, "smoke", half, half / "runs", jobs=1)
+    begun(half).join()
     assert first.stat().st_mtime_ns == written
     for name in ("table.csv", "figure.png"):
         assert (half / FIRST / name).read_bytes() == (whole / FIRST / name).read_bytes()

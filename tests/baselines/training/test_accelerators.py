@@ -16,6 +16,9 @@ from baselines import objectives
 WEIGHTS = 1e-6
 """How far weights may end from those on one device, over how far training moved them. Found on CPUs: nothing at all."""
 
+HISTORY = 1e-4
+"""How far losses may be from those on one device, of themselves: sums of thousands, some near 0. Found: 1.3e-5."""
+
 
 @pytest.fixture(scope="module")
 def found(tiny, tmp_path_factory):
@@ -41,7 +44,7 @@ def test_models_that_are_divided_end_as_on_one_device(found, count, used):
     assert len(differences) == 5
     for weights, history in differences:
         assert weights <= WEIGHTS
-        assert history <= WEIGHTS
+        assert history <= HISTORY
 
 
 def test_a_model_that_diverges_touches_no_other_on_its_device_or_elsewhere(found):
@@ -55,7 +58,7 @@ def test_what_was_stopped_on_four_devices_goes_on_exactly_on_others(found, count
     assert exact
     for weights, history in differences:
         assert weights <= WEIGHTS
-        assert history <= WEIGHTS
+        assert history <= HISTORY
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])

@@ -152,14 +152,15 @@ def test_the_threads_that_computed(fake, monkeypatch, name):
     fake(name)
     for variable, value in worker.thread_limits(3).items():
         monkeypatch.setenv(variable, value)
-    assert devices.record("float32")["threads"] == 3
+    count = devices.threads.__wrapped__  # not kept for the process
+    assert count() == 3
     for variable in worker.thread_limits(3):
         monkeypatch.delenv(variable)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 2, 5, 6}, raising=False)
-    assert devices.record("float32")["threads"] == 4
+    assert count() == 4
     if name == "tensorflow":
         devices.tensorflow.config.threading.get_intra_op_parallelism_threads = lambda: 5
-        assert devices.record("float32")["threads"] == 5
+        assert count() == 5
 
 
 def test_choices_that_cannot_be_had(fake):

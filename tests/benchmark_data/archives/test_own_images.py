@@ -143,6 +143,9 @@ def test_labels_become_factors():
         ("mine", PIXELS / 255, r"images of mine: expected uint8 .*, received float64 of shape \(5, 8, 12, 3\). Scale"),
         ("mine", PIXELS[0, 0], r"images of mine: expected uint8 .*, received uint8 of shape \(12, 3\)"),
         ("mine", PIXELS[:0], r"with n at least 1, received uint8 of shape \(0, 8, 12, 3\)"),
+        ("mine", PIXELS[0], r"received uint8 of shape \(8, 12, 3\). It looks like one image: pass images\[None\]"),
+        ("mine", None, "images of mine: expected an array .*, received None"),
+        (PIXELS, "mine", "name of a dataset: expected lower-case letters, .*, received ndarray"),
         ("mine", [], "images of mine: expected one or more images of one size, received none."),
         ("mine", [PIXELS[0], PIXELS[0, :4]], r"received uint8 \(4, 12, 3\), uint8 \(8, 12, 3\). Resize them first."),
     ],
@@ -152,9 +155,20 @@ def test_wrong_images_are_refused(name, images, message):
         from_images(name, images)
 
 
-@pytest.mark.parametrize("values", [[1, 2], [[1]] * 5, [1.0, np.nan, 0, 0, 0], [None] * 5])
-def test_wrong_labels_are_refused(values):
-    with pytest.raises(InvalidInput, match="labels 'x': expected 5 numbers or texts, one for each image, received"):
+@pytest.mark.parametrize(
+    ("values", "received"),
+    [
+        ([1, 2], r"an array of shape \(2,\)"),
+        ([[1]] * 5, r"an array of shape \(5, 1\)"),
+        ([1.0, np.nan, 0, 0, 0], "nan in row 1"),
+        ([0, 0, 0, 0, -np.inf], "-inf in row 4"),
+        ([None] * 5, "NoneType"),
+        (["a", None, "a", "a", 1], "NoneType, int, str"),
+    ],
+)
+def test_wrong_labels_are_refused(values, received):
+    message = f"labels 'x': expected 5 finite numbers or texts, one for each image, received {received}"
+    with pytest.raises(InvalidInput, match=message):
         from_images("mine", PIXELS, {"x": values})
 
 

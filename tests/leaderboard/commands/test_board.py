@@ -154,7 +154,11 @@ def test_ones_own_method_is_compared_with_a_published_one(board, made_result, tm
     results.write(ours, [made_result("toy/spacing_1", "elsewhere", 0.8, 0.81, tier="desk")])
     for only in ((), ("--task", "toy/spacing_1")):
         code, _, error = board("compare-methods", "elsewhere", "beta_vae", *both, *only)
-        assert (code, "expected a task of the tier that both were scored on, received none" in error) == (2, True)
+        assert (
+            code,
+            "expected a task of the tier that both were scored on, unmarked and not in quarantine, received none"
+            in error,
+        ) == (2, True)
     code, _, error = board("compare-methods", "mine", "beta_vae", *both, *both[2:])
     assert (code, "expected one, received 2, in several results trees" in error) == (2, True)
 
@@ -581,6 +585,9 @@ def test_evaluate_and_heatmap_name_the_command_that_writes_what_is_missing(board
     folder = run_folder()
     (folder / "codes.npz").unlink()
     code, _, err = board("evaluate", folder, "--into", tmp_path / "results")
+    assert (code, "submitting.md says what a run folder of another program holds" in err) == (2, True), err
+    (folder / "config.json").write_text("{}")  # as the trainer writes
+    code, _, err = board("evaluate", folder, "--into", tmp_path / "results")
     assert (code, f"received no such file. Write them: offaxis-train encode {folder}" in err) == (2, True), err
     code, _, err = board("metrics", folder)
     assert (code, f"Write it: offaxis-train encode {folder}" in err) == (2, True), err
@@ -630,4 +637,5 @@ def test_a_folder_without_results_is_no_results_tree(board, tmp_path, command):
     (tmp_path / "my_vae" / "seed_0.npz").write_bytes(b"junk")
     code, out, err = board(command, tmp_path)
     assert code == 1
-    assert "expected results, v1/<dataset>/<method>.json, received a folder without any" in out + err
+    found = " ".join((out + err).split())
+    assert "expected results, v1/<dataset>/<method>.json; or submission.json of a submission; or run.json" in found

@@ -91,6 +91,9 @@ def test_a_run_folder_knows_its_dataset(toys, run_folder):
     ):
         representations.codes(folder, dataset="toy/small")
     (folder / "codes.npz").unlink()
+    with pytest.raises(DamagedFile, match=r"with codes.npz, received none. docs/submitting.md says what"):
+        representations.codes(folder)
+    (folder / "config.json").write_text("{}")  # as the trainer writes
     with pytest.raises(DamagedFile, match=r"with codes.npz, received none. Write it: offaxis-train encode"):
         representations.codes(folder)
     (folder / "run.json").write_text("{}")
@@ -212,6 +215,7 @@ def test_names_for_other_factors_than_there_are(tmp_path):
 
 
 def test_layers_that_cannot_be_compared(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
     with pytest.raises(
         DamagedFile,
         match=r"expected a run folder with activations.npz, received none. Write it: offaxis-train activations",

@@ -127,10 +127,16 @@ def test_the_template_says_what_is_left_to_fill_in(toys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("method", "tasks", "seeds"), [("My VAE", TASKS, 1), ("../x", TASKS, 1), ("my_vae", (), 1), ("my_vae", TASKS, 0)]
+    ("method", "tasks", "seeds", "message"),
+    [
+        ("My VAE", TASKS, 1, "method: expected a lower-case name .*, received 'My VAE'"),
+        ("../x", TASKS, 1, "method: expected a lower-case name .*, received '../x'"),
+        ("my_vae", (), 1, "tasks of a submission: expected at least one, received none"),
+        ("my_vae", TASKS, 0, "seeds of a submission: expected at least 1, received 0"),
+    ],
 )
-def test_init_with_bad_arguments(toys, tmp_path, method, tasks, seeds):
-    with pytest.raises(InvalidInput, match=r"expected a lower-case name .* at least one task and one seed"):
+def test_init_with_bad_arguments(toys, tmp_path, method, tasks, seeds, message):
+    with pytest.raises(InvalidInput, match=message):
         submission.init(tmp_path / "s", method, tasks, tier="smoke", seeds=seeds)
 
 
