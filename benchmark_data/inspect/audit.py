@@ -23,7 +23,6 @@ import numpy as np
 import threadpoolctl
 from numpy.typing import NDArray
 
-import benchmark_data
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, needs
@@ -187,7 +186,7 @@ def relative(one: FactorAudit, found: Audit) -> float:
 
 
 def audit(
-    dataset: Dataset | str,
+    dataset: Dataset,
     *,
     traversals: int = 200,
     pairs: int = 5000,
@@ -197,7 +196,7 @@ def audit(
     """Measure how far a dataset's pixels give its factors away.
 
     Args:
-        dataset: any dataset with factors, whose images are ready, or its full name.
+        dataset: any dataset with factors, whose images are ready.
         traversals: the number of traversals of each factor, at least 2; all where there are no more.
         pairs: the number of random pairs, and of images that are searched for collisions; at least 2.
         seed: the seed of `benchmark_data.draws`, in [0, 2**64).
@@ -209,16 +208,17 @@ def audit(
         which the intervals are then too narrow.
 
     Raises:
-        UnknownName: there is no such dataset.
-        InvalidInput: numbers below their least, a dataset of one image, or no factor with two values.
+        InvalidInput: no dataset, numbers below their least, a dataset of one image, or no factor with two values.
 
     Example:
-        >>> round(audit("xysquares/spacing_1", traversals=5, pairs=10).giveaway.value, 9)
+        >>> import benchmark_data
+        >>> round(audit(benchmark_data.load("xysquares/spacing_1"), traversals=5, pairs=10).giveaway.value, 9)
         1.0
-        >>> audit("xysquares/spacing_8", traversals=5, pairs=10).giveaway
+        >>> audit(benchmark_data.load("xysquares/spacing_8"), traversals=5, pairs=10).giveaway
         Estimate(value=0.0, low=0.0, high=0.0)
     """
-    dataset = benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
+    if not isinstance(dataset, Dataset):
+        raise InvalidInput("dataset", expected="what benchmark_data.load(name) returns", received=repr(dataset))
     for what, number in (("traversals", traversals), ("pairs", pairs)):
         if number < 2:
             raise InvalidInput(f"number of {what}", expected="at least 2", received=str(number))
