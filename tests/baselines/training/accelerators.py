@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -55,9 +56,18 @@ def folders(name):
     return [ROOT / name / str(i) for i in range(MODELS)]
 
 
+def alone(name):
+    """Train five models one after another, each with a device to itself, and return their folders."""
+    with devices(1):
+        for one, folder in zip(group(), folders(name), strict=True):
+            train_together([one], [folder])
+    return folders(name)
+
+
 def divided():
-    """Train five models on one device, on four and on eight."""
+    """Train five models on one device, on four and on eight; on eight each has a device to itself."""
     found = {}
+    alike = {1: folders("on 1"), 4: folders("on 1"), 8: alone("alone")}
     used = []
     start = engines.start
 
@@ -70,9 +80,10 @@ def divided():
         with devices(count):
             train_together(group(), folders(f"on {count}"))
         places = used[-1]._state[0][0].sharding.device_set
-        pairs = zip(folders(f"on {count}"), folders("on 1"), strict=True)
         recorded = json.loads((ROOT / f"on {count}" / "0" / "run.json").read_text())["computed"]["devices"]
-        found[count] = [used[-1].devices, len(places), recorded, [difference(*pair) for pair in pairs]]
+        ends = folders(f"on {count}")
+        differences = [[difference(*pair) for pair in zip(ends, to, strict=True)] for to in (alike[count], alike[1])]
+        found[count] = [used[-1].devices, len(places), recorded, *differences]
     engines.start = start
     return found
 
@@ -116,6 +127,12 @@ def moved():
         with devices(4), contextlib.suppress(KeyboardInterrupt):
             train_together(group(), folders(name))
         Snapshots.write = write
+        if count == 8:
+            for i, folder in enumerate(folders(name)):
+                shutil.copytree(folder, ROOT / "went on alone" / str(i))
+            alike = alone("went on alone")
+        else:
+            alike = folders("whole")
         with devices(count):
             data = benchmark_data.load(SETTINGS["dataset"])
             engine = engines.start(*(Model(c, data.image_shape, data.space.sizes) for c in group()))
@@ -126,8 +143,9 @@ def moved():
                 copies = zip(engine.state(i), state, strict=True)
                 exact += [np.array_equal(a[key], b[key]) for a, b in copies for key in b]
             train_together(group(), folders(name))
-        ends = zip(folders(name), folders("whole"), strict=True)
-        found[count] = [all(exact), [difference(*pair) for pair in ends]]
+        ends = folders(name)
+        differences = [[difference(*pair) for pair in zip(ends, to, strict=True)] for to in (alike, folders("whole"))]
+        found[count] = [all(exact), *differences]
     return found
 
 

@@ -13,11 +13,13 @@ import pytest
 
 from baselines import objectives
 
-WEIGHTS = 1e-6
-"""How far weights may end from those on one device, over how far training moved them. Found on CPUs: nothing at all."""
+ALIKE = 1e-6
+"""How far weights may end from those of models that share a device in as many, over how far training moved them, and
+losses, of themselves. Found on CPUs: nothing at all."""
 
-HISTORY = 1e-4
-"""How far losses may be from those on one device, of themselves: sums of thousands, some near 0. Found: 1.3e-5."""
+WEIGHTS, HISTORY = 1e-4, 5e-3
+"""The same for models that share a device in other numbers, as in test_together.py: one alone is computed by other
+kernels than two are. Found on CPUs: 2.7e-6 and 1.2e-5 with AVX2, less than 1e-6 with AVX512."""
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +38,23 @@ def found(tiny, tmp_path_factory):
     return {name: value for line in done.stdout.splitlines() for name, value in json.loads(line).items()}
 
 
+def check(alike, as_on_one):
+    """Check five models against those that share a device in as many, and against all five on one device."""
+    assert len(alike) == len(as_on_one) == 5
+    for weights, history in alike:
+        assert weights <= ALIKE
+        assert history <= ALIKE
+    for weights, history in as_on_one:
+        assert weights <= WEIGHTS
+        assert history <= HISTORY
+
+
 @pytest.mark.parametrize(("count", "used"), [(1, 1), (4, 3), (8, 5)])
 def test_models_that_are_divided_end_as_on_one_device(found, count, used):
     """Five models: on four devices two, two and one with a copy of itself; on eight one each."""
-    devices, places, recorded, differences = found["divided"][str(count)]
+    devices, places, recorded, *differences = found["divided"][str(count)]
     assert (devices, places, recorded) == (used, used, count)
-    assert len(differences) == 5
-    for weights, history in differences:
-        assert weights <= WEIGHTS
-        assert history <= HISTORY
+    check(*differences)
 
 
 def test_a_model_that_diverges_touches_no_other_on_its_device_or_elsewhere(found):
@@ -54,11 +64,9 @@ def test_a_model_that_diverges_touches_no_other_on_its_device_or_elsewhere(found
 
 @pytest.mark.parametrize("count", [1, 4, 8])
 def test_what_was_stopped_on_four_devices_goes_on_exactly_on_others(found, count):
-    exact, differences = found["moved"][str(count)]
+    exact, *differences = found["moved"][str(count)]
     assert exact
-    for weights, history in differences:
-        assert weights <= WEIGHTS
-        assert history <= HISTORY
+    check(*differences)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])

@@ -7,7 +7,6 @@ import json
 import threading
 import time
 
-import pandas as pd
 import pytest
 
 from baselines.reproduction import catalogue, entries, runner
@@ -88,8 +87,10 @@ def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny, tmp_path, monkey
             assert (into / state.run / file).read_bytes() == (whole / state.run / file).read_bytes()
 
 
-def test_a_study_trains_on_ray(cluster, tiny, tmp_path):
-    """A run, and transfers that start from it."""
+def test_a_study_trains_on_ray(cluster, tiny, tmp_path, monkeypatch):
+    """A run, and transfers that start from it, with one thread here as there: last bits depend on their number, and a
+    transfer's noise on the last bits of the weights that it starts from."""
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # the cores that joblib counts, and a sweep shares out
     source, target = tiny(), "xysquares/spacing_8"
     transfers = tuple(
         entries.Transfer(source=source, dataset=target, heads=heads, decoder=layers, changes={"steps": 2})
@@ -102,10 +103,8 @@ def test_a_study_trains_on_ray(cluster, tiny, tmp_path):
         there = runner.run(entry, "smoke", tmp_path / "there", tmp_path / "there" / "runs", ray=cluster.address)
     here = runner.run(entry, "smoke", tmp_path / "here", tmp_path / "here" / "runs", jobs=1)
     assert there["budget"]["runs"] == 5
-    # Processes of Ray may sum in another order, by what they find on their machine: 0.55 of 8,516 was found.
-    assert there["numbers"] == pytest.approx(here["numbers"], abs=1.0)
-    tables = [pd.read_csv(tmp_path / place / entry.id / "table.csv") for place in ("there", "here")]
-    pd.testing.assert_frame_equal(*tables, rtol=1e-3)
+    assert there["numbers"] == here["numbers"]
+    assert there["files"]["table.csv"] == here["files"]["table.csv"]
 
 
 def test_groups_of_runs_share_simulated_gpus(cluster, tiny, tmp_path, monkeypatch):
