@@ -294,6 +294,21 @@ def check_grid(space: FactorSpace | FactorTable, what: str) -> None:
         )
 
 
+def check_two_latents(latents: int, what: str, remedy: str = "") -> None:
+    """Check that there are two latents or more, of which an objective compares one with another.
+
+    Args:
+        latents: how many there are.
+        what: the kind of objective that needs them, for the message.
+        remedy: what to do, if anything.
+
+    Raises:
+        InvalidInput: there is one latent alone.
+    """
+    if latents < 2:
+        raise InvalidInput(what, expected="two latents or more", received=str(latents), remedy=remedy)
+
+
 def halves(posterior: Posterior) -> tuple[Posterior, Posterior]:
     """Divide the posteriors of pairs.
 

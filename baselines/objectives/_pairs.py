@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Posterior, Term, check_grid, halves
+from baselines.objectives import Batch, Objective, Posterior, Term, check_grid, check_two_latents, halves
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
@@ -89,13 +89,8 @@ class PairVae(Objective):
         Raises:
             InvalidInput: there is one latent alone.
         """
-        if latents < 2:
-            raise InvalidInput(
-                "objective on pairs that share latents",
-                expected="two latents or more",
-                received=str(latents),
-                remedy="Choose beta_vae: one latent is never shared.",
-            )
+        remedy = "Choose beta_vae: one latent is never shared."
+        check_two_latents(latents, "objective on pairs that share latents", remedy)
         return {}
 
     def average(self, first: Posterior, second: Posterior) -> Posterior:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from baselines import validation
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Term
-from benchmark_data.errors import InvalidInput
+from baselines.objectives import Batch, Objective, Term, check_two_latents
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 PAPER = "https://arxiv.org/abs/2210.07347"
@@ -68,8 +67,7 @@ class OBJECTIVE(Objective):
         Raises:
             InvalidInput: there is one latent alone.
         """
-        if latents < 2:
-            raise InvalidInput("objective on pairs of latents", expected="two latents or more", received=str(latents))
+        check_two_latents(latents, "objective on pairs of latents")
         every = np.array(list(itertools.combinations(range(latents), 2)), np.int32)
         return {"pairs": every[rng.permutation(len(every))[: self.pairs]]}
 

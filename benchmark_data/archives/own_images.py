@@ -491,8 +491,8 @@ def _column(name: str, values: ArrayLike, count: int) -> tuple[Factor, NDArray[n
         received = f"an array of shape {array.shape}"
     elif array.dtype.kind not in "biufU":
         received = ", ".join(sorted({type(value).__name__ for value in array.tolist()}))
-    elif array.dtype.kind == "f" and not np.isfinite(array).all():
-        received = f"{array[~np.isfinite(array)][0]} in row {np.flatnonzero(~np.isfinite(array))[0]}"
+    elif array.dtype.kind == "f" and len(odd := np.flatnonzero(~np.isfinite(array))):
+        received = f"{array[odd[0]]} in row {odd[0]}"
     if received:
         raise InvalidInput(
             f"labels {name!r}",

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, needs
+from benchmark_data.errors import InvalidInput, check_count, needs
 from benchmark_data.factors import Factor, Indices
 from benchmark_data.inspect.distances import mean_squared_error, mean_squared_errors
 
@@ -220,8 +220,7 @@ def audit(
     if not isinstance(dataset, Dataset):
         raise InvalidInput("dataset", expected="what benchmark_data.load(name) returns", received=repr(dataset))
     for what, number in (("traversals", traversals), ("pairs", pairs)):
-        if number < 2:
-            raise InvalidInput(f"number of {what}", expected="at least 2", received=str(number))
+        check_count(f"number of {what}", number, 2)
     varying = [column for column, factor in enumerate(dataset.space.factors) if factor.size > 1]
     if len(dataset) < 2 or not varying:
         raise InvalidInput(

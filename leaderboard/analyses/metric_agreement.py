@@ -125,8 +125,7 @@ def measure(
             received=f"{len(smallest)} of {str(tasks[smallest[0]])!r}",
             remedy="Leave that task out.",
         )
-    units = None if methods is None else np.unique(list(methods), return_inverse=True)[1]
-    numbers = _correlations(matrix, rows, units, resamples, confidence, seed)
+    numbers = _correlations(matrix, rows, methods, resamples, confidence, seed)
     return Agreement(tuple(names), *numbers, runs=len(matrix), tasks=len(rows)).table()
 
 
@@ -170,8 +169,8 @@ def over_tasks(results: Iterable[Result], *, tier: str = "", resamples: int = 1_
     for place, (task, _, _) in enumerate(runs):
         places.setdefault(task, []).append(place)
     rows = [np.array(of_task) for of_task in places.values()]
-    units = np.unique([method for _, method, _ in runs], return_inverse=True)[1]
-    return Agreement(names, *_correlations(matrix, rows, units, resamples, 0.95, 0), runs=len(runs), tasks=len(rows))
+    numbers = _correlations(matrix, rows, [method for _, method, _ in runs], resamples, 0.95, 0)
+    return Agreement(names, *numbers, runs=len(runs), tasks=len(rows))
 
 
 def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -209,39 +208,35 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 def _correlations(
     matrix: NDArray[np.float64],
     rows: Sequence[NDArray[np.int64]],
-    units: NDArray[np.int64] | None,
+    methods: Sequence[str] | None,
     resamples: int,
     confidence: float,
     seed: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Average Spearman's correlations of all columns over tasks, whose rows are given, and draw their intervals.
 
-    Rows of one unit are drawn together, as often on each task; without units each row by itself, within its task.
+    Rows of one method are drawn together, as often on each task; without methods each row by itself, within its task.
     """
     count = matrix.shape[1]
     ranked = [[_Ranked(matrix[part, column]) for column in range(count)] for part in rows]
     found = np.mean([_spearman(columns, np.arange(len(part))) for columns, part in zip(ranked, rows, strict=True)], 0)
-    if units is not None and units.max() + 1 < LEAST:
-        return found, np.full_like(found, -1.0), np.full_like(found, 1.0)
+    if methods is not None:
+        names, of_row = np.unique(list(methods), return_inverse=True)
+        if len(names) < LEAST:
+            return found, np.full_like(found, -1.0), np.full_like(found, 1.0)
     drawn = np.empty((resamples, count, count))
     for i in range(resamples):
-        chosen = _drawn(rows, units, draws.uniform(seed, [i], len(matrix))[0])
+        u = draws.uniform(seed, [i], len(matrix))[0]
+        if methods is None:
+            chosen = [(u[part] * len(part)).astype(np.int64) for part in rows]
+        else:
+            times = np.bincount((u[: len(names)] * len(names)).astype(np.int64), minlength=len(names))
+            chosen = [np.repeat(np.arange(len(part)), times[of_row[part]]) for part in rows]
         each = [_spearman(columns, of) for columns, of in zip(ranked, chosen, strict=True) if len(of)]
         drawn[i] = np.mean(each, axis=0)
     away = np.quantile(drawn - drawn.mean(axis=0), [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     low, high = np.clip(found + away, -1.0, 1.0)
     return found, low, high
-
-
-def _drawn(
-    rows: Sequence[NDArray[np.int64]], units: NDArray[np.int64] | None, u: NDArray[np.float64]
-) -> list[NDArray[np.int64]]:
-    """Return which rows of each task a resample has, from a uniform number in [0, 1) for each row."""
-    if units is None:
-        return [(u[part] * len(part)).astype(np.int64) for part in rows]
-    different = int(units.max()) + 1
-    times = np.bincount((u[:different] * different).astype(np.int64), minlength=different)[units]
-    return [np.repeat(np.arange(len(part)), times[part]) for part in rows]
 
 
 class _Ranked:

@@ -68,7 +68,7 @@ class Row:
     @property
     def trained_here(self) -> bool:
         """Whether every run of it was trained here, not only scored."""
-        return all(run.status == "reproduced" for run in self.runs)
+        return self.result.trained_here(self.runs[0].tier)
 
     @property
     def warning(self) -> bool:
@@ -250,7 +250,7 @@ def trusted(result: Result, tier: str) -> bool:
     Returns:
         Whether it may be ranked, as far as those go who vouch for its scores.
     """
-    ours = RANKED == "trusted" and all(run.status == "reproduced" for run in result.of(tier))
+    ours = RANKED == "trusted" and result.trained_here(tier)
     return RANKED == "all" or ours or result.trust(tier) == "verified"
 
 

@@ -51,7 +51,7 @@ See: TypeAlias = Callable[[str, Float32Codes, protocol.Task], None]
 """Is given the place of a run, its codes, float32 (n, L) in the order of the task's rows, and the task."""
 
 Allow: TypeAlias = Callable[[Result], None]
-"""Is given a result of runs that are `results.Unscored`, and raises what speaks against scoring them."""
+"""Is given a result of runs without scores and samples, and raises what speaks against scoring them."""
 
 LATENTS = 1024
 """The most latents that are scored."""
@@ -337,7 +337,8 @@ def score_all(
                 if status == "recomputed" and run.supervision != "reference"
                 else ()
             )
-            made = _scored(known, run, measure.score(read.codes, task, chosen, before=told), marks)
+            samples = {m.metric: sample(m, task) for m in chosen.measurements}
+            made = _scored(known, run, measure.score(read.codes, task, chosen, before=told), samples, marks)
             if fresh and candidate.encoder:
                 progress(f"fresh rows of {run.method} on {run.dataset}, seed {run.seed}", done, steps)
                 made = _verified(made, candidate.encoder, read, task, chosen, fresh, tell)
@@ -632,7 +633,7 @@ def unknown_claims(claimed: Mapping[str, float], tiers: Iterable[str], what: str
 
 
 def _unscored(group: Sequence[Candidate], tier: protocol.Tier, status: results.Status) -> list[Run]:
-    """Describe the runs of a method on a task before they are scored: all but scores, parts and marks."""
+    """Describe the runs of a method on a task before they are scored: without what `_scored` adds."""
     runs: list[Run] = []
     where: dict[str, str] = {}
     for candidate in group:
@@ -646,11 +647,12 @@ def _unscored(group: Sequence[Candidate], tier: protocol.Tier, status: results.S
                 remedy="Train with another seed, or leave this one out.",
             )
         runs.append(
-            results.Unscored.model_construct(
+            Run.model_construct(
                 seed=run.seed,
                 tier=tier.name,
                 status=status,
                 scores={},
+                samples={},
                 date=datetime.datetime.now(datetime.UTC).date(),
                 dataset_version=run.dataset_version,
                 dataset_digest=run.dataset_digest,
@@ -658,7 +660,6 @@ def _unscored(group: Sequence[Candidate], tier: protocol.Tier, status: results.S
                 codes_digest=digest,
                 latents=read.codes.shape[1],
                 units=read.units,
-                samples={m.metric: sample(m, task) for m in tier.measurements},
                 supervision=run.supervision,
                 selection=run.selection,
                 hyperparameters=run.hyperparameters,
@@ -670,10 +671,12 @@ def _unscored(group: Sequence[Candidate], tier: protocol.Tier, status: results.S
     return runs
 
 
-def _scored(known: Run, run: RunFile, scored: measure.Scored, marks: tuple[str, ...]) -> Run:
+def _scored(
+    known: Run, run: RunFile, scored: measure.Scored, samples: dict[str, results.Sample], marks: tuple[str, ...]
+) -> Run:
     """Add to what was known of a run what came out."""
     claimed = {key: claim for key, claim in run.claimed.items() if key in scored.scores}
-    found = {"scores": scored.scores, "parts": scored.parts, "claimed": claimed, "marks": marks}
+    found = {"scores": scored.scores, "parts": scored.parts, "samples": samples, "claimed": claimed, "marks": marks}
     try:
         return Run(**(vars(known) | found))
     except pydantic.ValidationError as error:

@@ -351,7 +351,7 @@ class Run(Model):
 
     @pydantic.model_validator(mode="after")
     def _identities(self, how: pydantic.ValidationInfo) -> Run:
-        if how.context is _KNOWN or isinstance(self, Unscored):
+        if how.context is _KNOWN:
             return self
         for key, value in self.scores.items():
             column = protocol.COLUMNS.get(key)
@@ -372,10 +372,6 @@ class Run(Model):
                 if written is None or not abs(written - expected) <= ROUNDING * max(1.0, abs(expected)):
                     raise _wrong(f"scores.{key}", f"{expected:.6f}, what its parts come to", str(written))
         return self
-
-
-class Unscored(Run):
-    """A run that is not scored yet: all that decides its scores, to be checked before they are computed."""
 
 
 def _in_range(metric: str, parts: dict[str, Any]) -> None:
@@ -501,6 +497,10 @@ class Result(Model):
     def of(self, tier: str) -> tuple[Run, ...]:
         """Return the runs of a tier, by seed."""
         return tuple(run for run in self.runs if run.tier == tier)
+
+    def trained_here(self, tier: str) -> bool:
+        """Return whether every run of a tier was trained here, not only scored."""
+        return all(run.status == "reproduced" for run in self.of(tier))
 
     def trust(self, tier: str) -> Trust:
         """Return ``verified`` where every run of a tier is, or else ``recomputed``."""
@@ -770,7 +770,7 @@ def check_write(root: str | os.PathLike[str], new: Result, *, replace: bool = Fa
 
     Args:
         root: the results tree. It is made where it is missing.
-        new: what is to be written, of runs that are `Unscored`.
+        new: what is to be written, of runs without scores and samples.
         replace: as in ``write``.
 
     Raises:
@@ -782,9 +782,8 @@ def check_write(root: str | os.PathLike[str], new: Result, *, replace: bool = Fa
         file = path(root, new.task, new.method)
         old = read(file) if file.exists() else None
         if old:
-            left_out: dict[str, Any] = {"scores": {}, "parts": {}, "verification": None}
-            runs = tuple(Unscored.model_construct(**(vars(run) | left_out)) for run in old.runs)
-            old = old.model_copy(update={"runs": runs})
+            unscored: dict[str, Any] = {"scores": {}, "parts": {}, "samples": {}, "verification": None}
+            old = old.model_copy(update={"runs": tuple(run.model_copy(update=unscored) for run in old.runs)})
         _merged(root, old, new, replace=replace)
 
 

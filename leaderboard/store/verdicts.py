@@ -258,7 +258,7 @@ def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ..
         >>> [(answer, round(p, 3)) for answer, p in judge([compare(far, near), compare(far, far)])]
         [('holds', 0.016), ('not told apart', 1.0)]
     """
-    adjusted = holm([1.0 if one.p is None else one.p for one in family])
+    adjusted = holm([_p(one) for one in family])
     return tuple(
         (_answer(one, p), None if one.p is None else p) for one, p in zip(family, adjusted.tolist(), strict=True)
     )
@@ -288,7 +288,7 @@ def judge_all(parts: Sequence[Comparison]) -> tuple[Answer, float | None]:
         'contradicted'
     """
     one = decisive(parts)
-    return _answer(one, 1.0 if one.p is None else one.p), one.p
+    return _answer(one, _p(one)), one.p
 
 
 def decisive(parts: Sequence[Comparison]) -> Comparison:
@@ -316,16 +316,16 @@ def decisive(parts: Sequence[Comparison]) -> Comparison:
         one._replace(p=p) for one, (answer, p) in zip(parts, judge(parts), strict=True) if answer == "contradicted"
     ]
     if against:
-        return min(against, key=_told)
+        return min(against, key=_p)
     undecided = [one for one in parts if one.p is None]
     if undecided:
         return min(undecided, key=lambda one: one.seeds)
     if len(parts) > 1:
         parts = [one if one.difference > 0 else one._replace(p=1.0) for one in parts]
-    return max(parts, key=_told)
+    return max(parts, key=_p)
 
 
-def _told(one: Comparison) -> float:
+def _p(one: Comparison) -> float:
     return 1.0 if one.p is None else one.p
 
 
