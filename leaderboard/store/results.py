@@ -11,6 +11,7 @@ import datetime
 import difflib
 import gc
 import hashlib
+import itertools
 import math
 import os
 import re
@@ -928,8 +929,11 @@ def _said_alike(new: Result, there: Iterable[Result]) -> None:
     if first:
         old, changes = first
         field, (before, after) = next(iter(changes.items()))
+        lines = itertools.zip_longest(before.split("\n"), after.split("\n"), fillvalue="no line more")
+        number, (before, after) = next((i, pair) for i, pair in enumerate(lines, 1) if pair[0] != pair[1])
+        where = f"{field}, line {number}" if field == "bibtex" else field
         raise InvalidInput(
-            f"{new.method} on {new.task}: about.{field}",
+            f"{new.method} on {new.task}: about.{where}",
             expected=f"{_shortly.repr(before)}, as the results say of {new.method} on {old.task}",
             received=_shortly.repr(after),
             remedy="Give another method another name. If it is the same and this is meant: --replace.",

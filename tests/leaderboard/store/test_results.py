@@ -206,6 +206,17 @@ def test_another_description_of_a_method_must_be_meant(tree, run_folder, about, 
     assert about.items() <= results.read(file).about.model_dump().items()
 
 
+def test_of_two_citations_the_line_is_named_that_differs(tree, run_folder):
+    """Each is longer than a message shows of a text."""
+    title = "  title = {Understanding Disentangling in $\\beta$-{VAE}, by Many Authors of Many Places Far Away},"
+    one, other = (f"@article{{key,\n{title}\n  year = {{{year}}}\n}}" for year in (2018, 2019))
+    results.write(tree, evaluate.evaluate([run_folder(seed=6, about={"bibtex": one})]))
+    with pytest.raises(
+        InvalidInput, match=r"about\.bibtex, line 3: expected '  year = \{2018\}', .*'  year = \{2019\}'"
+    ):
+        results.write(tree, evaluate.evaluate([run_folder(seed=7, about={"bibtex": other})]))
+
+
 def test_a_damaged_file_of_a_method_does_not_keep_it_from_another_task(tree, run_folder):
     results.path(tree, "toy/small@v1", "beta_vae").write_text("{}", "utf-8")
     (written,) = results.write(tree, evaluate.evaluate([run_folder(dataset="toy/spacing_1")]))
