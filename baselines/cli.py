@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import rich.table
 import typer
 
-from benchmark_data import console
+from benchmark_data import console, files
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.errors import InvalidInput, UnknownName
 
@@ -123,7 +123,6 @@ def run(
     import benchmark_data
     from baselines.config import RunConfig
     from baselines.run import default_folder
-    from benchmark_data import files
 
     values: dict[str, Any] = files.read_json(config) if config else {}
     if not isinstance(values, dict):
@@ -516,8 +515,7 @@ def activations(
     from baselines.run import Run, own_rows
     from leaderboard import protocol
 
-    if into is not None and into.suffix != ".npz":
-        raise InvalidInput("--into", expected="a file name that ends in .npz", received=into.name)
+    files.check_ending("--into", into, ".npz")
     if into is not None and len(runs) != 1:
         raise InvalidInput("--into", expected="one run", received=f"{len(runs)} runs")
     named = benchmark_data.named_or_folder(dataset) if dataset else None

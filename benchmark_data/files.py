@@ -18,6 +18,25 @@ from typing import Any
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 
 
+def check_ending(option: str, path: Path | None, *endings: str) -> None:
+    """Check that a file that is to be written has a name that says what it is.
+
+    Args:
+        option: what it is given with, such as ``--to``, for the message.
+        path: the file, or None where none was asked for.
+        endings: those that it may have, such as ``.csv``.
+
+    Raises:
+        InvalidInput: it has another one.
+
+    Example:
+        >>> check_ending("--to", Path("scores.csv"), ".csv")
+    """
+    if path is not None and path.suffix not in endings:
+        expected = f"a file name that ends in {' or '.join(endings)}"
+        raise InvalidInput(option, expected=expected, received=path.name)
+
+
 @contextlib.contextmanager
 def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Return a temporary path beside ``path`` to write a file or a folder to; rename it to ``path`` at the end.

@@ -34,8 +34,7 @@ def encode_target(run: Run, dataset: str, path: str | os.PathLike[str]) -> Path:
     """
     run.check_finished()
     path, target = Path(path), benchmark_data.load(dataset)
-    if path.suffix != ".npz":
-        raise InvalidInput("--into", expected="a file name that ends in .npz", received=path.name)
+    files.check_ending("--into", path, ".npz")
     rows = task_rows(target)
     write_arrays(path, {"indices": rows, "codes": run.encode_rows(rows, target)})
     return path

@@ -18,7 +18,7 @@ from benchmark_data.archives import downloads
 from benchmark_data.commands.arguments import Name, NameOrFolder, names_like
 from benchmark_data.console import out, say
 from benchmark_data.errors import InvalidInput, needs
-from benchmark_data.files import write_json, write_text, written_atomically
+from benchmark_data.files import check_ending, write_json, write_text, written_atomically
 
 if TYPE_CHECKING:
     from benchmark_data.dataset import Dataset
@@ -130,6 +130,7 @@ def sheet(
     name: NameOrFolder, file: Annotated[Path, typer.Option("--out", metavar="FILE.png", help="The PNG to write.")]
 ) -> None:
     """Draw random images and a traversal of each factor into one PNG."""
+    check_ending("--out", file, ".png")
     dataset = benchmark_data.named_or_folder(name)
     from benchmark_data.inspect import contact_sheets
 
@@ -190,6 +191,7 @@ def distances(
     factors. A dataset that is no full grid has no traversals.
     """
     needs("measuring distances", "metrics", "scipy", "pandas")
+    check_ending("--csv", file, ".csv")
     datasets = [dataset for name in names for dataset in chosen(name, config, every)]
     for dataset in datasets:
         dataset.images([0])  # one that is not ready says so before the others are measured
@@ -322,6 +324,8 @@ def audit(
     intervals. docs/audit.md explains each column.
     """
     needs("the audit", "metrics", "scipy", "pandas")
+    check_ending("--json", json, ".json")
+    check_ending("--out", file, ".html")
     dataset = benchmark_data.named_or_folder(name)
     dataset.images([0])  # one that is not ready says so before anything is measured
     from benchmark_data.inspect import audit as measured
@@ -440,6 +444,7 @@ def self_test(
     """
     from benchmark_data.commands import selftest
 
+    check_ending("--out", to, ".md")
     datasets = chosen(name, config, every)
     reports = [selftest.run(dataset, manual_dir=manual_dir, full=not quick, folder=work) for dataset in datasets]
     text = selftest.report(reports)

@@ -12,7 +12,7 @@ from benchmark_data import console, files
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import say
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, needs
-from leaderboard.commands.tables import Runs, To, png, show, write
+from leaderboard.commands.tables import Runs, To, show, write
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,7 @@ def sample_size(
     from leaderboard.analyses import sample_size as analysis
     from leaderboard.reading import representations
 
-    png(to)
+    files.check_ending("--to", to, ".png")
     similarities = ("CKA", "Procrustes", *(["debiased CKA"] if debiased else []))
     if not files_:
         table = analysis.measure_shared(repeats=repeats, similarities=similarities)
@@ -72,7 +72,7 @@ def latents(runs: Runs, to: To, by: By = "") -> None:
     from leaderboard.analyses import latents as analysis
     from leaderboard.reading import representations
 
-    png(to)
+    files.check_ending("--to", to, ".png")
     rows, units = [], []
     for run in runs:
         posterior = representations.posterior(run)
@@ -116,7 +116,7 @@ def metric_agreement(
     from leaderboard.analyses import metric_agreement as analysis
     from leaderboard.store import results
 
-    png(to)
+    files.check_ending("--to", to, ".png")
     if len(paths) == 1 and not (paths[0] / "run.json").is_file():
         found = analysis.over_tasks(results.read_all(paths[0]), tier=only, resamples=resamples)
         if found is None:
@@ -199,7 +199,7 @@ def layers_against_input(
     from leaderboard.analyses import layers_against_input as analysis
     from leaderboard.reading import representations
 
-    png(to)
+    files.check_ending("--to", to, ".png")
     tables = []
     for run in runs:
         found = representations.activations(run)
@@ -235,8 +235,7 @@ def traversal_rows(
     import benchmark_data
     from leaderboard.analyses import perceived as analysis
 
-    if to.suffix != ".npy":
-        raise InvalidInput("--to", expected="a file name that ends in .npy", received=to.name)
+    files.check_ending("--to", to, ".npy")
     rows = analysis.traversal_rows(benchmark_data.load(dataset), traversals=traversals, seed=seed)
     with files.written_atomically(to) as temporary, temporary.open("wb") as stream:
         np.save(stream, rows, allow_pickle=False)
@@ -273,7 +272,7 @@ def perceived(
     from leaderboard.analyses import perceived as analysis
     from leaderboard.reading import representations
 
-    png(to)
+    files.check_ending("--to", to, ".png")
     data = benchmark_data.load(dataset)
     if file is None:
         table = analysis.measure_rows(data, analysis.traversal_rows(data))
@@ -330,7 +329,7 @@ def expansiveness(
     from leaderboard.analyses import expansiveness as analysis
     from leaderboard.reading import representations
 
-    png(to)
+    files.check_ending("--to", to, ".png")
     with console.err.status("measuring"):
         tables = [analysis.measure_hidden(benchmark_data.load(dataset), factors=factors, samples=samples)]
         for run in runs or []:
@@ -357,7 +356,7 @@ def traversals(
     from leaderboard.analyses import traversals as analysis
     from leaderboard.reading import representations
 
-    png(to)
+    files.check_ending("--to", to, ".png")
     images = representations.arrays(file, [array])[array]
     table = analysis.measure(images)
     analysis.draw(images, to)

@@ -15,7 +15,7 @@ from benchmark_data import console
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import err, out, say
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unavailable, UnknownName
-from benchmark_data.files import write_text, written_atomically
+from benchmark_data.files import check_ending, write_text, written_atomically
 from leaderboard.commands import analyse, compare, metrics, submissions, transfer
 from leaderboard.commands.arguments import PUBLISHED, OneTask, Replace, Results, Seed, Tier, report, there
 
@@ -80,8 +80,7 @@ def rows(
     from leaderboard import protocol
 
     indices = protocol.task(task).indices
-    if to.suffix not in (".npy", ".txt"):
-        raise InvalidInput("--to", expected="a file name that ends in .npy or .txt", received=to.name)
+    check_ending("--to", to, ".npy", ".txt")
     with written_atomically(to) as temporary, temporary.open("wb") as file:
         if to.suffix == ".npy":
             np.save(file, indices, allow_pickle=False)
@@ -251,6 +250,7 @@ def compare_methods(
     from leaderboard.report import formats, pairwise, ranking
     from leaderboard.store import results
 
+    check_ending("--to", to, ".csv")
     found = [result for root in roots or [PUBLISHED] for result in results.read_all(there(root))]
     boards = [board for board in ranking.tables(found) if not ranking.superseded(board.task)]
     first, second = (pairwise.method(boards, name) for name in (first, second))
@@ -305,6 +305,7 @@ def show_datasets(
     from leaderboard.report import families, hardness, ranking
     from leaderboard.store import giveaways, results
 
+    check_ending("--to", to, ".csv")
     boards = [board for board in ranking.tables(results.read_all(root)) if not ranking.superseded(board.task)]
     if measure:
         here = [families.dataset(name) for name in sorted({board.dataset for board in boards})]

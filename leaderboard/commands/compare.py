@@ -12,7 +12,7 @@ import typer
 from benchmark_data import console, files
 from benchmark_data.console import say
 from benchmark_data.errors import InvalidInput, UnknownName, needs
-from leaderboard.commands.tables import png, show, write
+from leaderboard.commands.tables import show, write
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -74,7 +74,7 @@ def averaged(
     from leaderboard.comparisons import heatmap
     from leaderboard.reading import representations
 
-    png(to)
+    files.check_ending("--to", to, ".png")
     for pair in zip(x, y, strict=True):
         representations.check_same_rows(pair)
     pairs = ((representations.activations(a), representations.activations(b)) for a, b in zip(x, y, strict=True))
@@ -146,7 +146,7 @@ def compare_heatmap(
     from leaderboard.comparisons import all_pairs as comparison
     from leaderboard.comparisons import heatmap
 
-    png(to)
+    files.check_ending("--to", to, ".png")
     known = comparison.snapshots(folder, study)
     sides = {pattern: _matching(pattern, known) for pattern in (x, *y)}
     frames = {}
@@ -199,8 +199,7 @@ def udr(
     from leaderboard.comparisons import udr as comparison
     from leaderboard.reading import representations
 
-    if to is not None and to.suffix != ".csv":
-        raise InvalidInput("--to", expected="a file name that ends in .csv", received=to.name)
+    files.check_ending("--to", to, ".csv")
     found = [representations.bare_codes(run, array=array or None) for run in runs]
     for run, (_, rows) in zip(runs, found, strict=True):
         if (rows is None) != (found[0][1] is None) or not np.array_equal(rows, found[0][1]):  # type: ignore[arg-type]

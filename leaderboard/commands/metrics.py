@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from benchmark_data import console
+from benchmark_data import console, files
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
 from leaderboard.commands.tables import show, write
@@ -81,8 +81,7 @@ def metrics(
     from leaderboard.reading import representations
     from leaderboard.scoring import measure
 
-    if to is not None and to.suffix != ".csv":
-        raise InvalidInput("--to", expected="a file name that ends in .csv", received=to.name)
+    files.check_ending("--to", to, ".csv")
     if intervals == 1:
         raise InvalidInput("--intervals", expected="at least 2 resamples, or 0 for no intervals", received="1")
     paths = list(dict.fromkeys(paths))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from benchmark_data.console import out, say
-from benchmark_data.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,12 +17,6 @@ To = Annotated[Path, typer.Option(help="The picture to write, .png; the numbers 
 Runs = Annotated[
     list[Path], typer.Argument(metavar="RUN...", help="Run folders with activations.npz, or files of named arrays.")
 ]
-
-
-def png(path: Path) -> None:
-    """Refuse a path that does not end in .png."""
-    if path.suffix != ".png":
-        raise InvalidInput("--to", expected="a file name that ends in .png", received=path.name)
 
 
 def write(table: pd.DataFrame, path: Path, *, shown: pd.DataFrame | None = None) -> None:

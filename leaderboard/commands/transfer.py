@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from benchmark_data import console
+from benchmark_data import console, files
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import say
 from benchmark_data.errors import InvalidInput, needs
 from leaderboard.commands.compare import BackendName, Memory, SimilarityName, averaged
-from leaderboard.commands.tables import To, png, show, write
+from leaderboard.commands.tables import To, show, write
 
 transfer = console.command_line(
     "Will an encoder that was trained on one dataset serve on another?\n\n"
@@ -54,7 +54,7 @@ def accuracy(
     from leaderboard.analyses import transfer_accuracy as evaluation
     from leaderboard.reading import representations
 
-    png(to)
+    files.check_ending("--to", to, ".png")
     read: list[tuple[str, representations.LabelledCodes]] = []
     for given in codes:
         name, _, path = given.partition("=")
@@ -142,7 +142,7 @@ def shared(
     from leaderboard.analyses import transfer_accuracy as evaluation
     from leaderboard.reading import representations
 
-    png(to)
+    files.check_ending("--to", to, ".png")
     found = representations.arrays(file, ["targets", "reconstructions"])
     evaluation.draw_shared(found["targets"], found["reconstructions"], to, columns=columns)
     say(to)

@@ -253,10 +253,13 @@ def test_errors_that_the_user_can_mend(command, arguments, message, tmp_path, mo
 
 def test_a_file_in_place_of_the_folder(command, tmp_path):
     (tmp_path / "file").write_text("")
-    for arguments in (("sheet", "xysquares", "--out"), ("distances", "xysquares", "--pairs", 2, "--csv")):
-        code, _, err = command(*arguments, tmp_path / "file" / "x")
+    for file, arguments in (
+        ("x.png", ("sheet", "xysquares", "--out")),
+        ("x.csv", ("distances", "xysquares", "--pairs", 2, "--csv")),
+    ):
+        code, _, err = command(*arguments, tmp_path / "file" / file)
         assert code == 2
-        assert f"error: {tmp_path}/file/x: expected a place that can be written" in err
+        assert f"error: {tmp_path}/file/{file}: expected a place that can be written" in err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -359,6 +362,26 @@ def test_pairs_whose_values_do_not_apply_are_json_too(command):
     code, out, _ = command("info", "solids_sprites2d", "--json")
     assert code == 0
     assert None in json.loads(out)["factors"][0]["values"] + json.loads(out)["factors"][-1]["values"]
+
+
+@pytest.mark.parametrize(
+    ("words", "ending"),
+    [
+        ("sheet xysquares --out a.jpgx", ".png"),
+        ("distances xysquares --csv a.txt", ".csv"),
+        ("audit xysquares --out a.txt", ".html"),
+        ("audit xysquares --json a.txt", ".json"),
+        ("selftest xysquares --out a.txt", ".md"),
+    ],
+)
+def test_a_file_whose_name_says_something_else_is_refused_before_anything_is_measured(
+    command, monkeypatch, words, ending
+):
+    monkeypatch.setattr(benchmark_data.Dataset, "images", lambda *_: pytest.fail("it was begun"))
+    *_, option, file = words.split()
+    code, _, err = command(*words.split())
+    assert (code, f"{option}: expected a file name that ends in {ending}, received {file}" in err) == (2, True)
+    assert not os.path.exists(file)
 
 
 def completed(words):

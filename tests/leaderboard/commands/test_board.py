@@ -303,6 +303,8 @@ def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tre
         (("evaluate", "{tmp}", "--into", "{tmp}/r", "--tier", "smoky"), "Did you mean 'smoke'?"),
         (("tasks", "toi"), "Did you mean 'toy'?"),
         (("rows", "toy/small", "--to", "{tmp}/rows.csv"), "expected a file name that ends in .npy or .txt"),
+        (("compare-methods", "a", "b", "--to", "{tmp}/a.txt"), "--to: expected a file name that ends in .csv"),
+        (("datasets", "--to", "{tmp}/a.txt"), "--to: expected a file name that ends in .csv"),
         (("build", "{tree}", "--to", "{tree}"), "expected a new or empty folder"),
         (("serve", "{tmp}"), "expected a built board, received no index.html"),
         (("heatmap", "{tmp}/a.npz", "{tmp}/b.npz", "--to", "x.jpg"), "expected a file name that ends in .png"),
