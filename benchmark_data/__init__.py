@@ -131,6 +131,11 @@ def load(name: str, **parameters: object) -> Dataset:
     declared: Dataset | Family = discovery.find("benchmark_data.datasets", name, kind="dataset").DATASET
     known = declared.configs if isinstance(declared, Family) else {}
     if config and config not in known and not rule:
+        start, _, split = config.replace("/", ".", 1).partition(".")
+        if start in known and splitting.named(f"{name}/{split}")[1] == split:  # a slash in place of the dot
+            raise InvalidInput("name of a dataset", expected=splitting.joined(f"{name}/{start}", split), received=full)
+        if start in known and split:
+            raise UnknownName(f"split of {name}/{start}", split, splitting.split_rules())
         raise UnknownName(f"config of {name}", config, known or splitting.split_rules())
     if parameters and (config or isinstance(declared, Dataset)):
         said = "a split" if rule else "a config"

@@ -171,8 +171,8 @@ def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, t
         The path of ``submission.json``.
 
     Raises:
-        InvalidInput: the folder exists or cannot be written, no tasks, no seeds, a malformed name, or what
-            ``evaluate.check_part`` refuses.
+        InvalidInput: the folder exists or cannot be written, no tasks, no seeds, a malformed name or one of a
+            reference, or what ``evaluate.check_part`` refuses.
         UnknownName: an unknown task or tier.
     """
     folder = Path(folder)
@@ -182,6 +182,8 @@ def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, t
         raise InvalidInput(
             "method", expected="a lower-case name of letters, digits and underscores", received=repr(method)
         )
+    for problem in _collisions(method, ()):
+        raise problem
     if not chosen:
         raise InvalidInput("tasks of a submission", expected="at least one", received="none")
     check_count("seeds of a submission", seeds, 1)
@@ -265,7 +267,7 @@ def _parsed(
     parsed = results.parse(Submission, text, str(file))
     if isinstance(parsed, Submission):
         problems = _incomplete(file, parsed.about, parsed.supervision, parsed.tasks)
-        return parsed, parsed.tasks, [*problems, *_collisions(parsed, published)]
+        return parsed, parsed.tasks, [*problems, *_collisions(parsed.method, published)]
     only = results.parse(_OnlyTasks, text, str(file))
     if isinstance(only, list):
         return None, None, parsed
@@ -656,9 +658,9 @@ def _incomplete(file: Path, about: About, supervision: str, tasks: dict[str, Ent
                 )
 
 
-def _collisions(submission: Submission, published: Sequence[Result]) -> Iterator[OffaxisError]:
-    """Find a published method that a reader would take for this one, or a reference whose name it bears."""
-    name, plain = submission.method, submission.method.replace("_", "")
+def _collisions(name: str, published: Sequence[Result]) -> Iterator[OffaxisError]:
+    """Find a published method that a reader would take for one of this name, or a reference that bears it."""
+    plain = name.replace("_", "")
     references = {result.method for result in published if result.runs[0].supervision == "reference"}
     references |= set(results.REFERENCES)
     for other in sorted(references | {result.method for result in published}):

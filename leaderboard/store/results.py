@@ -1027,7 +1027,12 @@ def problems(error: pydantic.ValidationError, what: str, model: type[Model]) -> 
     Returns:
         One error for each problem, in the order of the file.
     """
-    return [_problem(detail, what, model) for detail in error.errors(include_url=False)]
+    return [_problem(detail, what, model) for detail in error.errors(include_url=False) if not _follows(detail)]
+
+
+def _follows(detail: pydantic_core.ErrorDetails) -> bool:
+    """Whether a list is too short for its wrong items alone, of which pydantic tells one by one."""
+    return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
 def _problem(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) -> OffaxisError:
@@ -1049,7 +1054,25 @@ def _problem(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) 
             remedy = f"Did you mean {near[0]!r}?" if near else "Remove it."
         case "string_pattern_mismatch":
             expected = f"text that matches {context['pattern']}"
+        case "too_short" | "too_long" | "string_too_short" | "string_too_long":
+            expected, received = f"a length of {_bound(context)}", str(len(detail["input"]))
+        case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than":
+            expected = _bound(context)
+        case "int_type" | "int_parsing" | "int_from_float":
+            expected = "an integer"
+        case "float_type" | "float_parsing":
+            expected = "a number"
+        case "string_type":
+            expected = "a text"
+        case "tuple_type" | "list_type":
+            expected = "an array"
     return InvalidInput(f"{what}: {field}" if field else what, expected=expected, received=received, remedy=remedy)
+
+
+def _bound(context: dict[str, Any]) -> str:
+    """Put a bound that pydantic names in words."""
+    words = {"min_length": "at least", "max_length": "at most", "ge": "at least", "gt": "more than", "le": "at most"}
+    return next(f"{word} {context[name]}" for name, word in (words | {"lt": "less than"}).items() if name in context)
 
 
 _shortly = reprlib.Repr()

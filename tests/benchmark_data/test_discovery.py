@@ -62,6 +62,7 @@ def test_load_by_name_config_and_parameter():
         ("", {}, "dataset: expected one of"),
         ("../xysquares", {}, r"dataset: expected one of .* received '\.\.'"),
         ("xysquares/spacing9", {}, r"config of xysquares: expected one of .* Did you mean 'spacing_[1-8]'\?"),
+        ("xysquares/spacing_4.compos", {}, r"split of xysquares/spacing_4: .* Did you mean 'composition'\?"),
         ("sprites2d/big", {}, r"config of sprites2d: expected one of composition, .*, received 'big'"),
         ("xysquares", {"spacing": 9}, "parameters of xysquares: expected one of spacing=1, .* received 'spacing=9'"),
         (
@@ -83,3 +84,10 @@ def test_parameters_where_they_have_no_place():
         benchmark_data.load("sprites2d", scale=2)
     with pytest.raises(UnknownName, match="dataset: expected one of"):
         benchmark_data.configs("nothing")
+
+
+def test_a_split_after_a_slash_in_place_of_a_dot():
+    with pytest.raises(
+        InvalidInput, match=r"expected xysquares/spacing_4\.random\.seed_1, received xysquares/spacing_4/"
+    ):
+        benchmark_data.load("xysquares/spacing_4/random.seed_1")

@@ -219,7 +219,7 @@ def test_validate_lists_what_is_wrong_and_exits_with_1(board, tree, run_folder):
     code, out, _ = board("validate", tree, bad)
     assert code == 1
     assert out.count("error:") == 2
-    assert "selection: expected a valid string, received 5" in out
+    assert "selection: expected a text, received 5" in out
 
 
 def test_validate_lists_all_that_is_wrong_with_a_run_and_a_result(board, tree, run_folder):
@@ -227,7 +227,7 @@ def test_validate_lists_all_that_is_wrong_with_a_run_and_a_result(board, tree, r
     code, out, _ = board("validate", bad)
     assert (code, out.count("error:"), "more problems" in out) == (1, 3, False), out
     assert "supervision: expected 'unsupervised'" in out
-    assert "selection: expected a valid string" in out
+    assert "selection: expected a text" in out
     assert "codes: expected 1 to 1024 latents, received 0" in out
     code, out, _ = board("validate", run_folder(seed=5, dataset_version="2.0.0", codes=np.zeros((60, 0))))
     assert (code, out.count("error:"), "dataset_version: expected 1.0.0" in out) == (1, 2, True), out
@@ -239,7 +239,7 @@ def test_validate_lists_all_that_is_wrong_with_a_run_and_a_result(board, tree, r
         code, out, _ = board("validate", path)
         assert (code, out.count("error:"), "more problems" in out) == (1, 2, False), out
         assert "schema: expected 1, received 7" in out
-        assert "runs.0.latents: expected greater than 0, received 0" in out
+        assert "runs.0.latents: expected more than 0, received 0" in out
 
 
 def test_check_says_which_score_moved(board, tree, tmp_path, moved):

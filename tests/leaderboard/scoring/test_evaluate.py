@@ -128,8 +128,8 @@ def test_seeds_with_different_settings_are_no_one_method(run_folder, one_tier):
     [
         ({"method": "Beta VAE"}, "method: expected text that matches .*, received 'Beta VAE'"),
         ({"method": None}, "method: expected a value, received nothing"),
-        ({"seed": -1}, "seed: expected greater than or equal to 0, received -1"),
-        ({"seed": "0"}, "seed: expected a valid integer, received '0'"),
+        ({"seed": -1}, "seed: expected at least 0, received -1"),
+        ({"seed": "0"}, "seed: expected an integer, received '0'"),
         ({"supervision": "none"}, "supervision: expected 'unsupervised', .* received 'none'"),
         ({"schema": 2}, "schema: expected 1, received 2"),
         ({"dataset_version": "2.0.0"}, "dataset_version: expected 1.0.0, that of toy/small here, received 2.0.0"),

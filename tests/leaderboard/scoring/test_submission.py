@@ -131,6 +131,8 @@ def test_the_template_says_what_is_left_to_fill_in(toys, tmp_path):
     [
         ("My VAE", TASKS, 1, "method: expected a lower-case name .*, received 'My VAE'"),
         ("../x", TASKS, 1, "method: expected a lower-case name .*, received '../x'"),
+        ("pca", TASKS, 1, "method: expected a name that differs from 'pca' .*, a reference of the board"),
+        ("p_ca", TASKS, 1, "method: expected a name that differs from 'pca' .*, a reference of the board"),
         ("my_vae", (), 1, "tasks of a submission: expected at least one, received none"),
         ("my_vae", TASKS, 0, "seeds of a submission: expected at least 1, received 0"),
     ],
@@ -162,7 +164,7 @@ def test_everything_wrong_is_listed_at_once(good):
     np.savez(good / TASKS[1] / "seed_1.npz", indices=np.arange(60), codes=np.zeros((60, 2), np.float32))
     found = problems(good)
     for part in (
-        "selection: expected a valid string, received 5",
+        "selection: expected a text, received 5",
         "colour: expected no such field",
         "dataset_version: expected 1.0.0",
         "seed_0.npz: expected an npz file, received no such file",

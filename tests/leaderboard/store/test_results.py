@@ -125,7 +125,7 @@ def test_what_running_an_encoder_showed_is_taken_over(tree, verification):
     ("change", "message"),
     [
         (lambda c: c.update(version="nonsense"), r"verification\.version: expected 'fresh_rows@v1' or 'fresh_rows@v2'"),
-        (lambda c: c.update(seed=""), r"verification\.seed: expected .*at least 1 character"),
+        (lambda c: c.update(seed=""), r"verification\.seed: expected a length of at least 1, received 0"),
         (lambda c: c.update(scores={"foo": c["scores"]["mig"]}), r"verification\.scores: expected those of the run"),
         (lambda c: c["scores"].pop("mig"), r"verification\.scores: expected those of the run, .*'mig'\]"),
         (
@@ -317,7 +317,7 @@ def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
             lambda c: c["runs"][1].update(codes_digest=c["runs"][0]["codes_digest"]),
             "codes_digest of seed 1: expected codes of a training of its own for each seed, received those of seed 0",
         ),
-        (lambda c: c["runs"].clear(), "runs: expected .*at least 1 item"),
+        (lambda c: c["runs"].clear(), "runs: expected a length of at least 1, received 0"),
         (lambda c: c["runs"][1].update(selection="best of 100"), "selection of seed 1: expected 'none'"),
         (lambda c: c["runs"][1].update(rows_digest="0" * 64), "rows_digest of seed 1"),
         (lambda c: c["runs"][1]["scores"].update(sap=0.1), "samples: expected an entry for each of"),
