@@ -38,7 +38,7 @@ from leaderboard.reading import representations
 from leaderboard.report import formats, media
 from leaderboard.report.site import build
 from leaderboard.scoring import evaluate
-from leaderboard.store import results
+from leaderboard.store import results, results_tree
 
 DATASETS = ("xysquares/spacing_1", "xysquares/spacing_8")
 SEEDS = (0, 1, 2, 3, 4)
@@ -125,11 +125,11 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
             progress.update(work, description=what, completed=done, total=total)
 
         scored = list(evaluate.evaluate(folders, tier="smoke", status="reproduced", progress=told))
-        for file in results.write(folder / "results", scored, replace=True):
-            media.of_dataset(results.read(file).dataset, file.parent)
+        for file in results_tree.write(folder / "results", scored, replace=True):
+            media.of_dataset(results_tree.read(file).dataset, file.parent)
         for dataset, of in runs.items():
             progress.update(work, description=f"pictures of {dataset}")
-            draw(of[:2], results.path(folder / "results", protocol.task(dataset).id, SETTINGS["objective"]))
+            draw(of[:2], results_tree.path(folder / "results", protocol.task(dataset).id, SETTINGS["objective"]))
         shares = {dataset: [explained(run) for run in of] for dataset, of in runs.items()}
         progress.update(work, description="the board")
         page = build.build(folder / "results", folder / "site")

@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmark_data import discovery, draws
 from leaderboard import protocol
-from leaderboard.store import results
+from leaderboard.store import results, results_tree
 
 PUBLISHED = Path(results.__file__).parents[1] / "published"
 TIER = "smoke"
@@ -47,10 +47,10 @@ def fill(root: Path, methods: int, seeds: int) -> int:
     by_task = _by_task()
     names = sorted(set.intersection(*(set(there) for there in by_task.values())))
     for number, (task, there) in enumerate(by_task.items()):
-        folder = results.path(root, task, "x").parent
+        folder = results_tree.path(root, task, "x").parent
         folder.mkdir(parents=True)
         for name in ("sheet.png", "factors.png", "distances.csv"):
-            found = results.path(PUBLISHED, task, "x").with_name(name)
+            found = results_tree.path(PUBLISHED, task, "x").with_name(name)
             if found.is_file():
                 shutil.copy(found, folder / name)
         references = [name for name in names if there[name].runs[0].supervision == "reference"]
@@ -65,13 +65,13 @@ def fill(root: Path, methods: int, seeds: int) -> int:
                 about=base.about if known else base.about.model_copy(update={"title": f"{base.title} {k}"}),
             )
             text = json.dumps(made.model_dump(mode="json", by_alias=True), indent=2, sort_keys=True)
-            results.path(root, task, made.method).write_text(text, "utf-8")
+            results_tree.path(root, task, made.method).write_text(text, "utf-8")
     return methods * len(by_task)
 
 
 def _by_task() -> dict[str, dict[str, results.Result]]:
     found: dict[str, dict[str, results.Result]] = {}
-    for one in results.read_all(PUBLISHED):
+    for one in results_tree.read_all(PUBLISHED):
         if TIER in one.tiers and one.task not in protocol.SUPERSEDED:
             found.setdefault(one.task, {})[one.method] = one
     return found
@@ -166,7 +166,7 @@ def main() -> None:
         root, site, whole = at / "results", at / "site", at / "whole"
         if not root.exists():
             fill(root, given.methods, given.seeds)
-        found = results.files(root)
+        found = results_tree.files(root)
         print(f"{len(found):,} results, {len({file.parent for file in found})} tasks")
         for folder in (site, whole):
             shutil.rmtree(folder, ignore_errors=True)
@@ -177,7 +177,7 @@ def main() -> None:
         file = found[len(found) // 2]
         before = file.read_bytes()
         try:
-            results.quarantine(file, "a change, to build again")
+            results_tree.quarantine(file, "a change, to build again")
             measured("build again, one file changed", *build, str(site))
             measured("build of the same in a new folder", *build, str(whole))
             same = all(
@@ -188,7 +188,7 @@ def main() -> None:
             print(f"the two have {'the same bytes' if same else 'DIFFERENT bytes'}")
         finally:
             file.write_bytes(before)
-        task = results.read(file).dataset
+        task = results_tree.read(file).dataset
         measured(f"show --task {task}", *board("show", str(root), "--task", task))
         measured("tasks", *board("tasks"))
         size = sum(one.stat().st_size for one in whole.rglob("*") if one.is_file())

@@ -24,7 +24,7 @@ from benchmark_data.commands.descriptions import stores
 from benchmark_data.dataset import Dataset
 from benchmark_data.variants.pairs import Paired
 from leaderboard import properties
-from leaderboard.store import results, verdicts
+from leaderboard.store import results_tree, verdicts
 
 DOCS = Path(__file__).parent
 SEEDS = DOCS.parent / "benchmarks" / "tutorial_seeds.csv"
@@ -213,7 +213,7 @@ def table_of_the_board(tasks: Mapping[str, str]) -> list[str]:
     """
     mig: dict[str, dict[str, list[float]]] = {}
     titles: dict[str, str] = {}
-    for result in results.read_all(RESULTS):
+    for result in results_tree.read_all(RESULTS):
         scores = [run.scores["mig"] for run in result.runs if run.tier == "desk"]
         column = next((name for name, dataset in tasks.items() if result.task.partition("@")[0] == dataset), "")
         if column and scores and (result.method in REFERENCES or len(scores) >= LEAST_SEEDS):
@@ -243,7 +243,7 @@ def table_of_precision() -> list[str]:
     """Compare models that were trained in bfloat16 with the same seeds in float32."""
     found: dict[str, dict[str, dict[int, float]]] = {score: {} for score in PRECISION_SCORES.values()}
     for precision in ("bfloat16", "float32"):
-        runs = [run for result in results.read_all(PRECISION / precision) for run in result.runs]
+        runs = [run for result in results_tree.read_all(PRECISION / precision) for run in result.runs]
         for key, title in PRECISION_SCORES.items():
             found[title][precision] = {run.seed: run.scores[key] for run in runs if key in run.scores}
     with (PRECISION / "explained.csv").open(encoding="utf-8", newline="") as stream:

@@ -158,14 +158,14 @@ def unscored(configs: Sequence[RunConfig], root: str | os.PathLike[str]) -> tupl
         DamagedFile: a result file does not hold what it should.
         MissingExtra: pydantic is not installed.
     """
-    from leaderboard.store import results
+    from leaderboard.store import results_tree
 
     def key(dataset: str, method: str, seed: int, steps: int, settings: Mapping[str, Any]) -> str:
         return json.dumps([dataset, method, seed, steps, dict(settings)], sort_keys=True)
 
     held = {
         key(result.dataset, result.method, run.seed, run.budget.steps, run.hyperparameters)
-        for result in (results.read_all(root) if Path(root).is_dir() else ())
+        for result in (results_tree.read_all(root) if Path(root).is_dir() else ())
         for run in result.runs
     }
     return tuple(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from leaderboard import figures
-from leaderboard.store import results
+from leaderboard.store import results, results_tree
 from website import markup
 
 ROOT = Path(__file__).parents[2]
@@ -81,7 +81,7 @@ def curves(found: Iterable[results.Result]) -> list[Curve]:
 
 def measured() -> list[Curve]:
     """Return the curves of all committed results."""
-    return curves(result for tree in trees() for result in results.read_all(tree))
+    return curves(result for tree in trees() for result in results_tree.read_all(tree))
 
 
 def pages() -> dict[str, str | bytes]:

@@ -133,7 +133,7 @@ def over_tasks(results: Iterable[Result], *, tier: str = "", resamples: int = 1_
     """Correlate the scores of all trained runs of a tier, within each task that has enough of them.
 
     Args:
-        results: as from ``leaderboard.store.results.read_all``. References are left out, since what nobody trained
+        results: as from ``leaderboard.store.results_tree.read_all``. References are left out, since what nobody trained
             makes all metrics agree, and so are results in quarantine, runs that are marked and tasks that another
             version has replaced.
         tier: the tier; empty for all, each task within each of its tiers.

@@ -114,11 +114,11 @@ def metric_agreement(
     import pandas as pd
 
     from leaderboard.analyses import metric_agreement as analysis
-    from leaderboard.store import results
+    from leaderboard.store import results_tree
 
     files.check_ending("--to", to, ".png")
     if len(paths) == 1 and not (paths[0] / "run.json").is_file():
-        found = analysis.over_tasks(results.read_all(paths[0]), tier=only, resamples=resamples)
+        found = analysis.over_tasks(results_tree.read_all(paths[0]), tier=only, resamples=resamples)
         if found is None:
             raise InvalidInput(
                 str(paths[0]),

@@ -123,7 +123,7 @@ def evaluate(
     """
     from leaderboard.report import formats, media
     from leaderboard.scoring import evaluate
-    from leaderboard.store import results
+    from leaderboard.store import results_tree
 
     with console.working("checking") as told:
         written: list[Path] = []
@@ -140,17 +140,17 @@ def evaluate(
             tier=tier,
             method=method,
             see=lambda where, codes, task: doubts.extend(metrics.small_sample(where, codes, task, tier)),
-            allow=functools.partial(results.check_write, into, replace=replace),
+            allow=functools.partial(results_tree.check_write, into, replace=replace),
             status="reproduced" if reproduced else "recomputed",
             fresh=(seed or secrets.token_hex(16)) if verify else "",
             tell=notes.append,
             progress=told,
         ):
-            written += results.write(into, [result], replace=replace)
+            written += results_tree.write(into, [result], replace=replace)
             media.of_dataset(result.dataset, written[-1].parent)
             if with_pictures:
                 media.of_runs(grouped[result.dataset, result.method], written[-1])
-    out.print(formats.terminal([results.read(file) for file in written]))
+    out.print(formats.terminal([results_tree.read(file) for file in written]))
     for sentence in (*notes, *doubts):
         console.warn(sentence)
     for file in written:
@@ -188,9 +188,9 @@ def quarantine(
     reason: Annotated[str, typer.Option(help="Why it is not to be trusted; empty to lift the quarantine.")],
 ) -> None:
     """Take a result out of the ranking without deleting it; the reason is shown with it."""
-    from leaderboard.store import results
+    from leaderboard.store import results_tree
 
-    found = results.quarantine(file, reason)
+    found = results_tree.quarantine(file, reason)
     out.print(f"{file}: {'in quarantine' if found.quarantine else 'trusted again'}", soft_wrap=True, highlight=False)
 
 
@@ -203,9 +203,9 @@ def show(
 ) -> None:
     """Print the tables of a results tree in the terminal."""
     from leaderboard.report import formats, ranking
-    from leaderboard.store import results
+    from leaderboard.store import results_tree
 
-    listed = results.by_dataset(root)
+    listed = results_tree.by_dataset(root)
     if not listed:
         raise DamagedFile(
             str(root), expected="at least one result", received="none", remedy="Add some: see `evaluate`."
@@ -213,9 +213,9 @@ def show(
     if task:
         tasks = {file: f"{name}@{file.relative_to(root).parts[0]}" for name in listed for file in listed[name]}
         chosen = ranking.chosen(tasks.values(), task)
-        found = [results.read(file) for file, of in tasks.items() if of in chosen]
+        found = [results_tree.read(file) for file, of in tasks.items() if of in chosen]
     else:
-        found = results.read_all(root)
+        found = results_tree.read_all(root)
     tiers = {name for result in found for name in result.tiers}
     if tier and tier not in tiers:
         raise UnknownName("tier with results", tier, tiers)
@@ -248,10 +248,10 @@ def compare_methods(
 ) -> None:
     """Compare two methods: their difference on each task by each score, its interval, and what seeds tell."""
     from leaderboard.report import formats, pairwise, ranking
-    from leaderboard.store import results
+    from leaderboard.store import results_tree
 
     check_ending("--to", to, ".csv")
-    found = [result for root in roots or [PUBLISHED] for result in results.read_all(there(root))]
+    found = [result for root in roots or [PUBLISHED] for result in results_tree.read_all(there(root))]
     boards = [board for board in ranking.tables(found) if not ranking.superseded(board.task)]
     first, second = (pairwise.method(boards, name) for name in (first, second))
     chosen = ranking.chosen({board.task for board in boards}, task)
@@ -303,10 +303,10 @@ def show_datasets(
 ) -> None:
     """List datasets by how hard they are: scores of trained methods beside how far pixels give the factors away."""
     from leaderboard.report import families, hardness, ranking
-    from leaderboard.store import giveaways, results
+    from leaderboard.store import giveaways, results_tree
 
     check_ending("--to", to, ".csv")
-    boards = [board for board in ranking.tables(results.read_all(root)) if not ranking.superseded(board.task)]
+    boards = [board for board in ranking.tables(results_tree.read_all(root)) if not ranking.superseded(board.task)]
     if measure:
         here = [families.dataset(name) for name in sorted({board.dataset for board in boards})]
         for dataset in giveaways.unknown(root, filter(None, here)):
@@ -350,13 +350,13 @@ def show_ledger(
     import datetime
 
     from leaderboard.report import ledger
-    from leaderboard.store import results
+    from leaderboard.store import results_tree
 
     if record:
         new = ledger.record(root, datetime.datetime.now(datetime.UTC).date())
         out.print(f"{len(new)} new entries", highlight=False)
     events = ledger.read(root)
-    missing = ledger.pending(events, results.read_all(root))
+    missing = ledger.pending(events, results_tree.read_all(root))
     table = rich.table.Table(
         "date", "change", "method", "task", "tier", "seeds", "before", "after", box=None, pad_edge=False
     )

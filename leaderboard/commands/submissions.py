@@ -38,12 +38,12 @@ def submit_init(
     """Make a submission's folder: a template to fill in, and the rows to encode for each task."""
     from leaderboard import protocol
     from leaderboard.scoring import submission, verification
-    from leaderboard.store import results
+    from leaderboard.store import results_tree
 
     file = submission.init(to, method, tasks, tier=tier, seeds=seeds)
-    listed = results.by_dataset(PUBLISHED) if PUBLISHED.is_dir() else {}
+    listed = results_tree.by_dataset(PUBLISHED) if PUBLISHED.is_dir() else {}
     chosen = [protocol.task(name) for name in tasks]
-    published = [results.read(one) for task in chosen for one in listed.get(task.dataset, ())]
+    published = [results_tree.read(one) for task in chosen for one in listed.get(task.dataset, ())]
     _say_alone({task.id for task in chosen}, tier, published)
     for one in chosen:
         if not verification.may_be_verified(one):
@@ -91,9 +91,9 @@ def score(
     """
     from leaderboard.report import media
     from leaderboard.scoring import submission
-    from leaderboard.store import results
+    from leaderboard.store import results_tree
 
-    published = results.read_all(beside) if beside.is_dir() else []
+    published = results_tree.read_all(beside) if beside.is_dir() else []
     if problems := submission.check(folder, published=published).problems:
         report(str(folder), problems)
         raise typer.Exit(1)
@@ -106,8 +106,8 @@ def score(
         sentence = f"Scores are not verified yet, so nothing is ranked: offaxis-board verify {folder}"
         say(sentence)
     if into is not None:
-        for file in results.write(into, scored, replace=replace):
-            media.of_dataset(results.read(file).dataset, file.parent)
+        for file in results_tree.write(into, scored, replace=replace):
+            media.of_dataset(results_tree.read(file).dataset, file.parent)
             say(file)
 
 
@@ -135,14 +135,14 @@ def verify(
     from leaderboard import protocol
     from leaderboard.report import media
     from leaderboard.scoring import evaluate, submission
-    from leaderboard.store import results
+    from leaderboard.store import results, results_tree
 
     fresh = seed or secrets.token_hex(16)
     notes: list[str] = []
     found: list[results.Result] = []
     submissions = [path for path in paths if (path / submission.FILE).exists()]
     folders = [path for path in paths if path not in submissions]
-    published = results.read_all(beside) if beside.is_dir() and submissions else []
+    published = results_tree.read_all(beside) if beside.is_dir() and submissions else []
     invalid = False
     bare = [evaluate.read_record(path) for path in folders if evaluate.encoder_file(path) is None]
     for path in submissions:
@@ -166,8 +166,8 @@ def verify(
     say(f"fresh rows drawn by {fresh}")
     out.print(_verified(found))
     if into is not None:
-        for file in results.write(into, found, replace=replace):
-            media.of_dataset(results.read(file).dataset, file.parent)
+        for file in results_tree.write(into, found, replace=replace):
+            media.of_dataset(results_tree.read(file).dataset, file.parent)
             say(file)
     names = (f"{run.method} on {protocol.task(run.dataset).id}, seed {run.seed}" for run in bare)
     for sentence in (*notes, *(f"not verified: {name}: it has no encoder" for name in names)):
@@ -181,9 +181,9 @@ def verify(
 
 def _allow(into: Path | None, replace: bool) -> Callable[[Result], None]:
     """Return what refuses a result, before it is scored, that could not be written."""
-    from leaderboard.store import results
+    from leaderboard.store import results_tree
 
-    return functools.partial(results.check_write, into, replace=replace) if into else lambda result: None
+    return functools.partial(results_tree.check_write, into, replace=replace) if into else lambda result: None
 
 
 def _show_beside(scored: list[Result], published: list[Result]) -> None:
@@ -226,9 +226,9 @@ def review(
 ) -> None:
     """Check and score submissions; print the report that pull requests get. Exit status 1 if any is invalid."""
     from leaderboard.report import review
-    from leaderboard.store import results
+    from leaderboard.store import results_tree
 
-    published = results.read_all(beside) if beside.is_dir() else []
+    published = results_tree.read_all(beside) if beside.is_dir() else []
     with console.working("checking") as told:
         text, valid = review.report(folder, published, progress=told)
     if to is not None:
@@ -246,9 +246,9 @@ def validate(
     """Check submissions, run folders and results; list everything that is wrong. Exit status 1 if anything is."""
     from leaderboard.report import audit
     from leaderboard.scoring import evaluate, submission
-    from leaderboard.store import results
+    from leaderboard.store import results_tree
 
-    published = functools.cache(lambda: results.read_all(PUBLISHED) if PUBLISHED.is_dir() else [])
+    published = functools.cache(lambda: results_tree.read_all(PUBLISHED) if PUBLISHED.is_dir() else [])
     failed = False
     for path in paths:
         problems: list[OffaxisError] = []
@@ -260,7 +260,7 @@ def validate(
             problems = evaluate.check_run(path)
         elif path.is_dir():
             problems = audit.check(path)
-        elif path.is_file() and results.is_place(path):
+        elif path.is_file() and results_tree.is_place(path):
             problems = audit.check_file(path)
         else:
             problems = [

@@ -17,7 +17,7 @@ from leaderboard import protocol
 from leaderboard.report import families, ledger, weights
 from leaderboard.report.site import build
 from leaderboard.scoring import evaluate, verification
-from leaderboard.store import giveaways, reported, results, transfers
+from leaderboard.store import giveaways, reported, results, results_tree, schema, transfers
 from leaderboard.store.results import Result, Run, Sample
 
 BESIDE = re.compile(r"(sheet\.png|factors\.png|distances\.csv|[a-z0-9_]+\.[a-z0-9_]+\.(png|gif|webp|csv))")
@@ -43,7 +43,7 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
     found: list[OffaxisError] = []
     sound: list[Result] = []
     today = _today(root)
-    for file in results.files(root):
+    for file in results_tree.files(root):
         result, problems = _of_file(file, today)
         sound += [result] if result else []
         found += problems
@@ -75,9 +75,9 @@ def check_file(file: str | os.PathLike[str]) -> list[OffaxisError]:
 def _of_file(file: Path, today: datetime.date) -> tuple[Result | None, list[OffaxisError]]:
     """Look at a result file: what it holds, if it can be read, and what is wrong."""
     try:
-        result = results.read(file)
+        result = results_tree.read(file)
     except OffaxisError:
-        return None, results.wrong(file)
+        return None, results_tree.wrong(file)
     try:
         return result, [*_against_protocol(file, result), *_dated(file, result, today)]
     except OffaxisError as error:
@@ -97,14 +97,14 @@ def unattributed(root: str | os.PathLike[str]) -> list[OffaxisError]:
         DamagedFile: there is no such folder, or a file is damaged.
     """
     found: list[OffaxisError] = []
-    for result in results.read_all(root):
+    for result in results_tree.read_all(root):
         if all(run.supervision == "reference" for run in result.runs):
             continue
         wanted = ("paper", "code", "license", "bibtex")
         if missing := [name for name in wanted if not getattr(result.about, name).strip()]:
             found.append(
                 InvalidInput(
-                    f"{results.path(root, result.task, result.method)}: about",
+                    f"{results_tree.path(root, result.task, result.method)}: about",
                     expected="paper, code, license and bibtex of a published method",
                     received=f"no {', '.join(missing)}",
                     remedy="Write them into run.json under about, or into the method's file; then evaluate --replace.",
@@ -275,7 +275,7 @@ def _collisions(found: list[Result]) -> Iterator[OffaxisError]:
 
 def _strays(root: Path) -> Iterator[OffaxisError]:
     """Find files that do not belong in the tree, and links."""
-    known = set(results.files(root))
+    known = set(results_tree.files(root))
     for folder in sorted(root.glob("v*")):
         for path in sorted(folder.rglob("*")):
             if path.is_symlink() or (path.is_file() and path not in known and not BESIDE.fullmatch(path.name)):
@@ -327,8 +327,8 @@ def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[
     Raises:
         DamagedFile: the earlier state cannot be read.
     """
-    old = results.read_all(before) if Path(before).is_dir() else list(_at_revision(Path(root), str(before)))
-    new = {(result.task, result.method): result for result in results.read_all(root)}
+    old = results_tree.read_all(before) if Path(before).is_dir() else list(_at_revision(Path(root), str(before)))
+    new = {(result.task, result.method): result for result in results_tree.read_all(root)}
     problems: list[OffaxisError] = []
     for result in old:
         what = f"{result.method} on {result.task}"
@@ -354,7 +354,7 @@ def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[
                     received=f"{value:.4f}",
                     remedy="A changed evaluation takes a new protocol version.",
                 )
-                for key, then, value in results.drifted(run, now)
+                for key, then, value in results_tree.drifted(run, now)
             ]
     return problems
 
@@ -364,7 +364,7 @@ def _less_said(what: str, before: Result, now: Result) -> Iterator[OffaxisError]
     gone = {
         name: (then, "") for name, then in before.about.model_dump().items() if then and not getattr(now.about, name)
     }
-    for name, (then, after) in (results.retold(before.about, now.about) | gone).items():
+    for name, (then, after) in (results_tree.retold(before.about, now.about) | gone).items():
         yield InvalidInput(
             f"{what}: about.{name}",
             expected=f"{then[:80]!r}, as published",
@@ -397,4 +397,4 @@ def _at_revision(root: Path, revision: str) -> Iterator[Result]:
     listed = git("ls-tree", "-r", "-z", "--name-only", "--end-of-options", revision, "--", ".").decode().split("\0")
     for name in listed:
         if re.match(r"v\d+/.*\.json$", name):
-            yield results.validated(Result, git("show", f"{revision}:./{name}"), f"{name} at {revision}")
+            yield schema.validated(Result, git("show", f"{revision}:./{name}"), f"{name} at {revision}")

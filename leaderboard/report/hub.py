@@ -22,7 +22,7 @@ from benchmark_data.publish import card
 from leaderboard import protocol
 from leaderboard.report import formats, ranking, transfer_page
 from leaderboard.report.ranking import Row, Table
-from leaderboard.store import reported, results, transfers
+from leaderboard.store import reported, results_tree, transfers
 from leaderboard.store.results import Result
 
 NAME = "Offaxis leaderboard"
@@ -55,7 +55,7 @@ def write(root: str | os.PathLike[str], folder: str | os.PathLike[str], *, owner
     """
     if not owner or not all(letter.isalnum() or letter in "-_." for letter in owner):
         raise InvalidInput("owner", expected="a name of a user or organisation on the Hub", received=repr(owner))
-    found = results.read_all(root)
+    found = results_tree.read_all(root)
     if not found:
         raise DamagedFile(str(root), expected="at least one result", received="none")
     boards = [board for board in ranking.tables(found) if not ranking.superseded(board.task)]

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 from benchmark_data.files import write_json
-from leaderboard.store import results
-from leaderboard.store.results import Field, Line, Model, Name, Result, Run
+from leaderboard.store import results_tree, schema
+from leaderboard.store.results import Result, Run
+from leaderboard.store.schema import Field, Line, Model, Name
 
 FILE = "ledger.json"
 
@@ -44,7 +45,7 @@ class Event(Model):
 
     date: datetime.date
     change: Change
-    task: Annotated[str, Field(pattern=results.DATASET + r"@v[0-9]+$")]
+    task: Annotated[str, Field(pattern=schema.DATASET + r"@v[0-9]+$")]
     tier: Line
     method: Name
     seeds: int = Field(ge=0)
@@ -79,7 +80,7 @@ def read(root: str | os.PathLike[str]) -> tuple[Event, ...]:
     file = Path(root) / FILE
     if not file.exists():
         return ()
-    return results.validated(Ledger, results.content(file), str(file)).events
+    return schema.validated(Ledger, schema.content(file), str(file)).events
 
 
 def pending(events: Sequence[Event], found: Iterable[Result], today: datetime.date | None = None) -> tuple[Event, ...]:
@@ -144,9 +145,9 @@ def record(root: str | os.PathLike[str], today: datetime.date) -> tuple[Event, .
         InvalidInput: the folder cannot be written.
     """
     root = Path(root)
-    with results.locked(root):
+    with results_tree.locked(root):
         events = read(root)
-        new = pending(events, results.read_all(root), today)
+        new = pending(events, results_tree.read_all(root), today)
         if new:
             write_json(root / FILE, Ledger(events=(*events, *new)).model_dump(mode="json"))
     return new

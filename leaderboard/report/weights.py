@@ -19,7 +19,7 @@ from benchmark_data.files import hash_of, parse_json, written_atomically
 from leaderboard import protocol
 from leaderboard.reading import encoders
 from leaderboard.scoring import evaluate
-from leaderboard.store import results
+from leaderboard.store import results, results_tree, schema
 from leaderboard.store.results import Result, Run
 
 FOLDER = "weights"
@@ -95,8 +95,8 @@ def add(root: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]])
             there would be more than `MOST` bytes.
     """
     root, added = Path(root), []
-    with results.locked(root):
-        known = results.read_all(root)
+    with results_tree.locked(root):
+        known = results_tree.read_all(root)
         there = {one.folder: _size(one) for one in read_all(root)}
         for given in map(Path, folders):
             one = _read(given, strict=False)
@@ -156,7 +156,7 @@ def _read(folder: Path, *, strict: bool = True) -> Weights:
     record = evaluate.read_record(folder)
     files = {}
     for name in FILES:
-        content = encoders.content(folder / name) if name == ENCODER else results.content(folder / name, SMALL)
+        content = encoders.content(folder / name) if name == ENCODER else schema.content(folder / name, SMALL)
         files[name] = len(content), hash_of(folder / name)
     return Weights(folder, protocol.task(record.dataset).id, record.method, record.seed, _scores(folder)[0], files)
 
@@ -165,7 +165,7 @@ def _scores(folder: Path) -> tuple[str, dict[str, float]]:
     """Read the scores of an export: their tier, and score -> value."""
     file = folder / "scores.json"
     try:
-        found = parse_json(results.content(file, SMALL))
+        found = parse_json(schema.content(file, SMALL))
         tier, scores = str(found["tier"]), {str(key): float(value) for key, value in found["scores"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DamagedFile(str(file), expected="a tier and its scores", received=str(error)) from error

@@ -26,19 +26,9 @@ from leaderboard import protocol
 from leaderboard.arrays import check_codes, warn_if_same
 from leaderboard.reading import units
 from leaderboard.scoring import leaks, measure, verification
-from leaderboard.store import results
-from leaderboard.store.results import (
-    About,
-    Budget,
-    Digests,
-    Name,
-    Result,
-    Run,
-    Settings,
-    Supervision,
-    Versions,
-    pydantic,
-)
+from leaderboard.store import results, results_tree, schema
+from leaderboard.store.results import About, Budget, Digests, Result, Run, Supervision
+from leaderboard.store.schema import Name, Settings, Versions, pydantic
 
 __all__ = ["RunFile", "evaluate", "read_codes", "read_run"]
 
@@ -57,7 +47,7 @@ LATENTS = 1024
 """The most latents that are scored."""
 
 
-class RunFile(results.Model):
+class RunFile(schema.Model):
     """What ``run.json`` says of a run. Keys that are not listed here are left alone.
 
     Attributes:
@@ -80,12 +70,12 @@ class RunFile(results.Model):
 
     schema_version: Literal[1] = pydantic.Field(alias="schema")
     method: Name
-    dataset: results.Line
-    dataset_version: results.Line
+    dataset: schema.Line
+    dataset_version: schema.Line
     dataset_digest: Digests
     seed: int = pydantic.Field(ge=0, lt=2**63)
     supervision: Supervision
-    selection: results.Line
+    selection: schema.Line
     hyperparameters: Settings
     budget: Budget
     versions: Versions
@@ -93,12 +83,12 @@ class RunFile(results.Model):
     claimed: results.Scores = pydantic.Field(default_factory=dict)
 
 
-class _OnlyDataset(results.Model):
+class _OnlyDataset(schema.Model):
     """The part of ``run.json`` that names what the codes are of, so that they can be checked when another is wrong."""
 
     model_config = pydantic.ConfigDict(extra="ignore")
 
-    dataset: results.Line
+    dataset: schema.Line
 
 
 def evaluate(
@@ -126,12 +116,12 @@ def evaluate(
             if it is empty. It must be made when the encoders could not be changed any more.
         tell: is told why a run that has an encoder was not verified.
         see: is given each run's folder, its codes and its task before it is scored.
-        allow: is given every result before the first is scored, such as ``results.check_write`` with its tree.
+        allow: is given every result before the first is scored, such as ``results_tree.check_write`` with its tree.
         progress: is told what is going on.
 
     Yields:
         One result for each task and method, in that order, as soon as its runs are scored. Nothing is written; see
-        ``results.write``.
+        ``results_tree.write``.
 
     Raises:
         DamagedFile: a folder lacks a file, or a file does not hold what it should.
@@ -211,9 +201,9 @@ def unscored(
     for folder in map(Path, folders):
         run = read_record(folder)
         task = protocol.task(run.dataset)
-        file = results.path(root, task.id, method or run.method)
+        file = results_tree.path(root, task.id, method or run.method)
         codes = read_codes(codes_file(folder), task)
-        held = results.read(file).runs if file.exists() else ()
+        held = results_tree.read(file).runs if file.exists() else ()
         if not any(each.tier == tier and each.codes_digest == codes_digest(codes) for each in held):
             left.append(folder)
     return left
@@ -232,7 +222,7 @@ def read_record(folder: Path) -> RunFile:
         DamagedFile: there is no such file, or it does not hold what it should.
     """
     file = in_run(folder, "run.json")
-    return results.validated(RunFile, results.content(file), str(file))
+    return schema.validated(RunFile, schema.content(file), str(file))
 
 
 class Read(NamedTuple):
@@ -415,12 +405,12 @@ def check_run(folder: str | os.PathLike[str]) -> list[OffaxisError]:
     folder = Path(folder)
     try:
         file = in_run(folder, "run.json")
-        text = results.content(file)
+        text = schema.content(file)
     except OffaxisError as error:
         return [error]
-    parsed = results.parse(RunFile, text, str(file))
+    parsed = schema.parse(RunFile, text, str(file))
     found = parsed if isinstance(parsed, list) else []
-    only = results.parse(_OnlyDataset, text, str(file))  # so that codes are looked at when another field is wrong
+    only = schema.parse(_OnlyDataset, text, str(file))  # so that codes are looked at when another field is wrong
     if isinstance(only, list):
         return found
     try:
@@ -680,7 +670,7 @@ def _scored(
     try:
         return Run(**(vars(known) | found))
     except pydantic.ValidationError as error:
-        raise results.problems(error, f"scores of {run.method} on {run.dataset}, seed {run.seed}", Run)[0] from error
+        raise schema.problems(error, f"scores of {run.method} on {run.dataset}, seed {run.seed}", Run)[0] from error
 
 
 def sample(measurement: protocol.Measurement, task: protocol.Task) -> results.Sample:

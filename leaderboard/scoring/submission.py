@@ -31,21 +31,9 @@ from leaderboard.arrays import check_count
 from leaderboard.reading import encoders, graphs
 from leaderboard.scoring import copies, evaluate, leaks
 from leaderboard.scoring.evaluate import Candidate, RunFile
-from leaderboard.store import results
-from leaderboard.store.results import (
-    About,
-    Budget,
-    Digests,
-    Field,
-    Model,
-    Name,
-    Result,
-    Scores,
-    Settings,
-    Supervision,
-    Versions,
-    pydantic,
-)
+from leaderboard.store import results, results_tree, schema
+from leaderboard.store.results import About, Budget, Digests, Result, Scores, Supervision
+from leaderboard.store.schema import Field, Model, Name, Settings, Versions, pydantic
 
 __all__ = ["Checked", "Submission", "alone", "check", "init", "json_schema", "score"]
 
@@ -91,9 +79,7 @@ class Entry(Model):
     seeds: tuple[Seed, ...] = Field(min_length=1, max_length=1_000)
 
 
-Tasks = Annotated[
-    dict[Annotated[str, Field(pattern=results.DATASET + "$")], Entry], Field(min_length=1, max_length=200)
-]
+Tasks = Annotated[dict[Annotated[str, Field(pattern=schema.DATASET + "$")], Entry], Field(min_length=1, max_length=200)]
 
 
 class Submission(Model):
@@ -120,7 +106,7 @@ class Submission(Model):
     version: Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[\w.+-]*$")]
     about: About
     supervision: Supervision
-    selection: results.Line
+    selection: schema.Line
     hyperparameters: Settings
     trained_with: Versions = Field(default_factory=dict)
     tasks: Tasks
@@ -240,7 +226,7 @@ def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -
     file = folder / FILE
     try:
         entries = _entries(folder)
-        text = results.content(file, LARGEST)
+        text = schema.content(file, LARGEST)
     except OffaxisError as error:
         return Checked([error], [], None)
     submission, tasks, problems = _parsed(file, text, published)
@@ -264,14 +250,14 @@ def _parsed(
     file: Path, text: bytes, published: Sequence[Result]
 ) -> tuple[Submission | None, dict[str, Entry] | None, list[OffaxisError]]:
     """Read what ``submission.json`` says: as a whole, else its tasks alone, if they can be read; and what is wrong."""
-    parsed = results.parse(Submission, text, str(file))
+    parsed = schema.parse(Submission, text, str(file))
     if isinstance(parsed, Submission):
         problems = _incomplete(file, parsed.about, parsed.supervision, parsed.tasks)
         return parsed, parsed.tasks, [*problems, *_collisions(parsed.method, published)]
-    only = results.parse(_OnlyTasks, text, str(file))
+    only = schema.parse(_OnlyTasks, text, str(file))
     if isinstance(only, list):
         return None, None, parsed
-    written = results.parse(_OnlyAbout, text, str(file))
+    written = schema.parse(_OnlyAbout, text, str(file))
     if isinstance(written, _OnlyAbout):
         parsed += _incomplete(file, written.about, written.supervision, only.tasks)
     return None, only.tasks, parsed
@@ -395,7 +381,7 @@ def encode(
         MissingExtra: onnx or onnxruntime is not installed.
     """
     folder = Path(folder)
-    only = results.validated(_OnlyTasks, results.content(folder / FILE, LARGEST), str(folder / FILE))
+    only = schema.validated(_OnlyTasks, schema.content(folder / FILE, LARGEST), str(folder / FILE))
     wanted = [
         (protocol.task(name), codes)
         for name, entry in only.tasks.items()
@@ -562,7 +548,7 @@ def _namesakes(scored: Sequence[Result], published: Sequence[Result]) -> Iterato
             continue
         differ: dict[str, tuple[str, str]] = {}
         for other in others:
-            differ |= results.retold(other.about, ours[0].about)
+            differ |= results_tree.retold(other.about, ours[0].about)
         said = [f"{name} was {then!r} and is {now!r}" for name, (then, now) in differ.items()]
         yield (
             f"{method} is the name of a method on the board: is this the same one, by the same people? "

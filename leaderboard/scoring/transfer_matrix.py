@@ -18,8 +18,9 @@ from leaderboard.analyses import transfer_accuracy
 from leaderboard.metrics.downstream import Classifier
 from leaderboard.scoring import evaluate
 from leaderboard.scoring.measure import versions
-from leaderboard.store import results, transfers
-from leaderboard.store.results import Budget, pydantic
+from leaderboard.store import schema, transfers
+from leaderboard.store.results import Budget
+from leaderboard.store.schema import pydantic
 from leaderboard.store.transfers import Accuracy, Seed, Transfer
 
 
@@ -134,7 +135,7 @@ def measure(
                 runs=tuple(runs),
             )
         except pydantic.ValidationError as error:
-            raise results.problems(error, f"transfer to {target}", Transfer)[0] from error
+            raise schema.problems(error, f"transfer to {target}", Transfer)[0] from error
 
 
 def _seed(one: Encoded, rows: Iterable[Mapping[Any, Any]]) -> Seed:

@@ -15,8 +15,8 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.files import write_json
 from benchmark_data.inspect import audit
 from benchmark_data.variants.splitting import Divided
-from leaderboard.store import results
-from leaderboard.store.results import Field, Line, Model
+from leaderboard.store import results_tree, schema
+from leaderboard.store.schema import Field, Line, Model
 
 FILE = "giveaways.json"
 
@@ -39,7 +39,7 @@ class Giveaway(Model):
         pairs: of random images.
     """
 
-    dataset: Annotated[str, Field(pattern=results.DATASET + "$")]
+    dataset: Annotated[str, Field(pattern=schema.DATASET + "$")]
     version: Line
     giveaway: Share | None
     low: Share | None
@@ -72,7 +72,7 @@ def read(root: str | os.PathLike[str]) -> dict[str, Giveaway]:
     file = Path(root) / FILE
     if not file.exists():
         return {}
-    found = results.validated(Giveaways, results.content(file), str(file))
+    found = schema.validated(Giveaways, schema.content(file), str(file))
     return {one.dataset: one for one in found.datasets}
 
 
@@ -146,7 +146,7 @@ def write(root: str | os.PathLike[str], found: Iterable[Giveaway]) -> Path:
         InvalidInput: the folder cannot be written.
     """
     root = Path(root)
-    with results.locked(root):
+    with results_tree.locked(root):
         known = read(root) | {one.dataset: one for one in found}
         listed = Giveaways(datasets=tuple(known[name] for name in sorted(known)))
         write_json(root / FILE, listed.model_dump(mode="json"))

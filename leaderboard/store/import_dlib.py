@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark_data.errors import DamagedFile
-from leaderboard.store import results
+from leaderboard.store import schema
 from leaderboard.store.reported import Paper
 
 LARGEST = 2**30
@@ -113,13 +113,13 @@ def read(
         "bibtex": "",
         "rows": rows,
     }
-    return results.validated(Paper, json.dumps(content), f"numbers of {file.name}")
+    return schema.validated(Paper, json.dumps(content), f"numbers of {file.name}")
 
 
 def _records(file: Path) -> Iterator[Mapping[str, Any]]:
     """Return the evaluations of a file, one at a time."""
     try:
-        content = json.loads(results.content(file, LARGEST))
+        content = json.loads(schema.content(file, LARGEST))
     except (ValueError, RecursionError) as error:
         raise DamagedFile(str(file), expected="valid JSON", received=str(error)) from error
     if not isinstance(content, dict) or not content:

@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 
 from benchmark_data import files
 from benchmark_data.errors import DamagedFile, InvalidInput
-from leaderboard.store import results
-from leaderboard.store.results import Bibtex, Field, Line, Link, Model, Name, Text
+from leaderboard.store import results_tree, schema
+from leaderboard.store.schema import Bibtex, Field, Line, Link, Model, Name, Text
 
 
 class Row(Model):
@@ -95,7 +95,7 @@ def read_all(root: str | os.PathLike[str]) -> list[Paper]:
     """
     papers = []
     for file in sorted(Path(root, "reported").glob("*.json")):
-        paper = results.validated(Paper, results.content(file), str(file))
+        paper = schema.validated(Paper, schema.content(file), str(file))
         if paper.key != file.stem:
             raise DamagedFile(str(file), expected=f"the name {paper.key}.json, as its key says", received=file.name)
         papers.append(paper)
@@ -116,7 +116,7 @@ def write(root: str | os.PathLike[str], paper: Paper) -> Path:
         InvalidInput: there is a paper of that key, or the folder cannot be written.
     """
     file = Path(root, "reported", f"{paper.key}.json")
-    with results.locked(Path(root)):
+    with results_tree.locked(Path(root)):
         if file.exists():
             raise InvalidInput(
                 str(file),

@@ -17,14 +17,15 @@ from typing import Annotated, Literal
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.files import write_json
 from leaderboard import protocol
-from leaderboard.store import results
-from leaderboard.store.results import Budget, Digests, Field, Line, Model, Name, Sha256, Versions, pydantic
+from leaderboard.store import results_tree, schema
+from leaderboard.store.results import Budget, Digests
+from leaderboard.store.schema import Field, Line, Model, Name, Sha256, Versions, pydantic
 
 NO_SOURCE = "none"
 """The source of an encoder that was not trained, such as a random one."""
 
 
-Source = Annotated[str, Field(pattern=f"{results.DATASET}$|^{NO_SOURCE}$")]
+Source = Annotated[str, Field(pattern=f"{schema.DATASET}$|^{NO_SOURCE}$")]
 
 
 class Accuracy(Model):
@@ -83,7 +84,7 @@ class Transfer(Model):
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     protocol: Annotated[str, Field(pattern=r"^v[0-9]+$")]
-    target: Annotated[str, Field(pattern=results.DATASET + "$")]
+    target: Annotated[str, Field(pattern=schema.DATASET + "$")]
     source: Source
     method: Name
     title: Line = ""
@@ -128,7 +129,7 @@ def read_all(root: str | os.PathLike[str]) -> list[Transfer]:
     """
     found = []
     for file in sorted(Path(root, "transfer").rglob("*.json")):
-        one = results.validated(Transfer, results.content(file), str(file))
+        one = schema.validated(Transfer, schema.content(file), str(file))
         if path(root, one) != file:
             raise DamagedFile(str(file), expected=f"the path {path(root, one)}, as it says", received=str(file))
         found.append(one)
@@ -151,10 +152,10 @@ def write(root: str | os.PathLike[str], found: Iterable[Transfer]) -> list[Path]
     """
     written = []
     for new in found:
-        with results.locked(Path(root)):
+        with results_tree.locked(Path(root)):
             file = path(root, new)
             if file.exists():
-                new = _merged(results.validated(Transfer, results.content(file), str(file)), new)
+                new = _merged(schema.validated(Transfer, schema.content(file), str(file)), new)
             write_json(file, new.model_dump(mode="json", by_alias=True))
             written.append(file)
     return written
@@ -170,4 +171,4 @@ def _merged(old: Transfer, new: Transfer) -> Transfer:
         )
     runs = {run.seed: run for run in (*old.runs, *new.runs)}
     content = new.model_dump(by_alias=True) | {"runs": [runs[seed].model_dump() for seed in sorted(runs)]}
-    return results.validated(Transfer, pydantic.TypeAdapter(dict).dump_json(content), f"{new.method} on {new.target}")
+    return schema.validated(Transfer, pydantic.TypeAdapter(dict).dump_json(content), f"{new.method} on {new.target}")

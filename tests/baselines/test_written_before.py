@@ -13,7 +13,7 @@ from baselines.run import Run
 from leaderboard import protocol
 from leaderboard.commands.board import PUBLISHED
 from leaderboard.scoring import evaluate
-from leaderboard.store import reported, results, transfers
+from leaderboard.store import reported, results_tree, transfers
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FOLDER = FIXTURES / "run_0.1.0"
@@ -45,7 +45,7 @@ def test_a_run_folder_that_spells_license_as_before_reads(tmp_path):
 
 
 def test_published_results_read():
-    found = results.read_all(PUBLISHED)
+    found = results_tree.read_all(PUBLISHED)
     assert {result.about.license for result in found} >= {"Apache-2.0", "MIT"}  # spelled "licence" in the files
     assert {result.dataset for result in found} >= {"sprites2d", "xysquares/spacing_1"}
     assert transfers.read_all(PUBLISHED)

@@ -8,20 +8,20 @@ import pytest
 from leaderboard.commands import board
 from leaderboard.report import audit, ranking
 from leaderboard.report.site import plots
-from leaderboard.store import reported, results
+from leaderboard.store import reported, results_tree
 
-FILES = results.files(board.PUBLISHED)
+FILES = results_tree.files(board.PUBLISHED)
 SITE = Path(__file__).parents[2] / "docs" / "board"
 
 
 @pytest.fixture(scope="module")
 def published():
-    return results.read_all(board.PUBLISHED)
+    return results_tree.read_all(board.PUBLISHED)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(board.PUBLISHED).as_posix())
 def test_a_published_result_is_read(file):
-    assert results.read(file).runs
+    assert results_tree.read(file).runs
 
 
 def test_the_published_tree_is_sound():

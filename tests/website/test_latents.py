@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.store import results
+from leaderboard.store import results_tree
 
 PUBLISHED = Path(__file__).parents[2] / "leaderboard" / "published"
 
@@ -18,7 +18,7 @@ def latents(website):
 
 def with_latents(number, seeds, **hyperparameters):
     """A published result whose runs have other numbers of latents, seeds and made-up scores."""
-    kept = results.read(results.path(PUBLISHED, "sprites2d@v1", "beta_vae"))
+    kept = results_tree.read(results_tree.path(PUBLISHED, "sprites2d@v1", "beta_vae"))
     runs = tuple(
         kept.runs[0].model_copy(
             update={

@@ -27,7 +27,7 @@ from leaderboard.report import formats, paper_claims, ranking, transfer_page
 from leaderboard.report.ranking import Table
 from leaderboard.report.site import extras, pages
 from leaderboard.report.site.kept import Kept
-from leaderboard.store import reported, results, transfers
+from leaderboard.store import reported, results_tree, transfers
 
 
 def files(
@@ -44,7 +44,7 @@ def files(
         root: the results tree.
         address: where the board will be, such as ``https://example.org/board/``; empty if that is not known.
         space: add the card that makes the folder a static Space of the Hugging Face Hub.
-        known: SHA-256 of results that an earlier build by the same programs has read (`results.read`).
+        known: SHA-256 of results that an earlier build by the same programs has read (`results_tree.read`).
         kept: the board of that build, of which is taken over what has not changed.
 
     Yields:
@@ -55,7 +55,7 @@ def files(
         MissingExtra: Jinja is not installed.
     """
     root, kept = Path(root), kept or Kept()
-    found = results.read_all(root, known=known)
+    found = results_tree.read_all(root, known=known)
     if not found:
         raise DamagedFile(
             str(root), expected="at least one result", received="none", remedy="Add some: `offaxis-board evaluate`."
@@ -123,7 +123,7 @@ def build(
     if address and not re.fullmatch(r"https?://[^\s\"'<>\\]+/", address):
         raise InvalidInput("address", expected="one that begins with https:// and ends with /", received=repr(address))
     built(site)  # before a lock is put there
-    with results.locked(site):
+    with results_tree.locked(site):
         return _build(Path(root), site, address, space)
 
 
@@ -140,7 +140,7 @@ def _build(root: Path, site: Path, address: str, space: bool) -> Path:
     listed: dict[str, str] = {}
     changed: list[str] = []
     shutil.rmtree(site / WORK, ignore_errors=True)  # of a build that was killed
-    with results.uncollected():
+    with results_tree.uncollected():
         for name, content in files(root, address=address, space=space, known=known, kept=kept):
             listed[name] = hashlib.sha256(content).hexdigest()
             if not (site / name).is_file() or hash_of(site / name) != listed[name]:

@@ -34,7 +34,7 @@ from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import pictures, plots
 from leaderboard.report.site.pictures import Picture
 from leaderboard.report.site.plots import Plot
-from leaderboard.store import giveaways, results, statistics
+from leaderboard.store import giveaways, results_tree, statistics
 from leaderboard.store.results import About, Digests, Result
 
 
@@ -380,7 +380,7 @@ def _task(
     """Collect what is shown of a task; its pictures go among the files."""
     here = [result for result in found if result.task == task_id]
     run, name = here[0].runs[0], here[0].dataset
-    folder = results.path(root, task_id, here[0].method).parent
+    folder = results_tree.path(root, task_id, here[0].method).parent
     dataset = families.dataset(name)
     task = protocol.task(task_id) if dataset and task_id.partition("@")[2] in protocol.versions(name) else None
     return TaskPage(

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from leaderboard.store import results
+from leaderboard.store import results_tree
 
 
 @dataclasses.dataclass
@@ -77,4 +77,4 @@ class Kept:
 
 
 def _folder(task: str) -> str:
-    return results.path("", task, "x").parent.as_posix()
+    return results_tree.path("", task, "x").parent.as_posix()

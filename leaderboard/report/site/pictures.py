@@ -14,7 +14,7 @@ from PIL import Image
 
 from benchmark_data.errors import DamagedFile
 from leaderboard.report import families
-from leaderboard.store import results
+from leaderboard.store import results_tree, schema
 from leaderboard.store.results import Result
 
 PICTURES = {".png": "PNG", ".gif": "GIF", ".webp": "WEBP"}
@@ -82,7 +82,7 @@ def beside(root: Path, found: Iterable[Result]) -> dict[tuple[str, str], list[Pa
     Returns:
         (task, method) -> files ``<method>.<what>.<suffix>``, sorted.
     """
-    folders = {result.task: results.path(root, result.task, result.method).parent for result in found}
+    folders = {result.task: results_tree.path(root, result.task, result.method).parent for result in found}
     listed: dict[tuple[str, str], list[Path]] = {}
     for task, folder in folders.items():
         for file in sorted(folder.glob("*.*")):
@@ -190,7 +190,7 @@ def _heatmap(file: Path) -> Heatmap | None:
     if not file.exists():
         return None
     try:
-        head, *body = csv.reader(io.StringIO(results.content(file, LARGEST).decode()))
+        head, *body = csv.reader(io.StringIO(schema.content(file, LARGEST).decode()))
         names, values = [line[0] for line in body], [[float(value) for value in line[1:]] for line in body]
         if any(len(line) != len(head) - 1 or not np.isfinite(line).all() for line in values):
             raise ValueError("lines of different lengths, or a value that is not finite")
@@ -237,7 +237,7 @@ def picture(file: Path, album: dict[str, bytes], *, alt: str, caption: str, of: 
     if not file.exists():
         return None
     kind = PICTURES[file.suffix]
-    content = results.content(file, LARGEST)
+    content = schema.content(file, LARGEST)
     try:
         with Image.open(io.BytesIO(content), formats=[kind]) as image:
             width, height = image.size
@@ -265,7 +265,7 @@ def thumb(file: Path, album: dict[str, bytes]) -> Picture | None:
     """
     if not file.exists():
         return None
-    with Image.open(io.BytesIO(results.content(file, LARGEST)), formats=["PNG"]) as image:
+    with Image.open(io.BytesIO(schema.content(file, LARGEST)), formats=["PNG"]) as image:
         row = image.crop((0, 0, image.width, image.height // 4))
         stream = io.BytesIO()
         row.save(stream, "PNG")

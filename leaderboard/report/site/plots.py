@@ -19,7 +19,7 @@ from leaderboard import protocol
 from leaderboard.report import families, media, ranking
 from leaderboard.report.hardness import Hardness
 from leaderboard.report.ranking import Row, Table
-from leaderboard.store import results
+from leaderboard.store import schema
 from leaderboard.store.results import Summary
 
 COLOURS = 6
@@ -433,7 +433,7 @@ def perceived(file: Path) -> Plot | None:
     if not file.exists():
         return None
     try:
-        header, *lines = csv.reader(io.StringIO(results.content(file).decode()))
+        header, *lines = csv.reader(io.StringIO(schema.content(file).decode()))
         along: dict[str, list[tuple[int, float]]] = {}
         for name, steps, value in lines:
             along.setdefault(name, []).append((int(steps), float(value)))

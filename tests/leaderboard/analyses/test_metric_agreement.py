@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from benchmark_data import InvalidInput
 from leaderboard.analyses import metric_agreement as analysis
 from leaderboard.commands import board
-from leaderboard.store import results
+from leaderboard.store import results, results_tree
 
 NAMES = ["good", "alike", "unrelated"]
 
@@ -127,7 +127,7 @@ def test_the_command_takes_a_results_tree_or_run_folders(run_folder, made_result
     assert isinstance(few.exception, InvalidInput)
     assert "at least 4 runs of one task" in str(few.exception)
     root = tmp_path / "results"
-    results.write(root, [made_result("toy/small", "beta_vae", 0.1, 0.2, 0.3, 0.4)])
+    results_tree.write(root, [made_result("toy/small", "beta_vae", 0.1, 0.2, 0.3, 0.4)])
     alone = runner.invoke(board.app, ["analyse", "metric-agreement", str(root), "--to", str(target)])
     assert "at least two scores that all runs have" in str(alone.exception)
 
@@ -154,7 +154,7 @@ def test_the_command_counts_the_runs_of_a_tree_that_the_board_counts(scored, tmp
     trained = scored("toy/small", "beta_vae", 0.1, 0.2, 0.3, 0.4)
     untrained = scored("toy/small", "pca", 0.1, 0.2, 0.3)
     marked = scored("toy/small", "labels", 0.1, 0.2, 0.3, marks=("ground_truth",))
-    results.write(tmp_path / "results", [trained, untrained, marked])
+    results_tree.write(tmp_path / "results", [trained, untrained, marked])
     for tier in ([], ["--tier", "smoke"]):
         command = ["analyse", "metric-agreement", str(tmp_path / "results"), "--to", str(tmp_path / "a.png"), *tier]
         done = CliRunner().invoke(board.app, command)

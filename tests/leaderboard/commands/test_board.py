@@ -20,7 +20,7 @@ from leaderboard.commands import arguments, submissions
 from leaderboard.commands import board as cli
 from leaderboard.report.site import build
 from leaderboard.scoring import evaluate, verification
-from leaderboard.store import results, transfers
+from leaderboard.store import results, results_tree, transfers
 
 pytestmark = pytest.mark.usefixtures("one_tier", "toys")
 
@@ -50,7 +50,7 @@ def board(capsys):
 @pytest.fixture
 def tree(run_folder, tmp_path):
     root = tmp_path / "results"
-    results.write(
+    results_tree.write(
         root, evaluate.evaluate([run_folder(seed=0), run_folder(seed=1), run_folder("pca")], status="reproduced")
     )
     return root
@@ -91,7 +91,9 @@ def test_help_names_every_command():
 def test_two_methods_are_compared(board, made_result, tmp_path):
     root = tmp_path / "r"
     for task in ("toy/spacing_1", "toy/spacing_8"):
-        results.write(root, [made_result(task, "a", 0.8, 0.81, 0.82, 0.83), made_result(task, "b", 0.1, 0.2, 0.3, 0.4)])
+        results_tree.write(
+            root, [made_result(task, "a", 0.8, 0.81, 0.82, 0.83), made_result(task, "b", 0.1, 0.2, 0.3, 0.4)]
+        )
     code, shown, _ = board("compare-methods", "a", "b", "--results", root, "--to", tmp_path / "pair.csv")
     assert code == 0
     lines = [" ".join(line.split()) for line in shown.splitlines()]
@@ -109,7 +111,7 @@ def test_a_task_alone_is_judged_as_among_all_and_a_version_is_looked_at(board, m
     root = tmp_path / "r"
     for task, below in (("toy/spacing_1", 0.11), *((f"toy/same_{k}", 0.0) for k in range(4))):
         first = [0.4, 0.45, 0.5, 0.55]
-        results.write(root, [made_result(task, "a", *first), made_result(task, "b", *(x - below for x in first))])
+        results_tree.write(root, [made_result(task, "a", *first), made_result(task, "b", *(x - below for x in first))])
     whole = board("compare-methods", "a", "b", "--results", root)[1]
     alone = board("compare-methods", "a", "b", "--results", root, "--task", "toy/spacing_1")[1]
     lines = [next(line for line in shown.splitlines() if "toy/spacing_1" in line) for shown in (whole, alone)]
@@ -127,7 +129,9 @@ def test_a_task_alone_is_judged_as_among_all_and_a_version_is_looked_at(board, m
 
 def test_datasets_that_cannot_be_ordered_say_why(board, made_result, tmp_path):
     root = tmp_path / "r"
-    results.write(root, [made_result(task, "a", 0.4, 0.5, 0.6, 0.7) for task in ("toy/spacing_1", "toy/spacing_8")])
+    results_tree.write(
+        root, [made_result(task, "a", 0.4, 0.5, 0.6, 0.7) for task in ("toy/spacing_1", "toy/spacing_8")]
+    )
     code, _, error = board("datasets", root, "--tier", "desc")
     assert (code, "tier with results: expected one of smoke, received 'desc'" in error) == (2, True)
     code, _, error = board("datasets", root, "--tier", "smoke")
@@ -142,7 +146,7 @@ def test_ones_own_method_is_compared_with_a_published_one(board, made_result, tm
     long = "toy/a_name_that_is_longer_than_a_third_of_a_line"
     for root, method, title in ((ours, "mine", "Mine"), (theirs, "beta_vae", "β-VAE")):
         about = results.About(title=title)
-        results.write(root, [made_result(t, method, 0.8, 0.81, about=about) for t in ("toy/spacing_1", long)])
+        results_tree.write(root, [made_result(t, method, 0.8, 0.81, about=about) for t in ("toy/spacing_1", long)])
     both = ["--results", ours, "--results", theirs]
     code, shown, _ = board("compare-methods", "mine", "beta_vae", *both)
     assert code == 0
@@ -151,7 +155,7 @@ def test_ones_own_method_is_compared_with_a_published_one(board, made_result, tm
     assert (code, long in shown, "toy/spacing_1" in shown) == (0, False, True)
     code, _, error = board("compare-methods", "mine", "beta_vae", *both, "--task", "toy/spacing_2")
     assert (code, "task with results: expected one of" in error) == (2, True)
-    results.write(ours, [made_result("toy/spacing_1", "elsewhere", 0.8, 0.81, tier="desk")])
+    results_tree.write(ours, [made_result("toy/spacing_1", "elsewhere", 0.8, 0.81, tier="desk")])
     for only in ((), ("--task", "toy/spacing_1")):
         code, _, error = board("compare-methods", "elsewhere", "beta_vae", *both, *only)
         assert (
@@ -164,7 +168,7 @@ def test_ones_own_method_is_compared_with_a_published_one(board, made_result, tm
 
 
 def test_one_tier_is_shown(board, made_result, tmp_path):
-    results.write(tmp_path / "r", [made_result("toy/small", "a", 0.25)])
+    results_tree.write(tmp_path / "r", [made_result("toy/small", "a", 0.25)])
     assert "tier smoke" in board("show", tmp_path / "r", "--tier", "smoke")[1]
     code, _, error = board("show", tmp_path / "r", "--tier", "desk")
     assert (code, "tier with results: expected one of smoke, received 'desk'" in error) == (2, True)
@@ -172,7 +176,7 @@ def test_one_tier_is_shown(board, made_result, tmp_path):
 
 def test_the_ledger_is_shown_and_recorded(board, made_result, tmp_path):
     root = tmp_path / "r"
-    results.write(root, [made_result("toy/small", "a", 0.25)])
+    results_tree.write(root, [made_result("toy/small", "a", 0.25)])
     assert "--record writes them" in board("ledger", root)[1]
     assert "1 new entries" in board("ledger", root, "--record")[1]
     code, shown, _ = board("ledger", root)
@@ -196,7 +200,7 @@ def test_evaluate_show_build_check(board, run_folder, tmp_path):
     assert code == 0, err
     assert "β-VAE" in out
     assert "beta_vae.json" in out
-    assert results.read_all(root)[0].runs[0].status == "reproduced"
+    assert results_tree.read_all(root)[0].runs[0].status == "reproduced"
     assert board("show", root)[:1] == (0,)
     code, out, _ = board("build", root, "--to", site)
     assert code == 0
@@ -214,7 +218,7 @@ def test_evaluate_show_build_check(board, run_folder, tmp_path):
 def test_validate_lists_what_is_wrong_and_exits_with_1(board, tree, run_folder):
     assert board("validate", tree, run_folder(seed=3))[0] == 0
     bad = run_folder(seed=4, selection=5)
-    file = results.path(tree, "toy/small@v1", "pca")
+    file = results_tree.path(tree, "toy/small@v1", "pca")
     file.write_text(file.read_text("utf-8").replace('"schema": 1', '"schema": 7'), "utf-8")
     code, out, _ = board("validate", tree, bad)
     assert code == 1
@@ -231,7 +235,7 @@ def test_validate_lists_all_that_is_wrong_with_a_run_and_a_result(board, tree, r
     assert "codes: expected 1 to 1024 latents, received 0" in out
     code, out, _ = board("validate", run_folder(seed=5, dataset_version="2.0.0", codes=np.zeros((60, 0))))
     assert (code, out.count("error:"), "dataset_version: expected 1.0.0" in out) == (1, 2, True), out
-    file = results.path(tree, "toy/small@v1", "beta_vae")
+    file = results_tree.path(tree, "toy/small@v1", "beta_vae")
     assert board("validate", file)[0] == 0
     text = file.read_text("utf-8").replace('"schema": 1', '"schema": 7').replace('"latents": 3', '"latents": 0', 1)
     file.write_text(text, "utf-8")
@@ -245,9 +249,9 @@ def test_validate_lists_all_that_is_wrong_with_a_run_and_a_result(board, tree, r
 def test_check_says_which_score_moved(board, tree, tmp_path, moved):
     before = tmp_path / "before"
     tree.rename(before)
-    for result in results.read_all(before):
+    for result in results_tree.read_all(before):
         runs = [moved(r, -0.1) for r in result.runs]
-        results.write(tree, [results.result(result.task, result.method, runs)])
+        results_tree.write(tree, [results.result(result.task, result.method, runs)])
     code, out, _ = board("check", tree, "--against", before)
     assert code == 1
     assert "mig, tier smoke, seed 0: expected" in out
@@ -267,7 +271,7 @@ def test_what_was_scored_before_an_error_is_kept(board, run_folder, tmp_path, mo
     code, _, err = board("evaluate", run_folder("beta_vae"), run_folder("factor_vae"), "--into", tmp_path)
     assert code == 2
     assert "factor_vae" in err
-    assert [result.method for result in results.read_all(tmp_path)] == ["beta_vae"]
+    assert [result.method for result in results_tree.read_all(tmp_path)] == ["beta_vae"]
 
 
 def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tree, run_folder, tmp_path, monkeypatch):
@@ -368,7 +372,7 @@ def test_show_as_json(board, tree):
     assert code == 0
     (table,) = json.loads(out)
     rows = {row["method"]: row for row in table["rows"]}
-    stored = {result.method: result for result in results.read_all(tree)}
+    stored = {result.method: result for result in results_tree.read_all(tree)}
     assert rows.keys() == stored.keys()
     assert {row["seeds"] for row in rows.values()} == {1, 2}
     for method, row in rows.items():
@@ -459,10 +463,10 @@ def test_a_new_submission_is_told_where_there_are_rows_to_compare_with(board, ma
     assert (code, "toy: toy/small, its default; offaxis-board tasks lists the others" in out) == (0, True)
     asked = ("submit", "init", "my_ica", "--task", "toy/small", "--tier", "smoke", "--to")
     assert "nothing is published" not in board(*asked, tmp_path / "a")[2]
-    results.write(tmp_path / "published", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
+    results_tree.write(tmp_path / "published", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
     _, _, err = board(*asked, tmp_path / "b")
     assert "warning: toy/small@v1: nothing is published in tier smoke to compare with, but in desk." in err
-    results.write(tmp_path / "published", [made_result("toy/small", "beta_tc_vae", 0.25)])
+    results_tree.write(tmp_path / "published", [made_result("toy/small", "beta_tc_vae", 0.25)])
     assert "nothing is published" not in board(*asked, tmp_path / "c")[2]
 
 
@@ -492,11 +496,11 @@ def test_submit_validate_score(board, toys, made_result, tmp_path):
     assert code == 0, err
     assert "My VAE" in out
     made = [made_result("toy/small", name, 0.25, 0.5) for name in ("beta_vae", "my_vae")]
-    results.write(tmp_path / "board", made)
+    results_tree.write(tmp_path / "board", made)
     code, out, err = board("score", folder, "--beside", tmp_path / "board")
     assert (code, out.count("tier smoke"), "beta_vae" in out, "my_vae" in out) == (0, 1, True, False)
     assert "warning: my_vae is the name of a method on the board: is this the same one" in err
-    results.write(tmp_path / "other", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
+    results_tree.write(tmp_path / "other", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
     code, out, err = board("score", folder, "--beside", tmp_path / "other")
     assert (code, "beta_vae" in out) == (0, False)
     assert "nothing is published in tier smoke to compare with, but in desk" in err

@@ -8,7 +8,7 @@ from benchmark_data import DamagedFile, InvalidInput
 from leaderboard import protocol
 from leaderboard.reading import representations, units
 from leaderboard.scoring import evaluate
-from leaderboard.store import results
+from leaderboard.store import results_tree
 
 
 def vectors(n=60, count=3, size=4, seed=0, dtype=np.float64):
@@ -109,11 +109,11 @@ def test_results_say_by_which_rule_units_were_reduced(run_folder, one_tier, tmp_
     vectors = np.random.default_rng(0).standard_normal((60, 3, 2))
     (with_units,) = evaluate.evaluate([run_folder(codes=vectors)])
     assert with_units.runs[0].units == units.VERSION
-    assert b'"units": "first_component@v1"' in results.write(tmp_path / "a", [with_units])[0].read_bytes()
+    assert b'"units": "first_component@v1"' in results_tree.write(tmp_path / "a", [with_units])[0].read_bytes()
     for plain in (vectors[:, :, 0], vectors[:, :, :1]):
         (without,) = evaluate.evaluate([run_folder(codes=plain)])
         assert without.runs[0].units == ""
-        assert b'"units"' not in results.write(tmp_path / "b", [without])[0].read_bytes()
+        assert b'"units"' not in results_tree.write(tmp_path / "b", [without])[0].read_bytes()
 
 
 def test_a_rule_fitted_elsewhere():

@@ -11,13 +11,13 @@ from benchmark_data.sources import Derived, Selected
 from benchmark_data.variants import adversarial, splitting
 from leaderboard.commands.arguments import PUBLISHED
 from leaderboard.report import audit
-from leaderboard.store import results
+from leaderboard.store import results, results_tree
 
 
 def test_a_method_without_a_citation_is_named(made_result, tmp_path):
     about = results.About(title="A", paper="https://a.org", code="https://a.org", license="MIT")
-    results.write(tmp_path, [made_result("xysquares/spacing_1", "a", 0.1, about=about)])
-    results.write(tmp_path, [made_result("xysquares/spacing_1", "pca", 0.1)])
+    results_tree.write(tmp_path, [made_result("xysquares/spacing_1", "a", 0.1, about=about)])
+    results_tree.write(tmp_path, [made_result("xysquares/spacing_1", "pca", 0.1)])
     (problem,) = audit.unattributed(tmp_path)
     assert "a.json: about: expected paper, code, license and bibtex of a published method, received no bibtex" in str(
         problem
@@ -48,7 +48,7 @@ def divided(base):
 @pytest.mark.parametrize("variant", [derived, regridded, selected, divided])
 def test_the_digest_of_a_variant_of_a_rendered_dataset_is_compared(variant, toys, made_result, tmp_path):
     toys["toy/variant"] = dataclasses.replace(variant(toys["toy/small"]), config="variant")
-    results.write(tmp_path, [made_result("toy/variant", "a", 0.1)])  # whose digest is made up
+    results_tree.write(tmp_path, [made_result("toy/variant", "a", 0.1)])  # whose digest is made up
     assert any("dataset_digest: expected" in str(problem) for problem in audit.check(tmp_path))
 
 
@@ -69,7 +69,7 @@ def test_the_digest_of_a_variant_of_a_rendered_dataset_is_compared(variant, toys
 )
 def test_what_contradicts_the_record_of_a_verification_is_named(tmp_path, fields, record, message):
     """A published row, made better by hand: parts, scores and summary agree, and the record was left."""
-    published = results.read(results.path(PUBLISHED, "xysquares/spacing_1@v1", "beta_vae"))
+    published = results_tree.read(results_tree.path(PUBLISHED, "xysquares/spacing_1@v1", "beta_vae"))
     runs = []
     for run in published.of("desk"):
         changed = dict(fields)
@@ -78,7 +78,7 @@ def test_what_contradicts_the_record_of_a_verification_is_named(tmp_path, fields
             changed |= {"scores": run.scores | {"mig": mig}, "parts": run.parts | {"mig": gaps}}
         changed["verification"] = run.verification.model_copy(update=record)
         runs.append(run.model_copy(update=changed))
-    results.write(tmp_path, [results.result(published.task, published.method, runs, about=published.about)])
+    results_tree.write(tmp_path, [results.result(published.task, published.method, runs, about=published.about)])
     found = [str(problem) for problem in audit.check(tmp_path)]
     assert len(found) == len(runs)
     assert message in found[0]

@@ -8,7 +8,7 @@ import pytest
 from leaderboard import protocol
 from leaderboard.report import generalisation, ranking
 from leaderboard.report.site import build
-from leaderboard.store import results
+from leaderboard.store import results, results_tree
 
 ERRORS = {"random": [0.2, 0.5, 1.0, 1.0, 1.0], "extrapolation": [0.4, 0.5, 2.0, 1.0, 1.0]}
 """Mean squared errors of five factors in units of their variance over the whole dataset; the last one does not vary in
@@ -71,7 +71,7 @@ def test_without_a_reference_there_is_nothing_to_compare(divided):
 
 def test_the_page_says_what_is_lost(divided, tmp_path):
     root = tmp_path / "results"
-    results.write(root, divided(**ERRORS))
+    results_tree.write(root, divided(**ERRORS))
     site = build.build(root, tmp_path / "site").parent
     text = (site / "splits.held_out.html").read_text("utf-8")
     assert "-0.300" in text

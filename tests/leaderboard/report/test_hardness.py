@@ -11,7 +11,7 @@ from leaderboard.commands import board
 from leaderboard.report import audit as audits
 from leaderboard.report import hardness, ranking
 from leaderboard.report.site import build
-from leaderboard.store import giveaways, results
+from leaderboard.store import giveaways, results, results_tree
 
 SPACINGS = (1, 2, 4, 8)
 
@@ -135,7 +135,7 @@ def test_the_page_is_complete_without_a_script_and_the_command_says_the_same(tab
     migs = {1: [0.4, 0.41, 0.42, 0.43], 2: [0.3, 0.31, 0.32, 0.33], 8: [0.0, 0.01, 0.02, 0.03]}
     root = tmp_path / "results"
     tables({})
-    results.write(root, [made_result(f"xysquares/spacing_{s}", "beta_vae", *of) for s, of in migs.items()])
+    results_tree.write(root, [made_result(f"xysquares/spacing_{s}", "beta_vae", *of) for s, of in migs.items()])
     giveaways.write(root, known({1: 1.0, 2: 0.979, 8: 0.0}).values())
     text = (build.build(root, tmp_path / "site").parent / "datasets.smoke.html").read_text("utf-8")
     places = [text.index(f">xysquares/<wbr>spacing_<wbr>{spacing}</a>") for spacing in (1, 2, 8)]

@@ -14,7 +14,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.publish import card
 from leaderboard import protocol
 from leaderboard.report import formats, hub, ranking
-from leaderboard.store import results
+from leaderboard.store import results_tree
 from leaderboard.store.results import About
 
 ABOUT = About(
@@ -33,7 +33,7 @@ def root(made_result, tmp_path, toys):
         made_result("toy/small", "pca", 0.4),
         made_result("toy/small", "distrusted", 0.9, quarantine="saw the labels"),
     ]
-    results.write(tmp_path / "results", found)
+    results_tree.write(tmp_path / "results", found)
     return tmp_path / "results"
 
 
@@ -44,7 +44,7 @@ def folder(root, tmp_path):
 
 def test_plain_datasets_reads_the_results(folder, root, tmp_path):
     summaries = datasets.load_dataset(str(folder / "dataset"), split="train", cache_dir=str(tmp_path / "cache"))
-    expected = list(csv.DictReader(io.StringIO(formats.comma_separated(ranking.tables(results.read_all(root))))))
+    expected = list(csv.DictReader(io.StringIO(formats.comma_separated(ranking.tables(results_tree.read_all(root))))))
     assert [(row["task"], row["method"], f"{row['mean']:.6f}") for row in summaries] == [
         (row["task"], row["method"], row["mean"]) for row in expected
     ]

@@ -7,7 +7,7 @@ import pytest
 
 from benchmark_data.errors import DamagedFile
 from leaderboard.report import ledger
-from leaderboard.store import results
+from leaderboard.store import results_tree
 
 TODAY = datetime.date(2026, 3, 4)
 TASK = "xysquares/spacing_8"
@@ -18,15 +18,15 @@ def said(events):
 
 
 def test_what_is_new_what_has_gone_and_what_was_scored_anew(tmp_path, made_result):
-    results.write(tmp_path, [made_result(TASK, "a", 0.1, 0.3), made_result(TASK, "b", 0.5)])
+    results_tree.write(tmp_path, [made_result(TASK, "a", 0.1, 0.3), made_result(TASK, "b", 0.5)])
     assert said(ledger.record(tmp_path, TODAY)) == [
         ("2026-01-02", "added", "a", "smoke", 2, None, 0.2),
         ("2026-01-02", "added", "b", "smoke", 1, None, 0.5),
     ]
     assert ledger.record(tmp_path, TODAY) == (), "nothing has changed"
 
-    results.path(tmp_path, f"{TASK}@v1", "b").unlink()
-    results.write(tmp_path, [made_result(TASK, "a", 0.1, 0.3, 0.5), made_result(TASK, "c", 0.9, tier="desk")])
+    results_tree.path(tmp_path, f"{TASK}@v1", "b").unlink()
+    results_tree.write(tmp_path, [made_result(TASK, "a", 0.1, 0.3, 0.5), made_result(TASK, "c", 0.9, tier="desk")])
     assert said(ledger.record(tmp_path, TODAY)) == [
         ("2026-01-02", "added", "c", "desk", 1, None, 0.9),
         ("2026-01-02", "more seeds", "a", "smoke", 3, 0.2, 0.3),
@@ -34,31 +34,31 @@ def test_what_is_new_what_has_gone_and_what_was_scored_anew(tmp_path, made_resul
     ]
 
     again = made_result(TASK, "a", 0.1, 0.3, 0.2, date=datetime.date(2026, 2, 1))
-    results.write(tmp_path, [again], replace=True)
+    results_tree.write(tmp_path, [again], replace=True)
     assert said(ledger.record(tmp_path, TODAY)) == [("2026-02-01", "re-scored", "a", "smoke", 3, 0.3, 0.2)]
-    results.write(tmp_path, [made_result(TASK, "b", 0.4)])
+    results_tree.write(tmp_path, [made_result(TASK, "b", 0.4)])
     assert said(ledger.record(tmp_path, TODAY)) == [("2026-01-02", "added", "b", "smoke", 1, None, 0.4)]
     assert len(ledger.read(tmp_path)) == 7
 
 
 def test_quarantine_is_a_change(tmp_path, made_result):
-    (file,) = results.write(tmp_path, [made_result(TASK, "a", 0.1)])
+    (file,) = results_tree.write(tmp_path, [made_result(TASK, "a", 0.1)])
     ledger.record(tmp_path, TODAY)
-    results.quarantine(file, "trained on the test rows")
+    results_tree.quarantine(file, "trained on the test rows")
     assert said(ledger.record(tmp_path, TODAY)) == [("2026-03-04", "quarantined", "a", "smoke", 1, 0.1, 0.1)]
     assert ledger.record(tmp_path, TODAY) == ()
-    results.quarantine(file, "")
+    results_tree.quarantine(file, "")
     assert said(ledger.record(tmp_path, TODAY)) == [("2026-03-04", "trusted again", "a", "smoke", 1, 0.1, 0.1)]
 
 
 def test_what_is_scored_in_quarantine_is_not_put_there_again(tmp_path, made_result):
-    (file,) = results.write(tmp_path, [made_result(TASK, "a", 0.1)])
+    (file,) = results_tree.write(tmp_path, [made_result(TASK, "a", 0.1)])
     ledger.record(tmp_path, TODAY)
     changes = []
 
     def change(reason, *scores):
-        results.write(tmp_path, [made_result(TASK, "a", *scores)])
-        results.quarantine(file, reason)
+        results_tree.write(tmp_path, [made_result(TASK, "a", *scores)])
+        results_tree.quarantine(file, reason)
         changes.extend(event.change for event in ledger.record(tmp_path, TODAY))
 
     change("why", 0.1)

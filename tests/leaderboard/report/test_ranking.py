@@ -21,7 +21,7 @@ from leaderboard import protocol
 from leaderboard.report import formats, hub, overall, ranking
 from leaderboard.report.site import build
 from leaderboard.report.site.environment import environment
-from leaderboard.store import results
+from leaderboard.store import results, results_tree
 from leaderboard.store.results import About, Budget, Compared, Digests, Run, Sample, Verification
 
 HOSTILE = "<script>alert(1)</script>|`*_$%&#{}~^\\\"'"
@@ -181,7 +181,7 @@ def test_results_without_a_score_that_tables_show_have_no_table(tmp_path):
     runs = [run(0.5, scores={"sap": 0.5})]
     found = [results.result("xysquares/spacing_8@v1", "m", runs)]
     assert ranking.tables(found) == []
-    results.write(tmp_path / "r", found)
+    results_tree.write(tmp_path / "r", found)
     with pytest.raises(DamagedFile, match=r"expected a result with one of the scores mig, .* received none of these"):
         build.build(tmp_path / "r", tmp_path / "s")
     assert list(hub.frames(tmp_path, found)) == ["scores"]
@@ -300,7 +300,7 @@ def test_terminal_keeps_names_beside_four_intervals_and_says_why_a_row_has_no_ra
 
 
 def write(root, *found):
-    results.write(root, found)
+    results_tree.write(root, found)
     return root
 
 
@@ -353,12 +353,12 @@ def test_a_build_after_a_change_is_that_of_a_new_folder(tmp_path, monkeypatch):
     made = []
     whole = environment().get_template
     monkeypatch.setattr(environment(), "get_template", lambda name, *more: made.append(name) or whole(name, *more))
-    file = results.path(root, task, "n")
+    file = results_tree.path(root, task, "n")
     for number, (change, count) in enumerate(
         (
             (lambda: write(root, results.result(task, "n", [run(0.45, 7)])), 1),
             (lambda: write(root, method("z", 0.6, 0.7)), 1),
-            (lambda: results.quarantine(file, "a slip"), 2),  # and the one below moves up
+            (lambda: results_tree.quarantine(file, "a slip"), 2),  # and the one below moves up
             (lambda: file.unlink(), 0),
             (lambda: Image.new("RGB", (8, 8)).save(file.parent / "m.traversals.png"), 1),
             (lambda: (site / "methods" / "m.html").write_text("by hand"), 1),
@@ -431,7 +431,7 @@ def test_what_is_gone_from_the_results_goes_from_the_site(tmp_path):
     root = write(tmp_path / "results", method("m", 0.1), method("n", 0.2))
     site = build.build(root, tmp_path / "site").parent
     (site / "CNAME").write_text("kept")
-    results.path(root, "xysquares/spacing_8@v1", "n").unlink()
+    results_tree.path(root, "xysquares/spacing_8@v1", "n").unlink()
     build.build(root, site)
     assert not (site / "methods" / "n.html").exists()
     assert (site / "CNAME").read_text() == "kept"
@@ -442,7 +442,7 @@ def test_a_build_that_was_broken_off_is_done_again(tmp_path, monkeypatch, earlie
     root, site, begun = write(tmp_path / "results", method("m", 0.1), method("n", 0.2)), tmp_path / "site", []
     if earlier:
         build.build(root, site)
-        results.path(root, "xysquares/spacing_8@v1", "n").unlink()
+        results_tree.path(root, "xysquares/spacing_8@v1", "n").unlink()
 
     def broken_off(path):
         begun.append(path)
@@ -470,7 +470,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
     for name in ("home", "crafted"):
         with pytest.raises(InvalidInput, match="expected a new or empty folder, or one that was built before"):
             build.build(root, tmp_path / name)
-    assert len(results.read_all(root)) == 1
+    assert len(results_tree.read_all(root)) == 1
 
 
 def test_an_empty_tree(tmp_path):

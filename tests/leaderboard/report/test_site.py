@@ -21,7 +21,7 @@ from leaderboard.commands import board
 from leaderboard.report import audit, media, ranking
 from leaderboard.report.site import build, extras, pages, pictures, plots
 from leaderboard.scoring import evaluate
-from leaderboard.store import giveaways, results
+from leaderboard.store import giveaways, results, results_tree
 
 pytestmark = pytest.mark.usefixtures("one_tier")
 
@@ -73,7 +73,7 @@ def _site(run_folder, at):
         for spacing in (1, 8)
         for seed in range(5 if method == "beta_vae" else 2)
     ]
-    results.write(root, evaluate.evaluate(folders, status="reproduced"))
+    results_tree.write(root, evaluate.evaluate(folders, status="reproduced"))
     folder = root / "v1" / "toy" / "spacing_1"
     media.of_dataset("toy/spacing_1", folder)
     measured = (protocol.task(f"toy/spacing_{spacing}").load() for spacing in (1, 8))
@@ -175,9 +175,9 @@ def test_a_heatmap_without_numbers(site, tmp_path, table):
 
 def test_a_dataset_that_is_unknown_here_still_has_its_page(site, tmp_path):
     root = tmp_path / "results"
-    old = results.read(results.path(root, "toy/spacing_1@v1", "beta_vae"))
-    results.write(root, [results.result("gone/small@v1", "beta_vae", old.runs, about=old.about)])
-    text = dict(pages.render(root, results.read_all(root)))["tasks/gone.small.html"].decode()
+    old = results_tree.read(results_tree.path(root, "toy/spacing_1@v1", "beta_vae"))
+    results_tree.write(root, [results.result("gone/small@v1", "beta_vae", old.runs, about=old.about)])
+    text = dict(pages.render(root, results_tree.read_all(root)))["tasks/gone.small.html"].decode()
     assert "β-VAE" in text
 
 
@@ -292,7 +292,7 @@ def _two_scores(made_result, at):
                     )
                     for run in made.runs
                 ]
-                results.write(root, [results.result(f"{task}@v1", method, runs)])
+                results_tree.write(root, [results.result(f"{task}@v1", method, runs)])
     return build.build(root, at / "two_site").parent
 
 
@@ -395,8 +395,8 @@ def test_a_task_that_few_methods_have_stands_behind_a_line(tmp_path, made_result
     root = tmp_path / "few"
     for method in ("beta_vae", "factor_vae", "dip_vae_i"):
         for task in ("toy/spacing_1", "toy/spacing_8", *(["other/small"] if method == "beta_vae" else [])):
-            results.write(root, [made_result(task, method, *[0.2] * 5, tier="desk", status="reproduced")])
-    shown = dict(pages.render(root, results.read_all(root)))
+            results_tree.write(root, [made_result(task, method, *[0.2] * 5, tier="desk", status="reproduced")])
+    shown = dict(pages.render(root, results_tree.read_all(root)))
     first, across = shown["index.html"].decode(), shown["overall.desk.html"].decode()
     heads = re.findall(r'<th scope="col" class="([^"]*)" data-col="(\w+\.\w+)"', first)
     assert heads == [("number", "toy.spacing_1"), ("number", "toy.spacing_8"), ("number apart", "other.small")]
@@ -410,8 +410,8 @@ def test_the_page_across_tasks_gives_intervals_of_single_pairs(two_scores, tmp_p
     root = tmp_path / "pair"
     for task in ("other/small", "toy/spacing_1"):
         for method, mean in (("beta_vae", 0.1), ("factor_vae", 0.2)):
-            results.write(root, [made_result(task, method, *[mean] * 5, tier="desk", status="reproduced")])
-    text = dict(pages.render(root, results.read_all(root)))["overall.desk.html"].decode()
+            results_tree.write(root, [made_result(task, method, *[mean] * 5, tier="desk", status="reproduced")])
+    text = dict(pages.render(root, results_tree.read_all(root)))["overall.desk.html"].decode()
     pair = re.search(r'<td style="--v: 1.000">(.*?)</td>', text)[1]
     low, high = map(float, re.search(r'<span class="interval">(.*?)–(.*?)</span>', pair).groups())
     assert 0.5 < low < high == 1, "five runs a task, all better, leave an interval"
@@ -420,15 +420,17 @@ def test_the_page_across_tasks_gives_intervals_of_single_pairs(two_scores, tmp_p
 def test_the_methods_page_gives_the_command_that_trains_a_row_again(site, tmp_path, made_result):
     root = tmp_path / "trained"
     about = {"trained_with": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": 4.0, "reconstruction": "mse"}}
-    results.write(root, [made_result("toy/small", "beta_vae", 0.1, status="reproduced", **about)])
-    results.write(root, [made_result("toy/small", "theirs", 0.1, hyperparameters={"beta": 4.0})])
-    made = dict(pages.render(root, results.read_all(root)))
+    results_tree.write(root, [made_result("toy/small", "beta_vae", 0.1, status="reproduced", **about)])
+    results_tree.write(root, [made_result("toy/small", "theirs", 0.1, hyperparameters={"beta": 4.0})])
+    made = dict(pages.render(root, results_tree.read_all(root)))
     wanted = "offaxis-train run --dataset toy/small --objective beta_vae --steps 1000 --seed 0 --set beta=4.0"
     assert f"{wanted} --set reconstruction=mse" in made["methods/beta_vae.html"].decode()
     assert "offaxis-train run" not in made["methods/theirs.html"].decode()
     harm = {"trained_with": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": "$(reboot)"}}
-    results.write(root, [made_result("toy/small", "harm", 0.1, status="reproduced", **harm)])
-    assert "offaxis-train run" not in dict(pages.render(root, results.read_all(root)))["methods/harm.html"].decode()
+    results_tree.write(root, [made_result("toy/small", "harm", 0.1, status="reproduced", **harm)])
+    assert (
+        "offaxis-train run" not in dict(pages.render(root, results_tree.read_all(root)))["methods/harm.html"].decode()
+    )
 
 
 def test_a_slider_shows_one_column_of_a_traversal(site, tmp_path, browser):
@@ -547,7 +549,7 @@ def test_the_ladder_is_drawn_where_one_number_tells_tasks_apart(site, toys, tmp_
 
 
 def overview(tmp_path):
-    return dict(pages.render(tmp_path / "results", results.read_all(tmp_path / "results")))["index.html"].decode()
+    return dict(pages.render(tmp_path / "results", results_tree.read_all(tmp_path / "results")))["index.html"].decode()
 
 
 def test_a_changed_dataset_is_drawn_beside_what_it_was_made_of(site, toys, tmp_path):
@@ -569,7 +571,7 @@ def test_two_changes_of_other_size_make_a_ladder_with_the_original_at_0(site, to
         toys[f"toy/{number}"] = dataclasses.replace(
             toys[f"toy/{number}"], source=source, parameters={"kind": "noise", "epsilon": epsilon}
         )
-    results.write(tmp_path / "results", evaluate.evaluate([run_folder(dataset="toy/small")]))
+    results_tree.write(tmp_path / "results", evaluate.evaluate([run_folder(dataset="toy/small")]))
     text = overview(tmp_path)
     assert "toy noise: score against epsilon" in text
     assert "At 0: toy/spacing_1, unchanged." in text
@@ -603,7 +605,7 @@ def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_n
     for number in range(2, 7):
         toys[f"toy/spacing_{number}"] = dataclasses.replace(toys["toy/small"], config=f"spacing_{number}")
     root = tmp_path / "results"
-    results.write(
+    results_tree.write(
         root,
         evaluate.evaluate(
             [
@@ -639,7 +641,7 @@ def test_an_axis_ends_at_a_round_number():
 
 def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):
     scored = (("toy/spacing_1", "a"), ("toy/spacing_8", "a"), ("toy/spacing_1", "b"))
-    results.write(tmp_path / "r", [made_result(task, method, 0.1, 0.2) for task, method in scored])
+    results_tree.write(tmp_path / "r", [made_result(task, method, 0.1, 0.2) for task, method in scored])
     text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
     for sentence in (
         "A tier is a budget; this one is for tests.",
@@ -657,7 +659,7 @@ def test_what_is_in_quarantine_is_struck_and_counts_nowhere(made_result, toys, t
         made_result(task, name, *[mig] * 5) for task in tasks for name, mig in (("a", 0.1), ("main", 0.2), ("c", 0.3))
     ]
     found[-1] = made_result("toy/spacing_8", "c", *[0.987] * 5, quarantine="saw the labels")
-    results.write(tmp_path / "r", found)
+    results_tree.write(tmp_path / "r", found)
     text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
     (row,) = (line for line in text.splitlines() if "methods/c.html" in line and "<s " in line)
     assert '<s title="in quarantine: saw the labels">0.987</s>' in row
@@ -679,7 +681,9 @@ def test_pages_of_a_tier_count_what_is_in_it(made_result, toys, tmp_path, monkey
     monkeypatch.setattr(protocol, "TIERS", tiers)
     scored = [(f"toy/{config}", method, "smoke") for config in ("small", "spacing_1", "spacing_8") for method in "abc"]
     scored += [("toy/small", "a", "desk"), ("toy/small", "b", "desk"), ("toy/spacing_1", "a", "desk")]
-    results.write(tmp_path / "r", [made_result(task, method, 0.1, 0.2, tier=tier) for task, method, tier in scored])
+    results_tree.write(
+        tmp_path / "r", [made_result(task, method, 0.1, 0.2, tier=tier) for task, method, tier in scored]
+    )
     monkeypatch.setattr(pages, "INLINE", 0)
     text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
     cards = re.findall(r'<h3><a href="([^"]+)">.*?<p class="soft">(\d \w+)</p></li>', text, re.DOTALL)
@@ -711,7 +715,7 @@ def test_a_cloud_says_which_methods_it_leaves_out(made_result, toys, monkeypatch
 
 
 def test_where_seeds_are_too_few_for_a_verdict_none_is_counted(made_result, toys, tmp_path):
-    results.write(tmp_path / "r", [made_result("toy/small", method, 0.1, 0.9) for method in "ab"])
+    results_tree.write(tmp_path / "r", [made_result("toy/small", method, 0.1, 0.9) for method in "ab"])
     build.build(tmp_path / "r", tmp_path / "s")
     text = (tmp_path / "s" / "compare.smoke.html").read_text("utf-8")
     assert text.count(">few seeds</a>") == 2
@@ -725,6 +729,6 @@ def test_the_verdict_floor_is_explained_where_it_is_counted(made_result, toys, t
         toys[f"xysquares/spacing_{spacing}"] = dataclasses.replace(
             toys[f"toy/spacing_{spacing}"], name="xysquares", parameters={"spacing": spacing}
         )
-    results.write(tmp_path / "r", [made_result(f"xysquares/spacing_{k}", "a", *low) for k in (1, 8)])
+    results_tree.write(tmp_path / "r", [made_result(f"xysquares/spacing_{k}", "a", *low) for k in (1, 8)])
     text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
     assert "1 floor (no method does well enough on the first dataset for a fall to show)." in text

@@ -13,7 +13,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard.commands import board
 from leaderboard.report import audit, weights
 from leaderboard.report.site import build
-from leaderboard.store import results
+from leaderboard.store import results, results_tree
 
 GRAPH = b"a graph, as far as this test goes"
 
@@ -55,7 +55,7 @@ def root(made_result, toys, tmp_path):
     )
     folder = tmp_path / "results"
     run = plain.model_copy(update={"verification": verified})
-    results.write(folder, [results.result("toy/small@v1", "beta_vae", [run])])
+    results_tree.write(folder, [results.result("toy/small@v1", "beta_vae", [run])])
     return folder
 
 
@@ -69,7 +69,7 @@ def test_an_encoder_that_scores_were_verified_by_is_published_and_linked(exporte
     (one,) = weights.read_all(root)
     assert sorted(file.name for file in one.folder.iterdir()) == sorted(weights.FILES), "what is large stays out"
     assert one.files["encoder.onnx"] == (len(GRAPH), digest)
-    assert list(weights.check(root, results.read_all(root))) == []
+    assert list(weights.check(root, results_tree.read_all(root))) == []
     site = build.build(root, tmp_path / "site").parent
     text = (site / "methods" / "beta_vae.html").read_text("utf-8")
     assert f'href="../{one.name("encoder.onnx")}"' in text
@@ -99,7 +99,7 @@ def test_an_encoder_that_does_not_belong_to_the_run_is_refused(exported, root, s
 
 def test_a_run_that_nobody_verified_has_no_encoder_to_vouch_for(exported, root, made_result):
     (root / "v1" / "toy" / "small" / "beta_vae.json").unlink()
-    results.write(root, [made_result("toy/small", "beta_vae", 0.25)])
+    results_tree.write(root, [made_result("toy/small", "beta_vae", 0.25)])
     with pytest.raises(InvalidInput, match="expected a run that was verified, received one that was not"):
         weights.add(root, [exported({"mig": 0.25})])
     (root / "v1" / "toy" / "small" / "beta_vae.json").unlink()
@@ -116,10 +116,10 @@ def test_a_folder_that_is_no_export(exported, root, name, content):
 def test_the_check_sees_what_was_changed_afterwards(exported, root):
     (one,) = weights.add(root, [exported({"mig": 0.25})])
     (one.folder / "encoder.onnx").write_bytes(b"another")
-    (problem,) = weights.check(root, results.read_all(root))
+    (problem,) = weights.check(root, results_tree.read_all(root))
     assert "expected the encoder that the run was verified by" in str(problem)
     (one.folder / "codes.npz").write_bytes(b"")
-    (problem,) = weights.check(root, results.read_all(root))
+    (problem,) = weights.check(root, results_tree.read_all(root))
     assert "expected only encoder.onnx" in str(problem)
     assert "codes.npz" in str(problem)
 
@@ -137,12 +137,12 @@ def test_what_was_broken_off_is_told_and_can_be_done_again(exported, root, monke
     with pytest.raises(KeyboardInterrupt):
         weights.add(root, [exported({"mig": 0.25})])
     assert names[-1] == "run.json"
-    told = list(weights.check(root, results.read_all(root)))
+    told = list(weights.check(root, results_tree.read_all(root)))
     assert len(told) == len(weights.FILES) - 1
     assert "expected run.json beside it" in str(told[0])
     monkeypatch.setattr(weights, "written_atomically", real)
     weights.add(root, [exported({"mig": 0.25})])
-    assert list(weights.check(root, results.read_all(root))) == []
+    assert list(weights.check(root, results_tree.read_all(root))) == []
 
 
 def test_more_than_a_clone_can_bear_is_refused(exported, root, monkeypatch):
@@ -154,4 +154,4 @@ def test_more_than_a_clone_can_bear_is_refused(exported, root, monkeypatch):
 def test_the_published_encoders_are_at_most_fifteen_megabytes():
     found = weights.read_all(board.PUBLISHED)
     assert sum(size for one in found for size, _ in one.files.values()) <= weights.MOST == 15 * 2**20
-    assert list(weights.check(board.PUBLISHED, results.read_all(board.PUBLISHED))) == []
+    assert list(weights.check(board.PUBLISHED, results_tree.read_all(board.PUBLISHED))) == []

@@ -11,7 +11,7 @@ from benchmark_data.variants import splitting
 from leaderboard import protocol
 from leaderboard.metrics import dci, mig
 from leaderboard.scoring import evaluate, measure
-from leaderboard.store import results
+from leaderboard.store import results, results_tree
 
 
 def test_scores_are_those_of_the_metrics_on_the_protocols_rows(run_folder):
@@ -79,7 +79,7 @@ def test_claims_are_kept_apart(run_folder, one_tier):
 def test_only_what_has_no_scores_yet(run_folder, tmp_path, one_tier):
     folders = [run_folder(seed=seed) for seed in (0, 1)]
     assert evaluate.unscored(folders, tmp_path / "results", tier="smoke") == folders
-    results.write(tmp_path / "results", evaluate.evaluate(folders[:1], tier="smoke"))
+    results_tree.write(tmp_path / "results", evaluate.evaluate(folders[:1], tier="smoke"))
     assert evaluate.unscored(folders, tmp_path / "results", tier="smoke") == folders[1:]
     assert evaluate.unscored(folders, tmp_path / "results", tier="study") == folders
 

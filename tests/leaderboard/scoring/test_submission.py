@@ -21,7 +21,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unkno
 from benchmark_data.variants import splitting
 from leaderboard import protocol
 from leaderboard.scoring import copies, evaluate, measure, submission
-from leaderboard.store import results
+from leaderboard.store import results, results_tree
 
 TASKS = ("toy/spacing_1", "toy/spacing_8")
 
@@ -760,8 +760,8 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 
 def test_a_quarantined_result_keeps_its_reason(good, tmp_path):
-    (file, _) = results.write(tmp_path / "results", submission.score(good))
-    assert results.quarantine(file, "trained on the test rows").quarantine == "trained on the test rows"
-    results.write(tmp_path / "results", submission.score(good))
-    assert results.read(file).quarantine == "trained on the test rows"
-    assert results.quarantine(file, "").quarantine == ""
+    (file, _) = results_tree.write(tmp_path / "results", submission.score(good))
+    assert results_tree.quarantine(file, "trained on the test rows").quarantine == "trained on the test rows"
+    results_tree.write(tmp_path / "results", submission.score(good))
+    assert results_tree.read(file).quarantine == "trained on the test rows"
+    assert results_tree.quarantine(file, "").quarantine == ""

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from leaderboard import protocol
 from leaderboard.commands import board
 from leaderboard.scoring import evaluate, submission
-from leaderboard.store import results
+from leaderboard.store import results_tree
 
 TASK = "toy/small"
 
@@ -75,13 +75,13 @@ def test_from_encoders_to_verified_rows(handed_in, made_result, tmp_path):
     assert run("validate", handed_in).exit_code == 0
     said = run("score", handed_in, "--beside", tmp_path)
     assert f"Scores are not verified yet, so nothing is ranked: offaxis-board verify {handed_in}" in said.stdout
-    results.write(tmp_path / "board", [made_result(TASK, "beta_vae", 0.25, 0.5)])
+    results_tree.write(tmp_path / "board", [made_result(TASK, "beta_vae", 0.25, 0.5)])
     into = ("--into", tmp_path / "results", "--beside", tmp_path / "board")
     said = run("verify", handed_in, "--seed", "drawn later", *into)
     assert said.exit_code == 0, said.stdout
     assert "beta_vae" in said.stdout  # the published row stands in the same table
     assert "fresh rows drawn by drawn later" in said.stdout
-    (result,) = results.read_all(tmp_path / "results")
+    (result,) = results_tree.read_all(tmp_path / "results")
     assert result.trust("smoke") == "verified"
     assert {run.verification.seed for run in result.runs} == {"drawn later"}
 

@@ -13,7 +13,7 @@ from leaderboard import protocol
 from leaderboard.report import transfer_page
 from leaderboard.report.site import build
 from leaderboard.scoring import evaluate, transfer_matrix
-from leaderboard.store import results, transfers
+from leaderboard.store import results_tree, transfers
 
 pytestmark = pytest.mark.usefixtures("one_tier", "toys")
 
@@ -46,7 +46,7 @@ def test_what_is_written_is_read_back_and_seeds_are_merged(measured, tmp_path):
     (again, _) = (one.model_copy(update={"runs": (one.runs[0].model_copy(update={"seed": 4}),)}) for one in measured)
     transfers.write(tmp_path, [again])
     assert [run.seed for run in transfers.read_all(tmp_path)[0].runs] == [0, 1, 4]
-    assert results.files(tmp_path) == []
+    assert results_tree.files(tmp_path) == []
 
 
 def test_the_matrix_has_encoders_by_labels(measured):
@@ -85,7 +85,7 @@ def test_a_label_may_be_called_average(measured):
 
 def test_the_page(measured, run_folder, tmp_path, browser):
     root = tmp_path / "results"
-    results.write(root, evaluate.evaluate([run_folder()]))
+    results_tree.write(root, evaluate.evaluate([run_folder()]))
     transfers.write(root, measured)
     site = build.build(root, tmp_path / "site").parent
     browser.open(site / "transfer.html", width=360)

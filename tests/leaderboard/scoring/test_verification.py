@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.scoring import evaluate, verification
-from leaderboard.store import results
+from leaderboard.store import results, results_tree
 
 SIZES = (8, 8, 8, 8)
 MIXING = np.array([[1.0, 0.2, 0.0, 0.0], [0.1, 1.0, 0.0, 0.3], [0.0, 0.0, 1.0, 0.9], [0.0, 0.2, 0.8, 1.0]], np.float32)
@@ -207,12 +207,12 @@ def test_a_run_whose_encoder_disagrees_is_marked(task, run_folder, tmp_path):
 
 def test_a_verification_joins_the_scores_that_are_there(task, run_folder, tmp_path):
     folder = run_folder(codes=codes(task))
-    before = results.write(tmp_path / "results", evaluate.evaluate([folder]))[0].read_bytes()
+    before = results_tree.write(tmp_path / "results", evaluate.evaluate([folder]))[0].read_bytes()
     (folder / "encoder.onnx").write_bytes(encoder(tmp_path).read_bytes())
-    (file,) = results.write(tmp_path / "results", evaluate.evaluate([folder], fresh="x"))
-    assert results.read(file).trust("smoke") == "verified"
+    (file,) = results_tree.write(tmp_path / "results", evaluate.evaluate([folder], fresh="x"))
+    assert results_tree.read(file).trust("smoke") == "verified"
     kept = file.read_bytes()
-    results.write(tmp_path / "results", evaluate.evaluate([folder], fresh="another"))
+    results_tree.write(tmp_path / "results", evaluate.evaluate([folder], fresh="another"))
     assert file.read_bytes() == kept
     assert b"verification" not in before
 

@@ -11,7 +11,7 @@ import pytest
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard.report import audit
 from leaderboard.scoring import evaluate
-from leaderboard.store import results
+from leaderboard.store import results, results_tree, schema
 
 pytestmark = pytest.mark.usefixtures("one_tier")
 
@@ -23,13 +23,13 @@ def tree(run_folder, tmp_path):
     """A results tree with two seeds of β-VAE and one of PCA on toy/small."""
     root = tmp_path / "results"
     folders = [run_folder(seed=0), run_folder(seed=1), run_folder("pca")]
-    results.write(root, evaluate.evaluate(folders))
+    results_tree.write(root, evaluate.evaluate(folders))
     return root
 
 
 def edit(root, change, method="beta_vae"):
     """Change a result file as a careless or hostile hand would."""
-    file = results.path(root, "toy/small@v1", method)
+    file = results_tree.path(root, "toy/small@v1", method)
     content = json.loads(file.read_text("utf-8"))
     change(content)
     file.write_text(json.dumps(content), "utf-8")
@@ -38,10 +38,10 @@ def edit(root, change, method="beta_vae"):
 
 def test_what_is_written_is_read_back(run_folder, tmp_path):
     scored = list(evaluate.evaluate([run_folder(seed=0), run_folder(seed=1)]))
-    (file,) = results.write(tmp_path, scored)
+    (file,) = results_tree.write(tmp_path, scored)
     assert file == tmp_path / "v1" / "toy" / "small" / "beta_vae.json"
-    assert results.read(file) == scored[0]
-    assert results.read_all(tmp_path) == scored
+    assert results_tree.read(file) == scored[0]
+    assert results_tree.read_all(tmp_path) == scored
 
 
 def test_the_older_spelling_of_a_key_is_read_and_not_written(tree, run_folder):
@@ -49,41 +49,41 @@ def test_the_older_spelling_of_a_key_is_read_and_not_written(tree, run_folder):
         del content["about"]["license"]
         content["about"]["licence"] = "Apache-2.0"
 
-    before = results.read(edit(tree, as_before))
+    before = results_tree.read(edit(tree, as_before))
     assert before.about.license == "Apache-2.0"
-    results.write(tree, evaluate.evaluate([run_folder(seed=7)]))
-    about = json.loads(results.path(tree, "toy/small@v1", "beta_vae").read_text("utf-8"))["about"]
+    results_tree.write(tree, evaluate.evaluate([run_folder(seed=7)]))
+    about = json.loads(results_tree.path(tree, "toy/small@v1", "beta_vae").read_text("utf-8"))["about"]
     assert (about["license"], about.get("licence")) == ("Apache-2.0", None)
 
 
 def test_both_spellings_of_a_key_are_refused(tree):
     file = edit(tree, lambda content: content["about"].update(license="MIT", licence="Apache-2.0"))
     with pytest.raises(DamagedFile, match=r"about\.licence: expected no such field.*Did you mean 'license'\?"):
-        results.read(file)
+        results_tree.read(file)
 
 
 def test_seeds_are_merged_into_what_is_there(tree, run_folder):
-    before = results.read(results.path(tree, "toy/small@v1", "beta_vae"))
-    results.write(tree, evaluate.evaluate([run_folder(seed=7)]))
-    after = results.read(results.path(tree, "toy/small@v1", "beta_vae"))
+    before = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae"))
+    results_tree.write(tree, evaluate.evaluate([run_folder(seed=7)]))
+    after = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae"))
     assert [run.seed for run in after.runs] == [0, 1, 7]
     assert after.runs[:2] == before.runs
     assert after.summary["smoke"]["mig"].seeds == 3
 
 
 def test_evaluating_twice_changes_no_byte(tree, run_folder):
-    file = results.path(tree, "toy/small@v1", "beta_vae")
+    file = results_tree.path(tree, "toy/small@v1", "beta_vae")
     before = file.read_bytes()
-    results.write(tree, evaluate.evaluate([run_folder(seed=1)]))
+    results_tree.write(tree, evaluate.evaluate([run_folder(seed=1)]))
     assert file.read_bytes() == before
 
 
 def test_other_codes_for_a_seed_must_be_meant(tree, run_folder):
     other = list(evaluate.evaluate([run_folder(seed=0, noise=2.0)]))
     with pytest.raises(InvalidInput, match=r"seed 0: expected the codes that are on the board.*\(--replace\)"):
-        results.write(tree, other)
-    results.write(tree, other, replace=True)
-    assert results.read(results.path(tree, "toy/small@v1", "beta_vae")).runs[0] == other[0].runs[0]
+        results_tree.write(tree, other)
+    results_tree.write(tree, other, replace=True)
+    assert results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae")).runs[0] == other[0].runs[0]
 
 
 @pytest.fixture
@@ -105,13 +105,13 @@ def verification():
 
 def test_what_running_an_encoder_showed_is_taken_over(tree, verification):
     """By the same run: a verification, or the mark that it failed, which goes with a verification alone."""
-    file = results.path(tree, "toy/small@v1", "beta_vae")
-    plain = results.read(file)
+    file = results_tree.path(tree, "toy/small@v1", "beta_vae")
+    plain = results_tree.read(file)
 
     def evaluated(**fields):
         runs = [plain.runs[0].model_copy(update=fields), *plain.runs[1:]]
-        results.write(tree, [results.result(plain.task, plain.method, runs)])
-        return results.read(file).runs[0]
+        results_tree.write(tree, [results.result(plain.task, plain.method, runs)])
+        return results_tree.read(file).runs[0]
 
     both = (*plain.runs[0].marks, results.DISAGREES)
     assert evaluated(marks=(results.DISAGREES,)).marks == both
@@ -138,50 +138,54 @@ def test_what_running_an_encoder_showed_is_taken_over(tree, verification):
 def test_a_record_of_a_verification_that_could_not_be(tree, verification, change, message):
     record = verification.model_dump(mode="json")
     file = edit(tree, lambda c: c["runs"][0].update(verification=record))
-    assert results.read(file).runs[0].verification == verification
+    assert results_tree.read(file).runs[0].verification == verification
     change(record)
     edit(tree, lambda c: c["runs"][0].update(verification=record))
     with pytest.raises(DamagedFile, match=message):
-        results.read(file)
+        results_tree.read(file)
 
 
 def test_replacing_a_run_by_itself_keeps_its_verification(tree, run_folder, verification):
-    file = results.path(tree, "toy/small@v1", "beta_vae")
-    plain = results.read(file)
+    file = results_tree.path(tree, "toy/small@v1", "beta_vae")
+    plain = results_tree.read(file)
     runs = [run.model_copy(update={"verification": verification}) for run in plain.runs]
-    results.write(tree, [results.result(plain.task, plain.method, runs)])
-    results.write(tree, [plain], replace=True)
-    assert [run.verification for run in results.read(file).runs] == [verification] * 2
-    results.write(tree, evaluate.evaluate([run_folder(seed=0, noise=2.0)]), replace=True)
-    assert [run.verification for run in results.read(file).runs] == [None, verification], "other codes are unverified"
+    results_tree.write(tree, [results.result(plain.task, plain.method, runs)])
+    results_tree.write(tree, [plain], replace=True)
+    assert [run.verification for run in results_tree.read(file).runs] == [verification] * 2
+    results_tree.write(tree, evaluate.evaluate([run_folder(seed=0, noise=2.0)]), replace=True)
+    assert [run.verification for run in results_tree.read(file).runs] == [None, verification], (
+        "other codes are unverified"
+    )
 
 
 def test_moved_scores_are_named_in_order(tree):
-    run = results.read(results.path(tree, "toy/small@v1", "beta_vae")).runs[0]
+    run = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae")).runs[0]
     before, after = (
         run.model_copy(update={"scores": {f"m{k:02}": score for k in reversed(range(30))}}) for score in (0.1, 0.2)
     )
-    assert [key for key, _, _ in results.drifted(before, after)] == [f"m{k:02}" for k in range(30)]
+    assert [key for key, _, _ in results_tree.drifted(before, after)] == [f"m{k:02}" for k in range(30)]
 
 
 def test_a_moved_score_of_the_same_codes_is_refused(tree, moved):
-    found = results.read(results.path(tree, "toy/small@v1", "beta_vae"))
+    found = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae"))
 
     def other(by):
         return [results.result(found.task, found.method, [moved(found.runs[0], by)])]
 
-    results.write(tree, other(0.0009))
+    results_tree.write(tree, other(0.0009))
     with pytest.raises(InvalidInput, match=r"mig of seed 0: expected .* as published for the same codes"):
-        results.write(tree, other(-0.0011))
+        results_tree.write(tree, other(-0.0011))
 
 
 def test_another_setting_takes_another_name(tree, run_folder):
     with pytest.raises(InvalidInput, match=r"hyperparameters of seed 5.*give the other setting another method name"):
-        results.write(tree, evaluate.evaluate([run_folder(seed=5, hyperparameters={"beta": 9.0})]))
+        results_tree.write(tree, evaluate.evaluate([run_folder(seed=5, hyperparameters={"beta": 9.0})]))
     with pytest.raises(InvalidInput, match=r"method: expected .*, received 'β = 9'"):
-        results.write(tree, evaluate.evaluate([run_folder(seed=5, hyperparameters={"beta": 9.0})], method="β = 9"))
-    results.write(tree, evaluate.evaluate([run_folder(seed=5, hyperparameters={"beta": 9.0})], method="beta_vae_9"))
-    other = results.read(results.path(tree, "toy/small@v1", "beta_vae_9"))
+        results_tree.write(tree, evaluate.evaluate([run_folder(seed=5, hyperparameters={"beta": 9.0})], method="β = 9"))
+    results_tree.write(
+        tree, evaluate.evaluate([run_folder(seed=5, hyperparameters={"beta": 9.0})], method="beta_vae_9")
+    )
+    other = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae_9"))
     assert (other.title, [run.seed for run in other.runs]) == ("beta_vae_9", [5])
     assert evaluate.unscored([run_folder(seed=5)], tree, tier="smoke", method="beta_vae_9") == []
 
@@ -192,35 +196,35 @@ def test_another_setting_takes_another_name(tree, run_folder):
 )
 def test_another_description_of_a_method_must_be_meant(tree, run_folder, about, field):
     """Nothing at all leaves it as it is, and what was not said before may be added."""
-    file = results.path(tree, "toy/small@v1", "beta_vae")
-    results.write(tree, evaluate.evaluate([run_folder(seed=6, about={})]))
-    assert results.read(file).title == "β-VAE"
+    file = results_tree.path(tree, "toy/small@v1", "beta_vae")
+    results_tree.write(tree, evaluate.evaluate([run_folder(seed=6, about={})]))
+    assert results_tree.read(file).title == "β-VAE"
     other = list(evaluate.evaluate([run_folder(seed=7, about=about)]))
     if field:
         message = (
             rf"beta_vae on toy/small@v1: about\.{field}: expected .*, as the results say .*If .* is meant: --replace"
         )
         with pytest.raises(InvalidInput, match=message):
-            results.write(tree, other)
-    results.write(tree, other, replace=bool(field))
-    assert about.items() <= results.read(file).about.model_dump().items()
+            results_tree.write(tree, other)
+    results_tree.write(tree, other, replace=bool(field))
+    assert about.items() <= results_tree.read(file).about.model_dump().items()
 
 
 def test_of_two_citations_the_line_is_named_that_differs(tree, run_folder):
     """Each is longer than a message shows of a text."""
     title = "  title = {Understanding Disentangling in $\\beta$-{VAE}, by Many Authors of Many Places Far Away},"
     one, other = (f"@article{{key,\n{title}\n  year = {{{year}}}\n}}" for year in (2018, 2019))
-    results.write(tree, evaluate.evaluate([run_folder(seed=6, about={"bibtex": one})]))
+    results_tree.write(tree, evaluate.evaluate([run_folder(seed=6, about={"bibtex": one})]))
     with pytest.raises(
         InvalidInput, match=r"about\.bibtex, line 3: expected '  year = \{2018\}', .*'  year = \{2019\}'"
     ):
-        results.write(tree, evaluate.evaluate([run_folder(seed=7, about={"bibtex": other})]))
+        results_tree.write(tree, evaluate.evaluate([run_folder(seed=7, about={"bibtex": other})]))
 
 
 def test_a_damaged_file_of_a_method_does_not_keep_it_from_another_task(tree, run_folder):
-    results.path(tree, "toy/small@v1", "beta_vae").write_text("{}", "utf-8")
-    (written,) = results.write(tree, evaluate.evaluate([run_folder(dataset="toy/spacing_1")]))
-    assert results.read(written).method == "beta_vae"
+    results_tree.path(tree, "toy/small@v1", "beta_vae").write_text("{}", "utf-8")
+    (written,) = results_tree.write(tree, evaluate.evaluate([run_folder(dataset="toy/spacing_1")]))
+    assert results_tree.read(written).method == "beta_vae"
 
 
 def test_a_method_on_another_task_is_the_same_method(tree, run_folder):
@@ -228,10 +232,10 @@ def test_a_method_on_another_task_is_the_same_method(tree, run_folder):
     with pytest.raises(
         InvalidInput, match=r"about\.title: expected 'β-VAE', as the results say of beta_vae on toy/small"
     ):
-        results.write(tree, stranger)
-    assert not results.path(tree, "toy/spacing_1@v1", "beta_vae").exists()
-    results.write(tree, stranger, replace=True)
-    assert results.path(tree, "toy/spacing_1@v1", "beta_vae").exists()
+        results_tree.write(tree, stranger)
+    assert not results_tree.path(tree, "toy/spacing_1@v1", "beta_vae").exists()
+    results_tree.write(tree, stranger, replace=True)
+    assert results_tree.path(tree, "toy/spacing_1@v1", "beta_vae").exists()
 
 
 def test_a_reference_is_a_reference(run_folder):
@@ -240,21 +244,21 @@ def test_a_reference_is_a_reference(run_folder):
 
 
 def test_results_of_different_methods_are_not_merged(tree):
-    pca, beta = (results.read(results.path(tree, "toy/small@v1", name)) for name in ("pca", "beta_vae"))
+    pca, beta = (results_tree.read(results_tree.path(tree, "toy/small@v1", name)) for name in ("pca", "beta_vae"))
     with pytest.raises(InvalidInput, match="pca on toy/small@v1: expected the same task and method, received beta_vae"):
-        results.merge(beta, pca)
+        results_tree.merge(beta, pca)
 
 
 def test_a_folder_that_cannot_be_written(tree, run_folder, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
     with pytest.raises(InvalidInput, match="expected a place that can be written"):
-        results.write(blocked, evaluate.evaluate([run_folder(seed=0)]))
+        results_tree.write(blocked, evaluate.evaluate([run_folder(seed=0)]))
 
 
 def _add(root, result):
     for _ in range(5):
-        results.write(root, [result])
+        results_tree.write(root, [result])
 
 
 def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
@@ -265,7 +269,7 @@ def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
     for writer in writers:
         writer.join()
     assert all(writer.exitcode == 0 for writer in writers)
-    (result,) = results.read_all(tmp_path / "r")
+    (result,) = results_tree.read_all(tmp_path / "r")
     assert [run.seed for run in result.runs] == list(range(8))
     assert not list((tmp_path / "r").rglob("*.part"))
 
@@ -337,26 +341,26 @@ def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
 def test_damaged_files_are_named_with_the_field(tree, change, message):
     file = edit(tree, change)
     with pytest.raises(DamagedFile, match=message) as caught:
-        results.read(file)
+        results_tree.read(file)
     assert str(file) in str(caught.value)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
 def test_numbers_that_are_none(tree, number):
-    file = results.path(tree, "toy/small@v1", "pca")
+    file = results_tree.path(tree, "toy/small@v1", "pca")
     text = file.read_text("utf-8")
     mig = json.loads(text)["runs"][0]["scores"]["mig"]
     file.write_text(text.replace(f'"mig": {mig}', f'"mig": {number}'), "utf-8")
     with pytest.raises(DamagedFile, match="finite number"):
-        results.read(file)
+        results_tree.read(file)
 
 
 def test_a_key_twice_is_refused(tree):
-    file = results.path(tree, "toy/small@v1", "beta_vae")
+    file = results_tree.path(tree, "toy/small@v1", "beta_vae")
     text = file.read_text("utf-8")
     file.write_text(text.replace('"method":', '"method": "other", "method":', 1), "utf-8")
     with pytest.raises(DamagedFile, match=r"expected each key once, received the key 'method' twice"):
-        results.read(file)
+        results_tree.read(file)
 
 
 @pytest.mark.parametrize(
@@ -370,17 +374,17 @@ def test_a_key_twice_is_refused(tree):
 )
 def test_bibtex_that_does_more_than_print_is_refused(bibtex, received):
     with pytest.raises(DamagedFile, match=f"bibtex: expected .*, received {received}"):
-        results.validated(results.About, json.dumps({"bibtex": bibtex}), "about")
+        schema.validated(results.About, json.dumps({"bibtex": bibtex}), "about")
 
 
 def test_bibtex_with_accents_and_symbols_is_taken():
     text = r"@misc{a, author = {R{\"a}tsch and Rol{\'\i}nek and {\O}l}, title = {$\beta$-{VAE} \& \emph{co}}}"
-    assert results.validated(results.About, json.dumps({"bibtex": text}), "about").bibtex == text
+    assert schema.validated(results.About, json.dumps({"bibtex": text}), "about").bibtex == text
 
 
 def test_a_tree_that_is_not_there(tmp_path):
     with pytest.raises(DamagedFile, match="expected a results folder, received no such folder"):
-        results.read_all(tmp_path / "absent")
+        results_tree.read_all(tmp_path / "absent")
 
 
 def test_a_sound_tree_has_no_problems(tree):
@@ -392,7 +396,7 @@ def test_every_problem_of_a_tree_is_listed(tree, tmp_path):
     edit(tree, lambda c: [run.update(parts={}) for run in c["runs"]])
     edit(tree, lambda c: [run["samples"]["mig"].update(train=7) for run in c["runs"]])
     edit(tree, lambda c: c.update(schema=2), "pca")
-    folder = results.path(tree, "toy/small@v1", "pca").parent
+    folder = results_tree.path(tree, "toy/small@v1", "pca").parent
     (folder / "notes.txt").write_text("hello")
     (folder / "link.png").symlink_to("/etc/passwd")
     (folder / "beta_vae.cka.png").write_bytes(b"")
@@ -422,7 +426,7 @@ def test_what_lies_beside_the_scores_is_looked_at(tree):
 
 
 def test_methods_that_differ_by_an_underscore(tree, run_folder):
-    results.write(tree, evaluate.evaluate([run_folder("betavae")]))
+    results_tree.write(tree, evaluate.evaluate([run_folder("betavae")]))
     (problem,) = audit.check(tree)
     assert "a name that differs from 'beta_vae' by more than underscores" in str(problem)
 
@@ -430,9 +434,9 @@ def test_methods_that_differ_by_an_underscore(tree, run_folder):
 def test_a_score_that_moved_or_vanished_since_an_earlier_copy(tree, tmp_path, moved):
     copy = tmp_path / "before"
     tree.rename(copy)
-    for result in results.read_all(copy):
+    for result in results_tree.read_all(copy):
         runs = [moved(r, -0.01) for r in result.runs if r.seed == 0]
-        results.write(tree, [results.result(result.task, result.method, runs, about=result.about)])
+        results_tree.write(tree, [results.result(result.task, result.method, runs, about=result.about)])
     problems = [str(problem) for problem in audit.moved(tree, copy)]
     assert len(problems) == 3
     assert "mig, tier smoke, seed 0: expected" in problems[0]
@@ -441,13 +445,13 @@ def test_a_score_that_moved_or_vanished_since_an_earlier_copy(tree, tmp_path, mo
 
 
 def test_what_is_said_of_a_method_and_its_trust_are_compared_with_an_earlier_copy(tree, tmp_path, verification):
-    file = results.path(tree, "toy/small@v1", "beta_vae")
-    plain = results.read(file)
+    file = results_tree.path(tree, "toy/small@v1", "beta_vae")
+    plain = results_tree.read(file)
     verified = [run.model_copy(update={"verification": verification}) for run in plain.runs]
-    results.write(tmp_path / "b", [results.result(plain.task, plain.method, verified, about=plain.about)])
+    results_tree.write(tmp_path / "b", [results.result(plain.task, plain.method, verified, about=plain.about)])
     about = plain.about.model_copy(update={"title": "Another"})
     for root, runs in (("a", plain.runs), ("c", verified)):
-        results.write(tmp_path / root, [results.result(plain.task, plain.method, runs, about=about)])
+        results_tree.write(tmp_path / root, [results.result(plain.task, plain.method, runs, about=about)])
     first, second = (str(problem) for problem in audit.moved(tmp_path / "a", tmp_path / "b"))
     assert "beta_vae on toy/small@v1: about.title: expected 'β-VAE', as published, received 'Another'" in first
     assert "trust, tier smoke: expected verified, as published, received recomputed" in second
@@ -463,7 +467,7 @@ def test_an_earlier_state_can_be_a_git_revision(tree):
     git("add", "v1")
     git("commit", "-q", "-m", "results")
     assert audit.moved(tree, "HEAD") == []
-    results.path(tree, "toy/small@v1", "pca").unlink()
+    results_tree.path(tree, "toy/small@v1", "pca").unlink()
     (problem,) = audit.moved(tree, "HEAD")
     assert "pca on toy/small@v1" in str(problem)
     with pytest.raises(DamagedFile, match="expected an earlier copy of the tree, or a git revision"):

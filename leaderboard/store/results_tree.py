@@ -1,0 +1,407 @@
+"""A results tree on disk: one JSON file for each method on each task, ``<root>/v1/<dataset>/<config>/<method>.json``.
+
+Every run in a file carries its own provenance, so that a file stays true when runs are merged into it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import itertools
+import os
+import re
+from collections.abc import Container, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+from benchmark_data.files import exclusive, write_json
+from leaderboard.store.results import DISAGREES, DRIFT, KNOWN, About, Result, Run, result
+from leaderboard.store.schema import Model, content, parse, shortly, validated
+
+
+def path(root: str | os.PathLike[str], task: str, method: str) -> Path:
+    """Return the place of a result: ``<root>/<version>/<dataset>[/<config>]/<method>.json``.
+
+    Args:
+        root: the results tree.
+        task: the task's name.
+        method: the method's name.
+
+    Returns:
+        The path, whether or not there is a file.
+
+    Example:
+        >>> path("results", "xysquares/spacing_4@v1", "pca").as_posix()
+        'results/v1/xysquares/spacing_4/pca.json'
+    """
+    return Path(root, *_parts(task, method))
+
+
+def _parts(task: str, method: str) -> tuple[str, ...]:
+    dataset, _, version = task.partition("@")
+    return version, *dataset.split("/"), f"{method}.json"
+
+
+def read(file: str | os.PathLike[str], *, known: Container[str] = ()) -> Result:
+    """Read one result.
+
+    Args:
+        file: its JSON file.
+        known: SHA-256 of files that were read before by the same programs: their types are checked once more, but not
+            whether scores are what their parts and seeds come to.
+
+    Returns:
+        The result.
+
+    Raises:
+        DamagedFile: the file is missing, too large or no JSON, or breaks the schema or an identity; or its name or its
+            folders do not agree with what it holds. The message names the first field that is wrong.
+    """
+    file = Path(file)
+    text = content(file)
+    sound = bool(known) and hashlib.sha256(text).hexdigest() in known
+    found = Result.model_validate_json(text, context=KNOWN) if sound else validated(Result, text, str(file))
+    for run in found.runs[1:]:  # what seeds have in common takes the memory of one
+        for name, first in found.runs[0].__dict__.items():
+            if isinstance(first, dict | Model) and getattr(run, name) == first:
+                run.__dict__[name] = first
+    expected = _parts(found.task, found.method)
+    there = file.parts if len(file.parts) >= len(expected) else file.absolute().parts
+    if there[-len(expected) :] != expected:
+        raise DamagedFile(
+            str(file),
+            expected=f"the path to end in {'/'.join(expected)}, as its task and method say",
+            received=file.name,
+            remedy="Move the file, or mend the fields.",
+        )
+    return found
+
+
+def wrong(file: str | os.PathLike[str]) -> list[OffaxisError]:
+    """List everything that is wrong with a result file.
+
+    Args:
+        file: its JSON file.
+
+    Returns:
+        All that breaks the schema, field by field, or else what ``read`` raises; nothing if it can be read.
+    """
+    try:
+        read(file)
+    except OffaxisError as first:
+        try:
+            found = parse(Result, content(Path(file)), str(file))
+        except OffaxisError:
+            return [first]
+        return found if isinstance(found, list) else [first]
+    return []
+
+
+def files(root: str | os.PathLike[str]) -> list[Path]:
+    """List the result files of a tree.
+
+    Args:
+        root: the results tree.
+
+    Returns:
+        Paths, sorted.
+
+    Raises:
+        DamagedFile: there is no such folder.
+    """
+    root = Path(root)
+    if not root.is_dir():
+        raise DamagedFile(
+            str(root), expected="a results folder", received="no such folder", remedy="Make one with `evaluate --into`."
+        )
+    return sorted(p for p in root.glob("v*/**/*.json") if not p.name.startswith("."))
+
+
+def is_place(file: Path) -> bool:
+    """Return whether a file lies where results lie: a JSON file in the folder of a protocol's version.
+
+    Example:
+        >>> is_place(Path("tree/v1/sprites2d/pca.json")), is_place(Path("tree/transfer/v1/sprites2d/pca/solids.json"))
+        (True, False)
+    """
+    folders = [folder.name for folder in file.absolute().parents]
+    within = any(re.fullmatch(r"v\d+", name) for name in folders)
+    return file.suffix == ".json" and within and "transfer" not in folders
+
+
+def by_dataset(root: str | os.PathLike[str]) -> dict[str, list[Path]]:
+    """List the result files of a tree by dataset, as their folders say; ``read`` checks that these tell the truth.
+
+    Args:
+        root: the results tree.
+
+    Returns:
+        Full name of the dataset -> paths, sorted.
+
+    Raises:
+        DamagedFile: there is no such folder.
+    """
+    found: dict[str, list[Path]] = {}
+    for file in files(root):
+        found.setdefault("/".join(file.relative_to(root).parts[1:-1]), []).append(file)
+    return {name: found[name] for name in sorted(found)}
+
+
+def read_all(root: str | os.PathLike[str], *, known: Container[str] = ()) -> list[Result]:
+    """Read every result of a tree.
+
+    Args:
+        root: the results tree.
+        known: see ``read``.
+
+    Returns:
+        Results in the order of task and method.
+
+    Raises:
+        DamagedFile: there is no such folder, or a file is damaged.
+    """
+    with uncollected():
+        found = [read(file, known=known) for file in files(root)]
+    return sorted(found, key=lambda result: (result.task, result.method))
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the garbage collector still while a ``with`` block makes thousands of things that stay.
+
+    It would walk all of them again and again, and find nothing: results refer to nothing that refers to them.
+
+    Yields:
+        Nothing.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            if not gc.get_freeze_count():  # what was made goes among the oldest things, unseen; else it is walked now
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
+
+
+def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: bool = False) -> list[Path]:
+    """Write results into a tree, merging their runs into what is there.
+
+    Writers take turns by a lock on the tree, and each file is replaced in one step: many may write at the same time
+    and nothing is lost.
+
+    Args:
+        root: the results tree. It is made where it is missing.
+        results: what to write. Each is written before the next one is taken.
+        replace: let a run take the place of one with the same tier and seed that came from other codes, and what is
+            said of a method that of what the tree says of it.
+
+    Returns:
+        The files, in the order of the results.
+
+    Raises:
+        InvalidInput: the runs do not fit those in the tree (see ``merge``), or the folder cannot be written.
+        DamagedFile: a file that is there cannot be read.
+    """
+    root = Path(root)
+    written = []
+    for new in results:
+        with locked(root):
+            file = path(root, new.task, new.method)
+            old = read(file) if file.exists() else None
+            write_json(file, _merged(root, old, new, replace=replace).model_dump(mode="json", by_alias=True))
+            written.append(file)
+    return written
+
+
+def check_write(root: str | os.PathLike[str], new: Result, *, replace: bool = False) -> None:
+    """Refuse what ``write`` would, as far as it is known before runs are scored.
+
+    Args:
+        root: the results tree. It is made where it is missing.
+        new: what is to be written, of runs without scores and samples.
+        replace: as in ``write``.
+
+    Raises:
+        InvalidInput: as ``write``.
+        DamagedFile: as ``write``.
+    """
+    root = Path(root)
+    with locked(root):
+        file = path(root, new.task, new.method)
+        old = read(file) if file.exists() else None
+        if old:
+            unscored: dict[str, Any] = {"scores": {}, "parts": {}, "samples": {}, "verification": None}
+            old = old.model_copy(update={"runs": tuple(run.model_copy(update=unscored) for run in old.runs)})
+        _merged(root, old, new, replace=replace)
+
+
+def _merged(root: Path, old: Result | None, new: Result, *, replace: bool) -> Result:
+    """Put a new result together with what a tree holds of the same method and task, if it holds any."""
+    if old:
+        return merge(old, new, replace=replace)
+    if not replace:
+        _said_alike(new, _sound(other for other in files(root) if other.name == f"{new.method}.json"))
+    return new
+
+
+def quarantine(file: str | os.PathLike[str], reason: str) -> Result:
+    """Describe why a result is not to be trusted. It stays readable and is not ranked.
+
+    Args:
+        file: its JSON file.
+        reason: why; empty to trust it again.
+
+    Returns:
+        The result as it is now.
+
+    Raises:
+        DamagedFile: the file cannot be read.
+        InvalidInput: the reason is too long, or the file cannot be written.
+    """
+    file = Path(file)
+    root = file.absolute().parents[len(path(".", read(file).task, "x").parts) - 1]
+    with locked(root):
+        found = read(file)
+        found = result(found.task, found.method, found.runs, about=found.about, quarantine=reason)
+        write_json(file, found.model_dump(mode="json", by_alias=True))
+    return found
+
+
+def locked(root: Path) -> contextlib.AbstractContextManager[None]:
+    """Keep other writers out of a tree while a ``with`` block runs.
+
+    Args:
+        root: the results tree. It is made where it is missing.
+
+    Returns:
+        What ``with`` takes.
+
+    Raises:
+        InvalidInput: the folder cannot be written.
+    """
+    return exclusive(root / ".lock", what=root)
+
+
+def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
+    """Put the runs of two results of the same method and task together.
+
+    A run that is there already, from the same codes and with the same scores, stays as it is, so that evaluating twice
+    changes nothing; but for what was found when its encoder was run, which it takes over where it had no verification:
+    that, or the mark that the encoder disagrees. With ``replace`` it is the new one that takes over the verification.
+
+    Args:
+        old: what is there.
+        new: what comes in. It may say nothing of the method, or what is said of it already.
+        replace: let a run take the place of one with the same tier and seed, and what is said of the method, too.
+
+    Returns:
+        The two together.
+
+    Raises:
+        InvalidInput: another task or method; something else said of the method; other codes for a seed that is there;
+            scores of the same codes that have moved by more than ``DRIFT``; or settings that differ between seeds.
+    """
+    what = f"{new.method} on {new.task}"
+    if (old.task, old.method) != (new.task, new.method):
+        raise InvalidInput(what, expected="the same task and method", received=f"{old.method} on {old.task}")
+    if not replace:
+        _said_alike(new, [old])
+    kept = {(run.tier, run.seed): run for run in old.runs}
+    for run in new.runs:
+        there = kept.get((run.tier, run.seed))
+        if there is None:
+            kept[run.tier, run.seed] = run
+        elif replace:
+            same = there.codes_digest == run.codes_digest and next(drifted(there, run), None) is None
+            lost = same and there.verification and not run.verification and DISAGREES not in run.marks
+            taken: dict[str, Any] = {"verification": there.verification, "marks": ()} if lost else {}
+            kept[run.tier, run.seed] = run.model_copy(update=taken)
+        elif there.codes_digest != run.codes_digest:
+            raise InvalidInput(
+                f"{what}: seed {run.seed}",
+                expected="the codes that are on the board for it",
+                received="other codes",
+                remedy="Give it another seed or method name, or replace the old run (--replace).",
+            )
+        else:
+            if moved := next(drifted(there, run), None):
+                key, before, after = moved
+                raise InvalidInput(
+                    f"{what}: {key} of seed {run.seed}",
+                    expected=f"{before:.4f} within {DRIFT:g}, as published for the same codes",
+                    received=f"{after:.4f}",
+                    remedy="The evaluation has changed. That takes a new protocol version, or --replace for a mistake.",
+                )
+            if not there.verification and (run.verification or run.marks != there.marks):
+                marks = () if run.verification else tuple(dict.fromkeys((*there.marks, *run.marks)))
+                taken = {"verification": run.verification, "marks": marks}
+                kept[run.tier, run.seed] = there.model_copy(update=taken)
+    about = old.about.model_copy(update={k: v for k, v in new.about.model_dump().items() if v})
+    return result(old.task, old.method, kept.values(), about=about, quarantine=old.quarantine)
+
+
+def retold(before: About, after: About) -> dict[str, tuple[str, str]]:
+    """List what two descriptions of a method say otherwise; where one says nothing they do not differ.
+
+    Args:
+        before: one description.
+        after: the other.
+
+    Returns:
+        Field -> (before, after), in the order of the fields.
+
+    Example:
+        >>> retold(About(title="A", code="https://a.org"), About(title="B"))
+        {'title': ('A', 'B')}
+    """
+    fields = ((name, getattr(before, name), getattr(after, name)) for name in About.model_fields)
+    return {name: (then, now) for name, then, now in fields if then and now and now != then}
+
+
+def _sound(found: Iterable[Path]) -> Iterator[Result]:
+    """Read result files one by one, and leave out those that are damaged, which `check` names."""
+    for file in found:
+        with contextlib.suppress(DamagedFile):
+            yield read(file)
+
+
+def _said_alike(new: Result, there: Iterable[Result]) -> None:
+    """Refuse something else said of a method than what every result of a tree says of it already."""
+    first: tuple[Result, dict[str, tuple[str, str]]] | None = None
+    for old in there:
+        changes = retold(old.about, new.about)
+        if not changes:
+            return
+        first = first or (old, changes)
+    if first:
+        old, changes = first
+        field, (before, after) = next(iter(changes.items()))
+        lines = itertools.zip_longest(before.split("\n"), after.split("\n"), fillvalue="no line more")
+        number, (before, after) = next((i, pair) for i, pair in enumerate(lines, 1) if pair[0] != pair[1])
+        where = f"{field}, line {number}" if field == "bibtex" else field
+        raise InvalidInput(
+            f"{new.method} on {new.task}: about.{where}",
+            expected=f"{shortly.repr(before)}, as the results say of {new.method} on {old.task}",
+            received=shortly.repr(after),
+            remedy="Give another method another name. If it is the same and this is meant: --replace.",
+        )
+
+
+def drifted(before: Run, after: Run) -> Iterator[tuple[str, float, float]]:
+    """List the scores that two evaluations have in common and that differ by more than ``DRIFT``.
+
+    Args:
+        before: one run.
+        after: the other.
+
+    Yields:
+        (score, before, after), by score.
+    """
+    for key in sorted(before.scores.keys() & after.scores.keys()):
+        if abs(before.scores[key] - after.scores[key]) > DRIFT:
+            yield key, before.scores[key], after.scores[key]

@@ -1,0 +1,232 @@
+"""What files of JSON hold that the store keeps: types of their fields, and what is said of one that is ill-formed."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import reprlib
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, needs
+from benchmark_data.files import RepeatedKey, bounded, parse_json
+
+try:
+    import pydantic as pydantic  # the other modules take it from here, so that its absence is told in one place
+    import pydantic_core
+    from pydantic import Field as Field
+except ImportError as error:  # pragma: no cover - exercised in a subprocess
+    raise MissingExtra("reading results", error.name or "pydantic", "board") from error
+
+needs("reading results", "board", "filelock")
+
+LARGEST = 16 * 2**20
+"""Bytes of a JSON file that is read."""
+
+DATASET = r"^[a-z0-9_]+(/[a-z0-9_]+([.-][a-z0-9_]+)*)?"
+"""How the full name of a dataset begins, as a regular expression. No part of it can lead out of a folder."""
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,63}$")]
+Text = Annotated[str, Field(max_length=4_000, pattern=r"^([^\p{Cc}\p{Cf}]|[\n\t])*$")]
+Line = Annotated[str, Field(max_length=200, pattern=r"^[^\p{Cc}\p{Cf}\u2028\u2029]*$")]
+"""One line without control characters, among which are those that turn the direction of writing."""
+
+_COMMANDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        b c d H k L l O o r t u v i j ss ae AE oe OE aa AA dh DH dj DJ th TH ng NG textcommabelow
+        emph textit textbf textsc textrm textsf texttt textsuperscript textsubscript text
+        mathrm mathbf mathit mathcal mathbb mathsf ensuremath url TeX LaTeX textendash textemdash textquoteright
+        textquoteleft textasciitilde textbackslash textunderscore ldots dots times cdot infty ell sim pm circ to in ast
+        alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon
+        phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega
+        """,
+    )
+)
+"""TeX commands that print something and do nothing else: accents, letters, fonts and symbols."""
+
+
+def _prints_only(bibtex: str) -> str:
+    """Refuse TeX commands that could read a file, write one or define something, for whoever cites the method."""
+    for command in re.findall(r"\\([A-Za-z@]+)", bibtex):
+        if command not in _COMMANDS:
+            raise wrong_field(
+                "bibtex", "no TeX command but accents, letters, fonts and symbols", f"\\{command}", "Leave it out."
+            )
+    if "^^" in bibtex:
+        raise wrong_field(
+            "bibtex", "characters as they are", "^^, which spells others in TeX", "Write the character itself."
+        )
+    return bibtex
+
+
+Bibtex = Annotated[Text, pydantic.AfterValidator(_prints_only)]
+"""BibTeX that prints a reference and does nothing else."""
+Link = Annotated[str, Field(max_length=500, pattern=r"^(https?://[^\s\"'<>\\]+)?$")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Scalar: TypeAlias = bool | int | float | Line | None
+Settings = Annotated[dict[Line, Scalar | list[Scalar]], Field(max_length=200)]
+Versions = Annotated[dict[Line, Line], Field(max_length=200)]
+M = TypeVar("M", bound="Model")
+
+
+class Model(pydantic.BaseModel):
+    """What every part of a file is: frozen, typed strictly, with no unknown keys and no NaN."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def content(file: Path, largest: int = LARGEST) -> bytes:
+    """Read a file that a stranger may have put there.
+
+    Args:
+        file: the path.
+        largest: how many bytes it may have.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        DamagedFile: no regular file, too large, or it cannot be read.
+    """
+    return bounded(file, largest, what="a JSON file")
+
+
+def validated(model: type[M], text: str | bytes, what: str) -> M:
+    """Check JSON against a schema.
+
+    Args:
+        model: the schema.
+        text: JSON.
+        what: what it is called in an error message.
+
+    Returns:
+        The content as the schema's type.
+
+    Raises:
+        DamagedFile: with the first problem; it says how many more there are.
+    """
+    found = parse(model, text, what)
+    if not isinstance(found, list):
+        return found
+    first = found[0]
+    more = f" ({len(found) - 1} more problems.)" if len(found) > 1 else ""
+    raise DamagedFile(first.what, expected=first.expected, received=first.received, remedy=first.remedy + more)
+
+
+def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError]:
+    """Check JSON against a schema, and list all that is wrong.
+
+    Args:
+        model: the schema.
+        text: JSON.
+        what: what it is called in an error message.
+
+    Returns:
+        The content as the schema's type; or its problems, at least one.
+    """
+    try:
+        parse_json(text)  # pydantic would keep the last of two values of a key
+    except RepeatedKey as error:
+        return [InvalidInput(what, expected="each key once", received=str(error), remedy="Keep one of them.")]
+    except (ValueError, RecursionError):
+        pass  # pydantic says where
+    try:
+        return model.model_validate_json(text)
+    except pydantic.ValidationError as error:
+        return problems(error, what, model)
+
+
+def problems(error: pydantic.ValidationError, what: str, model: type[Model]) -> list[OffaxisError]:
+    """Put everything that pydantic found into the project's form.
+
+    Args:
+        error: what pydantic raised.
+        what: what was checked.
+        model: the schema it was checked against.
+
+    Returns:
+        One error for each problem, in the order of the file.
+    """
+    return [_problem(detail, what, model) for detail in error.errors(include_url=False) if not _follows(detail)]
+
+
+def _follows(detail: pydantic_core.ErrorDetails) -> bool:
+    """Whether a list is too short for its wrong items alone, of which pydantic tells one by one."""
+    return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
+
+
+def _problem(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) -> OffaxisError:
+    field = ".".join(str(part) for part in detail["loc"])
+    context = detail.get("ctx", {})
+    expected = detail["msg"].removeprefix("Input should be ").removeprefix("Input should ")
+    received, remedy = shortly.repr(detail["input"]), ""
+    match detail["type"]:
+        case "offaxis":
+            field, expected, received, remedy = (context[k] for k in ("field", "expected", "received", "remedy"))
+        case "json_invalid":
+            field, expected, received = "", "valid JSON", str(context["error"])
+        case "missing":
+            expected, received = "a value", "nothing"
+        case "extra_forbidden":
+            known = _fields(model)
+            near = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1, cutoff=0.5)
+            expected, received = "no such field", received
+            remedy = f"Did you mean {near[0]!r}?" if near else "Remove it."
+        case "string_pattern_mismatch":
+            expected = f"text that matches {context['pattern']}"
+        case "too_short" | "too_long" | "string_too_short" | "string_too_long":
+            expected, received = f"a length of {_bound(context)}", str(len(detail["input"]))
+        case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than":
+            expected = _bound(context)
+        case "int_type" | "int_parsing" | "int_from_float":
+            expected = "an integer"
+        case "float_type" | "float_parsing":
+            expected = "a number"
+        case "string_type":
+            expected = "a text"
+        case "tuple_type" | "list_type":
+            expected = "an array"
+    return InvalidInput(f"{what}: {field}" if field else what, expected=expected, received=received, remedy=remedy)
+
+
+def _bound(context: dict[str, Any]) -> str:
+    """Put a bound that pydantic names in words."""
+    words = {"min_length": "at least", "max_length": "at most", "ge": "at least", "gt": "more than", "le": "at most"}
+    return next(f"{word} {context[name]}" for name, word in (words | {"lt": "less than"}).items() if name in context)
+
+
+shortly = reprlib.Repr()
+shortly.maxstring = shortly.maxother = 80
+"""How a message writes what was received: cut in the middle."""
+
+
+def _fields(model: type[Model]) -> set[str]:
+    """Return the names of all fields of a schema and of its parts."""
+    schema = model.model_json_schema()
+    parts = [schema, *schema.get("$defs", {}).values()]
+    return {name for part in parts for name in part.get("properties", {})}
+
+
+def wrong_field(field: str, expected: str, received: str, remedy: str = "") -> pydantic_core.PydanticCustomError:
+    """Return what a validator raises of a field, for `problems` to put into the project's form.
+
+    Args:
+        field: the field's name.
+        expected: what it should be.
+        received: what it is.
+        remedy: what to do, if anything.
+
+    Returns:
+        The error.
+
+    Example:
+        >>> wrong_field("seed", "a seed of its own", "0").context["expected"]
+        'a seed of its own'
+    """
+    return pydantic_core.PydanticCustomError(
+        "offaxis",
+        "{field}: expected {expected}, received {received}",
+        {"field": field, "expected": expected, "received": received, "remedy": remedy},
+    )
