@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, OffaxisWarning, check_count, is_whole
+from benchmark_data.errors import InvalidInput, OffaxisWarning, is_whole
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float64, Int64, Real
@@ -20,12 +20,10 @@ __all__ = [
     "SameCodes",
     "check_codes",
     "check_codes_factors",
-    "check_count",
     "check_factors",
     "check_rows",
     "check_train_test",
     "class_ids",
-    "is_whole",
     "numbered",
     "standardised",
     "varying",

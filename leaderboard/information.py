@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import Codes, check_count, class_ids, numbered
+from benchmark_data.errors import InvalidInput, check_count
+from leaderboard.arrays import Codes, class_ids, numbered
 
 Estimator = Literal["plugin", "miller_madow"]
 

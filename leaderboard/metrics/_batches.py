@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import draws
-from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import check_count, numbered, varying
+from benchmark_data.errors import InvalidInput, check_count
+from leaderboard.arrays import numbered, varying
 
 _CHUNK = 500
 

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import ConstantFactors, check_count, check_seed, check_train_test, warn_if_lost
+from benchmark_data.errors import InvalidInput, check_count, needs
+from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, warn_if_lost
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:

@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, needs
+from benchmark_data.errors import InvalidInput, check_count, needs
 from leaderboard.arrays import (
     Codes,
     ConstantFactors,
-    check_count,
     check_seed,
     check_train_test,
     numbered,

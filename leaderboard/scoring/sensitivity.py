@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import discovery, draws
-from benchmark_data.errors import InvalidInput, OffaxisWarning
+from benchmark_data.errors import InvalidInput, OffaxisWarning, check_count, is_whole
 from leaderboard import properties
-from leaderboard.arrays import ConstantFactors, check_codes, check_codes_factors, check_count, check_rows, is_whole
+from leaderboard.arrays import ConstantFactors, check_codes, check_codes_factors, check_rows
 from leaderboard.information import Estimator
 from leaderboard.metrics import mig
 from leaderboard.scoring import measure

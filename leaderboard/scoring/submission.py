@@ -24,10 +24,9 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, check_count
 from benchmark_data.files import write_json, written_atomically
 from leaderboard import protocol
-from leaderboard.arrays import check_count
 from leaderboard.reading import encoders, graphs
 from leaderboard.scoring import copies, evaluate, leaks
 from leaderboard.scoring.evaluate import Candidate, RunFile

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from benchmark_data import InvalidInput
+from benchmark_data.errors import check_count
 from leaderboard.arrays import (
     LostSpread,
     SameCodes,
     check_codes,
     check_codes_factors,
-    check_count,
     check_factors,
     check_train_test,
     class_ids,
