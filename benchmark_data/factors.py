@@ -68,6 +68,20 @@ class Factor:
         """The number of values."""
         return len(self.values)
 
+    @property
+    def circle(self) -> int:
+        """Return how many steps of a class id go once round, for a cyclic factor.
+
+        Its size; one less where the last value is the first again, as 2 pi is 0 for dSprites' orientation.
+
+        Example:
+            >>> Factor("hue", (0.0, 0.25, 0.5, 0.75), "cyclic", "turn").circle
+            4
+            >>> Factor("hue", (0.0, 0.25, 0.5, 0.75, 1.0), "cyclic", "turn").circle
+            4
+        """
+        return self.size - math.isclose(self.values[-1] - self.values[0], _TURNS.get(self.unit, math.nan))
+
     def as_json(self) -> list[float | None]:
         """Return the values for JSON, which has no NaN: None where a class has no value."""
         return [None if math.isnan(value) else value for value in self.values]
@@ -231,8 +245,7 @@ def with_values(factor: Factor, ids: Sequence[int]) -> Factor:
 
 def _round(factor: Factor, ids: Sequence[int]) -> bool:
     """Whether values of a cyclic factor go all the way round, evenly spaced, so that the last is beside the first."""
-    ends_meet = math.isclose(factor.values[-1] - factor.values[0], _TURNS.get(factor.unit, math.nan))
-    circles = (factor.size, factor.size - 1) if ends_meet else (factor.size,)
+    circles = {factor.size, factor.circle}
     return any(len(set(np.diff(ids, append=ids[0] + circle).tolist())) == 1 for circle in circles)
 
 

@@ -17,7 +17,7 @@ from benchmark_data import console
 from benchmark_data.archives import downloads
 from benchmark_data.commands.arguments import Name, NameOrFolder, names_like
 from benchmark_data.console import out, say
-from benchmark_data.errors import InvalidInput, needs
+from benchmark_data.errors import InvalidInput, Unavailable, needs
 from benchmark_data.files import check_ending, write_json, write_text, written_atomically
 
 if TYPE_CHECKING:
@@ -192,9 +192,16 @@ def distances(
     """
     needs("measuring distances", "metrics", "scipy", "pandas")
     check_ending("--csv", file, ".csv")
-    datasets = [dataset for name in names for dataset in chosen(name, config, every)]
-    for dataset in datasets:
-        dataset.images([0])  # one that is not ready says so before the others are measured
+    datasets = []
+    for dataset in (dataset for name in names for dataset in chosen(name, config, every)):
+        try:
+            dataset.images([0])  # one that is not ready says so before the others are measured
+        except Unavailable as error:
+            if not every:
+                raise
+            console.tell(f"left out: {error}", style="yellow")
+        else:
+            datasets.append(dataset)
     from benchmark_data.factors import FactorSpace
     from benchmark_data.inspect import distances as measured
 

@@ -3,8 +3,9 @@
 Zietlow, Rolinek and Martius, "Demystifying Inductive Biases for (Beta-)VAE Based Architectures", ICML 2021 (arXiv
 2102.06822), section 4. A fixed pattern of -1 and 1 moves up and down with a scalar s of the image and is added to it,
 scaled by a small epsilon (equation 8). The generative factors stay what they are, but s now dominates how images differ
-locally, and a VAE that aligns its latents with local variance encodes s in place of a factor. The control is noise of
-the same magnitude that means nothing.
+locally, and a VAE that aligns its latents with local variance encodes s in place of a factor. The control is uniform
+noise of the same magnitude that means nothing. It moves a pixel by as much at most, and has a third of the pattern's
+variance, since the pattern is at its extremes everywhere.
 
 Where pixels are 0 or 255 a pattern would be clipped away by half. So, in the perturbed set and in the control alike, x
 is first mapped to epsilon + (1 - 2 epsilon) x; with the pattern f in [-1, 1] that is, in all,
@@ -19,8 +20,8 @@ The scalar is either the first principal component of the base dataset's pixels 
 was trained on it (``conv_vae``; equation 6). It is standardised, and ``rows_per_std`` says by how many rows of pixels
 the pattern moves when s moves by one standard deviation. There are two editions. In the first, of 8 rows, s leads
 globally on sprites2d before it leads locally, against the paper's design, and its ``vae`` is a fully connected model's.
-In the second, of 32 rows, s leads locally at an epsilon of 0.1 and does not lead globally, on sprites2d and on room3d
-(`benchmarks/perturbation.py` prints both; docs/datasets.md has its tables).
+In the second, of 32 rows, s leads locally first: at an epsilon of 0.1 it leads locally on sprites2d and on room3d, and
+globally on sprites2d (`benchmarks/perturbation.py` prints both; docs/datasets.md has its tables).
 
 To see at which strength models begin to encode s, ``patterned`` has s as a further factor that is independent of the
 others (section 5.2 of the paper).
@@ -523,7 +524,7 @@ NOT_MADE = (
 
 
 def noisy(base: Dataset) -> Family:
-    """Make the control of `perturbed`: the same magnitude, but no meaning.
+    """Make the control of `perturbed`: uniform noise of the same magnitude, but a third of its variance and no meaning.
 
     Args:
         base: the dataset.
@@ -533,7 +534,8 @@ def noisy(base: Dataset) -> Family:
     """
     what = (
         f"with uniform noise of strength {{epsilon:g}}, drawn once for each row and pixel: the control of "
-        f"{base.name}_perturbed, changed by as much but by nothing that a model could encode."
+        f"{base.name}_perturbed, changed by as much at most, with a third of its variance, and by nothing that a model "
+        "could encode."
     )
     return _controls(base, "noisy", _add_noise, what)
 

@@ -135,6 +135,21 @@ def test_distances_prints_and_writes_the_same_figures(command, tmp_path):
     }
 
 
+def test_of_all_configs_those_that_are_not_ready_are_left_out_and_named(command, tmp_path, monkeypatch):
+    monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "distances.csv"
+    options = ("--pairs", 2, "--traversals", 1, "--csv", file)
+    code, _, err = command("distances", "sprites2d_perturbed", "--all", *options)
+    assert code == 0
+    assert "left out: sprites2d_perturbed: expected a prepared dataset" in err
+    with file.open(newline="") as stream:
+        measured = {row["dataset"] for row in csv.DictReader(stream)}
+    assert "sprites2d_perturbed/pca32_eps10" in measured
+    assert not any("conv32" in name for name in measured)
+    code, _, err = command("distances", "sprites2d_perturbed/conv32_eps10", *options)
+    assert (code, "error: sprites2d_perturbed: expected a prepared dataset" in err) == (2, True)
+
+
 def test_distances_where_nothing_is_published(command):
     code, out, _ = command("distances", "xysquares/spacing_1", "--pairs", 10)
     assert code == 0

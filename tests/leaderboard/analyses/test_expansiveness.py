@@ -110,6 +110,17 @@ def figure_4():
     return pd.concat(tables, ignore_index=True)
 
 
+def test_where_the_ends_of_a_circle_are_one_value_both_neighbours_are_beside_it():
+    """Orientations 0 and 39 of sprites2d are one angle: up and down from either lead to 1 and 38."""
+    base = benchmark_data.load("sprites2d")
+    shape, scale, places = 0, 5, [16, 16]
+    rows = base.space.index([[shape, scale, orientation, *places] for orientation in (0, 39, 1, 38)])
+    images, _ = expansiveness.neighbours(base, rows[:2], "orientation")
+    for ways in images:
+        for way, beside in zip(ways, base.images(rows[2:]), strict=True):
+            assert np.array_equal(way, beside)
+
+
 def test_the_hidden_variable_takes_over_locally_before_globally():
     table = figure_4().pivot(index=["quantity", "epsilon"], columns="factor", values="value")
     local, overall = table.loc["expansiveness"], table.loc["global_variance"]
@@ -133,6 +144,11 @@ def test_hidden_in_a_dataset():
     assert found["expansiveness", 0.05, "s"] == pytest.approx(0.1 * np.sqrt(12288 / 2) / step, rel=0.1)
     assert found["global_variance", 0.05, "s"] == pytest.approx(12288 * 0.05**2, rel=0.15)
     assert table.equals(expansiveness.measure_hidden(base, **arguments))
+    slower = expansiveness.measure_hidden(base, rows_per_std=1, **arguments).set_index(
+        ["quantity", "epsilon", "factor"]
+    )
+    assert slower.value["expansiveness", 0.05, "s"] < 0.9 * found["expansiveness", 0.05, "s"]
+    assert slower.value["global_variance", 0.05, "s"] < found["global_variance", 0.05, "s"]  # it covers less of a turn
     with pytest.raises(InvalidInput, match="samples: expected at least 2, received 1"):
         expansiveness.measure_hidden(base, samples=1)
     with pytest.raises(InvalidInput, match="factors of xysquares/spacing_1: expected at least one with an order"):
