@@ -298,12 +298,13 @@ def _claim(config: RunConfig, folder: Path, own: Dataset, pictures: Path) -> Non
     from baselines.run import remember_images
     from baselines.training import finetune, loop, recorder
 
-    config, digest = finetune.resolved(config, folder, own), own.digest()
+    config = finetune.resolved(config, folder, own)
     if not recorder.holds(folder, config):
         loop.check([config], own)
     with recorder.alone(folder):
         recorder.claim(folder, config)
-        recorder.same_pixels(folder, digest)
+        if (folder / "run.json").exists():  # or there is nothing to compare, and training reads them all anyway
+            recorder.same_pixels(folder, recorder.digests_of(own))
         remember_images(folder, pictures)
 
 

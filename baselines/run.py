@@ -97,6 +97,7 @@ def write_record(
     method: str,
     dataset: Dataset,
     digest: Digest,
+    full_digest: Digest | None = None,
     seed: int,
     supervision: str,
     hyperparameters: Mapping[str, Any],
@@ -115,6 +116,7 @@ def write_record(
         method: name of the objective or reference.
         dataset: what it was trained on.
         digest: the dataset's quick digest.
+        full_digest: the digest of all its rows, where its name does not stand for them.
         seed: the run's seed.
         supervision: ``unsupervised``, ``weakly_supervised``, ``supervised`` or ``reference``.
         hyperparameters: plain values by name.
@@ -137,6 +139,7 @@ def write_record(
             "dataset": dataset.id,
             "dataset_version": dataset.version,
             "dataset_digest": digest._asdict(),
+            **({"dataset_full_digest": full_digest._asdict()} if full_digest else {}),
             "image_shape": dataset.image_shape,
             "factor_sizes": dataset.space.sizes,
             "seed": seed,

@@ -115,9 +115,8 @@ class _Builder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     may be labelled anew, class ids and what they mean.
     """
 
-    def __init__(self, dataset: Dataset, cache_dir: str | None) -> None:
+    def __init__(self, dataset: Dataset, cache_dir: str | None, digest: Digest) -> None:
         self.dataset = dataset
-        digest = dataset.digest()
         meant = [[factor.name, factor.as_json(), factor.labels] for factor in dataset.space.factors]
         labelled = hashlib.sha256(json.dumps([digest.factors, meant]).encode()).hexdigest()
         super().__init__(
@@ -174,6 +173,9 @@ def load_dataset(
 ) -> Any:
     """Return a dataset as Hugging Face ``datasets`` would, without the Hub.
 
+    What was cached is read again as long as the dataset is the same. Of one's own images every one is looked at for
+    that, each time, since one that was corrected must not be read as it was.
+
     Args:
         name: ``"<dataset>"`` or ``"<dataset>/<config>"``, or a dataset of your own.
         config: the config, where ``name`` is a name and does not say it.
@@ -202,7 +204,8 @@ def load_dataset(
     cache = None if cache_dir is None else os.fspath(cache_dir)
     dataset.prepare()
     try:
-        builder = _Builder(dataset, cache)
+        full = not streaming and not parallel.has_name(dataset)  # a stream keeps nothing that could be stale
+        builder = _Builder(dataset, cache, dataset.digest(full=full))
         if streaming:
             return builder.as_streaming_dataset(split)
         builder.download_and_prepare()
@@ -340,7 +343,7 @@ def publish(
             ``<config>_shuffled``, or ``shuffled``. ``index`` keeps the row of the dataset.
         evaluation: write ``eval.yaml``, too. The Hub checks it when it is uploaded, and refuses it until it knows the
             framework ``offaxis``.
-        progress: is told how many rows were written or hashed since the last call; every row is both in turn.
+        progress: is told how many rows were hashed or written since the last call; every row is both in turn.
 
     Raises:
         InvalidInput: the licence forbids copies, the folder cannot be written or holds another dataset, or the disk is
@@ -352,12 +355,14 @@ def publish(
     dataset.prepare()
     handle = parallel.handle(dataset)
     quick = verify.digest(dataset)
+    full = verify.digest(dataset, full=True, progress=progress)
+    digest = quick if isinstance(handle, str) else full
     tasks = []
     for split, rows in dataset.splits.items():
         parts = encoding.shards(dataset, rows)
         for i, (part, chosen) in enumerate(zip(parts, encoding.layout(rows, parts, shuffled=shuffled), strict=True)):
             path = folder / config / f"{split}-{i:05d}-of-{len(parts):05d}.parquet"
-            tasks.append((split, len(part), (handle, chosen, path, _signature(dataset, quick, chosen))))
+            tasks.append((split, len(part), (handle, chosen, path, _signature(dataset, digest, chosen))))
     splits: dict[str, dict[str, Any]] = {}
     files = []
     written = parallel.in_parallel(_write_shard, [task for _, _, task in tasks], None)
@@ -374,7 +379,6 @@ def publish(
     for stale in {*(folder / config).glob("*-of-*.parquet"), *(folder / config).glob(".*.part")} - shards:
         # Of an earlier version that was cut differently, or of a process that was killed and may be cleaning up.
         stale.unlink(missing_ok=True)
-    full = verify.digest(dataset, full=True, progress=progress)
     sheet = folder / config / card.SHEET
     with written_atomically(sheet) as temporary:
         contact_sheets.contact_sheet(dataset).save(temporary, format="png")
@@ -443,7 +447,7 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
             f"publish {dataset.id}",
             expected="a licence that allows to pass on copies",
             received=dataset.license,
-            remedy=theirs if isinstance(parallel.handle(dataset), str) else own,
+            remedy=theirs if parallel.has_name(dataset) else own,
         )
     others = {read_json(path)["name"] for path in folder.glob(f"*/{card.RECORD}")} - {dataset.name}
     if others:
@@ -469,13 +473,22 @@ def _declared_features(folder: Path, record: card.Record) -> Any:
     return datasets.Features.from_arrow_schema(pq.read_schema(file))
 
 
-def _signature(dataset: Dataset, quick: Digest, rows: range | encoding.Shuffled) -> str:
+def _signature(dataset: Dataset, digest: Digest, rows: range | encoding.Shuffled) -> str:
     """Describe what a shard is made from: a shard that says the same need not be written again."""
     if isinstance(rows, encoding.Shuffled):
         which = [encoding.SHUFFLE_SEED, rows.split.start, rows.split.stop, rows.split.step, rows.start, rows.stop]
     else:
         which = [rows.start, rows.stop, rows.step]
-    made_from = [dataset.id, dataset.version, *quick, *which, encoding.COMPRESSOR, encoding.LEVEL, pa.__version__, ROWS]
+    made_from = [
+        dataset.id,
+        dataset.version,
+        *digest,
+        *which,
+        encoding.COMPRESSOR,
+        encoding.LEVEL,
+        pa.__version__,
+        ROWS,
+    ]
     return json.dumps(made_from)
 
 

@@ -27,7 +27,7 @@ from baselines.run import Run, default_folder, is_trained
 from baselines.training import bars, device_images, devices, engines, finetune, stopping
 from baselines.training.behind import Behind
 from baselines.training.prefetch import ahead
-from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim, holds, same_pixels
+from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim, digests_of, holds, same_pixels
 from baselines.training.stopping import Stopped
 from benchmark_data import console, draws
 from benchmark_data.dataset import Dataset
@@ -163,10 +163,11 @@ def train_together(
             if not is_trained(folder, config):
                 stack.enter_context(alone(folder))
                 claim(folder, config)
+        digests = None
         if own is not None:  # other images may bear the same name; no run passes for theirs, a finished one neither
-            digest = own.digest()
+            digests = digests_of(own)
             for folder in paths:
-                same_pixels(folder, digest)
+                same_pixels(folder, digests)
         left = [i for i, config in enumerate(configs) if not is_trained(paths[i], config)]
         if not left:
             return [Run.open(folder, dataset=own) for folder in paths]
@@ -174,11 +175,11 @@ def train_together(
         _warn_of_means(configs[0])
         if progress is None:
             progress = stack.enter_context(console.progress(*bars.columns()))
-        digest = dataset.digest()
+        digests = digests or digests_of(dataset)
         behind = stack.enter_context(Behind())
         for i in left:
             told = observers[i] if observers else ()
-            recorders[i] = Recorder(configs[i], paths[i], dataset, digest, told, behind)
+            recorders[i] = Recorder(configs[i], paths[i], dataset, digests, told, behind)
         request = stack.enter_context(stopping.awaited())
         waiting = list(recorders.values())
         for group in [waiting] if together else [[recorder] for recorder in waiting]:

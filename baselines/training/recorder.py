@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from baselines.config import RunConfig
 from baselines.nets import backend
@@ -26,7 +26,7 @@ from baselines.run import (
 from baselines.training import devices
 from baselines.training.behind import Behind
 from baselines.training.engines import Copy
-from benchmark_data import files
+from benchmark_data import files, parallel
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 
@@ -48,7 +48,7 @@ class Recorder:
         config: the run's config.
         folder: its folder, which is its own.
         dataset: its dataset.
-        digest: the dataset's quick digest.
+        digests: the dataset's, as `digests_of` gives them.
         observers: functions that are told each line of the history.
         behind: what writes, in the order in which it is told, so that no snapshot is there before its history.
 
@@ -67,18 +67,18 @@ class Recorder:
         config: RunConfig,
         folder: Path,
         dataset: Dataset,
-        digest: Digest,
+        digests: Digests,
         observers: Sequence[Observer],
         behind: Behind,
     ) -> None:
         self.config, self.folder, self.snapshots = config, folder, Snapshots(folder)
         self.objective: Objective = config.build_objective()
         self.stopped: Diverged | None = None
-        self._dataset, self._digest, self._observers = dataset, digest, observers
+        self._dataset, self._digests, self._observers = dataset, digests, observers
         self._behind = behind
         self._kept: Future[None] | None = None
         clear_leftovers(folder)
-        same_pixels(folder, digest)
+        same_pixels(folder, digests)
         self.step = self.snapshots.last or 0
         self._history = folder / "history.jsonl"
         rows = read_history(self._history, until=self.step)
@@ -156,7 +156,8 @@ class Recorder:
             self.folder,
             method=self.config.objective,
             dataset=self._dataset,
-            digest=self._digest,
+            digest=self._digests.quick,
+            full_digest=self._digests.full,
             seed=self.config.seed,
             supervision=self.objective.supervision,
             hyperparameters=settings(self.config),
@@ -324,12 +325,33 @@ def _limit(loss: float) -> float:
     return EXPLODED * max(1.0, abs(loss))
 
 
-def same_pixels(folder: Path, digest: Digest) -> None:
+class Digests(NamedTuple):
+    """What tells the images of a run from others: the quick digest and, of one's own images, that of every row."""
+
+    quick: Digest
+    full: Digest | None
+
+
+def digests_of(dataset: Dataset) -> Digests:
+    """Return what tells a dataset's images from others.
+
+    Args:
+        dataset: the dataset, whose images are ready. One's own images are all read, once.
+
+    Returns:
+        The quick digest, and the full one of a dataset whose name does not stand for its pixels.
+    """
+    return Digests(dataset.digest(), None if parallel.has_name(dataset) else dataset.digest(full=True))
+
+
+def same_pixels(folder: Path, digests: Digests) -> None:
     """Check that a run is of these images; one that has no record yet may be of any.
+
+    Full digests are compared where the record has one. An earlier version recorded quick digests alone.
 
     Args:
         folder: the run folder.
-        digest: the dataset's quick digest.
+        digests: the dataset's, as `digests_of` gives them.
 
     Raises:
         InvalidInput: it began with other pixels or factors.
@@ -341,7 +363,10 @@ def same_pixels(folder: Path, digest: Digest) -> None:
     held = files.read_json(path)
     if not isinstance(held, dict) or "dataset_digest" not in held:
         raise DamagedFile(str(path), expected="a run's record", received="something else")
-    if held["dataset_digest"] != digest._asdict():
+    same = held["dataset_digest"] == digests.quick._asdict()
+    if digests.full and "dataset_full_digest" in held:
+        same = held["dataset_full_digest"] == digests.full._asdict()
+    if not same:
         raise InvalidInput(
             f"dataset of {folder}",
             expected="the pixels and factors that the run began with",

@@ -133,6 +133,22 @@ def test_images_that_are_labelled_anew_are_not_read_from_the_cache(tmp_path):
         assert loaded(kinds) == kinds
 
 
+def test_any_image_that_is_corrected_is_read_and_published_anew(tmp_path):
+    """Also one that the quick digest does not look at, in the array that was given before."""
+    pixels = np.random.default_rng(0).integers(0, 256, (1100, 4, 4, 1), np.uint8)
+    mine = dataclasses.replace(benchmark_data.from_images("mine", pixels), redistributable=True, license="MIT")
+    row = min(set(range(1100)) - set(mine.quick_rows().tolist()))
+    for _ in range(2):
+        loaded = hf.load_dataset(mine, split="train", cache_dir=tmp_path / "cache")
+        np.testing.assert_array_equal(np.asarray(loaded[row]["image"]), pixels[row, ..., 0])
+        hf.publish(mine, tmp_path / "published")
+        assert [finding.problem for finding in verify.verify(mine, [("hf", tmp_path / "published")], full=True)] == [
+            "",
+            "",
+        ]
+        pixels[row] = 255 - pixels[row]
+
+
 @pytest.mark.parametrize(
     ("arguments", "split", "message"),
     [

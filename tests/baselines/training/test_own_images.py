@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from baselines import RunConfig, cli, train
 from baselines.outputs import pictures
 from baselines.run import Run, Snapshots, default_folder
+from baselines.training import recorder
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, from_folder, from_images
 from leaderboard.reading import representations
 from leaderboard.scoring import evaluate
@@ -82,6 +83,39 @@ def test_a_finished_run_does_not_pass_for_one_of_other_images_of_the_same_name(r
     with pytest.raises(InvalidInput, match=r"dataset of .*: expected the pixels and factors that the run began with"):
         train(config(), run.folder, dataset=from_images("mine", PIXELS[::-1]))
     assert train(config(), run.folder, dataset=MINE).step == 4
+
+
+@pytest.fixture(scope="module")
+def many():
+    """More images than the quick digest looks at, and the same with one other of those that it does not look at."""
+    pixels = np.random.default_rng(0).integers(0, 256, (1100, 16, 16, 1), np.uint8)
+    other = pixels.copy()
+    row = min(set(range(1100)) - set(from_images("mine", pixels).quick_rows().tolist()))
+    other[row] = 255 - other[row]
+    return from_images("mine", pixels), from_images("mine", other)
+
+
+def test_it_goes_on_with_the_same_images_only_of_many_too(many, tmp_path):
+    first, other = many
+    assert first.digest() == other.digest()
+    done = train(config(steps=2), tmp_path / "run", dataset=first)
+    assert (
+        json.loads((done.folder / "run.json").read_text())["dataset_full_digest"] == first.digest(full=True)._asdict()
+    )
+    with pytest.raises(InvalidInput, match=r"dataset of .*: expected the pixels and factors that the run began with"):
+        train(config(steps=2), done.folder, dataset=other)
+    assert train(config(steps=2), done.folder, dataset=first).step == 2
+
+
+def test_a_run_of_an_earlier_version_goes_on_by_the_quick_digest_that_it_recorded(many, tmp_path):
+    first, _ = many
+    done = train(config(steps=2), tmp_path / "run", dataset=first)
+    record = json.loads((done.folder / "run.json").read_text())
+    del record["dataset_full_digest"]
+    (done.folder / "run.json").write_text(json.dumps(record))
+    recorder.lengthen(done.folder, 3)
+    assert train(config(steps=3), done.folder, dataset=first).step == 3
+    assert "dataset_full_digest" in json.loads((done.folder / "run.json").read_text())
 
 
 def test_the_dataset_is_the_configs(tmp_path):
