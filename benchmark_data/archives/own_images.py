@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import mmap
 import os
 import re
 import warnings
@@ -31,11 +32,19 @@ __all__ = ["OddFolder", "from_folder", "from_images"]
 class InMemory(Source):
     """Pixels that the user holds: an array, which may be a memory-mapped file.
 
+    A pickle holds the pixels of an array, and of a file that is mapped whole or from some place on, where it lies:
+    whoever unpickles it maps it again, read-only.
+
     Args:
         pixels: uint8, shape (n, H, W, C).
     """
 
     pixels: Images
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle where a mapped file lies; its pixels, where they are no whole rows of it."""
+        place = _place_in_file(self.pixels)
+        return (InMemory, (self.pixels,)) if place is None else (_mapped, place)
 
     def images(self, indices: Indices, labels: Indices) -> Images:
         """Copy images."""
@@ -60,6 +69,26 @@ class PictureFiles(Source):
         for place, row in enumerate(indices):
             pixels[place] = _read(self.paths[row], self.shape)
         return pixels
+
+
+def _place_in_file(pixels: Images) -> tuple[str, int, tuple[int, ...]] | None:
+    """Return file, first byte and shape of pixels that are mapped from a file and follow one another in it.
+
+    Nothing for other arrays, and for those mapped for changes that the file does not get.
+    """
+    mapped: Any = pixels
+    while isinstance(mapped.base, np.memmap):  # a view's offset is not its own but that of what it is a view of
+        mapped = mapped.base
+    of_file = isinstance(mapped, np.memmap) and isinstance(mapped.base, mmap.mmap) and mapped.filename is not None
+    if not of_file or mapped.mode == "c" or not pixels.flags.c_contiguous:
+        return None
+    start = pixels.__array_interface__["data"][0] - mapped.__array_interface__["data"][0]
+    return os.fspath(mapped.filename), mapped.offset + start, pixels.shape
+
+
+def _mapped(file: str, offset: int, shape: tuple[int, ...]) -> InMemory:
+    """Map pixels of a file, as `_place_in_file` says where they lie."""
+    return InMemory(np.memmap(file, np.uint8, "r", offset, shape))
 
 
 SUFFIXES = (".png", ".jpg", ".jpeg")

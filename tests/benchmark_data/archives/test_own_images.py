@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import numpy as np
@@ -35,6 +36,44 @@ def test_a_memory_mapped_file_stays_on_disk(tmp_path):
     assert data.source.pixels is mapped
     assert type(data.images([4])) is np.ndarray
     np.testing.assert_array_equal(data.images([4]), PIXELS[4:])
+
+
+@pytest.mark.parametrize(
+    ("view", "small"),
+    [
+        (lambda mapped: mapped, True),
+        (lambda mapped: mapped[7:], True),
+        (lambda mapped: mapped[3:][2:50], True),
+        (np.asarray, True),
+        (lambda mapped: np.asarray(mapped[3:]), True),
+        (lambda mapped: mapped[::2], False),
+        (lambda mapped: mapped[:, :8], False),
+        (lambda mapped: mapped[..., ::-1], False),
+        (np.array, False),
+    ],
+)
+def test_a_memory_mapped_file_is_pickled_by_its_place(view, small, tmp_path):
+    """So do worker processes and the fingerprint of `hf.as_dataset` get it; other views of it travel as pixels."""
+    np.save(tmp_path / "pixels.npy", np.random.default_rng(0).integers(0, 256, (100, 16, 16, 3), np.uint8))
+    held = view(np.load(tmp_path / "pixels.npy", mmap_mode="r"))
+    sent = pickle.dumps(from_images("mine", held).source)
+    assert (len(sent) < 1000) == small
+    np.testing.assert_array_equal(pickle.loads(sent).pixels, held)  # noqa: S301
+
+
+def test_changes_of_a_mapped_file_that_it_does_not_get_are_pickled(tmp_path):
+    np.save(tmp_path / "pixels.npy", PIXELS)
+    changed = np.load(tmp_path / "pixels.npy", mmap_mode="c")
+    changed[2] = 7
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(from_images("mine", changed).source)).pixels, changed)  # noqa: S301
+
+
+def test_grey_images_of_a_memory_mapped_file_are_pickled_by_their_place(tmp_path):
+    np.save(tmp_path / "pixels.npy", np.random.default_rng(0).integers(0, 256, (100, 16, 16), np.uint8))
+    source = from_images("mine", np.load(tmp_path / "pixels.npy", mmap_mode="r")).source
+    sent = pickle.dumps(source)
+    assert len(sent) < 1000
+    np.testing.assert_array_equal(pickle.loads(sent).pixels, source.pixels)  # noqa: S301
 
 
 def test_a_stream_is_collected():
