@@ -8,6 +8,7 @@ import functools
 import mmap
 import os
 import re
+import struct
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -123,7 +124,8 @@ def from_images(
         images: uint8, shape (n, H, W, C) or (n, H, W); or an iterable of images of one size, each uint8 (H, W, C) or
             (H, W), a Pillow image, a tensor, or a record that has one of them as ``image``; or the path of a folder of
             PNG and JPEG files of one size, which are read in the order of their names, those in folders within it as
-            well. Pillow images are read as files are: all are grey if every one is, else all are colours.
+            well. Pillow images are read as files are: all are grey if every one is, else all are colours, and
+            photographs are turned as their EXIF data say.
         labels: what is known of the images, if anything: name -> n numbers or texts, one for each image, as a
             dictionary or a table with named columns, such as a ``pandas.DataFrame``. Each becomes a factor whose
             classes are the different values in order.
@@ -170,7 +172,8 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     r"""Make a dataset of a folder of pictures and, if there is one, the CSV file that says what is known of them.
 
     Pictures are PNG or JPEG files of one size. All are grey if every one is, else all are colours; transparency is left
-    out. Up to 1 GiB of pixels are held in memory, more are read when they are asked for.
+    out, and photographs are turned as their EXIF data say. Up to 1 GiB of pixels are held in memory, more are read when
+    they are asked for.
 
     With a CSV file in the folder, its rows are the pictures, in its order. The column ``file_name``, or the first one
     where there is none, names the files, relative to the folder. Every other column becomes a factor whose classes are
@@ -362,7 +365,8 @@ def _of_files(name: str, paths: tuple[Path, ...], labels: Mapping[str, ArrayLike
 def _head(path: Path) -> tuple[tuple[int, int], bool]:
     """Return a picture's (height, width), and whether it is grey; its pixels are not read."""
     with _opened(path) as picture:
-        return (picture.height, picture.width), _is_grey(str(path), picture, "and save it again")
+        size = picture.size if _orientation(picture) in LYING else (picture.height, picture.width)
+        return size, _is_grey(str(path), picture, "and save it again")
 
 
 def _is_grey(what: str, picture: Image, then: str) -> bool:
@@ -380,7 +384,33 @@ def _is_grey(what: str, picture: Image, then: str) -> bool:
 def _read(path: Path, shape: tuple[int, int, int]) -> Images:
     """Read a picture that has this shape."""
     with _opened(path) as picture:
-        return np.asarray(picture.convert("L" if shape[2] == 1 else "RGB")).reshape(shape)
+        return np.asarray(_upright(picture).convert("L" if shape[2] == 1 else "RGB")).reshape(shape)
+
+
+LYING = (5, 6, 7, 8)
+"""Orientations of EXIF that swap width and height."""
+
+
+def _orientation(picture: Image) -> int:
+    """Return how EXIF says that a picture is to be turned, 1 to 8; 1 is as it is, also where EXIF cannot be read.
+
+    Of a PNG file, EXIF that stands behind the pixels does not count: sizes are read without decoding them.
+    """
+    import PIL.ExifTags
+
+    if picture.format == "PNG" and "exif" not in picture.info:
+        return 1
+    try:
+        return int(picture.getexif().get(PIL.ExifTags.Base.Orientation, 1))
+    except (SyntaxError, ValueError, TypeError, struct.error):
+        return 1
+
+
+def _upright(picture: Image) -> Image:
+    """Turn a picture as EXIF says: cameras store photographs as the sensor saw them."""
+    import PIL.ImageOps
+
+    return picture if _orientation(picture) == 1 else PIL.ImageOps.exif_transpose(picture)
 
 
 @contextlib.contextmanager
@@ -466,7 +496,7 @@ def _collected(what: str, images: Any) -> Images:
             image = image["image"]
         if isinstance(image, PIL.Image.Image):
             grey = _is_grey(what, image, "first")
-            image = image.convert("L" if grey else "RGB")
+            image = _upright(image).convert("L" if grey else "RGB")
             colours = colours or not grey
             greys += [len(found)] * grey
         found.append(np.asarray(image))

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import PIL.ExifTags
 import PIL.Image
 import pytest
 
@@ -343,6 +344,39 @@ def test_pictures_of_a_folder_have_one_size(folder):
     PIL.Image.new("L", (5, 4)).save(folder / "2.png")
     with pytest.raises(InvalidInput, match=r"2\.png: expected 6 x 4 pixels, as 3\.png has, received 5 x 4. Resize"):
         from_folder(folder)
+
+
+def turned(orientation):
+    """Return a picture whose upper left quarter is white, and the EXIF data that say how it is to be turned."""
+    exif = PIL.Image.Exif()
+    exif[PIL.ExifTags.Base.Orientation] = orientation
+    size = (16, 32) if orientation in (5, 6, 7, 8) else (32, 16)
+    picture = PIL.Image.new("L", size)
+    picture.paste(255, (0, 0, size[0] // 2, size[1] // 2))
+    return picture, exif
+
+
+@pytest.mark.parametrize("ending", ["jpg", "png"])
+@pytest.mark.parametrize(
+    ("orientation", "corner"),
+    [(1, (0, 0)), (2, (0, 1)), (3, (1, 1)), (4, (1, 0)), (5, (0, 0)), (6, (0, 1)), (7, (1, 1)), (8, (1, 0))],
+)
+def test_photographs_are_upright(orientation, corner, ending, tmp_path):
+    """A camera that is held on its side writes what the sensor saw, and in EXIF how to turn it."""
+    PIL.Image.new("L", (32, 16)).save(tmp_path / f"0.{ending}")
+    picture, exif = turned(orientation)
+    picture.save(tmp_path / f"1.{ending}", exif=exif)
+    data = from_images("mine", tmp_path)
+    assert data.image_shape == (16, 32, 1)
+    bright = data.images([1])[0, 4::8, 8::16, 0] > 128
+    assert np.argwhere(bright).tolist() == [list(corner)]
+    with PIL.Image.open(tmp_path / f"1.{ending}") as opened:
+        np.testing.assert_array_equal(from_images("mine", [opened]).images([0]), data.images([1]))
+
+
+def test_a_photograph_whose_exif_cannot_be_read_is_taken_as_it_is(tmp_path):
+    turned(1)[0].save(tmp_path / "0.jpg", exif=b"Exif\0\0no such data")
+    assert from_images("mine", tmp_path).images([0])[0, 4, 8, 0] > 128
 
 
 def test_pictures_of_more_than_eight_bits_are_refused(folder):
