@@ -195,6 +195,33 @@ class _Factors:
                 )
         return array.astype(np.int64, copy=False)
 
+    def index(self, labels: Integer[ArrayLike, "n F"]) -> Int64[Indices, " n"]:
+        """Return the rows that hold the given class ids."""
+        raise NotImplementedError
+
+    def traverse(self, index: int, factor: str) -> Indices:
+        """Return the rows that differ from row ``index`` in one factor only, through all its values in order.
+
+        Args:
+            index: a row.
+            factor: the name of the factor to vary.
+
+        Returns:
+            int64, shape (size of the factor,).
+
+        Raises:
+            UnknownName: there is no such factor.
+            InvalidInput: there is no such row, or combinations of values are missing or occur twice.
+
+        Example:
+            >>> FactorSpace(Factor("shape", range(3), "categorical"), Factor("x", range(4))).traverse(5, "x").tolist()
+            [4, 5, 6, 7]
+        """
+        column = self.column(factor)
+        rows = np.repeat(self.labels([index]), self.sizes[column], axis=0)
+        rows[:, column] = np.arange(self.sizes[column])
+        return self.index(rows)
+
     def part(self, rows: range) -> FactorTable:
         """Return the factors of some rows by themselves, with those of their values alone that occur there.
 
@@ -272,8 +299,6 @@ class FactorSpace(_Factors):
         [[1, 1], [2, 3]]
         >>> space.index([[1, 1], [2, 3]]).tolist()
         [5, 11]
-        >>> space.traverse(5, "x").tolist()
-        [4, 5, 6, 7]
     """
 
     full: ClassVar[bool] = True
@@ -325,25 +350,6 @@ class FactorSpace(_Factors):
         if not isinstance(rng, np.random.Generator):
             raise InvalidInput("rng", expected="a generator, such as np.random.default_rng(0)", received=repr(rng))
         return rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
-
-    def traverse(self, index: int, factor: str) -> Indices:
-        """Return the rows that differ from row ``index`` in one factor only, through all its values in order.
-
-        Args:
-            index: a row.
-            factor: the name of the factor to vary.
-
-        Returns:
-            int64, shape (size of the factor,).
-
-        Raises:
-            UnknownName: there is no such factor.
-            InvalidInput: there is no such row.
-        """
-        column = self.column(factor)
-        rows = np.repeat(self.labels([index]), self.sizes[column], axis=0)
-        rows[:, column] = np.arange(self.sizes[column])
-        return self.index(rows)
 
     def pairs(self, n: int, changed: int, *, rng: np.random.Generator) -> Indices:
         """Draw pairs of rows that differ in exactly so many factors, whichever they are.

@@ -188,7 +188,8 @@ def distances(
 
     --matrices writes matrices.csv, correlations.csv and a picture of each
     config, and one of them side by side if several of a dataset have the same
-    factors. A dataset that is no full grid has no traversals.
+    factors. A dataset that does not hold each combination of its factors once
+    has no traversals: `audit` measures it.
     """
     needs("measuring distances", "metrics", "scipy", "pandas")
     check_ending("--csv", file, ".csv")
@@ -202,14 +203,18 @@ def distances(
             console.tell(f"left out: {error}", style="yellow")
         else:
             datasets.append(dataset)
-    from benchmark_data.factors import FactorSpace
     from benchmark_data.inspect import distances as measured
 
     rows: list[dict[str, object]] = []
     matrices: dict[str, dict[str, Matrices]] = {}
     for dataset in datasets:
-        gridded = isinstance(dataset.space, FactorSpace)
+        gridded = dataset.space.full
         varying = [each.name for each in dataset.space.factors if each.size > 1]
+        if varying and not gridded:
+            console.tell(
+                f"{dataset.id}: random pairs only, since it does not hold each combination of its factors once; "
+                f"left out: {', '.join(varying)}. offaxis-data audit measures such factors"
+            )
         traversed = varying if gridded or (folder and len(datasets) == 1) else []
         if factor:
             traversed = [each for each in factor if dataset.space.sizes[dataset.space.column(each)] > 1]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, needs
-from benchmark_data.factors import FactorSpace, Indices
+from benchmark_data.factors import Indices
 from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS, RANDOM_PAIR
 from benchmark_data.types import Images
 
@@ -164,7 +164,7 @@ def pair_distances(
         return (uniform[:, column, 0] * len(dataset)).astype(np.int64)
 
     ends: dict[str, tuple[Indices, Indices]] = {}
-    if isinstance(dataset.space, FactorSpace):
+    if dataset.space.full:
         for column, factor in enumerate(dataset.space.factors):
             if factor.size > 1:
                 labels = dataset.space.labels(first(column))
@@ -188,7 +188,7 @@ def matrices(dataset: Dataset, factor: str, *, traversals: int = 200, seed: int 
     """Average the distances between all values of one factor over random traversals (equation 10).
 
     Args:
-        dataset: a dataset with a full grid of factors.
+        dataset: a dataset with a full grid of factors, in any order.
         factor: the factor's name.
         traversals: how many, at least 1.
         seed: the seed of `benchmark_data.draws`, in [0, 2**64).
@@ -207,7 +207,7 @@ def matrices(dataset: Dataset, factor: str, *, traversals: int = 200, seed: int 
         True
     """
     _require("traversals", traversals, 1)
-    if not isinstance(dataset.space, FactorSpace):
+    if not dataset.space.full:
         raise InvalidInput(
             f"factor traversals of {dataset.id}",
             expected="a dataset that holds every combination of its factors",

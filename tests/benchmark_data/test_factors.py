@@ -219,6 +219,10 @@ def test_a_table_with_every_combination_once_is_a_grid_in_another_order():
     assert grid.full
     assert table.full
     assert table.index(table.labels(range(6))).tolist() == list(range(6))
+    assert [table.labels(table.traverse(2, name)).tolist() for name in ("a", "b")] == [
+        [[a, table.labels([2])[0, 1]] for a in range(2)],
+        [[table.labels([2])[0, 0], b] for b in range(3)],
+    ]
     twice = FactorTable(*grid.factors, rows=6, read=lambda: grid.labels([0, 1, 2, 3, 4, 4]))
     some = FactorTable(*grid.factors, rows=5, read=lambda: grid.labels(range(5)))
     for lacking in (twice, some):

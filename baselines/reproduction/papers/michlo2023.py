@@ -117,7 +117,7 @@ def rows_of_traversals(settings: Mapping[str, Any], runs: Runs, tier: str) -> Fo
         for factor in dataset.space.factors:
             if factor.size < 2:
                 continue
-            seen = dataset.images(dataset.space.traverse(int(middle), factor.name))  # type: ignore[union-attr]
+            seen = dataset.images(dataset.space.traverse(int(middle), factor.name))
             images[f"{name} {factor.name}"] = seen[
                 np.linspace(0, len(seen) - 1, settings["columns"]).round().astype(int)
             ]

@@ -160,8 +160,9 @@ def test_distances_where_nothing_is_published(command):
 
 
 def test_distances_of_a_table_of_labels(command):
-    code, out, _ = command("distances", "solids", "--pairs", 10)
+    code, out, err = command("distances", "solids", "--pairs", 10)
     assert code == 0
+    assert "solids: random pairs only, since it does not hold each combination of its factors once; left out: " in err
     assert [line.split()[0] for line in out.splitlines()[2:]] == ["random"]
 
 
@@ -307,6 +308,8 @@ def test_audit_of_a_folder(command, tmp_path):
     assert "collisions: 0 of 3 images equal one with other labels (the whole dataset)" in out.splitlines()
     code, out, err = command("distances", tmp_path, "--pairs", 20)
     assert (code, re.search(r"^random pairs|^random", out, re.MULTILINE) is not None) == (0, True), err
+    assert re.search(r"^level ", out, re.MULTILINE), "three values in three pictures: a full grid"
+    assert "left out" not in err
     code, out, err = command("info", tmp_path)
     assert (code, re.search(r"^level +ordinal +3 +0, 1, 7", out, re.MULTILINE) is not None) == (0, True), err
     described = json.loads(command("info", tmp_path, "--json")[1])

@@ -162,6 +162,24 @@ def test_tables_have_random_pairs_only():
         distances.matrices(dataset, "smiling")
 
 
+def test_a_full_grid_in_any_order_has_traversals():
+    """As a folder of pictures has it: a table that holds each combination once."""
+    grid = FactorSpace(Factor("shape", range(3)), Factor("level", range(4)))
+    order = np.random.default_rng(0).permutation(12)
+    labels = grid.labels(order)
+    pixels = (3 * labels[:, 0] + 10 * labels[:, 1]).astype(np.uint8).reshape(-1, 1, 1)
+    names = {"shape": labels[:, 0], "level": labels[:, 1]}
+    mine = benchmark_data.from_images("mine", pixels, names)
+    assert list(distances.pair_distances(mine, pairs=10)) == ["shape", "level", RANDOM_PAIR]
+    sorted_by_labels = benchmark_data.from_images(
+        "mine", pixels[np.argsort(order)], {n: v[np.argsort(order)] for n, v in names.items()}
+    )
+    for factor, step in (("shape", 3), ("level", 10)):
+        perceived = distances.matrices(mine, factor, traversals=3).perceived
+        np.testing.assert_allclose(perceived, distances.matrices(sorted_by_labels, factor, traversals=3).perceived)
+        assert perceived[0, 1] == pytest.approx((step / 255) ** 2)
+
+
 def test_published_names_are_those_of_the_factors():
     found = {name: benchmark_data.configs(name) for name in benchmark_data.names()}
     known = {full_name for names in found.values() for full_name in names}
