@@ -375,6 +375,10 @@ def as_dataset(
             record[f"value_{factor_name}"] = tf.gather(values, labels[:, factor])
         return tuple(record[c] for c in given) if as_supervised else {c: record[c] for c in given}
 
+    def single(*batch: Any) -> Any:
+        # As tf.data's own unbatch, which crashes where images have no factors: on a tensor of shape (n, 0).
+        return tf.data.Dataset.from_tensor_slices(batch if as_supervised else batch[0])
+
     def batches(order: Any) -> Any:
         made = tf.data.Dataset.range(starts.start, starts.stop, starts.step)
         return made.map(lambda start: order[start : start + size])
@@ -384,7 +388,7 @@ def as_dataset(
     )
     made = passes.flat_map(batches).map(records, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
     if batch_size is None:
-        made = made.unbatch()
+        made = made.flat_map(single)
     length = per_epoch if batch_size is None else len(starts)
     return made.apply(tf.data.experimental.assert_cardinality(length)).prefetch(tf.data.AUTOTUNE)
 

@@ -408,10 +408,28 @@ def test_without_files_columns_and_supervised(tiny_grid):
     [(images, factors)] = tfds.as_numpy(provider.as_dataset(tiny_grid, batch_size=12, as_supervised=True))
     assert np.array_equal(images, tiny_grid.images(range(12)))
     assert np.array_equal(factors, tiny_grid.labels(range(12)))
+    single = list(tfds.as_numpy(provider.as_dataset(tiny_grid, as_supervised=True)))
+    assert np.array_equal([image for image, _ in single], images)
+    assert np.array_equal([ids for _, ids in single], factors)
     only = arrays(provider.as_dataset(tiny_grid, columns=["label_shape"], batch_size=4))
     assert only["label_shape"].tolist() == tiny_grid.labels(range(12))[:, 0].tolist()
     with pytest.raises(UnknownName, match=r"column of tiny_grid: .*Did you mean 'label_shape'"):
         provider.as_dataset(tiny_grid, columns=["label_shap"])
+
+
+@pytest.mark.parametrize("batch_size", [None, 3])
+def test_without_files_images_without_factors(batch_size):
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 4, 4, 3), np.uint8)
+    mine = benchmark_data.from_images("mine", pixels)
+    records = list(tfds.as_numpy(provider.as_dataset(mine, batch_size=batch_size)))
+    assert [list(record) for record in records] == [["image", "index", "factors"]] * len(records)
+    joined = np.stack if batch_size is None else np.concatenate
+    assert np.array_equal(joined([record["image"] for record in records]), pixels)
+    assert joined([record["index"] for record in records]).tolist() == list(range(5))
+    assert joined([record["factors"] for record in records]).shape == (5, 0)
+    pairs = list(tfds.as_numpy(provider.as_dataset(mine, batch_size=batch_size, as_supervised=True)))
+    assert np.array_equal(joined([image for image, _ in pairs]), pixels)
+    assert joined([factors for _, factors in pairs]).shape == (5, 0)
 
 
 def test_without_files_by_name():
