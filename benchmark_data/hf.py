@@ -265,7 +265,10 @@ def as_dataset(
         A ``datasets.Dataset``. Its records are those of ``load_dataset(...).with_format("numpy")``, but that an image
         is always of shape (H, W, C), grey ones too. Rows are drawn by a transform of the one column that is stored,
         ``index``: records and batches have all fields, ``column_names`` and ``data["label_..."]`` do not know them.
-        Give ``columns`` to choose; where columns are to be mapped or sorted, take `load_dataset`.
+        Give ``columns`` to choose; where columns are to be sorted, take `load_dataset`. Columns that ``map`` or
+        ``add_column`` stores stand beside those that are drawn, or in their place where they bear their name, as Python
+        values. Without ``index`` nothing is drawn. ``concatenate_datasets`` keeps the records of one dataset with the
+        same columns; of different ones it drops the transform, so that ``index`` alone is left.
 
     Raises:
         UnknownName: there is no such dataset, config, split or column.
@@ -296,11 +299,28 @@ class _Records:
         self._handle = handle
         self._columns = columns
 
-    def __call__(self, batch: dict[str, list[int]]) -> dict[str, NDArray[Any]]:
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        stored = {column: values for column, values in batch.items() if column != "index"}
+        if "index" not in batch:
+            return stored
         dataset = parallel.opened(self._handle)
         rows = np.asarray(batch["index"], np.int64)
         labels = dataset.space.labels(rows)
-        return {column: self._column(dataset, column, rows, labels) for column in self._columns}
+        drawn = [column for column in self._columns if column not in stored]
+        return {column: self._column(dataset, column, rows, labels) for column in drawn} | stored
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Records) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __deepcopy__(self, memo: object) -> _Records:
+        return self  # `datasets` copies transforms with their tables; nothing in this one changes
+
+    def _key(self) -> tuple[str | int, ...]:
+        """Return what is equal for equal records: a dataset that travels as itself is equal to none but itself."""
+        return (self._handle if isinstance(self._handle, str) else id(self._handle), *self._columns)
 
     @staticmethod
     def _column(dataset: Dataset, column: str, rows: Indices, labels: Indices) -> NDArray[Any]:

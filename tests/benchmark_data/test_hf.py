@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import inspect
@@ -552,6 +553,53 @@ def test_without_files_shuffled_and_shared(tiny_grid):
     shares = [hf.as_dataset(tiny_grid, shuffle_seed=3, epoch=2, shard=(i, 2))[:6]["index"] for i in range(2)]
     expected = reading.order(range(12), seed=3, epoch=2)
     assert [share.tolist() for share in shares] == [expected[0::2].tolist(), expected[1::2].tolist()]
+
+
+def test_without_files_what_is_mapped_stands_beside_what_is_drawn(tiny_grid):
+    data = hf.as_dataset(tiny_grid, columns=["image", "index"])
+    mapped = data.map(lambda record: {"twice": 2 * int(record["index"])})
+    assert list(mapped[0]) == ["image", "index", "twice"]
+    batch = mapped.shuffle(seed=1)[:12]
+    assert [2 * row for row in batch["index"]] == batch["twice"]
+    assert np.array_equal(batch["image"], tiny_grid.images(batch["index"]))
+    assert mapped["twice"][:3] == [0, 2, 4]
+    assert list(data.add_column("mine", list(range(12)))[3]) == ["image", "index", "mine"]
+
+
+def test_without_files_what_is_mapped_takes_the_place_of_what_is_drawn(tiny_grid):
+    data = hf.as_dataset(tiny_grid, columns=["image", "label_shape"])
+    negative = data.map(lambda record: {"image": 255 - record["image"]})
+    assert np.array_equal(negative[:12]["image"], 255 - tiny_grid.images(range(12)))
+    assert negative[:12]["label_shape"].tolist() == tiny_grid.labels(range(12))[:, 0].tolist()
+
+
+def test_without_files_and_without_rows_nothing_is_drawn(tiny_grid):
+    data = hf.as_dataset(tiny_grid)
+    shapes = data.map(lambda record: {"mine": int(record["label_shape"])}, remove_columns=data.column_names)
+    assert shapes[5] == {"mine": tiny_grid.labels([5])[0, 0]}
+    assert shapes["mine"][:] == tiny_grid.labels(range(12))[:, 0].tolist()
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_without_files_parts_of_one_dataset_are_concatenated(named, tiny_grid):
+    dataset = benchmark_data.load("xysquares") if named else tiny_grid
+    first, second = (hf.as_dataset(dataset, split=f"train[{part}]") for part in (":4", "4:12"))
+    second = second.add_column("mine", list(range(8))).remove_columns("mine")
+    both = datasets.concatenate_datasets([first, second])
+    assert list(both[0]) == list(hf.features(dataset))
+    assert np.array_equal(both[:12]["image"], dataset.images(range(12)))
+
+
+def test_without_files_records_are_equal_where_dataset_and_columns_are(tiny_grid):
+    def transform(dataset, *columns):
+        return hf.as_dataset(dataset, columns=columns).format["format_kwargs"]["transform"]
+
+    other = dataclasses.replace(tiny_grid, license="Apache-2.0")
+    assert transform(tiny_grid, "image") == transform(tiny_grid, "image") != transform(tiny_grid, "index")
+    assert transform("xysquares", "image") == transform("xysquares", "image") != transform("sprites2d", "image")
+    assert transform(tiny_grid, "image") != transform(other, "image")
+    assert len({transform(tiny_grid, "image"), transform(tiny_grid, "image")}) == 1
+    assert copy.deepcopy(transform(tiny_grid, "image")) == transform(tiny_grid, "image")
 
 
 def test_without_files_wrong_names(tiny_grid):
