@@ -51,10 +51,22 @@ def bits(seed: int, indices: Integer[ArrayLike, " n"], count: int) -> UInt64[NDA
         >>> bits(0, [5, 7], 2)[0].tolist() == bits(0, [5], 2)[0].tolist()
         True
     """
-    if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
-        raise InvalidInput("seed", expected="an integer in [0, 2**64)", received=repr(seed))
+    check_seed(seed)
     rows = _mix(_mix(np.array([seed], np.uint64)) + np.asarray(indices, np.uint64))
     return _mix(np.add.outer(rows, np.arange(count, dtype=np.uint64)))
+
+
+def check_seed(seed: int) -> None:
+    """Refuse what is no seed, before anything is drawn.
+
+    Args:
+        seed: an integer in [0, 2**64).
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+        raise InvalidInput("seed", expected="an integer in [0, 2**64)", received=repr(seed))
 
 
 def uniform(seed: int, indices: Integer[ArrayLike, " n"], count: int) -> Float64[NDArray[np.float64], "n count"]:

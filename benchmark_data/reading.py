@@ -177,6 +177,17 @@ def checked_epoch(epoch: int) -> int:
     return epoch
 
 
+def checked_seed(seed: int | None) -> int | None:
+    """Return the seed of an order.
+
+    Raises:
+        InvalidInput: it is neither None nor an integer in [0, 2**64).
+    """
+    if seed is not None:
+        draws.check_seed(seed)
+    return seed
+
+
 def checked_columns(dataset: Dataset, columns: Sequence[str] | None, known: Iterable[str]) -> list[str]:
     """Return which columns of its records a reader gives.
 

@@ -320,8 +320,8 @@ def as_dataset(
 
     Raises:
         UnknownName: there is no such dataset, split or column.
-        InvalidInput: no row is in the split, it is no text, there is no such process or epoch, a batch has no rows, or
-            both ``columns`` and ``as_supervised`` are given.
+        InvalidInput: no row is in the split, it is no text, there is no such process, epoch or seed, a batch has no
+            rows, or both ``columns`` and ``as_supervised`` are given.
         Unavailable: a source of the dataset could not be fetched.
 
     Example:
@@ -343,12 +343,13 @@ def as_dataset(
     rows = reading.rows_of(dataset, split)
     size = UNBATCHED if batch_size is None else reading.checked_size(batch_size)
     whole = drop_remainder and batch_size is not None
+    seed = reading.checked_seed(shuffle_seed)
     per_epoch = len(reading.order(rows, shard=shard, even=whole))
     starts = range(0, per_epoch // size * size if whole else per_epoch, size)
     epochs = itertools.count(reading.checked_epoch(first_epoch))
 
     def ordered() -> Indices:
-        return reading.order(rows, seed=shuffle_seed, epoch=next(epochs), shard=shard, even=whole)
+        return reading.order(rows, seed=seed, epoch=next(epochs), shard=shard, even=whole)
 
     extras = [column for column in given if column.startswith("extra_")]
     tables = {f.name: np.asarray(f.values, np.float32) for f in dataset.space.factors}

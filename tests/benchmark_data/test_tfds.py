@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -456,6 +457,10 @@ def test_without_files_choices_that_cannot_be(tiny_grid):
         ({"columns": []}, r"columns of tiny_grid: expected a list of names, such as \['image'\], .* received \[\]"),
         ({"columns": ["image"], "as_supervised": True}, "expected columns or as_supervised, not both"),
         ({"first_epoch": -1, "shuffle_seed": 0}, "epoch: expected at least 0, received -1"),
+        *(
+            ({"shuffle_seed": seed}, re.escape(f"seed: expected an integer in [0, 2**64), received {seed}"))
+            for seed in (-1, 1.5, 2**64)
+        ),
         ({"split": tfds.even_splits("train", 2)[0]}, "split of tiny_grid: expected a text, such as 'train'"),
         ({"split": ["train"]}, "split of tiny_grid: expected a text, such as 'train'"),
     ):
