@@ -194,7 +194,7 @@ def distances(
     needs("measuring distances", "metrics", "scipy", "pandas")
     check_ending("--csv", file, ".csv")
     datasets = []
-    for dataset in (dataset for name in names for dataset in chosen(name, config, every)):
+    for dataset in [each for name in names for each in chosen(name, config, every)]:
         try:
             dataset.images([0])  # one that is not ready says so before the others are measured
         except Unavailable as error:
