@@ -210,7 +210,7 @@ def readme(records: Sequence[Record]) -> str:
         *("## Known defects", "", *_defects(records), ""),
         *("## Digests", "", *_digests(records)),
         *("## Licence", "", *sorted({r["license"] for r in records}), ""),
-        *("## Citation", "", *_citations(records)),
+        *(["## Citation", "", *_citations(records)] if any(r["citation"] for r in records) else []),
     ]
     return f"---\n{head}---\n\n" + "\n".join(lines).rstrip() + "\n"
 
@@ -222,13 +222,18 @@ def _opening(main: Record, *, several: bool) -> list[str]:
     of_tfds = f'tfds.load("offaxis_{named}")'
     if splitting.named(whole := named.removesuffix("_shuffled"))[1]:  # TFDS does not know it before it is asked for
         of_tfds = f'benchmark_data.tfds.as_dataset("{whole}")'
+    by_tfds = [
+        "The same records for TensorFlow Datasets, made on your machine by the package `offaxis`: "
+        f"`import benchmark_data.tfds; {of_tfds}`.",
+        "",
+    ]
     labels = [f"label_{factor['name']}" for factor in main["factors"][:1]]
     return [
         f"# {main['name']}",
         "",
         *([] if several else [main["description"], ""]),
-        "Images with known factors of variation, for research on disentangled representations. "
-        f"Homepage: <{main['homepage']}>.",
+        "Images with known factors of variation, for research on disentangled representations."
+        + (f" Homepage: <{main['homepage']}>." if main["homepage"] else ""),
         "",
         "```python",
         "import datasets",
@@ -237,9 +242,7 @@ def _opening(main: Record, *, several: bool) -> list[str]:
         ", ".join(f'data[0]["{column}"]' for column in ("image", "index", *labels)),
         "```",
         "",
-        "The same records for TensorFlow Datasets, made on your machine by the package `offaxis`: "
-        f"`import benchmark_data.tfds; {of_tfds}`.",
-        "",
+        *(by_tfds if main["name"] in benchmark_data.names() else []),  # of one's own datasets TFDS has none
     ]
 
 
@@ -313,7 +316,7 @@ def _digests(records: Sequence[Record]) -> list[str]:
 def _citations(records: Sequence[Record]) -> list[str]:
     """Give what to cite, and the addresses of the papers."""
     lines = []
-    for citation, _ in _grouped((r["config"], r["citation"]) for r in records):
+    for citation, _ in _grouped((r["config"], r["citation"]) for r in records if r["citation"]):
         lines += ["```bibtex", citation, "```", ""]
     return [*lines, *(f"- <https://arxiv.org/abs/{number}>" for number in _papers(records))]
 
@@ -331,7 +334,8 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
     licenses = sorted({r["license"] for r in records})
     license = licenses[0].lower()
     known = len(licenses) == 1 and license in HUB_LICENSES
-    other = {"license": "other", "license_name": " and ".join(licenses), "license_link": records[0]["homepage"]}
+    link = {"license_link": records[0]["homepage"]} if records[0]["homepage"] else {}
+    other = {"license": "other", "license_name": " and ".join(licenses), **link}
     configs = []
     infos = []
     for r in records:

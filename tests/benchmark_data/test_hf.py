@@ -271,6 +271,16 @@ def test_images_without_factors_are_published(tmp_path):
             empty(dataclasses.replace(mine, splits={"train": range(5), "test": range(0)}))
 
 
+def test_the_card_of_ones_own_images_names_nothing_that_is_not_there(tmp_path):
+    mine = benchmark_data.from_images("mine", np.zeros((5, 8, 8, 1), np.uint8), {"kind": list("abcab")})
+    hf.publish(dataclasses.replace(mine, redistributable=True, license="mine"), tmp_path)
+    text = (tmp_path / "README.md").read_text()
+    for absent in ("tfds", "TensorFlow Datasets", "Homepage", "<>", "bibtex", "license_link"):
+        assert absent not in text
+    assert "variation, for research on disentangled representations.\n" in text
+    assert text.endswith("## Licence\n\nmine\n")
+
+
 def test_a_card_says_where_images_and_labels_come_from(tiny_grid, published, tmp_path):
     hf.publish(tiny_corner(), tmp_path)
     text = (tmp_path / "README.md").read_text()
