@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import math
 import mmap
 import os
 import re
@@ -19,8 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisWarning, needs
-from benchmark_data.factors import Factor, FactorTable, Indices
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, OffaxisWarning, needs
+from benchmark_data.factors import Factor, FactorTable, Indices, with_values
+from benchmark_data.files import read_json
 from benchmark_data.types import Images, Source
 
 if TYPE_CHECKING:
@@ -179,7 +181,8 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     where there is none, names the files, relative to the folder. Every other column becomes a factor whose classes are
     its different values in order: ordinal where all are numbers, categorical where they are texts. Of a table that
     ``offaxis-data get`` wrote, with ``index`` and two columns for each factor, ``label_<factor>`` and
-    ``value_<factor>``, each factor is taken once, with its values. There is a warning for pictures that the table does
+    ``value_<factor>``, each factor is taken once, with its values, and with the kind, the unit and the names of values
+    that the ``offaxis.json`` beside it says. There is a warning for pictures that the table does
     not name, which are left out, and for a column with a different value in every row, which is hardly a factor. Hidden
     files are left out.
 
@@ -197,7 +200,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
         InvalidInput: there is no such folder, no picture in it, or more than one CSV file; the CSV file cannot be read,
             has no rows, does not name files, or a value is missing; pictures differ in size or have more than 8 bits
             a channel; or the name is taken.
-        DamagedFile: a picture is not there or cannot be read.
+        DamagedFile: a picture is not there or cannot be read, or ``offaxis.json`` does not hold what it should.
 
     Example:
         >>> import tempfile
@@ -230,7 +233,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
         )
     if not tables:
         return from_images(name, folder)
-    paths, labels = _labelled(tables[0])
+    paths, labels, known = _labelled(tables[0])
     unnamed = sorted(set(_listed(folder)) - set(paths))
     if unnamed:
         warnings.warn(
@@ -239,11 +242,14 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
             OddFolder,
             stacklevel=2,
         )
-    return _of_files(name, paths, labels)
+    return _of_files(name, paths, labels, known)
 
 
-def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]]]:
-    """Read a CSV file of labels: the files that it names, and the columns that are factors."""
+def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]], dict[str, Factor]]:
+    """Read a CSV file of labels: the files that it names, the columns that are factors, and the factors that are known.
+
+    A column whose factor is known holds class ids.
+    """
     needs("reading a table of labels", "metrics", "pandas")
     import pandas as pd
 
@@ -292,9 +298,13 @@ def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]]]:
     read = read.drop(columns=files)
     names = [str(column).removeprefix("label_") for column in read if str(column).startswith("label_")]
     twins = [name for name in names if f"value_{name}" in read]
+    known = {}
     if twins:  # as `offaxis-data get` writes it
-        read = read.drop(columns=["index", *(f"label_{name}" for name in twins)], errors="ignore")
-        read = read.rename(columns={f"value_{name}": name for name in twins})
+        known = {name: factor for name, factor in _declared(table.parent / ABOUT).items() if name in twins}
+        _check_ids(table, read, known)
+        taken = {("label_" if name in known else "value_") + name: name for name in twins}
+        left = {f"{kind}_{name}" for kind in ("label", "value") for name in twins} - set(taken)
+        read = read.drop(columns=["index", *left], errors="ignore").rename(columns=taken)
     labels = {
         str(column): values.to_numpy() if values.dtype.kind in "biuf" else values.to_numpy(str)
         for column, values in read.items()
@@ -312,7 +322,48 @@ def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]]]:
                 OddFolder,
                 stacklevel=3,
             )
-    return paths, labels
+    return paths, labels, known
+
+
+ABOUT = "offaxis.json"
+"""Says which images a folder of `offaxis-data get` holds, or will hold, and what its factors are."""
+
+
+def _declared(path: Path) -> dict[str, Factor]:
+    """Read the factors that a folder's record declares: none where there is no record, or one of an earlier version."""
+    record = read_json(path) if path.is_file() else {}
+    declared = record.get("factors", {}) if isinstance(record, dict) else None
+    try:
+        return {
+            name: Factor(
+                name,
+                [math.nan if value is None else value for value in said["values"]],
+                said["kind"],
+                said["unit"],
+                said["labels"],
+            )
+            for name, said in declared.items()  # type: ignore[union-attr]  # told below
+        }
+    except (AttributeError, KeyError, TypeError, ValueError, OffaxisError) as error:
+        raise DamagedFile(
+            f"factors of {path}",
+            expected="kind, unit, values and labels of each, as offaxis-data get writes them",
+            received=str(error) if isinstance(error, OffaxisError) else "something else",
+            remedy="Write the folder again. Without the file every factor of numbers is ordinal.",
+        ) from error
+
+
+def _check_ids(table: Path, read: Any, known: Mapping[str, Factor]) -> None:
+    """Refuse class ids that a folder's record does not know."""
+    for name, factor in known.items():
+        ids = read[f"label_{name}"]
+        wrong = ids if ids.dtype.kind not in "iu" else ids[(ids < 0) | (ids >= factor.size)]
+        if len(wrong):
+            raise InvalidInput(
+                f"column 'label_{name}' of {table}",
+                expected=f"class ids from 0 to {factor.size - 1}, as {ABOUT} says",
+                received=str(wrong.iloc[0]),
+            )
 
 
 def _word_among_numbers(values: NDArray[Any]) -> str:
@@ -342,7 +393,9 @@ def _listed(folder: Path) -> tuple[Path, ...]:
     return tuple(folder / name for name in names)
 
 
-def _of_files(name: str, paths: tuple[Path, ...], labels: Mapping[str, ArrayLike]) -> Dataset:
+def _of_files(
+    name: str, paths: tuple[Path, ...], labels: Mapping[str, ArrayLike], known: Mapping[str, Factor] | None = None
+) -> Dataset:
     """Make a dataset of picture files, after a look at the head of each: one size, all grey or all colours."""
     heads = [_head(path) for path in paths]
     (height, width), _ = heads[0]
@@ -359,7 +412,7 @@ def _of_files(name: str, paths: tuple[Path, ...], labels: Mapping[str, ArrayLike
     if len(paths) * height * width * shape[2] <= HELD:
         rows = np.arange(len(paths))
         source = InMemory(source.images(rows, rows[:, None]))
-    return _dataset(name, source, shape, len(paths), labels)
+    return _dataset(name, source, shape, len(paths), labels, known)
 
 
 def _head(path: Path) -> tuple[tuple[int, int], bool]:
@@ -443,10 +496,19 @@ def _check_name(name: str, remedy: str = "") -> None:
 
 
 def _dataset(
-    name: str, source: Source, shape: tuple[int, int, int], count: int, labels: Mapping[str, ArrayLike]
+    name: str,
+    source: Source,
+    shape: tuple[int, int, int],
+    count: int,
+    labels: Mapping[str, ArrayLike],
+    known: Mapping[str, Factor] | None = None,
 ) -> Dataset:
-    """Declare a dataset of the user's own images."""
-    columns = [_column(column, values, count) for column, values in labels.items()]
+    """Declare a dataset of the user's own images. Labels are class ids where the factor is known."""
+    known = known or {}
+    columns = [
+        _occurring(known[column], values) if column in known else _column(column, values, count)
+        for column, values in labels.items()
+    ]
     table = np.stack([ids for _, ids in columns], axis=1) if columns else np.empty((count, 0), np.int64)
     return Dataset(
         name=name,
@@ -538,6 +600,12 @@ def _columns(what: str, labels: Any) -> Mapping[str, ArrayLike]:
                 remedy="Name the columns, such as 'kind'.",
             )
     return columns
+
+
+def _occurring(factor: Factor, ids: ArrayLike) -> tuple[Factor, NDArray[np.int64]]:
+    """Return a known factor with those of its values that occur, and the class ids among them."""
+    classes, places = np.unique(np.asarray(ids), return_inverse=True)
+    return with_values(factor, classes.tolist()), places.astype(np.int64)
 
 
 def _column(name: str, values: ArrayLike, count: int) -> tuple[Factor, NDArray[np.int64]]:

@@ -1,7 +1,8 @@
 """A dataset as a folder of PNG files and one CSV file, for people who use no framework.
 
 The folder holds ``images/<part>/<row>.png``, ten thousand images to a part, ``metadata.csv`` with a line for each
-image, and ``offaxis.json``, which says what the folder is. Hugging Face's ``imagefolder`` reads the same form.
+image, and ``offaxis.json``, which says what the folder is and what its factors are. Hugging Face's ``imagefolder``
+reads the same form.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmark_data import parallel
+from benchmark_data.archives.own_images import ABOUT
 from benchmark_data.dataset import Dataset, Rows, in_blocks
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices
@@ -20,9 +22,6 @@ from benchmark_data.publish import records
 
 TABLE = "metadata.csv"
 """Has a line for each image. It is written last: where it is, the folder is whole."""
-
-ABOUT = "offaxis.json"
-"""Says which images the folder holds, or will hold."""
 
 CHUNK = 2048
 """Rows that a worker process writes at a time."""
@@ -42,7 +41,8 @@ def write(
 
     One call writes into a folder at a time: unfinished files that it finds are those of one that was killed, and are
     removed. A picture takes its name when it is whole. The columns of the table are ``file_name``, ``index`` (the row
-    of the dataset), and for each factor ``label_<factor>`` (class id) and ``value_<factor>``.
+    of the dataset), and for each factor ``label_<factor>`` (class id) and ``value_<factor>``. What class ids mean,
+    the kind, unit, values and names, stands in ``offaxis.json``, where `benchmark_data.from_folder` finds it.
 
     Args:
         dataset: the dataset. It must be prepared.
@@ -72,6 +72,15 @@ def write(
         "digest": dataset.digest()._asdict(),
         "license": dataset.license,
         "citation": dataset.citation,
+        "factors": {
+            factor.name: {
+                "kind": factor.kind,
+                "unit": factor.unit,
+                "values": factor.as_json(),
+                "labels": list(factor.labels),
+            }
+            for factor in dataset.space.factors
+        },
     }
     if folder.is_dir() and any(folder.iterdir()):
         found = read_json(folder / ABOUT) if (folder / ABOUT).is_file() else {}
