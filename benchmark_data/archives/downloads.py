@@ -187,8 +187,7 @@ def _from_mirrors(
                     _progress_file(part).unlink(missing_ok=True)
                     return found._replace(path=target)
                 failures[url] = found.difference
-                part.unlink()
-                _progress_file(part).unlink(missing_ok=True)
+                _discard(part)
                 if restarted or not resumed:
                     break
                 restarted = True
@@ -215,14 +214,16 @@ def _from_mirrors(
 def _transfer(download: Download, url: str, part: Path, progress: rich.progress.Progress, timeout: float) -> bool:
     """Bring ``part`` to its full length; say whether it had begun earlier."""
     import pooch
+    import requests
 
     start, validator, total = _length(part), *_begun(part, url)
     if start and start == (total or download.size):
         return True
     headers = {"Accept-Encoding": "identity"}
-    if start and (validator or (download.binding and (download.sha256 or download.md5))):
+    known = download.binding and (download.sha256 or download.md5)
+    if start and (validator or known):
         headers |= {"Range": f"bytes={start}-"} | ({"If-Range": validator} if validator else {})
-    resumed = False
+    resumed = ended = False
     limit = download.size or LIMIT
     task = progress.add_task(f"{download.name} from {urlsplit(url).netloc}", total=download.size)
     with part.open("ab") as stream:
@@ -256,9 +257,16 @@ def _transfer(download: Download, url: str, part: Path, progress: rich.progress.
             pooch.HTTPDownloader(chunk_size=BLOCK, timeout=timeout, headers=headers, hooks={"response": inspect})(
                 url, sink, None
             )
+        except requests.HTTPError as error:
+            ended = bool(start) and error.response is not None and error.response.status_code == 416
+            if not ended:
+                raise
         finally:
             progress.remove_task(task)
-    return resumed
+    if ended and not known:  # the server has nothing after the part, which a hash would tell from another file
+        _discard(part)
+        return _transfer(download, url, part, progress, timeout)
+    return resumed or ended
 
 
 class _Sink:
@@ -291,6 +299,12 @@ def _length(part: Path) -> int:
 
 def _progress_file(part: Path) -> Path:
     return part.with_name(f"{part.name}.json")
+
+
+def _discard(part: Path) -> None:
+    """Remove a part and what is known of it."""
+    part.unlink()
+    _progress_file(part).unlink(missing_ok=True)
 
 
 def _begun(part: Path, url: str) -> tuple[str, int | None]:

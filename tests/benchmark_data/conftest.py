@@ -137,6 +137,8 @@ class Server:
         start, status = 0, how.get("status", 200 if content is not None else 404)
         if wanted and how.get("ranges", True) and request.headers.get("If-Range", tag) == tag and status == 200:
             start, status = int(wanted.removeprefix("bytes=").rstrip("-")), 206
+            if start >= len(content):
+                start, status, content = 0, 416, b""
         self.served.append((request.path, wanted, status))
         content = content or b""
         request.send_response(status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -165,6 +166,55 @@ def test_a_whole_part_that_was_not_yet_named_is_not_fetched_again(server, fetche
     (tmp_path / "downloads" / "data.bin.part").write_bytes(CONTENT)
     assert fetched(url).path.read_bytes() == CONTENT
     assert server.served == []
+
+
+@pytest.fixture
+def leave(tmp_path):
+    """Leave a part of an earlier download, and what is known of it."""
+
+    def run(content, **known):
+        part = tmp_path / "downloads" / "data.bin.part"
+        part.parent.mkdir()
+        part.write_bytes(content)
+        if known:
+            part.with_name("data.bin.part.json").write_text(json.dumps(known))
+
+    return run
+
+
+def test_a_whole_part_of_a_server_that_announces_no_length_is_taken(server, fetched, left, leave):
+    url = server.add("data.bin", CONTENT, length=False)
+    leave(CONTENT)
+    assert fetched(url, sha256=SHA256).path.read_bytes() == CONTENT
+    assert server.served == [("/data.bin", f"bytes={len(CONTENT)}-", 416)]
+    assert left() == ["data.bin"]
+
+
+@pytest.mark.parametrize("facts", [{"sha256": SHA256}, {"sha256": SHA256, "size": len(CONTENT)}])
+@pytest.mark.parametrize("etag", ["", 'W/"weak"'])
+def test_a_part_that_is_longer_than_the_file_is_begun_anew(facts, etag, server, fetched, left, leave):
+    url = server.add("data.bin", CONTENT, etag=etag)
+    leave(CONTENT + b"?", url=url, validator="", total=None)
+    assert fetched(url, **facts).path.read_bytes() == CONTENT
+    assert [status for *_, status in server.served] == [416, 200]
+    assert left() == ["data.bin"]
+
+
+def test_without_a_hash_a_part_after_which_nothing_comes_is_begun_anew(server, fetched, left, leave):
+    url = server.add("data.bin", CONTENT, etag='"same"', length=False)
+    leave(CONTENT[::-1] + b"?", url=url, validator='"same"', total=None)
+    assert fetched(url, note="neither size nor hash is published").path.read_bytes() == CONTENT
+    assert [status for *_, status in server.served] == [416, 200]
+    assert left() == ["data.bin"]
+
+
+def test_a_server_that_always_refuses_the_range_is_asked_twice(server, fetched, leave):
+    url = server.add("data.bin", CONTENT, status=416)
+    leave(CONTENT[:MIB])
+    with pytest.raises(Unavailable, match=r"received from .*: HTTP 416 Requested Range Not Satisfiable") as error:
+        fetched(url)
+    assert "are kept" not in str(error.value)
+    assert [wanted for _, wanted, _ in server.served] == [f"bytes={MIB}-", None]
 
 
 @pytest.mark.parametrize("type_", ["text/html; charset=utf-8", "application/octet-stream"])
