@@ -310,7 +310,8 @@ def as_dataset(
         shuffle_seed: shuffles all rows, anew each time that the dataset is gone through: pass p takes the order of
             epoch ``first_epoch`` + p, as `benchmark_data.reading.order` gives it. None keeps their order.
         shard: (number of this process, how many there are), for training in several processes.
-        drop_remainder: leave out a last batch that is not full, and give every process as many batches.
+        drop_remainder: leave out a last batch that is not full, and give every process as many batches. The size of a
+            batch is then part of ``element_spec``.
         columns: which of a record's columns to give, such as ``["image", "label_shape"]``; all if None.
         as_supervised: give ``(image, factors)`` instead of dictionaries, as ``tfds.load`` does; without ``columns``.
         first_epoch: which epoch the first pass is, to go on with a training.
@@ -343,6 +344,7 @@ def as_dataset(
     rows = reading.rows_of(dataset, split)
     size = UNBATCHED if batch_size is None else reading.checked_size(batch_size)
     whole = drop_remainder and batch_size is not None
+    static = size if whole else None  # what TensorFlow knows of a batch's size before there is one
     seed = reading.checked_seed(shuffle_seed)
     per_epoch = len(reading.order(rows, shard=shard, even=whole))
     starts = range(0, per_epoch // size * size if whole else per_epoch, size)
@@ -364,11 +366,12 @@ def as_dataset(
     types = [tf.int64, *(spec[column].tf_dtype for column in read_columns)]
 
     def records(indices: Any) -> Any:
+        indices = tf.ensure_shape(indices, (static,))
         labels, *found = tf.numpy_function(read, [indices], types)
-        labels.set_shape((None, len(tables)))
+        labels.set_shape((static, len(tables)))
         record = {"index": indices, "factors": labels}
         for column, array in zip(read_columns, found, strict=True):
-            array.set_shape((None, *spec[column].shape))
+            array.set_shape((static, *spec[column].shape))
             record[column] = array
         # What depends on the class ids alone is looked up by TensorFlow, without Python.
         for factor, (factor_name, values) in enumerate(tables.items()):

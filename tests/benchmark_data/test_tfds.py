@@ -397,6 +397,19 @@ def test_without_files_processes_share_all_rows(tiny_grid):
     assert [len(share) for share in even] == [1] * 3
 
 
+@pytest.mark.parametrize("as_supervised", [False, True])
+def test_without_files_the_size_of_batches_is_known_where_all_are_full(as_supervised, tiny_family):
+    dataset = tiny_family.configs["plus_1"]  # which has extras
+    options = {"batch_size": 3, "as_supervised": as_supervised}
+    whole = provider.as_dataset(dataset, drop_remainder=True, **options)
+    part = provider.as_dataset(dataset, **options)
+    for batches, size in ((whole, 3), (part, None)):
+        spec = batches.element_spec
+        assert {each.shape[0] for each in (spec if as_supervised else spec.values())} == {size}
+    rows = [len(batch[0] if as_supervised else batch["image"]) for batch in whole]
+    assert rows == [3, 3]
+
+
 @pytest.mark.parametrize("size", [0, -1])
 def test_without_files_a_batch_without_rows_is_refused(size, tiny_grid):
     with pytest.raises(InvalidInput, match=f"batch_size: expected at least 1, received {size}"):
