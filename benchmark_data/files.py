@@ -86,6 +86,22 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
                 temporary.unlink()
 
 
+def user_path(path: str | os.PathLike[str]) -> Path:
+    """Return the place that a user names, in an environment variable too, where no shell replaces a ``~``.
+
+    Args:
+        path: as the user wrote it; ``~`` and ``~name`` at its beginning are home folders.
+
+    Returns:
+        The absolute path. A ``~name`` that nobody has stays as it is.
+
+    Example:
+        >>> user_path("~/x") == Path.home() / "x", user_path("x") == Path.cwd() / "x"
+        (True, True)
+    """
+    return Path(os.path.expanduser(path)).absolute()
+
+
 def unwritable(path: Path, error: OSError) -> InvalidInput:
     """Turn an operating system error met while writing ``path`` into an error in the project's form.
 

@@ -25,7 +25,7 @@ from benchmark_data.archives.store import Encoding, Store, Writer
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import Unavailable
 from benchmark_data.factors import Factor, FactorSpace, FactorTable, Indices
-from benchmark_data.files import write_json, written_atomically
+from benchmark_data.files import user_path, write_json, written_atomically
 from benchmark_data.types import Extra, Images, Source
 
 
@@ -103,8 +103,8 @@ class Cached(Source):
             DamagedFile: a file is not the published one.
             InvalidInput: the cache cannot be written, or the disk is too small.
         """
-        if manual_dir is None and os.environ.get(downloads.MANUAL_DIR):
-            manual_dir = Path(os.environ[downloads.MANUAL_DIR])
+        own = manual_dir or os.environ.get(downloads.MANUAL_DIR)
+        manual_dir = user_path(own) if own else None
         if not self.ready:
             self._prepare_base(manual_dir=manual_dir, timeout=timeout, keep_downloads=keep_downloads)
             with store.locked(self.folder):

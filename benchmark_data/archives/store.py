@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from benchmark_data import console
 from benchmark_data.errors import DamagedFile, InvalidInput, needs
 from benchmark_data.factors import Indices
-from benchmark_data.files import exclusive, read_json, unwritable
+from benchmark_data.files import exclusive, read_json, unwritable, user_path
 from benchmark_data.types import Extra, Images
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def root() -> Path:
     """Return the folder of downloads and prepared datasets: ``$OFFAXIS_CACHE``, or the user's cache folder."""
     import platformdirs
 
-    return Path(os.environ.get(CACHE) or platformdirs.user_cache_dir("offaxis"))
+    return user_path(os.environ.get(CACHE) or platformdirs.user_cache_dir("offaxis"))
 
 
 @contextlib.contextmanager

@@ -109,10 +109,16 @@ def test_all_forms_are_named_when_all_are_gone(served, server):
     assert not small.prepared
 
 
-def test_the_environment_names_the_manual_folder(served, server, tmp_path, monkeypatch):
+@pytest.mark.parametrize("folder", ["~/own", "own", "{home}/own"])
+def test_the_environment_names_the_manual_folder(folder, served, server, tmp_path, monkeypatch):
     small = served(("a.npz", npz()))
-    (tmp_path / "a.npz").write_bytes(npz())
-    monkeypatch.setenv("OFFAXIS_MANUAL_DIR", str(tmp_path))
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "a.npz").write_bytes(npz())
+    monkeypatch.chdir(tmp_path)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    folder = folder.format(home=tmp_path)
+    monkeypatch.setenv("OFFAXIS_MANUAL_DIR", folder)
     small.prepare()
     assert server.served == []
 

@@ -69,9 +69,12 @@ def test_your_own_copies(command, small, server, npz, tmp_path):
     assert server.served == []
 
 
-def test_your_own_copies_by_the_environment(command, small, server, npz, tmp_path, monkeypatch):
+@pytest.mark.parametrize("folder", ["~", "{home}"])
+def test_your_own_copies_by_the_environment(folder, command, small, server, npz, tmp_path, monkeypatch):
     (tmp_path / "mpi3d_toy.npz").write_bytes(npz)
-    monkeypatch.setenv("OFFAXIS_MANUAL_DIR", str(tmp_path))
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("OFFAXIS_MANUAL_DIR", folder.format(home=tmp_path))
     assert command("prepare", "mpi3d")[0] == 0
     assert server.served == []
 

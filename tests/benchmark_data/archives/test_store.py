@@ -127,6 +127,15 @@ def prepared(small, tmp_path):
 def test_the_environment_chooses_the_place(monkeypatch, tmp_path):
     monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "here"))
     assert store.root() == tmp_path / "here"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("OFFAXIS_CACHE", "~/here")
+    assert store.root() == tmp_path / "here"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OFFAXIS_CACHE", "here")
+    assert store.root() == tmp_path / "here"
+    monkeypatch.setenv("OFFAXIS_CACHE", "~nobody of this name/here")
+    assert store.root() == tmp_path / "~nobody of this name" / "here"
     monkeypatch.delenv("OFFAXIS_CACHE")
     assert store.root().name == "offaxis"
 
