@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
@@ -21,6 +22,13 @@ from benchmark_data.variants import perturbation
 from leaderboard.analyses import expansiveness
 
 EPSILONS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2)
+
+
+def measure(base: benchmark_data.Dataset, images: int, rows_per_std: float) -> pd.DataFrame:
+    """Measure every factor, also those without an order, at every strength."""
+    return expansiveness.measure_hidden(
+        base, epsilons=EPSILONS, factors=base.space.names, samples=images, rows_per_std=rows_per_std
+    )
 
 
 def main() -> None:
@@ -32,14 +40,7 @@ def main() -> None:
     parser.add_argument("--figure", type=Path, help="draw the last base's figure")
     arguments = parser.parse_args()
     for name in arguments.bases:
-        base = benchmark_data.load(name)
-        measured = expansiveness.measure_hidden(
-            base,
-            epsilons=EPSILONS,
-            factors=base.space.names,
-            samples=arguments.images,
-            rows_per_std=arguments.rows_per_std,
-        )
+        measured = measure(benchmark_data.load(name), arguments.images, arguments.rows_per_std)
         for quantity, meaning in list(expansiveness.QUANTITIES.items())[:2]:
             wide = measured[measured.quantity == quantity].pivot(index="epsilon", columns="factor", values="value")
             table = Table(title=f"{name}: {meaning}, {arguments.rows_per_std:g} rows for a standard deviation of s")
