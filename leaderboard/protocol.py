@@ -113,7 +113,8 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
         for tier in (
             Tier(
                 "desk",
-                "Small models with as many latents as factors: minutes of a core for a run, a day of two for all.",
+                "Small models with as many latents as factors, twice as many for QLAE: minutes of a core for a run, "
+                "a day of two for all.",
                 (
                     Measurement("mig", arguments={"bins": 20}),
                     Measurement("dci", train=10_000, test=5_000, arguments={"mode": "fast", "seed": 0}),

@@ -93,6 +93,10 @@ def _wrong(dataset: Dataset, factor: Factor, effect: Effect, like: Factor | None
         return ""
     if means <= -MEAN:
         return "It does the opposite. Is the factor counted from the wrong end?"
+    if means >= MEAN:
+        still = sum(np.ptp(m) == 0 for m in measured)
+        seen = f", and nothing varies at {still} of {len(each)} places" if still else ""
+        return f"Place by place the rank correlation is {np.mean(each):.2f} on average, expected at least {EACH}{seen}."
     return f"The rank correlation of class and measure is {means:.2f}, expected at least {MEAN}."
 
 

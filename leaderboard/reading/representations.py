@@ -268,7 +268,7 @@ def codes(
                 str(path), expected="the dataset to encode", received="none", remedy="Name one: --dataset NAME."
             )
         asked = _asked(dataset)
-        found = encode(path, asked.dataset, asked.rows, output=array, **encoding)
+        found = units.reduced(encode(path, asked.dataset, asked.rows, output=array, **encoding), f"codes of {path}")
         return _labelled(found, asked.rows, asked)
     if path.is_dir() and not (path / "images.json").exists():  # of the user's own images, which only the file labels
         trained_on = dataset_of(path)
@@ -351,7 +351,7 @@ def encode(
         progress: is told after each batch how many images it held.
 
     Returns:
-        float32, shape (n, L); outputs with more axes are flattened.
+        float32, shape (n, L), or (n, L, d) for units of several numbers; outputs with more axes are flattened.
 
     Raises:
         DamagedFile: the model cannot be loaded.
@@ -407,7 +407,8 @@ def encode(
                 expected=f"floats of shape ({len(pixels)}, latents)",
                 received=f"{codes.dtype} of shape {codes.shape}",
             )
-        results.append(codes[:count].reshape(count, -1).astype(np.float32))
+        shape = codes.shape[1:] if codes.ndim == 3 else (-1,)  # units of several numbers stay units
+        results.append(codes[:count].reshape(count, *shape).astype(np.float32))
         progress(count)
     return np.concatenate(results)
 

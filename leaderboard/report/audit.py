@@ -107,7 +107,8 @@ def unattributed(root: str | os.PathLike[str]) -> list[OffaxisError]:
                     f"{results_tree.path(root, result.task, result.method)}: about",
                     expected="paper, code, license and bibtex of a published method",
                     received=f"no {', '.join(missing)}",
-                    remedy="Write them into run.json under about, or into the method's file; then evaluate --replace.",
+                    remedy="Write them into run.json under about, or into the method's file (PAPER, CODE, "
+                    "CODE_LICENSE, CITATION); then evaluate --replace.",
                 )
             )
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import re
 import reprlib
@@ -19,6 +20,8 @@ except ImportError as error:  # pragma: no cover - exercised in a subprocess
     raise MissingExtra("reading results", error.name or "pydantic", "board") from error
 
 needs("reading results", "board", "filelock")
+
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 LARGEST = 16 * 2**20
 """Bytes of a JSON file that is read."""
@@ -126,6 +129,15 @@ def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError
     Returns:
         The content as the schema's type; or its problems, at least one.
     """
+    if isinstance(text, bytes) and text.startswith(_MARKS):
+        return [
+            InvalidInput(
+                what,
+                expected="JSON in UTF-8",
+                received="a byte order mark",
+                remedy="Save it as UTF-8 without a byte order mark.",
+            )
+        ]
     try:
         parse_json(text)  # pydantic would keep the last of two values of a key
     except RepeatedKey as error:

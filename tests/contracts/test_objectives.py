@@ -122,6 +122,7 @@ def regularisers(name: str, step: int) -> dict[str, float]:
             step=np.float32(step),
             inputs={key: value for key, value in drawn.items() if key not in ("images", "noise", "step")},
             call=lambda network, inputs, *, stop_gradient=False: model.networks[network].model(inputs),
+            sizes=DATASET.space.sizes,
         )
         found[posterior] = sum(float(term.weight) * float(term.value) for term in model.objective.terms(seen).values())
     return found

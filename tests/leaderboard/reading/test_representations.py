@@ -328,6 +328,29 @@ def write_model(path, shape, *, dtype=TensorProto.FLOAT, outputs=("codes",)):
     return weights.astype(np.float64)
 
 
+def test_units_of_an_encoder_are_reduced_as_those_of_its_codes_are(toys, tmp_path):
+    """Three units of two numbers each: three latents, whichever of the two files is read."""
+    weights = np.random.default_rng(1).normal(size=(192, 6)).astype(np.float32)
+    graph = helper.make_graph(
+        [
+            helper.make_node("Flatten", ["image"], ["flat"]),
+            helper.make_node("MatMul", ["flat", "weights"], ["numbers"]),
+            helper.make_node("Reshape", ["numbers", "shape"], ["codes"]),
+        ],
+        "encoder",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 8, 8, 3])],
+        [helper.make_tensor_value_info("codes", TensorProto.FLOAT, ["n", 3, 2])],
+        [numpy_helper.from_array(weights, "weights"), numpy_helper.from_array(np.array([-1, 3, 2]), "shape")],
+    )
+    path = tmp_path / "units.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), str(path))
+    read = representations.codes(path, dataset="toy/small")
+    units = representations.encode(path, toys["toy/small"], read.indices)
+    assert (read.codes.shape, units.shape) == ((N, 3), (N, 3, 2))
+    np.savez(tmp_path / "codes.npz", codes=units, indices=read.indices)
+    assert np.array_equal(representations.codes(tmp_path / "codes.npz", dataset="toy/small").codes, read.codes)
+
+
 def test_an_onnx_encoder_end_to_end(toys, tmp_path):
     weights = write_model(tmp_path / "a.onnx", ["n", 8, 8, 3])
     dataset = toys["toy/small"]

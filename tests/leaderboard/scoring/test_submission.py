@@ -177,6 +177,13 @@ def test_everything_wrong_is_listed_at_once(good):
         submission.score(good)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_is_named(good, encoding):
+    file = good / "submission.json"
+    file.write_bytes(file.read_text("utf-8").encode(encoding))
+    assert "expected JSON in UTF-8, received a byte order mark. Save it as UTF-8 without" in problems(good)[0]
+
+
 def test_the_same_codes_for_two_seeds(good):
     shutil.copy(good / TASKS[0] / "seed_0.npz", good / TASKS[0] / "seed_1.npz")
     (problem,) = problems(good)
