@@ -133,7 +133,7 @@ def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError
         return [
             InvalidInput(
                 what,
-                expected="JSON in UTF-8",
+                expected="valid JSON in UTF-8",
                 received="a byte order mark",
                 remedy="Save it as UTF-8 without a byte order mark.",
             )

@@ -181,7 +181,7 @@ def test_everything_wrong_is_listed_at_once(good):
 def test_a_byte_order_mark_is_named(good, encoding):
     file = good / "submission.json"
     file.write_bytes(file.read_text("utf-8").encode(encoding))
-    assert "expected JSON in UTF-8, received a byte order mark. Save it as UTF-8 without" in problems(good)[0]
+    assert "expected valid JSON in UTF-8, received a byte order mark. Save it as UTF-8 without" in problems(good)[0]
 
 
 def test_the_same_codes_for_two_seeds(good):
