@@ -315,10 +315,10 @@ def _explained(run: Run) -> None:
         return
     console.tell(f"reconstructions explain {max(share, 0.0):.0%} of the pixels' variance")
     if share < HARDLY and run.model.objective.reconstructs:
-        weaker = " a lower beta" if hasattr(run.model.objective, "beta") else ""
+        longer = "More steps, a lower beta" if hasattr(run.model.objective, "beta") else "More steps"
         console.warn(
-            "the decoder draws hardly more than one mean picture: the codes hold little of the images. More "
-            f"steps,{weaker and weaker + ','} or --set reconstruction_weight=4 may mend it."
+            "the decoder draws hardly more than one mean picture: the codes hold little of the images. "
+            f"{longer}, or --set reconstruction_weight=4 may mend it."
         )
 
 
