@@ -20,7 +20,23 @@ from benchmark_data.sources import Images
 T = TypeVar("T")
 
 INITIAL = 2**64 - 1
-"""The step whose random numbers are the initial weights."""
+"""The step whose random numbers are the initial weights of a run that starts from no other."""
+
+
+def initial(config: RunConfig) -> np.random.Generator:
+    """Return the random numbers that a config's initial weights are drawn from.
+
+    A run that starts from another draws what starts anew from its seed and from the weights that it starts from: with
+    its seed alone, a run of its source's seed would have the very weights that the source began with, and its frozen
+    layers were trained beside those.
+
+    Args:
+        config: of a run; if it starts from another, with the hash of the weights.
+
+    Returns:
+        A generator in its first state.
+    """
+    return generator(config.seed, int(config.start_weights[:16] or "0", 16) if config.start_from else INITIAL)
 
 
 def generator(seed: int, step: int) -> np.random.Generator:
@@ -68,7 +84,7 @@ class Model:
         self.reconstruction = reconstruction.find(config.reconstruction)
         self.sizes = tuple(sizes)
         self.code_size = self.objective.code_size(config.latents, self.sizes)
-        rng = generator(config.seed, INITIAL)
+        rng = initial(config)
         build = architectures.find(config.architecture)
         adam = Adam(config.learning_rate, config.beta_1, config.beta_2, config.epsilon)
         with backend.layers_in(precision):

@@ -86,6 +86,9 @@ def run(
         str | None, typer.Option(metavar="ADDRESS", help="Train on this Ray cluster; local starts one here.")
     ] = None,
     ready: Annotated[bool, typer.Option("--ready", help="Only what needs no more training.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Compute also what is done, from the same runs: the code has changed.")
+    ] = False,
 ) -> None:
     """Train or reuse the runs, compute, draw and judge. What is finished is only judged; what was stopped goes on.
 
@@ -107,7 +110,7 @@ def run(
     done: list[dict[str, Any]] = []
     for entry in chosen:
         try:
-            record = runner.run(entry, tier, folder, runs, jobs=jobs, ray=ray)
+            record = runner.run(entry, tier, folder, runs, jobs=jobs, ray=ray, again=again)
         except OffaxisError as error:
             if len(chosen) == 1:
                 raise

@@ -22,7 +22,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, get_args
+from typing import Any, ClassVar, NamedTuple, TypeAlias, get_args
 
 from numpy.typing import NDArray
 
@@ -107,6 +107,9 @@ class Transfer:
         changes: other keys of the config that differ from the source's, such as ``steps``.
     """
 
+    STARTS: ClassVar[str] = "reset layers anew, by seed and source"
+    """What decides the weights at step 0, in words: a change of it is another transfer."""
+
     source: RunConfig
     dataset: str
     heads: bool = True
@@ -116,9 +119,9 @@ class Transfer:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the source's digest and of the other attributes."""
+        """SHA-256 of the source's digest, of the other attributes and of how it starts, `Transfer.STARTS`."""
         own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return digest(own)
+        return digest(own | {"starts": self.STARTS})
 
     @property
     def plain(self) -> RunConfig:
@@ -174,7 +177,8 @@ class Plan:
         runs: the training runs.
         transfers: runs that start from some of these.
         datasets: datasets it looks at, besides those of the runs.
-        settings: what its computation is told: JSON's types, tuples and run configs.
+        settings: what its computation is told: JSON's types, tuples and run configs. Tables that are there are kept
+            while these are the same: a computation that becomes another one gets another ``version`` among them.
         codes: the runs' codes for the leaderboard's tasks are needed.
         seconds: what the computation takes after training, measured on one core.
         training: seconds that one step of a run takes on two cores, by dataset; by `HOURS_PER_IMAGE` where not given.

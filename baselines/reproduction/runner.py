@@ -123,6 +123,7 @@ def run(
     *,
     jobs: int | None = None,
     ray: str | None = None,
+    again: bool = False,
     progress: rich.progress.Progress | None = None,
 ) -> dict[str, Any]:
     """Train what is missing, compute, draw and judge; or find that all is done, and judge the table that is there.
@@ -134,6 +135,7 @@ def run(
         runs: the root of the runs, which all entries share.
         jobs: as for `baselines.training.sweep.run`.
         ray: as for `baselines.training.sweep.run`.
+        again: compute though all is done; runs that are trained are kept.
         progress: as for `baselines.training.sweep.run`.
 
     Returns:
@@ -155,7 +157,7 @@ def run(
             received=held["tier"],
             remedy="Choose another folder.",
         )
-    if held is not None and _computed(entry, tier, held):
+    if held is not None and not again and _computed(entry, tier, held):
         return _judged_again(entry, folder, held)
     for name in plan.all_datasets:
         if not benchmark_data.load(name).prepared:

@@ -5,9 +5,10 @@ Bonheme and Grzes, "How good are variational autoencoders at transfer learning?"
 counted from the inside or from the outside, start anew and are trained on the target; all the others are frozen.
 
 Three keys of a run's config say it: ``start_from``, ``reset`` and ``frozen``. Encoder and decoder come from the source;
-networks of the objective's own, such as FactorVAE's discriminator, start anew. A copy of the source's weights is kept
-in the run folder, ``start.npz``, and their hash in its config, so that a stopped run goes on exactly though the source
-may be gone. Frozen weights are constants of the loss: they have no gradient, and none is computed.
+networks of the objective's own, such as FactorVAE's discriminator, start anew. What starts anew has other weights than
+the source began with, also if both runs have one seed (`baselines.model.initial`). A copy of the source's weights is
+kept in the run folder, ``start.npz``, and their hash in its config, so that a stopped run goes on exactly though the
+source may be gone. Frozen weights are constants of the loss: they have no gradient, and none is computed.
 """
 
 from __future__ import annotations

@@ -165,6 +165,8 @@ def test_what_is_finished_is_left_alone_until_it_changes(made, heatmaps):
     assert str(runner.state(changed, "smoke", folder, folder / "runs")) == "ready"
     with pytest.raises(AssertionError):
         runner.run(changed, "smoke", folder, folder / "runs")
+    with pytest.raises(AssertionError):
+        runner.run(again, "smoke", folder, folder / "runs", again=True)
 
 
 def test_a_claim_that_changes_is_judged_by_the_table_that_is_there(made, heatmaps, tmp_path):
@@ -279,6 +281,10 @@ def test_transfers_count(decoders):
     assert len({each.digest for each in plan.transfers}) == len(plan.transfers)
     other = dataclasses.replace(plan.transfers[0], source=dataclasses.replace(plan.runs[0], seed=1))
     assert other.digest != plan.transfers[0].digest
+    with pytest.MonkeyPatch.context() as patched:
+        before = runner.inputs(decoders, "smoke")
+        patched.setattr(Transfer, "STARTS", "otherwise")
+        assert runner.inputs(decoders, "smoke") != before
     assert (other.plain.seed, other.plain.steps, other.plain.snapshots) == (1, 2, (0,))
 
 

@@ -75,6 +75,21 @@ def test_frozen_layers_stay_and_reset_layers_start_anew(conv, tmp_path, side, he
     assert {layer_of(n.partition("/")[2]) for n, a in moments.items() if a.any()} == reset
 
 
+def test_what_starts_anew_is_not_what_the_source_began_with(conv, tmp_path):
+    """Also with the seed of the source, and of a source that started from another itself."""
+    began = fresh(conv.config)
+    first = train(finetune.config(conv.folder, TARGET, decoder=6, steps=1, snapshots=[0]), tmp_path / "first")
+    second = train(finetune.config(first.folder, TARGET, decoder=6, steps=1, snapshots=[0]), tmp_path / "second")
+    assert conv.config.seed == first.config.seed == second.config.seed
+    anew, again = weights(first.folder, 0), weights(second.folder, 0)
+    kernels = [name for name in began if layer_of(name) in first.config.reset and name.endswith("kernel")]
+    assert len(kernels) == 8
+    for name in kernels:
+        assert (anew[name] != began[name]).mean() > 0.99, name
+        assert (again[name] != anew[name]).mean() > 0.99, name
+        assert anew[name].std() == pytest.approx(began[name].std(), rel=0.5), name
+
+
 def test_what_is_neither_frozen_nor_reset_goes_on_from_the_source(trained, tiny, tmp_path):
     config = tiny(dataset=TARGET, start_from=str(trained.folder), steps=1, snapshots=[0])
     run = train(config, tmp_path / "run")
@@ -89,7 +104,7 @@ def test_a_network_of_the_objective_starts_anew(trained, tiny, tmp_path):
     settings = {"dataset": TARGET, "objective": "factor_vae", "hyperparameters": {"units": 4}, "snapshots": [0]}
     config = tiny(**settings, start_from=str(trained.folder), frozen=["encoder_2"], steps=1)
     run = train(config, tmp_path / "run")
-    source, new = weights(trained.folder, 6), fresh(config)
+    source, new = weights(trained.folder, 6), fresh(run.config)
     before, after = weights(run.folder, 0), weights(run.folder, 1)
     own = [name for name in before if name not in source]
     assert own
