@@ -24,14 +24,13 @@ from benchmark_data.commands.descriptions import stores
 from benchmark_data.dataset import Dataset
 from benchmark_data.variants.pairs import Paired
 from leaderboard import properties
-from leaderboard.store import results_tree, verdicts
+from leaderboard.store import results, results_tree, verdicts
 
 DOCS = Path(__file__).parent
 SEEDS = DOCS.parent / "benchmarks" / "tutorial_seeds.csv"
 DEMO_SEEDS = DOCS.parent / "benchmarks" / "demo_seeds.csv"
 PRECISION = DOCS.parent / "benchmarks" / "precision"
 RESULTS = DOCS.parent / "leaderboard" / "published"
-REFERENCES = ("ground_truth", "pca", "random_encoder")
 LEAST_SEEDS = 5
 COMMAND = "make pages"
 DATASETS = {
@@ -216,13 +215,13 @@ def table_of_the_board(tasks: Mapping[str, str]) -> list[str]:
     for result in results_tree.read_all(RESULTS):
         scores = [run.scores["mig"] for run in result.runs if run.tier == "desk"]
         column = next((name for name, dataset in tasks.items() if result.task.partition("@")[0] == dataset), "")
-        if column and scores and (result.method in REFERENCES or len(scores) >= LEAST_SEEDS):
+        if column and scores and (result.method in results.REFERENCES or len(scores) >= LEAST_SEEDS):
             mig.setdefault(result.method, {})[column] = scores
             titles[result.method] = result.title
     columns = [name for name in tasks if any(name in of for of in mig.values())]
     lines = [row("MIG", *columns), row("---", *["---:"] * len(columns))]
     first = {name: statistics.mean(of.get(columns[0], [0.0])) for name, of in mig.items()}
-    for method in sorted(mig, key=lambda name: (name in REFERENCES, -first[name], titles[name])):
+    for method in sorted(mig, key=lambda name: (name in results.REFERENCES, -first[name], titles[name])):
         cells = ("" if (of := mig[method].get(name)) is None else spread(of) for name in columns)
         lines.append(row(titles[method], *cells))
     return lines

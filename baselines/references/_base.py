@@ -69,7 +69,7 @@ def names() -> tuple[str, ...]:
 
     Example:
         >>> names()
-        ('ground_truth', 'pca', 'random_encoder')
+        ('ground_truth', 'ica', 'pca', 'random_encoder')
     """
     return discovery.names("baselines.references")
 

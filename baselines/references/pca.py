@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.factors import Indices
 from benchmark_data.sources import Images
+
+if TYPE_CHECKING:
+    from sklearn.decomposition import PCA
 
 PAPER = "https://doi.org/10.1080/14786440109462720"
 CODE = "https://github.com/scikit-learn/scikit-learn"
@@ -51,11 +54,28 @@ class REFERENCE(Reference):
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Project the images onto the components."""
-        needs("the reference pca", "metrics", "sklearn")
+        pca, _ = self.fit(dataset, seed=seed)
+        return np.concatenate([pca.transform(flat(images)) for _, images in dataset.batches(rows, size=ENCODED)])
+
+    def fit(self, dataset: Dataset, *, seed: int) -> tuple[PCA, NDArray[np.float32]]:
+        """Fit the components.
+
+        Args:
+            dataset: the dataset.
+            seed: decides which images are fitted to.
+
+        Returns:
+            What projects images, and the codes of those that it was fitted to, float32, shape (sample, latents).
+
+        Raises:
+            InvalidInput: there are fewer images, or numbers in one, than latents.
+            MissingExtra: scikit-learn is not installed.
+        """
+        needs("a reference that is fitted", "metrics", "sklearn")
         from sklearn.decomposition import PCA
 
         known = rows_to_fit(dataset)
-        images = _flat(dataset.images(known.start + draws.sample(seed, len(known), self.sample)))
+        images = flat(dataset.images(known.start + draws.sample(seed, len(known), self.sample)))
         if self.latents > min(images.shape):
             raise InvalidInput(
                 "latents of pca",
@@ -63,9 +83,9 @@ class REFERENCE(Reference):
                 received=str(self.latents),
             )
         pca = PCA(self.latents, svd_solver="randomized", random_state=seed % 2**32)
-        pca.fit(images)
-        return np.concatenate([pca.transform(_flat(images)) for _, images in dataset.batches(rows, size=ENCODED)])
+        return pca, pca.fit_transform(images)
 
 
-def _flat(images: Images) -> NDArray[np.float32]:
+def flat(images: Images) -> NDArray[np.float32]:
+    """Return images as rows of numbers in [0, 1], float32."""
     return scaled(images).reshape(len(images), -1)

@@ -63,7 +63,7 @@ BLOCKS = 6
 ERROR = 0.001
 """How often an honest run is refused."""
 
-REFERENCES = ("ground_truth", "pca", "random_encoder")
+REFERENCES = ("ground_truth", "ica", "pca", "random_encoder")
 """Names of the project's reference rows (`baselines.references`), which nothing else may bear."""
 
 Supervision: TypeAlias = Literal["unsupervised", "weakly_supervised", "supervised", "reference"]

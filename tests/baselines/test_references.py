@@ -14,11 +14,12 @@ from leaderboard import protocol
 
 DATA = benchmark_data.load("xysquares/spacing_1")
 ROWS = np.arange(0, 60_000, 97)
+FITTED = ("ica", "pca")
 
 
 @pytest.mark.parametrize("name", references.names())
 def test_codes_are_finite_and_repeat(name):
-    parameters = {"sample": 64, "latents": 4} if name == "pca" else {}
+    parameters = {"sample": 64, "latents": 4} if name in FITTED else {}
     made = references.find(name, parameters)
     codes = made.codes(DATA, ROWS[:40], seed=1)
     assert len(codes) == 40
@@ -42,14 +43,30 @@ def test_pca_keeps_the_most_variance():
     assert np.abs(np.corrcoef(codes.T) - np.eye(3)).max() < 1e-3
 
 
+def test_ica_finds_what_pca_cannot_turn_to():
+    """Places where squares overlap: each component is one factor's, and PCA's are mixtures."""
+    rows = draws.permutation(0, len(DATA))[:500]
+
+    def correlations(name):
+        codes = references.find(name, {"latents": 6}).codes(DATA, rows, seed=0)
+        return codes, np.abs(np.corrcoef(codes.T, DATA.values(rows).T))[:6, 6:]
+
+    codes, found = correlations("ica")
+    assert codes.std(0) == pytest.approx(np.ones(6), rel=0.1)
+    assert sorted(found.argmax(1)) == list(range(6))
+    assert (found.max(1) > 0.95).all()
+    assert (np.sort(found, axis=1)[:, -2] < 0.2).all()
+    assert (correlations("pca")[1].max(1) < 0.95).all()
+
+
 @pytest.mark.parametrize("name", references.names())
 def test_a_reference_is_fitted_to_the_rows_to_train_on_of_a_divided_dataset(name, monkeypatch):
     divided = benchmark_data.load("xysquares/spacing_1.composition")
     seen, look = [], Dataset.images
     monkeypatch.setattr(Dataset, "images", lambda self, rows: seen.append((self.id, rows)) or look(self, rows))
-    references.find(name, {"sample": 64, "latents": 4} if name == "pca" else {}).codes(divided, ROWS[:5], seed=1)
+    references.find(name, {"sample": 64, "latents": 4} if name in FITTED else {}).codes(divided, ROWS[:5], seed=1)
     fitted = [rows for of, rows in seen if of == divided.id and len(rows) > 5]
-    assert len(fitted) == (name == "pca")
+    assert len(fitted) == (name in FITTED)
     assert all(np.isin(rows, divided.splits["train"]).all() for rows in fitted)
 
 
@@ -111,10 +128,11 @@ def test_the_folder_is_a_runs(tmp_path):
 @pytest.mark.parametrize(
     ("name", "parameters", "error", "message"),
     [
-        ("pcaa", {}, UnknownName, r"reference: expected one of ground_truth, pca, random_encoder, .* 'pca'\?"),
+        ("pcaa", {}, UnknownName, r"reference: expected one of ground_truth, ica, pca, random_encoder, .* 'pca'\?"),
         ("pca", {"latent": 3}, UnknownName, r"parameter of pca: .* Did you mean 'latents'\?"),
         ("pca", {"latents": 0}, InvalidInput, "latents: expected at least 1, received 0"),
         ("pca", {"sample": 3}, InvalidInput, "sample: expected at least 10, received 3"),
+        ("ica", {"latents": 0}, InvalidInput, "latents: expected at least 1, received 0"),
         ("random_encoder", {"architecture": "fcc"}, UnknownName, "architecture: expected one of"),
         ("random_encoder", {"latents": 0}, InvalidInput, "latents: expected at least 1"),
     ],
