@@ -267,13 +267,35 @@ class Snapshots:
 def is_trained(folder: Path, config: RunConfig) -> bool:
     """Return whether a folder holds all that training leaves of a run: the snapshot of its last step, and its record.
 
-    A killed process leaves none without the other, since the record comes first; somebody may have removed it.
+    A killed process leaves none without the other, since the record comes first; somebody may have removed it. A run
+    whose config names another value for a setting is not this one, though it lies where this one would: a default may
+    have changed since.
 
     Args:
         folder: the run folder, which may not be there.
         config: the run's config.
     """
-    return Snapshots(folder).last == config.steps and (folder / "run.json").exists()
+    if Snapshots(folder).last != config.steps or not (folder / "run.json").exists():
+        return False
+    try:
+        held = files.read_json(folder / "config.json")
+    except DamagedFile:
+        return False
+    return isinstance(held, dict) and _of_one_run(held, json.loads(json.dumps(config.as_json())))
+
+
+def _of_one_run(held: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
+    """Return whether all that a config on disk names has this value.
+
+    Where a source lies is no setting; its weights' hash is one, where it is known.
+    """
+    for name, value in held.items():
+        if isinstance(value, dict) and isinstance(ours.get(name), dict):
+            if not _of_one_run(value, ours[name]):
+                return False
+        elif ours.get(name) != value and name != "start_from" and (name != "start_weights" or ours[name]):
+            return False
+    return True
 
 
 def read_history(path: Path, *, until: int | None = None) -> list[dict[str, float]]:

@@ -282,6 +282,26 @@ def test_a_run_is_trained_with_its_last_snapshot_and_its_record_and_done_with_it
     assert found() == (False, "begun", "begun")
 
 
+def test_a_run_of_another_default_is_not_done(tiny, tmp_path, monkeypatch):
+    """A default that changes leaves a run's folder as it is: what lies there was trained with the former one."""
+    config = tiny(objective="beta_vae")
+    folder = tmp_path / sweep.run_path(config)
+    train(config, folder)
+    assert is_trained(folder, config)
+    held = json.loads((folder / "config.json").read_text())
+    beta = held["hyperparameters"]["beta"]
+    (folder / "config.json").write_text(json.dumps(held | {"hyperparameters": {"beta": 2 * beta}}))
+    assert sweep.run_status(config, tmp_path, encode=False).state == "begun"
+    (state,) = sweep.run([config], tmp_path, jobs=1, encode=False)
+    assert state.state == "failed"
+    assert f"a run with hyperparameters {{'beta': {2 * beta}}}" in state.error
+    del held["hyperparameters"]["beta"]  # a setting that was added since has the default that it had all along
+    (folder / "config.json").write_text(json.dumps(held))
+    assert is_trained(folder, config)
+    (folder / "config.json").unlink()
+    assert not is_trained(folder, config)
+
+
 def test_runs_trained_together_on_jax(tiny, trained, tmp_path, monkeypatch):
     """Within rounding what TensorFlow makes of each alone; frozen layers stay to the last bit."""
     monkeypatch.setenv("KERAS_BACKEND", "jax")
