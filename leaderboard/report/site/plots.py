@@ -23,7 +23,7 @@ from leaderboard.store import schema
 from leaderboard.store.results import Summary
 
 COLOURS = 6
-DASHES = 3
+DASHES = 4
 
 INSET = 18
 """Between the ends of an axis and its first and last place."""
