@@ -184,8 +184,8 @@ def resume(
     from baselines.run import read_config
     from baselines.training import recorder
 
-    config = read_config(run) if steps is None else recorder.lengthen(run, steps)
-    _train(config, run, tensorboard, wandb, encode, device, threads)
+    config = read_config(run) if steps is None else recorder.longer(run, steps)
+    _train(config, run, tensorboard, wandb, encode, device, threads, lengthen=steps is not None)
 
 
 @app.command()
@@ -252,14 +252,16 @@ def _train(
     threads: int | None,
     images: Dataset | None = None,
     pictures: Path | None = None,
+    *,
+    lengthen: bool = False,
 ) -> None:
     """Train a run, or go on with it, with what watches it; write its codes; say where it is, and first on what.
 
     The user's own images, ``images``, are those of the folder ``pictures``; of a run that goes on without them, those
-    that its own folder names.
+    that its own folder names. A run that is to ``lengthen`` loses what was made of it once nothing refuses it.
     """
     from baselines.run import own_images
-    from baselines.training import devices, loggers, worker
+    from baselines.training import devices, loggers, recorder, worker
     from baselines.training.loop import Stopped, train, training_rows
     from benchmark_data.variants import splitting
 
@@ -283,6 +285,8 @@ def _train(
             watching.append(stack.enter_context(loggers.tensorboard(folder)))
         if wandb:
             watching.append(stack.enter_context(loggers.wandb(config, folder, project=wandb)))
+        if lengthen:
+            recorder.lengthen(folder, config.steps, own)
         try:
             finished = train(config, folder, dataset=own, observers=watching)
         except Stopped as stopped:

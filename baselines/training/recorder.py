@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+import benchmark_data
 from baselines.config import RunConfig
 from baselines.nets import backend
 from baselines.objectives import Objective
@@ -263,21 +264,18 @@ MADE = (
 """Files of a run folder that are made of the run up to its last snapshot."""
 
 
-def lengthen(folder: Path, steps: int) -> RunConfig:
-    """Return a run more steps to take, so that `baselines.train` goes on with it, to the weights of one long run.
-
-    What was made from its last snapshot, such as codes, is removed: it would pass for the longer run's.
+def longer(folder: Path, steps: int) -> RunConfig:
+    """Return the config of a run that is to take more steps. Nothing is written.
 
     Args:
         folder: the run folder.
         steps: all steps that it is to have taken, those that are done included.
 
     Returns:
-        The run's config, as the folder now holds it.
+        The config.
 
     Raises:
-        InvalidInput: these are fewer steps than the run has already, another process is training it, or the folder
-            cannot be written.
+        InvalidInput: these are fewer steps than the run has already.
         DamagedFile: the folder holds no run.
     """
     held = _held(folder)
@@ -288,10 +286,39 @@ def lengthen(folder: Path, steps: int) -> RunConfig:
             received=str(steps),
             remedy="Give all steps, those that are done included.",
         )
-    if steps == held.steps:
-        return held
-    config = held.with_steps(steps)
+    return held if steps == held.steps else held.with_steps(steps)
+
+
+def lengthen(folder: Path, steps: int, dataset: Dataset | None = None) -> RunConfig:
+    """Return a run more steps to take, so that `baselines.train` goes on with it, to the weights of one long run.
+
+    What was made from its last snapshot, such as codes, is removed: it would pass for the longer run's. Before that,
+    what the run goes on with is looked at: its images and its last snapshot.
+
+    Args:
+        folder: the run folder.
+        steps: all steps that it is to have taken, those that are done included.
+        dataset: the user's own images, of a run on such.
+
+    Returns:
+        The run's config, as the folder now holds it.
+
+    Raises:
+        InvalidInput: these are fewer steps than the run has already, another process is training it, its images are
+            not those that it began with, or the folder cannot be written.
+        DamagedFile: the folder holds no run, or its last snapshot is damaged.
+        Unavailable: its dataset is not on this machine.
+    """
+    config = longer(folder, steps)
+    if config == read_config(folder):
+        return config
+    dataset = benchmark_data.load(config.dataset) if dataset is None else dataset
+    dataset.prepare()
+    same_pixels(folder, digests_of(dataset))
     with alone(folder):
+        snapshots = Snapshots(folder)
+        if snapshots.last is not None:
+            snapshots.read(snapshots.last)
         for name in MADE:  # first: whoever is killed here leaves the shorter run, and not the longer one with its codes
             (folder / name).unlink(missing_ok=True)
         files.write_json(folder / "config.json", config.as_json())

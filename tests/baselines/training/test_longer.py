@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import sys
 
 import pytest
 from typer.testing import CliRunner
 
 from baselines import cli, train
 from baselines.run import Run, read_config
-from baselines.training import recorder
-from benchmark_data import InvalidInput
+from baselines.training import devices, recorder
+from benchmark_data import InvalidInput, OffaxisError
 
 
 def resume(*words):
@@ -48,6 +50,47 @@ def test_killed_while_a_run_is_made_longer_it_keeps_no_codes_of_the_shorter_one(
         recorder.lengthen(folder, 9)
     assert read_config(folder).steps == 6
     assert not (folder / "codes.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--device", "gpu"), "--device gpu: expected a GPU"),
+        (("--device", "tpu"), "--device: expected one of"),
+        (("--wandb", "squares"), "expected the package wandb"),
+        (("--steps", "5"), "--steps: expected at least 6"),
+    ],
+)
+def test_a_longer_run_that_is_refused_keeps_what_was_made_of_the_shorter_one(
+    trained, tmp_path, monkeypatch, words, message
+):
+    folder = shutil.copytree(trained.folder, tmp_path / "run")
+    (folder / "codes.npz").touch()
+    (folder / "encoder.onnx").touch()
+    before = (folder / "config.json").read_bytes()
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    monkeypatch.setattr(devices, "usable", list)
+    with pytest.raises(OffaxisError, match=message):
+        resume(folder, "--steps", 9, *words)
+    assert (folder / "codes.npz").exists()
+    assert (folder / "encoder.onnx").exists()
+    assert (folder / "config.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("wrong", ["weights.npz", "optimiser.npz", "pixels"])
+def test_a_longer_run_that_cannot_go_on_keeps_what_was_made_of_the_shorter_one(trained, tmp_path, wrong):
+    folder = shutil.copytree(trained.folder, tmp_path / "run")
+    (folder / "codes.npz").touch()
+    if wrong == "pixels":
+        record = json.loads((folder / "run.json").read_text())
+        record["dataset_digest"]["pixels"] = "0" * 64
+        (folder / "run.json").write_text(json.dumps(record))
+    else:
+        (folder / "snapshots" / "step_00000006" / wrong).write_bytes(b"torn")
+    with pytest.raises(OffaxisError, match=wrong):
+        resume(folder, "--steps", 9)
+    assert (folder / "codes.npz").exists()
+    assert read_config(folder).steps == 6
 
 
 def test_fewer_steps_and_a_longer_run_in_the_same_folder_are_refused(tiny, trained, tmp_path):

@@ -113,7 +113,7 @@ def test_a_run_of_an_earlier_version_goes_on_by_the_quick_digest_that_it_recorde
     record = json.loads((done.folder / "run.json").read_text())
     del record["dataset_full_digest"]
     (done.folder / "run.json").write_text(json.dumps(record))
-    recorder.lengthen(done.folder, 3)
+    recorder.lengthen(done.folder, 3, first)
     assert train(config(steps=3), done.folder, dataset=first).step == 3
     assert "dataset_full_digest" in json.loads((done.folder / "run.json").read_text())
 
