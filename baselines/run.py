@@ -707,8 +707,13 @@ LOCK = ".lock"
 
 
 def is_free(folder: Path) -> bool:
-    """Return whether a new run may be written to a folder: it is not there, or holds nothing."""
-    return not folder.exists() or (folder.is_dir() and all(path.name == LOCK for path in folder.iterdir()))
+    """Return whether a new run may be written to a folder: it is not there, or holds nothing.
+
+    The lock, and what a process leaves that is killed while it writes the first file, are nothing.
+    """
+    if not folder.is_dir():
+        return not folder.exists()
+    return all(path.name == LOCK or files.is_unfinished(path) for path in folder.iterdir())
 
 
 def default_folder(config: RunConfig) -> Path:

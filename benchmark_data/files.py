@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -84,6 +85,16 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         else:
             with contextlib.suppress(OSError):  # never written, or its folder is no folder
                 temporary.unlink()
+
+
+def is_unfinished(path: Path) -> bool:
+    """Return whether a name is a temporary one of `written_atomically`, as a killed process leaves it behind.
+
+    Example:
+        >>> is_unfinished(Path("runs/.config.json.4711-0a1b2c3d.part")), is_unfinished(Path("runs/.film.part"))
+        (True, False)
+    """
+    return re.fullmatch(r"\..+\.\d+-[0-9a-f]{8}\.part", path.name) is not None
 
 
 def user_path(path: str | os.PathLike[str]) -> Path:

@@ -11,6 +11,7 @@ import pytest
 
 from baselines import train
 from baselines.run import Snapshots
+from benchmark_data import InvalidInput
 
 KILLED = """
 import json, os, signal, sys, threading
@@ -58,3 +59,31 @@ def test_a_snapshot_that_cannot_be_written_stops_the_run(tiny, tmp_path, monkeyp
     with pytest.raises(OSError, match="no space left"):
         train(tiny(steps=500), tmp_path / "run", observers=[lambda step, scalars: told.append(step)])
     assert 500 not in told
+
+
+KILLED_AT_ONCE = """
+import json, os, pathlib, signal, sys
+from baselines import RunConfig
+from baselines.training import recorder
+
+os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # no file takes its name any more
+folder = pathlib.Path(sys.argv[2])
+with recorder.alone(folder):
+    recorder.claim(folder, RunConfig.from_json(json.loads(sys.argv[1])))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs SIGKILL")
+def test_a_kill_while_the_first_file_is_written_leaves_the_folder_free(tiny, tmp_path):
+    folder = tmp_path / "run"
+    command = [sys.executable, "-c", KILLED_AT_ONCE, json.dumps(tiny().as_json()), str(folder)]
+    assert subprocess.run(command, check=False).returncode == -9
+    assert [path.suffix for path in folder.glob(".config.json.*")] == [".part"]
+    assert train(tiny(), folder).step == 6
+    assert not list(folder.glob("*.part"))
+
+
+def test_another_programs_unfinished_file_is_something_else(tiny, tmp_path):
+    (tmp_path / ".film.part").touch()
+    with pytest.raises(InvalidInput, match="expected a run's folder or an empty one, received something else"):
+        train(tiny(), tmp_path)
