@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
+import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -82,7 +84,7 @@ class Recorder:
         same_pixels(folder, digests)
         self.step = self.snapshots.last or 0
         self._history = folder / "history.jsonl"
-        rows = read_history(self._history, until=self.step)
+        rows = whole_history(self._history, config, self.snapshots)
         files.write_text(self._history, "".join(_line(row) for row in rows))
         self._limit = _limit(rows[0]["loss"]) if rows else math.inf
         self.loss = f"{rows[-1]['loss']:.4g}" if rows else ""
@@ -95,7 +97,7 @@ class Recorder:
     @property
     def records(self) -> bool:
         """Whether the history has a line for the step that was done last."""
-        return self.step in (1, self.config.steps) or self.step % self.config.history_every == 0
+        return _is_recorded(self.config, self.step)
 
     @property
     def keeps(self) -> bool:
@@ -172,6 +174,7 @@ class Recorder:
         )
 
     def _write(self, step: int, copy: Copy, seconds: float) -> None:
+        _flush(self._history)
         self.describe(step, seconds)  # before the snapshot, so that a run with its last snapshot always has its record
         self.snapshots.write(step, copy.bring(), seconds)
         for other in self.snapshots.steps():
@@ -188,6 +191,36 @@ class Recorder:
             remedy=f"The last good snapshot is {'none' if last is None else f'that of step {last}'}. "
             "Try a smaller learning rate or weaker terms.",
         )
+
+
+def whole_history(path: Path, config: RunConfig, snapshots: Snapshots) -> list[dict[str, float]]:
+    """Read a history up to the last snapshot; check that no step is lost, as a power cut or an editor may lose some.
+
+    Args:
+        path: the run's ``history.jsonl``.
+        config: the run's config.
+        snapshots: the run's snapshots.
+
+    Returns:
+        One dictionary for each recorded step. A run that was made longer has one for its earlier end, too.
+
+    Raises:
+        DamagedFile: a line is not what it should be, or a step is not there once, in its place.
+    """
+    last = snapshots.last or 0
+    rows = read_history(path, until=last)
+    found = [int(row["step"]) for row in rows]
+    wanted = [step for step in range(1, last + 1) if _is_recorded(config, step)]
+    wrong = sorted({*wanted} - {*found}) or [after for before, after in itertools.pairwise(found) if after <= before]
+    if wrong:
+        kept = max((step for step in snapshots.steps() if step < wrong[0]), default=0)
+        raise DamagedFile(
+            str(path),
+            expected=f"a line for each recorded step up to the snapshot of step {last}, in order",
+            received=f"{'one in a wrong place' if wrong[0] in found else 'none'} for step {wrong[0]}",
+            remedy=f"Restore it, or remove the snapshots after step {kept} and resume: the run goes on from there.",
+        )
+    return rows
 
 
 def holds(folder: Path, config: RunConfig) -> bool:
@@ -293,7 +326,7 @@ def lengthen(folder: Path, steps: int, dataset: Dataset | None = None) -> RunCon
     """Return a run more steps to take, so that `baselines.train` goes on with it, to the weights of one long run.
 
     What was made from its last snapshot, such as codes, is removed: it would pass for the longer run's. Before that,
-    what the run goes on with is looked at: its images and its last snapshot.
+    what the run goes on with is looked at: its images, its last snapshot and its history.
 
     Args:
         folder: the run folder.
@@ -306,12 +339,12 @@ def lengthen(folder: Path, steps: int, dataset: Dataset | None = None) -> RunCon
     Raises:
         InvalidInput: these are fewer steps than the run has already, another process is training it, its images are
             not those that it began with, or the folder cannot be written.
-        DamagedFile: the folder holds no run, or its last snapshot is damaged.
+        DamagedFile: the folder holds no run, or its last snapshot or its history is damaged.
         Unavailable: its dataset is not on this machine.
     """
-    config = longer(folder, steps)
-    if config == read_config(folder):
-        return config
+    held, config = _held(folder), longer(folder, steps)
+    if config == held:
+        return held
     dataset = benchmark_data.load(config.dataset) if dataset is None else dataset
     dataset.prepare()
     same_pixels(folder, digests_of(dataset))
@@ -319,6 +352,7 @@ def lengthen(folder: Path, steps: int, dataset: Dataset | None = None) -> RunCon
         snapshots = Snapshots(folder)
         if snapshots.last is not None:
             snapshots.read(snapshots.last)
+            whole_history(folder / "history.jsonl", held, snapshots)
         for name in MADE:  # first: whoever is killed here leaves the shorter run, and not the longer one with its codes
             (folder / name).unlink(missing_ok=True)
         files.write_json(folder / "config.json", config.as_json())
@@ -415,6 +449,19 @@ def settings(config: RunConfig) -> dict[str, Any]:
 
 def _line(row: Mapping[str, float]) -> str:
     return json.dumps(row, allow_nan=False) + "\n"
+
+
+def _is_recorded(config: RunConfig, step: int) -> bool:
+    return step in (1, config.steps) or step % config.history_every == 0
+
+
+def _flush(path: Path) -> None:
+    """Have what was appended on the disk, so that no power cut leaves a snapshot without its history."""
+    try:
+        with path.open("ab") as stream:
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise files.unwritable(path, error) from error
 
 
 def _append(path: Path, row: Mapping[str, float]) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import shutil
 
@@ -9,6 +10,7 @@ import pytest
 
 from baselines import train
 from baselines.run import Run, read_history, task_rows
+from baselines.training import recorder
 from benchmark_data import DamagedFile, Factor, FactorTable, InvalidInput, Unavailable
 from leaderboard import protocol
 from leaderboard.comparisons import cka
@@ -215,6 +217,33 @@ def test_a_torn_last_line_is_left_out_when_a_run_goes_on(tmp_path):
     with pytest.raises(DamagedFile, match="line 4"):
         read_history(path)
     assert read_history(tmp_path / "none.jsonl") == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([1, 4], "received none for step 2. Restore it, or remove the snapshots after step 0 and resume"),
+        ([], "received none for step 1. Restore it"),
+        ([1, 2, 2, 4], "received one in a wrong place for step 2. Restore it"),
+        ([1, 2], "up to the snapshot of step 4, in order, received none for step 4"),
+    ],
+)
+def test_a_history_with_a_hole_is_not_gone_on_with(copy, tiny, trained, lines, message):
+    path = copy / "history.jsonl"
+    own = {row["step"]: json.dumps(row) + "\n" for row in trained.history}
+    shutil.rmtree(copy / "snapshots" / "step_00000006")
+    path.write_text("".join(own[step] for step in lines))
+    with pytest.raises(DamagedFile, match=message):
+        train(tiny(), copy)
+    shutil.rmtree(copy / "snapshots" / "step_00000004")
+    assert train(tiny(), copy).history == trained.history, "what the message says to do helps"
+
+
+def test_a_run_that_was_made_longer_has_a_line_of_its_earlier_end(tiny, tmp_path):
+    short = tiny(steps=5, snapshots=[], history_every=3)
+    train(short, tmp_path)
+    assert train(recorder.lengthen(tmp_path, 7), tmp_path).step == 7
+    assert [row["step"] for row in train(recorder.lengthen(tmp_path, 8), tmp_path).history] == [1, 3, 5, 6, 7, 8]
 
 
 @pytest.mark.parametrize("line", ['{"step": 1}', '{"step": "1", "loss": 2}', '{"step": 1, "loss": "high"}', "[1]"])
