@@ -108,6 +108,7 @@ def write_record(
     images: int = 0,
     seconds: float = 0.0,
     computed: Mapping[str, Any] | None = None,
+    computed_before: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Write ``run.json``: all that the leaderboard knows of a run beside its codes.
 
@@ -127,6 +128,7 @@ def write_record(
         images: images seen, counting repeats.
         seconds: wall-clock seconds of training, over all resumes.
         computed: how it was computed, as `baselines.training.devices.record` gives it; nothing for what nobody trained.
+        computed_before: how earlier parts of the run were computed, where otherwise.
 
     Raises:
         InvalidInput: the file cannot be written.
@@ -150,6 +152,7 @@ def write_record(
             "versions": dict(versions),
             "about": about(method),
             **({"computed": dict(computed)} if computed else {}),
+            **({"computed_before": list(map(dict, computed_before))} if computed_before else {}),
         },
     )
 

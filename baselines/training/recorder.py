@@ -83,6 +83,7 @@ class Recorder:
         clear_leftovers(folder)
         same_pixels(folder, digests)
         self.step = self.snapshots.last or 0
+        self._computed_before = _computed(folder) if self.step else []
         self._history = folder / "history.jsonl"
         rows = whole_history(self._history, config, self.snapshots)
         files.write_text(self._history, "".join(_line(row) for row in rows))
@@ -155,6 +156,7 @@ class Recorder:
         Raises:
             InvalidInput: the file cannot be written.
         """
+        computed = devices.record(self.config.precision)
         write_record(
             self.folder,
             method=self.config.objective,
@@ -170,7 +172,8 @@ class Recorder:
             steps=step,
             images=step * self.images,
             seconds=seconds,
-            computed=devices.record(self.config.precision),
+            computed=computed,
+            computed_before=[before for before in self._computed_before if before != computed],
         )
 
     def _write(self, step: int, copy: Copy, seconds: float) -> None:
@@ -445,6 +448,14 @@ def settings(config: RunConfig) -> dict[str, Any]:
     unused += ["reconstruction_weight"] if config.reconstruction_weight == 1 else []
     shared = {name: value for name, value in config.as_json().items() if name not in (*own, *nested, *unused)}
     return {**config.hyperparameters, **config.architecture_parameters, **shared}
+
+
+def _computed(folder: Path) -> list[dict[str, Any]]:
+    """Read how a run was computed so far, each way once."""
+    path = folder / "run.json"
+    held = files.read_json(path) if path.exists() else {}
+    found = [*held.get("computed_before", []), *([held["computed"]] if "computed" in held else [])]
+    return [each for i, each in enumerate(found) if each not in found[:i]]
 
 
 def _line(row: Mapping[str, float]) -> str:
