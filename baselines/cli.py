@@ -260,8 +260,8 @@ def _train(
     The user's own images, ``images``, are those of the folder ``pictures``; of a run that goes on without them, those
     that its own folder names. A run that is to ``lengthen`` loses what was made of it once nothing refuses it.
     """
-    from baselines.run import own_images
-    from baselines.training import devices, loggers, recorder, worker
+    from baselines.run import is_trained, own_images
+    from baselines.training import devices, loggers, recorder, stopping, worker
     from baselines.training.loop import Stopped, train, training_rows
     from benchmark_data.variants import splitting
 
@@ -287,14 +287,28 @@ def _train(
             watching.append(stack.enter_context(loggers.wandb(config, folder, project=wandb)))
         if lengthen:
             recorder.lengthen(folder, config.steps, own)
+        encoded = is_trained(folder, config) and (folder / "codes.npz").exists()  # nothing changes a finished run
         try:
             finished = train(config, folder, dataset=own, observers=watching)
         except Stopped as stopped:
-            raise console.interrupted(str(stopped)) from stopped
-    if encode:
-        finished.encode_task()
-    _explained(finished)
+            options = _options(tensorboard, wandb, encode, device, threads)
+            again = stopping.command("resume", str(folder), *options)
+            raise console.interrupted(f"{stopped.where} To go on: {again}") from stopped
+    try:
+        if encode and not encoded:
+            finished.encode_task()
+        _explained(finished)
+    except KeyboardInterrupt as interrupt:
+        again = stopping.command("resume", str(folder), *_options(False, "", encode, device, threads))
+        raise console.interrupted(f"stopped after the training, which is done. To go on: {again}") from interrupt
     console.say(folder)
+
+
+def _options(tensorboard: bool, wandb: str, encode: bool, device: str, threads: int | None) -> list[str]:
+    """Return the options with which a run goes on as it was begun: those that its config does not hold."""
+    given = {"--wandb": wandb, "--device": "" if device == "auto" else device, "--threads": str(threads or "")}
+    flags = [*(["--tensorboard"] if tensorboard else []), *([] if encode else ["--no-encode"])]
+    return [*flags, *(word for option, value in given.items() if value for word in (option, value))]
 
 
 def _claim(config: RunConfig, folder: Path, own: Dataset, pictures: Path) -> None:

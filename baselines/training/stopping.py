@@ -17,7 +17,19 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stopped(KeyboardInterrupt):
-    """Training was asked to stop, and has: a snapshot of its last step is written. The message says how to go on."""
+    """Training was asked to stop, and has: a snapshot of its last step is written. The message says how to go on.
+
+    Args:
+        where: what has stopped where.
+        again: how to go on.
+    """
+
+    def __init__(self, where: str, again: str) -> None:
+        super().__init__(where, again)
+        self.where = where
+
+    def __str__(self) -> str:
+        return "{} To go on: {}".format(*self.args)
 
 
 class Request:
@@ -101,9 +113,8 @@ def stopped(folders: Sequence[Path], steps: Sequence[int], *, own: bool) -> Stop
     """
     many = len(folders) > 1
     where = f"stopped {len(folders)} runs, each" if many else f"stopped after step {steps[0]},"
-    if own or many:
-        return Stopped(f"{where} with a snapshot. To go on: the same call again")
-    return Stopped(f"{where} with a snapshot. To go on: {command('resume', str(folders[0]))}")
+    again = "the same call again" if own or many else command("resume", str(folders[0]))
+    return Stopped(f"{where} with a snapshot.", again)
 
 
 def command(*words: str) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 import pytest
@@ -45,6 +46,17 @@ def test_run_encode_traverse_resume(tmp_path, monkeypatch):
     assert call(f"resume {folder} --no-encode").exit_code == 0
     drawn = call(f"traverse {folder}").stdout.split()
     assert [path.rsplit("/")[-1] for path in drawn][:2] == ["traversals.png", "traversals.gif"]
+
+
+def test_codes_of_a_finished_run_are_left_alone(tmp_path):
+    codes = tmp_path / "run" / "codes.npz"
+    for _ in range(2):
+        call(f"{TINY} --into {tmp_path}/run")
+        os.utime(codes, (7, 7))
+    call(f"resume {tmp_path}/run")
+    assert codes.stat().st_mtime == 7
+    call(f"resume {tmp_path}/run --steps 3")
+    assert codes.stat().st_mtime > 7, "those of a longer run are its own"
 
 
 def test_run_with_event_files_and_weights_and_biases(tmp_path, monkeypatch):

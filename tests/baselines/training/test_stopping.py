@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,8 +20,8 @@ from typer.testing import CliRunner
 from baselines import RunConfig, Stopped, cli, train
 from baselines.reproduction import cli as study
 from baselines.reproduction import runner
-from baselines.run import Snapshots
-from baselines.training import stopping, sweep
+from baselines.run import Run, Snapshots
+from baselines.training import devices, loop, stopping, sweep, worker
 
 TRAIN = [sys.executable, "-c", "from baselines import cli; cli.main()"]
 ROOT = Path(cli.__file__).parents[1]
@@ -66,8 +68,51 @@ def test_a_signal_leaves_a_snapshot_and_the_command_that_goes_on(tmp_path, numbe
     assert step >= 200, "the third line of the history is that of step 200"
     assert Snapshots(folder).steps() == [0, step]
     command = shlex.split(re.search(r"To go on: (.*)\n", said)[1])
-    assert command == ["offaxis-train", "resume", str(folder)]
+    assert command == ["offaxis-train", "resume", str(folder), "--no-encode"]
     assert ("Ctrl-C again" in said) == (number == signal.SIGINT)
+
+
+def test_the_command_that_goes_on_has_the_options_that_the_config_does_not_hold(tmp_path, monkeypatch):
+    def stopped(config, folder, **_):
+        raise stopping.stopped([folder], [7], own=True)
+
+    monkeypatch.setattr(loop, "train", stopped)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    for name in worker.thread_limits(1):
+        monkeypatch.setenv(name, "1")  # and away again
+    words = f"{LONG} {tmp_path}/run --threads 1 --device cpu --tensorboard".split()
+    done = CliRunner().invoke(cli.app, words)
+    assert done.exit_code == 130
+    assert (
+        f"stopped after step 7, with a snapshot. To go on: offaxis-train resume {tmp_path}/run --tensorboard "
+        "--no-encode --device cpu --threads 1"
+    ) in done.stderr
+
+
+def test_ctrl_c_while_codes_are_written_says_how_to_go_on(trained, tmp_path, monkeypatch):
+    folder = shutil.copytree(trained.folder, tmp_path / "run")
+    monkeypatch.setattr(Run, "encode_task", interrupted)
+    done = CliRunner().invoke(cli.app, ["resume", str(folder), "--device", "cpu"])
+    assert done.exit_code == 130
+    assert (
+        f"stopped after the training, which is done. To go on: offaxis-train resume {folder} --device cpu"
+    ) in done.stderr
+
+
+def test_a_record_says_how_earlier_parts_of_a_run_were_computed(tiny, tmp_path, monkeypatch):
+    def stop_at(last):
+        return lambda step, _: signal.raise_signal(signal.SIGINT) if step == last else None
+
+    def computed_on(threads):
+        return {"backend": "tensorflow", "threads": threads}
+
+    for threads, last in ((1, 1), (2, 3), (1, 5)):  # each stops after the step that follows
+        monkeypatch.setattr(devices, "record", lambda _, threads=threads: computed_on(threads))
+        with pytest.raises(Stopped):
+            train(tiny(steps=9, history_every=1), tmp_path, observers=[stop_at(last)])
+    train(tiny(steps=9, history_every=1), tmp_path)
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert (record["computed"], record["computed_before"]) == (computed_on(1), [computed_on(2)])
 
 
 def test_a_stopped_run_ends_with_the_same_bytes(tiny, trained, tmp_path):
