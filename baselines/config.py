@@ -53,7 +53,7 @@ class RunConfig:
         learning_rate: Adam's step size.
         beta_1: Adam's decay of the first moment.
         beta_2: Adam's decay of the second moment.
-        epsilon: Adam's epsilon.
+        epsilon: Adam's epsilon, positive in float32.
         seed: seed of the initial weights, the batches and the noise, in [0, 2**63).
         split: train on this split of the dataset, such as ``target_train`` of a transfer pair; on all of it if empty.
             A split by a rule, ``RULE[.VARIANT][:PART]`` such as ``composition``, makes ``dataset`` that of the rule and
@@ -135,10 +135,11 @@ class RunConfig:
             object.__setattr__(self, name, validation.typed(name, getattr(self, name), int))
             validation.at_least(name, getattr(self, name), low)
         object.__setattr__(self, "seed", validation.seed(self.seed))
-        for name, low, high in (("learning_rate", 0, 1e3), ("beta_1", 0, 1), ("beta_2", 0, 1), ("epsilon", 0, 1)):
+        tiny = float(np.finfo(np.float32).tiny)  # of epsilon: 0 / 0 is what a weight that no image moves would become
+        for name, least, high in (("learning_rate", 0, 1e3), ("beta_1", 0, 1), ("beta_2", 0, 1), ("epsilon", tiny, 1)):
             value = validation.typed(name, getattr(self, name), float)
-            if not low <= value < high:
-                raise InvalidInput(name, expected=f"a number in [{low:g}, {high:g})", received=f"{value:g}")
+            if not least <= value < high:
+                raise InvalidInput(name, expected=f"a number in [{least:.8g}, {high:g})", received=f"{value:g}")
             object.__setattr__(self, name, value)
         weight = validation.typed("reconstruction_weight", self.reconstruction_weight, float)
         if weight <= 0:

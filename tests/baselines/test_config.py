@@ -79,6 +79,8 @@ def test_unknown_names_give_the_near_match(changes, message):
         ({"batch_size": 6.5}, "batch_size: expected an integer, received 6.5"),
         ({"learning_rate": -1e-4}, r"learning_rate: expected a number in \[0, 1000\), received -0.0001"),
         ({"beta_2": 1}, r"beta_2: expected a number in \[0, 1\), received 1"),
+        ({"epsilon": 0}, r"epsilon: expected a number in \[1.1754944e-38, 1\), received 0"),
+        ({"epsilon": 1e-50}, r"epsilon: expected a number in \[1.1754944e-38, 1\), received 1e-50"),
         ({"reconstruction_weight": 0}, "reconstruction_weight: expected a positive number, received 0"),
         ({"train_share": 0}, r"train_share: expected a number in \(0, 1\], received 0"),
         ({"seed": -1}, "seed: expected at least 0, received -1"),
