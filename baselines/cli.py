@@ -155,7 +155,9 @@ def _dry_run(
     done = config.steps - found.left
     console.say(f"{config.objective} on {config.dataset}, seed {config.seed}, into {folder}")
     console.say(f"model  {config.architecture}, {found.parameters:,} numbers to train")
-    console.say(f"images {found.images:,}, {config.batch_size} a step")
+    views = config.build_objective().n_views
+    pairs = f", in {config.batch_size} pairs" if views == 2 else ""
+    console.say(f"images {found.images:,}, {config.batch_size * views} a step{pairs}")
     console.say(f"steps  {found.left:,} of {config.steps:,}" + (f", {done:,} are done" if done else ""))
     console.say(
         f"time   about {dry_run.duration(found.seconds)}: {found.rate:,.0f} images a second, measured over "

@@ -42,6 +42,15 @@ def test_a_run(tmp_path, monkeypatch):
     assert re.search(r"disk   about [\d.]+ MB, with 3 snapshots of [\d.]+ MB each", said)
 
 
+def test_a_run_on_pairs_counts_images(tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    said = call(
+        "run --dataset xysquares/spacing_1 --objective ada_gvae --steps 2 --set architecture=fc --set width=8 "
+        f"--set batch_size=3 --set latents=3 --into {tmp_path}/run --dry-run"
+    )
+    assert "images 235,929, 6 a step, in 3 pairs" in said
+
+
 def test_the_disk_that_was_foretold(tiny, tmp_path):
     config = tiny(architecture_parameters={"width": 64})
     foretold = dry_run.estimate(config, tmp_path / "run", encode=False)
