@@ -187,7 +187,7 @@ class RunStatus(NamedTuple):
         seconds: seconds of training so far, up to the last snapshot.
         dataset: the dataset.
         objective: the objective.
-        hyperparameters: the objective's, as JSON.
+        hyperparameters: all settings that tell it from others of its objective, as JSON, as its ``run.json`` has them.
         seed: the seed.
         digest: of the config.
         error: why it failed.
@@ -249,7 +249,7 @@ def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStat
         seconds=seconds,
         dataset=config.dataset,
         objective=config.objective,
-        hyperparameters=json.dumps(dict(config.hyperparameters), sort_keys=True),
+        hyperparameters=json.dumps(recorder.settings(config), sort_keys=True),
         seed=config.seed,
         digest=digest,
         error=error,

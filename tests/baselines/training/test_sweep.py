@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 import benchmark_data
 from baselines import RunConfig, cli, train
 from baselines.run import Snapshots, is_trained, read_arrays
-from baselines.training import loop, sweep, worker
+from baselines.training import loop, recorder, sweep, worker
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, console, discovery, files
 from benchmark_data.datasets import smallnorb
 from leaderboard.scoring import evaluate
@@ -155,7 +155,7 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
     ]
     for config, row in zip(runs, found.values(), strict=True):
         assert row["digest"] == config.digest
-        assert json.loads(row["hyperparameters"]) == config.hyperparameters
+        assert json.loads(row["hyperparameters"]) == recorder.settings(config)
         assert (tmp_path / row["run"] / "config.json").exists()
     assert float(found[1]["loss"]) > 0
     assert float(found[2]["seconds"]) > 0
@@ -168,6 +168,13 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
     monkeypatch.setattr(sweep, "_start", lambda threads, cores: pytest.fail("there is nothing to do"))
     assert sweep.run(runs[1:], tmp_path, encode=False) == states[1:]
     assert index(tmp_path) == found
+
+
+def test_rows_of_one_objective_and_seed_are_told_apart_by_their_settings(tiny, tmp_path):
+    changes = ({}, {"architecture_parameters": {"width": 9}}, {"learning_rate": 0.5}, {"hyperparameters": {"beta": 2}})
+    rows = [sweep.run_status(tiny(**change), tmp_path) for change in changes]
+    assert len({row.hyperparameters for row in rows}) == 4
+    assert json.loads(rows[1].hyperparameters) == recorder.settings(tiny(**changes[1]))
 
 
 def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypatch):
