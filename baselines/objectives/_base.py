@@ -309,6 +309,25 @@ def check_two_latents(latents: int, what: str, remedy: str = "") -> None:
         raise InvalidInput(what, expected="two latents or more", received=str(latents), remedy=remedy)
 
 
+def check_two_images(count: int, what: str) -> None:
+    """Check that a batch has two images or more, of which an objective compares one with another.
+
+    Args:
+        count: how many images a batch has.
+        what: the kind of objective that needs them, for the message.
+
+    Raises:
+        InvalidInput: there is one image alone.
+    """
+    if count < 2:
+        raise InvalidInput(
+            f"batch_size of an {what}",
+            expected="two images or more",
+            received=str(count),
+            remedy="Of one image its terms say nothing: it would be another objective.",
+        )
+
+
 def halves(posterior: Posterior) -> tuple[Posterior, Posterior]:
     """Divide the posteriors of pairs.
 

@@ -6,10 +6,14 @@ Kumar et al., "Variational Inference of Disentangled Latent Concepts from Unlabe
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Term
+from baselines.objectives import Batch, Objective, Term, check_two_images
+from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 PAPER = "https://arxiv.org/abs/1711.00848"
 CODE = "https://github.com/google-research/disentanglement_lib"
@@ -40,6 +44,17 @@ class DipVae(Objective):
 
     lambda_od: float = 10.0
     lambda_d: float = 10.0
+
+    def inputs(
+        self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
+    ) -> dict[str, NDArray[Any]]:
+        """Give nothing, once there are images that have a covariance.
+
+        Raises:
+            InvalidInput: there is one image alone.
+        """
+        check_two_images(len(rows), "objective on a covariance")
+        return {}
 
     def covariance(self, batch: Batch) -> Tensor:
         """Compute C, shape (latents, latents)."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from baselines import validation
 from baselines.nets import architectures
 from baselines.nets.backend import Tensor, keras, ops
-from baselines.objectives import Adam, Batch, Network, Objective, Term
+from baselines.objectives import Adam, Batch, Network, Objective, Term, check_two_images, check_two_latents
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
@@ -71,7 +71,13 @@ class OBJECTIVE(Objective):
     def inputs(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
-        """Draw a permutation of the batch for each latent: int32 (n, latents)."""
+        """Draw a permutation of the batch for each latent: int32 (n, latents).
+
+        Raises:
+            InvalidInput: there is one image or one latent alone, of which no permutation makes other codes.
+        """
+        check_two_images(len(rows), "objective on the total correlation")
+        check_two_latents(latents, "objective on the total correlation", "Choose beta_vae: one latent has none.")
         return {"permutation": rng.random((len(rows), latents)).argsort(axis=0).astype(np.int32)}
 
     def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from baselines import validation
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Term, check_two_latents
+from baselines.objectives import Batch, Objective, Term, check_two_images, check_two_latents
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 PAPER = "https://arxiv.org/abs/2210.07347"
@@ -65,8 +65,9 @@ class OBJECTIVE(Objective):
         """Draw pairs of latents without replacement: int32 (pairs, 2).
 
         Raises:
-            InvalidInput: there is one latent alone.
+            InvalidInput: there is one image or one latent alone.
         """
+        check_two_images(len(rows), "objective on pairs of latents")
         check_two_latents(latents, "objective on pairs of latents")
         every = np.array(list(itertools.combinations(range(latents), 2)), np.int32)
         return {"pairs": every[rng.permutation(len(every))[: self.pairs]]}
