@@ -130,7 +130,7 @@ def run(
     own = None if images is None else benchmark_data.from_folder(images, dataset or str(values.get("dataset", "")))
     texts = {"dataset": own.name if own else dataset or None, "objective": objective or None, "split": split or None}
     given: dict[str, Any] = {**texts, "steps": steps, "seed": seed}
-    values |= {key: value for key, value in given.items() if value is not None}
+    _change(values, {key: value for key, value in given.items() if value is not None})
     for key in ("dataset", "objective"):
         if key not in values:
             raise InvalidInput(f"--{key}", expected="a name", received="none", remedy=f"Add --{key} NAME.")
@@ -219,7 +219,7 @@ def transfer(
     into: Annotated[
         Path | None,
         typer.Option(
-            help="Run folder. Default: runs/DATASET/transfer/..., named after the options.", show_default=False
+            help="Run folder. Default: runs/DATASET/transfer/..., named after options and config.", show_default=False
         ),
     ] = None,
     tensorboard: TensorBoard = False,
@@ -240,7 +240,8 @@ def transfer(
     values = finetune.config(source, dataset, heads=heads, decoder=decoder, side=side, **changes).as_json()
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
     parts = f"{'heads_' if heads else ''}{decoder}_{side}"
-    folder = into or Path("runs") / settled.dataset / "transfer" / f"{parts}_{source.name}_seed_{settled.seed}"
+    name = f"{parts}_{source.name}_seed_{settled.seed}_{settled.digest[:8]}"  # sources of one name differ in weights
+    folder = into or Path("runs") / settled.dataset / "transfer" / name
     _train(settled, folder, tensorboard, wandb, encode, device, threads)
 
 
@@ -666,6 +667,15 @@ def _setting(text: str) -> tuple[str, Any]:
         return key, value
 
 
+def _change(values: dict[str, Any], changes: dict[str, Any]) -> None:
+    """Change keys of a config; another objective or architecture begins with the defaults of its own parameters."""
+    for name, group in (("objective", "hyperparameters"), ("architecture", "architecture_parameters")):
+        held = values.get(name)
+        if held is not None and changes.get(name, held) != held and values.pop(group, None):
+            console.tell(f"{name}: {changes[name]} in place of {held}, with its own defaults")
+    values |= changes
+
+
 def _with_settings(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
     """Put every setting where it belongs: among the objective's, the architecture's or the config's own keys."""
     import dataclasses
@@ -676,7 +686,7 @@ def _with_settings(values: dict[str, Any], settings: list[str]) -> dict[str, Any
 
     pairs = dict(_setting(text) for text in settings)
     own = {f.name for f in dataclasses.fields(RunConfig)}
-    values |= {key: value for key, value in pairs.items() if key in own}
+    _change(values, {key: value for key, value in pairs.items() if key in own})
     architecture = validation.typed("architecture", values.get("architecture", "conv"), str)
     groups = {
         "hyperparameters": {f.name for f in dataclasses.fields(objectives.find(values["objective"]))},

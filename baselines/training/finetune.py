@@ -117,7 +117,11 @@ def resolved(config: RunConfig, folder: Path, dataset: Dataset) -> RunConfig:
     }
     for what, (wanted, there) in compared.items():
         if wanted != there:
-            raise InvalidInput(f"{what} of {config.start_from}", expected=str(wanted), received=str(there))
+            weights_differ = "Restore the source, or leave start_weights out to start from what it is now."
+            remedy = weights_differ if what == "weights" else f"A run has the {what} of the one that it starts from."
+            raise InvalidInput(
+                f"{what} of {config.start_from}", expected=str(wanted), received=str(there), remedy=remedy
+            )
     known = [layer for network in ("encoder", "decoder") for layer in layers(weights, network)]
     for layer in (*config.reset, *config.frozen):
         if layer not in known:

@@ -80,6 +80,35 @@ def test_a_config_file_with_changes(tmp_path):
     assert (config["dataset"], config["steps"], config["seed"]) == ("xysquares/spacing_2", 0, 5)
 
 
+@pytest.mark.parametrize(
+    ("words", "objective", "hyperparameters", "architecture"),
+    [
+        ("--objective ae", "ae", {}, ("fc", {"width": 4})),
+        (
+            "--set objective=dip_vae_i --set lambda_d=3",
+            "dip_vae_i",
+            {"lambda_od": 10.0, "lambda_d": 3.0},
+            ("fc", {"width": 4}),
+        ),
+        ("--set architecture=conv", "beta_vae", {"beta": 2.0}, ("conv", {})),
+        ("--objective beta_vae --set architecture=fc", "beta_vae", {"beta": 2.0}, ("fc", {"width": 4})),
+        ("--objective beta_tc_vae", "beta_tc_vae", {"beta": 6.0}, ("fc", {"width": 4})),
+    ],
+)
+def test_a_config_file_whose_objective_or_architecture_is_changed(
+    tmp_path, words, objective, hyperparameters, architecture
+):
+    values = {"dataset": "xysquares/spacing_1", "objective": "beta_vae", "hyperparameters": {"beta": 2}, "latents": 2}
+    values |= {"architecture": "fc", "architecture_parameters": {"width": 4}, "steps": 0}
+    (tmp_path / "c.json").write_text(json.dumps(values))
+    done = call(f"run --config {tmp_path}/c.json {words} --no-encode --into {tmp_path}/run")
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert (config["objective"], config["hyperparameters"]) == (objective, hyperparameters)
+    assert (config["architecture"], config["architecture_parameters"]) == architecture
+    changed = objective != "beta_vae" or architecture[0] != "fc"
+    assert ("with its own defaults" in done.stderr) == changed
+
+
 def test_reference(tmp_path):
     done = call(f"reference ground_truth --dataset xysquares/spacing_1 --into {tmp_path}/truth")
     assert done.exit_code == 0

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from baselines import RunConfig, cli, train
 from baselines.model import Model, layer_of
-from baselines.run import Snapshots, read_arrays
+from baselines.run import Run, Snapshots, read_arrays
 from baselines.training import finetune
 from baselines.training.loop import training_rows
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, load
@@ -201,3 +201,25 @@ def test_the_command(trained, tmp_path):
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert (config["reset"], config["seed"], config["steps"]) == (["decoder_3", "output"], 4, 1)
     assert (tmp_path / "run" / "codes.npz").exists()
+
+
+def transferred(*words):
+    done = CliRunner().invoke(cli.app, ["transfer", *map(str, words), "--no-encode"], catch_exceptions=False)
+    return done.stdout.splitlines()[-1]
+
+
+def test_different_transfers_have_different_default_folders(trained, tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sources = [trained.folder, train(tiny(seed=1), tmp_path / "other" / trained.folder.name).folder]
+    same = [(source, "--dataset", TARGET, "--steps", 1) for source in (*sources, sources[0])]
+    folders = [transferred(*words) for words in [*same, (*same[0], "--set", "beta=2")]]
+    assert (len(set(folders)), folders[0]) == (3, folders[2])
+
+
+def test_a_transfer_to_another_objective_or_architecture(trained, tmp_path):
+    asked = (trained.folder, "--dataset", TARGET, "--steps", 1, "--into", tmp_path / "run")
+    message = "architecture of .*: expected conv, received fc. A run has the architecture of the one that it starts"
+    with pytest.raises(InvalidInput, match=message):
+        transferred(*asked, "--set", "architecture=conv")
+    transferred(*asked, "--set", "objective=ae")
+    assert Run.open(tmp_path / "run").config.objective == "ae"
