@@ -316,7 +316,7 @@ def _options(tensorboard: bool, wandb: str, encode: bool, device: str, threads: 
 
 def _claim(config: RunConfig, folder: Path, own: Dataset, pictures: Path) -> None:
     """Make a folder that of a run on the user's own images, and have it name them, so that ``resume`` finds them."""
-    from baselines.run import remember_images
+    from baselines.run import digests_of, remember_images, same_pixels
     from baselines.training import finetune, loop, recorder
 
     config = finetune.resolved(config, folder, own)
@@ -325,7 +325,7 @@ def _claim(config: RunConfig, folder: Path, own: Dataset, pictures: Path) -> Non
     with recorder.alone(folder):
         recorder.claim(folder, config)
         if (folder / "run.json").exists():  # or there is nothing to compare, and training reads them all anyway
-            recorder.same_pixels(folder, recorder.digests_of(own))
+            same_pixels(folder, digests_of(own))
         remember_images(folder, pictures)
 
 

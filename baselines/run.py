@@ -32,7 +32,7 @@ import benchmark_data
 from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.objectives import Posterior
-from benchmark_data import discovery, draws, files
+from benchmark_data import discovery, draws, files, parallel
 from benchmark_data.archives import npz
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
@@ -394,11 +394,14 @@ class Run:
         """The user's own images that the run was trained on: given, or found in the folder that the run remembers.
 
         Raises:
-            InvalidInput: those that were given have another name.
+            InvalidInput: those that were given have another name, or those in the folder have changed since.
         """
         if self._own is not None:
             return splitting.of(self._own, self.config.dataset)
-        return own_images(self.folder, self.config)
+        found = own_images(self.folder, self.config)
+        if found is not None:
+            same_pixels(self.folder, digests_of(found))
+        return found
 
     @property
     def dataset(self) -> Dataset:
@@ -689,7 +692,7 @@ def own_images(folder: Path, config: RunConfig) -> Dataset | None:
         config: its config.
 
     Returns:
-        The pictures that are in the folder now. Whether they are those that the run began with, training checks.
+        The pictures that are in the folder now. Whether they are those that the run began with, `same_pixels` checks.
 
     Raises:
         DamagedFile: ``images.json`` does not name a folder, or a picture is damaged.
@@ -703,6 +706,57 @@ def own_images(folder: Path, config: RunConfig) -> Dataset | None:
         raise DamagedFile(str(path), expected="the folder of the run's images", received=json.dumps(held)[:80])
     name, *_ = config.dataset.partition("/")
     return splitting.of(benchmark_data.from_folder(held["folder"], name), config.dataset)
+
+
+class Digests(NamedTuple):
+    """What tells the images of a run from others: the quick digest and, of one's own images, that of every row."""
+
+    quick: Digest
+    full: Digest | None
+
+
+def digests_of(dataset: Dataset) -> Digests:
+    """Return what tells a dataset's images from others.
+
+    Args:
+        dataset: the dataset, whose images are ready. One's own images are all read, once.
+
+    Returns:
+        The quick digest, and the full one of a dataset whose name does not stand for its pixels.
+    """
+    return Digests(dataset.digest(), None if parallel.has_name(dataset) else dataset.digest(full=True))
+
+
+def same_pixels(folder: Path, digests: Digests) -> None:
+    """Check that a run is of these images; one that has no record yet may be of any.
+
+    Full digests are compared where the record has one. An earlier version recorded quick digests alone.
+
+    Args:
+        folder: the run folder.
+        digests: the dataset's, as `digests_of` gives them.
+
+    Raises:
+        InvalidInput: it began with other pixels or factors.
+        DamagedFile: its record does not hold what it should.
+    """
+    path = folder / "run.json"
+    if not path.exists():
+        return
+    held = files.read_json(path)
+    if not isinstance(held, dict) or "dataset_digest" not in held:
+        raise DamagedFile(str(path), expected="a run's record", received="something else")
+    same = held["dataset_digest"] == digests.quick._asdict()
+    if digests.full and "dataset_full_digest" in held:
+        same = held["dataset_full_digest"] == digests.full._asdict()
+    if not same:
+        mended = "Restore those images" if digests.full else "Use the version of the dataset that run.json names"
+        raise InvalidInput(
+            f"dataset of {folder}",
+            expected="the pixels and factors that the run began with",
+            received="others",
+            remedy=f"{mended}, or train again in another folder.",
+        )
 
 
 LOCK = ".lock"

@@ -23,11 +23,11 @@ from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.nets import backend
 from baselines.objectives import Objective
-from baselines.run import Run, default_folder, is_trained
+from baselines.run import Run, default_folder, digests_of, is_trained, same_pixels
 from baselines.training import bars, device_images, devices, engines, finetune, stopping
 from baselines.training.behind import Behind
 from baselines.training.prefetch import ahead
-from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim, digests_of, holds, same_pixels
+from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim, holds
 from baselines.training.stopping import Stopped
 from benchmark_data import console, draws
 from benchmark_data.dataset import Dataset

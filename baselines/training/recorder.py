@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import benchmark_data
 from baselines.config import RunConfig
@@ -19,18 +19,21 @@ from baselines.nets import backend
 from baselines.objectives import Objective
 from baselines.run import (
     LOCK,
+    Digests,
     Snapshots,
     clear_leftovers,
+    digests_of,
     is_free,
     read_config,
     read_history,
+    same_pixels,
     write_record,
 )
 from baselines.training import devices
 from baselines.training.behind import Behind
 from baselines.training.engines import Copy
-from benchmark_data import files, parallel
-from benchmark_data.dataset import Dataset, Digest
+from benchmark_data import files
+from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 
 Observer: TypeAlias = Callable[[int, Mapping[str, float]], None]
@@ -387,56 +390,6 @@ def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
 
 def _limit(loss: float) -> float:
     return EXPLODED * max(1.0, abs(loss))
-
-
-class Digests(NamedTuple):
-    """What tells the images of a run from others: the quick digest and, of one's own images, that of every row."""
-
-    quick: Digest
-    full: Digest | None
-
-
-def digests_of(dataset: Dataset) -> Digests:
-    """Return what tells a dataset's images from others.
-
-    Args:
-        dataset: the dataset, whose images are ready. One's own images are all read, once.
-
-    Returns:
-        The quick digest, and the full one of a dataset whose name does not stand for its pixels.
-    """
-    return Digests(dataset.digest(), None if parallel.has_name(dataset) else dataset.digest(full=True))
-
-
-def same_pixels(folder: Path, digests: Digests) -> None:
-    """Check that a run is of these images; one that has no record yet may be of any.
-
-    Full digests are compared where the record has one. An earlier version recorded quick digests alone.
-
-    Args:
-        folder: the run folder.
-        digests: the dataset's, as `digests_of` gives them.
-
-    Raises:
-        InvalidInput: it began with other pixels or factors.
-        DamagedFile: its record does not hold what it should.
-    """
-    path = folder / "run.json"
-    if not path.exists():
-        return
-    held = files.read_json(path)
-    if not isinstance(held, dict) or "dataset_digest" not in held:
-        raise DamagedFile(str(path), expected="a run's record", received="something else")
-    same = held["dataset_digest"] == digests.quick._asdict()
-    if digests.full and "dataset_full_digest" in held:
-        same = held["dataset_full_digest"] == digests.full._asdict()
-    if not same:
-        raise InvalidInput(
-            f"dataset of {folder}",
-            expected="the pixels and factors that the run began with",
-            received="others",
-            remedy="Use the version of the dataset that run.json names, or train again in another folder.",
-        )
 
 
 def settings(config: RunConfig) -> dict[str, Any]:

@@ -239,6 +239,12 @@ def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):
     PIL.Image.new("L", (16, 16)).save(photos / "00.png")
     with pytest.raises(InvalidInput, match="expected the pixels and factors that the run began with, received others"):
         typed("resume", folder, "--steps", 4)
+    codes = (folder / "codes.npz").read_bytes()
+    for command in ("encode", "traverse", "activations", "export"):
+        with pytest.raises(InvalidInput, match="expected the pixels and factors that the run began with"):
+            typed(command, folder)
+    assert (folder / "codes.npz").read_bytes() == codes
+    assert not list(folder.glob("*.png"))
     shutil.rmtree(photos)
     with pytest.raises(InvalidInput, match=r"images in .*photos: expected a folder of PNG or JPEG files, .* no such"):
         typed("traverse", folder)
