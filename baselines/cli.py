@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import shlex
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -48,6 +49,15 @@ Threads = Annotated[
     ),
 ]
 
+Images = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Train on the PNG or JPEG files of this folder, in place of a dataset; a CSV file in it says what is "
+        "known of them. --dataset then names them; default: the folder's name.",
+        show_default=False,
+    ),
+]
 DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="Train nothing: say what would be trained, how long on this machine, and on disk."),
@@ -76,15 +86,7 @@ def run(
             show_default=False,
         ),
     ] = "",
-    images: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Train on the PNG or JPEG files of this folder, in place of a dataset; a CSV file in it says what is "
-            "known of them. --dataset then names them; default: the folder's name.",
-            show_default=False,
-        ),
-    ] = None,
+    images: Images = None,
     split: Annotated[
         str,
         typer.Option(
@@ -120,14 +122,13 @@ def run(
     dry_run: DryRun = False,
 ) -> None:
     """Train one run. If the folder holds the same run already, go on with it, or leave it alone if it is finished."""
-    import benchmark_data
     from baselines.config import RunConfig
     from baselines.run import default_folder
 
     values: dict[str, Any] = files.read_json(config) if config else {}
     if not isinstance(values, dict):
         raise InvalidInput(str(config), expected="an object of keys and values", received=type(values).__name__)
-    own = None if images is None else benchmark_data.from_folder(images, dataset or str(values.get("dataset", "")))
+    own = _pictures(images, dataset, str(values.get("dataset", "")))
     texts = {"dataset": own.name if own else dataset or None, "objective": objective or None, "split": split or None}
     given: dict[str, Any] = {**texts, "steps": steps, "seed": seed}
     _change(values, {key: value for key, value in given.items() if value is not None})
@@ -196,9 +197,12 @@ def transfer(
     dataset: Annotated[
         str,
         typer.Option(
-            help="The target, whose images have the source's shape.", autocompletion=names_like, show_default=False
+            help="The target, whose images have the source's shape. Required, unless --images is given.",
+            autocompletion=names_like,
+            show_default=False,
         ),
-    ],
+    ] = "",
+    images: Images = None,
     split: Annotated[
         str,
         typer.Option(
@@ -236,13 +240,33 @@ def transfer(
     from baselines.config import RunConfig
     from baselines.training import finetune
 
+    own = _pictures(images, dataset)
+    target = own.name if own else dataset
+    if not target:
+        raise InvalidInput("--dataset", expected="a name", received="none", remedy="Add --dataset NAME.")
     changes = {"split": split} | {k: v for k, v in (("steps", steps), ("seed", seed)) if v is not None}
-    values = finetune.config(source, dataset, heads=heads, decoder=decoder, side=side, **changes).as_json()
+    values = finetune.config(source, target, heads=heads, decoder=decoder, side=side, **changes).as_json()
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
     parts = f"{'heads_' if heads else ''}{decoder}_{side}"
     name = f"{parts}_{source.name}_seed_{settled.seed}_{settled.digest[:8]}"  # sources of one name differ in weights
     folder = into or Path("runs") / settled.dataset / "transfer" / name
-    _train(settled, folder, tensorboard, wandb, encode, device, threads)
+    _train(settled, folder, tensorboard, wandb, encode, device, threads, own, images)
+
+
+def _pictures(images: Path | None, dataset: str, otherwise: str = "") -> Dataset | None:
+    """Return the user's own images, where a folder of them is given, under the dataset's name or another one."""
+    import benchmark_data
+
+    if images is not None:
+        return benchmark_data.from_folder(images, dataset or otherwise)
+    if dataset.partition("/")[0] not in benchmark_data.names() and dataset and Path(dataset).is_dir():
+        raise InvalidInput(
+            "--dataset",
+            expected="a dataset's name",
+            received=f"the folder {dataset}",
+            remedy=f"Train on the pictures in it with --images {shlex.quote(dataset)}.",
+        )
+    return None
 
 
 def _train(

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+import benchmark_data
 from baselines.outputs import onnx_graphs
 from baselines.run import Run
 from benchmark_data import files
@@ -90,12 +91,20 @@ def export(run: Run, to: str | os.PathLike[str], *, tier: str = "smoke") -> Path
         The folder.
 
     Raises:
-        InvalidInput: as ``write_encoder``; or the folder exists or cannot be written.
+        InvalidInput: as ``write_encoder``; or the run is on the user's own images, or the folder exists or cannot be
+            written.
         MissingExtra: onnx, onnxruntime or safetensors is not installed.
         UnknownName: there is no such tier, or no task on the run's dataset.
     """
     to = Path(to)
     run.check_finished()
+    if (run.folder / "images.json").exists() or run.config.dataset.partition("/")[0] not in benchmark_data.names():
+        raise InvalidInput(
+            str(run.folder),
+            expected="a run on a dataset that the board has a task on",
+            received=f"one on your own images, {run.config.dataset!r}",
+            remedy=f"Without --to its encoder is written: offaxis-train export {shlex.quote(str(run.folder))}",
+        )
     if not (run.folder / "codes.npz").exists():
         run.encode_task()
     with files.written_atomically(to) as temporary:

@@ -253,6 +253,36 @@ def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):
         typed("traverse", folder)
 
 
+def test_a_transfer_to_ones_own_pictures_goes_on_as_any_run(photos, tmp_path):
+    source, folder = tmp_path / "source", tmp_path / "run"
+    typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--no-encode", "--into", source)
+    typed("transfer", source, "--images", photos, "--dataset", "mine", "--steps", 2, "--into", folder)
+    assert json.loads((folder / "images.json").read_text()) == {"folder": str(photos)}
+    typed("resume", folder, "--steps", 3)
+    opened = Run.open(folder)
+    assert (opened.step, opened.config.dataset, opened.config.start_from) == (3, "mine", str(source))
+    assert len(representations.codes(folder).codes) == 40
+    with pytest.raises(InvalidInput, match=r"--dataset: expected a name, received none. Add --dataset NAME"):
+        typed("transfer", source)
+
+
+@pytest.mark.parametrize("command", [("run", "--objective", "ae"), ("transfer", "source")])
+def test_a_folder_in_place_of_a_dataset_is_told_where_it_belongs(photos, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput, match=r"--dataset: expected a dataset's name, received .* with --images photos"):
+        typed(*command, "--dataset", photos.name)
+
+
+def test_own_pictures_are_no_export_with_scores(photos, tmp_path):
+    folder = tmp_path / "run"
+    typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--no-encode", "--into", folder)
+    with pytest.raises(InvalidInput, match=r"one on your own images, 'photos'. Without --to its encoder is written: "):
+        typed("export", folder, "--to", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert not (folder / "codes.npz").exists()
+    assert "encoder.onnx" in typed("export", folder)
+
+
 def test_a_run_keeps_in_mind_its_own_pictures_where_others_are_named(photos, tmp_path):
     folder, others = tmp_path / "run", tmp_path / "others" / "photos"  # two folders of one name
     shutil.copytree(photos, others)
