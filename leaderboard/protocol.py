@@ -375,6 +375,22 @@ def tasks() -> tuple[Task, ...]:
     return tuple(task(name) for name in datasets())
 
 
+def of_rows(rows: Indices) -> str:
+    """Find the task whose row list some rows are, which tells what was encoded: no two tasks have the same list.
+
+    Args:
+        rows: int64 (n,), in the order in which they were encoded.
+
+    Returns:
+        Its name; empty where they are the list of none.
+
+    Example:
+        >>> of_rows(task("xysquares/spacing_4").indices), of_rows(np.arange(15_000))
+        ('xysquares/spacing_4@v1', '')
+    """
+    return next((one.id for one in tasks() if np.array_equal(one.indices, rows)), "")
+
+
 def natural(name: str) -> tuple[tuple[int, int | str], ...]:
     """Return a key that sorts ``spacing_10`` after ``spacing_9``, and ``64_lanczos`` before ``native``.
 

@@ -257,8 +257,8 @@ def codes(
         DamagedFile: as ``arrays``.
         UnknownName: there is no such array or dataset.
         InvalidInput: as ``arrays``; or codes that are no finite 2-d array, rows that the dataset does not have, another
-            number of rows than the task's and no ``indices``, or a run on another dataset than the one that is asked
-            for.
+            number of rows than the task's and no ``indices``; or a run, a submission's folder or the row list of a task
+            on another dataset than the one that is asked for.
         MissingExtra: as ``arrays``.
     """
     path = Path(path)
@@ -270,23 +270,25 @@ def codes(
         asked = _asked(dataset)
         found = units.reduced(encode(path, asked.dataset, asked.rows, output=array, **encoding), f"codes of {path}")
         return _labelled(found, asked.rows, asked)
-    if path.is_dir() and not (path / "images.json").exists():  # of the user's own images, which only the file labels
-        trained_on = dataset_of(path)
-        wanted = trained_on if dataset is None else _loaded(dataset).id
-        if wanted != trained_on:
+    if said := _said_of(path):
+        wanted = said if dataset is None else _loaded(dataset).id
+        if wanted != said:
             raise InvalidInput(
                 f"codes of {path}",
                 expected=f"codes of {wanted}",
-                received=f"codes of {trained_on}",
+                received=f"codes of {said}",
                 remedy=f"Encode the rows of {wanted} with this run into a file of their own, and give that.",
             )
-        dataset = trained_on
+        dataset = said if path.is_dir() else dataset
     path = _inside(path, "codes.npz", "encode")
     found_arrays = arrays(path)
     name = _codes_name(path, found_arrays, array)
     checked = check_codes(units.reduced(found_arrays[name], f"{path}: {name}"), f"{path}: {name}")
     if dataset is not None:
-        return _labelled(checked, found_arrays.get("indices"), _asked(dataset))
+        asked = _asked(dataset)
+        if "indices" in found_arrays:
+            _not_of_another_task(found_arrays["indices"], asked, f"{path}: indices")
+        return _labelled(checked, found_arrays.get("indices"), asked)
     if "factors" not in found_arrays:
         return LabelledCodes(checked, None, None, ())
     checked, factors = check_rows(checked, found_arrays["factors"], what=(f"{path}: {name}", f"{path}: factors"))
@@ -472,6 +474,32 @@ def _asked(dataset: Dataset | str) -> _Asked:
     rows = draws.permutation(0, len(loaded))[: protocol.TRAIN + protocol.TEST]
     scored = tuple(factor.name for factor in loaded.space.factors if factor.size > 1)
     return _Asked(loaded, rows, np.arange(len(loaded)), f"those of {loaded.id} in order", scored)
+
+
+def _said_of(path: Path) -> str:
+    """Return the dataset that a run folder or a submission says its codes are of; empty where nothing says it."""
+    folder = path if path.is_dir() else path.parent
+    if path.is_dir() or (path.name == "codes.npz" and (folder / "run.json").is_file()):
+        return "" if (folder / "images.json").exists() else dataset_of(folder)  # own images, which only the file labels
+    for above in list(folder.absolute().parents)[:3]:
+        name = folder.absolute().relative_to(above).as_posix()
+        if (above / "submission.json").is_file() and name.partition("/")[0] in benchmark_data.names():
+            return benchmark_data.load(name).id
+    return ""
+
+
+def _not_of_another_task(indices: Array, asked: _Asked, what: str) -> None:
+    """Refuse codes of the rows that another dataset's task asks for, in its order: they are that one's codes."""
+    own = asked.rows is not asked.in_order or np.array_equal(indices, asked.rows)
+    other = "" if own else protocol.of_rows(indices)
+    if other:
+        raise InvalidInput(
+            what,
+            expected=f"rows of {asked.dataset.id}",
+            received=f"the rows of {other}, in its order: these are codes of {other.partition('@')[0]}",
+            remedy=f"Name the dataset that was encoded. If these rows of {asked.dataset.id} were meant, shuffle codes "
+            "and indices alike.",
+        )
 
 
 def _labelled(codes: Array, indices: Array | None, asked: _Asked) -> LabelledCodes:

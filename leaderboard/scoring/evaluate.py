@@ -499,10 +499,11 @@ def read_all(file: str | os.PathLike[str], task: protocol.Task) -> Read:
     wrong = np.flatnonzero(indices != task.indices)
     if len(wrong):
         same = np.array_equal(np.sort(indices), np.sort(task.indices))
+        other = protocol.of_rows(indices)
         raise InvalidInput(
             f"{file}: indices",
             expected=f"the rows of {task.id}: {task.indices[wrong[0]]} at position {wrong[0]}",
-            received=str(indices[wrong[0]]),
+            received=f"the rows of {other}: {indices[wrong[0]]}" if other else str(indices[wrong[0]]),
             remedy="They are the right rows in another order: reorder the codes with them."
             if same
             else "Encode the rows that `leaderboard.protocol.task(...).indices` gives, in that order.",

@@ -101,6 +101,33 @@ def test_a_run_folder_knows_its_dataset(toys, run_folder):
         representations.codes(folder)
 
 
+def test_codes_of_another_task_are_refused_wherever_their_task_can_be_known(toys, tmp_path, codes, run_folder):
+    other = protocol.task("toy/spacing_1").indices
+    np.savez(tmp_path / "a.npz", codes=codes, indices=other)
+    told = (
+        r"a\.npz: indices: expected rows of toy/small, received the rows of toy/spacing_1@v1, in its order: .*Name the"
+    )
+    with pytest.raises(InvalidInput, match=told):  # by the row list, which no two tasks share
+        representations.codes(tmp_path / "a.npz", dataset="toy/small")
+    assert representations.codes(tmp_path / "a.npz", dataset="toy/spacing_1").dataset == "toy/spacing_1"
+    np.savez(tmp_path / "b.npz", codes=codes, indices=other[::-1])
+    assert representations.codes(tmp_path / "b.npz", dataset="toy/small").dataset == "toy/small"
+    with pytest.raises(InvalidInput, match=r"received the rows of toy/spacing_1@v1"):
+        representations.codes(run_folder(indices=other))
+    np.savez(folder := run_folder(dataset="toy/spacing_8") / "codes.npz", codes=codes)
+    said = r"expected codes of toy/small, received codes of toy/spacing_8"
+    with pytest.raises(InvalidInput, match=said):  # by the record beside it
+        representations.codes(folder, dataset="toy/small")
+    assert representations.codes(folder, dataset="toy/spacing_8").dataset == "toy/spacing_8"
+    place = tmp_path / "submission" / "toy" / "spacing_8"
+    place.mkdir(parents=True)
+    (place.parents[1] / "submission.json").write_text("{}", "utf-8")
+    np.savez(place / "seed_0.npz", codes=codes)
+    with pytest.raises(InvalidInput, match=said):  # by its folder in a submission
+        representations.codes(place / "seed_0.npz", dataset="toy/small")
+    assert representations.codes(place / "seed_0.npz", dataset="toy/spacing_8").dataset == "toy/spacing_8"
+
+
 def test_factors_of_data_that_is_no_dataset_here(tmp_path, codes):
     factors = np.arange(2 * N).reshape(N, 2) % 3
     np.savez(tmp_path / "a.npz", z=codes, factors=factors)

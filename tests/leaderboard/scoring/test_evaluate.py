@@ -182,6 +182,8 @@ def test_codes_of_other_rows(run_folder):
         InvalidInput, match=r"indices: expected the rows of toy/small@v1: \d+ at position 1.*that order"
     ):
         list(evaluate.evaluate([run_folder(indices=np.r_[right[:1], right[:1], right[2:]])]))
+    with pytest.raises(InvalidInput, match=r"received the rows of toy/spacing_1@v1: \d+"):
+        list(evaluate.evaluate([run_folder(indices=protocol.task("toy/spacing_1").indices)]))
     with pytest.raises(
         DamagedFile, match=r"indices: expected int or uint of shape \(60\), received int64 of shape \(9,"
     ):
