@@ -22,7 +22,11 @@ from leaderboard.store.schema import Field, Line, Model, Name
 
 FILE = "ledger.json"
 
-Change: TypeAlias = Literal["added", "removed", "re-scored", "more seeds", "quarantined", "trusted again"]
+Change: TypeAlias = Literal[
+    "added", "removed", "re-scored", "new codes", "more seeds", "fewer seeds", "changed", "quarantined", "trusted again"
+]
+"""What happened to a row. ``re-scored`` is said of the same codes with other scores, ``new codes`` of another training
+or encoding, and ``changed`` where an entry of before does not hold which codes it was of."""
 
 RowId: TypeAlias = tuple[str, str, str]
 """Task, tier and method."""
@@ -41,6 +45,7 @@ class Event(Model):
         mean: of the score that ranks, afterwards; None for a removed row.
         before: of the same score before; None for an added row.
         digest: of what the row holds: seeds, digests of codes, scores, and whether it is in quarantine.
+        codes: the last digits of the digests of its codes, by seed; none in entries that were written without.
     """
 
     date: datetime.date
@@ -52,6 +57,7 @@ class Event(Model):
     mean: float | None
     before: float | None
     digest: Annotated[str, Field(pattern=r"^([0-9a-f]{16}|)$")]
+    codes: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")], ...] = ()
 
     @property
     def row(self) -> RowId:
@@ -133,6 +139,8 @@ def pending(events: Sequence[Event], found: Iterable[Result], today: datetime.da
 def record(root: str | os.PathLike[str], today: datetime.date) -> tuple[Event, ...]:
     """Write what is pending into the ledger of a results tree.
 
+    Where the last entry of a row does not hold of which codes it was, and the row is as it was then, they are added.
+
     Args:
         root: the results tree.
         today: the date of removals and quarantines.
@@ -147,9 +155,13 @@ def record(root: str | os.PathLike[str], today: datetime.date) -> tuple[Event, .
     root = Path(root)
     with results_tree.locked(root):
         events = read(root)
-        new = pending(events, results_tree.read_all(root), today)
-        if new:
-            write_json(root / FILE, Ledger(events=(*events, *new)).model_dump(mode="json"))
+        found = results_tree.read_all(root)
+        new = pending(events, found, today)
+        if events or new:
+            known = {(result.task, tier, result.method): result for result in found for tier in result.tiers}
+            kept = tuple(_with_codes(event, known.get(event.row)) for event in events)
+            if new or kept != events:
+                write_json(root / FILE, Ledger(events=(*kept, *new)).model_dump(mode="json"))
     return new
 
 
@@ -170,7 +182,7 @@ def _event(row: RowId, result: Result, before: Event | None, held: bool, day: da
         if held != bool(result.quarantine):
             change, date = ("trusted again" if held else "quarantined"), day
         else:
-            change = "more seeds" if len(runs) > before.seeds else "re-scored"
+            change = _of_codes(before, runs)
     return Event(
         date=date,
         change=change,
@@ -181,7 +193,31 @@ def _event(row: RowId, result: Result, before: Event | None, held: bool, day: da
         mean=mean,
         before=before.mean if before is not None else None,
         digest=_digest(runs, bool(result.quarantine)),
+        codes=_codes(runs),
     )
+
+
+def _of_codes(before: Event, runs: Sequence[Run]) -> Change:
+    """Tell the same codes with other scores from other codes, and from those of more or fewer seeds."""
+    then, now = set(before.codes), set(_codes(runs))
+    if not then:
+        return "more seeds" if len(runs) > before.seeds else "changed"
+    if now > then:
+        return "more seeds"
+    if now < then:
+        return "fewer seeds"
+    return "re-scored" if now == then else "new codes"
+
+
+def _with_codes(event: Event, result: Result | None) -> Event:
+    """Add of which codes an entry is, where it does not say so and the row is as it was then."""
+    if event.codes or result is None or event.digest != _digest(result.of(event.tier), bool(result.quarantine)):
+        return event
+    return event.model_copy(update={"codes": _codes(result.of(event.tier))})
+
+
+def _codes(runs: Sequence[Run]) -> tuple[str, ...]:
+    return tuple(run.codes_digest[-12:] for run in runs)
 
 
 def _digest(runs: Sequence[Run], quarantine: bool) -> str:

@@ -41,6 +41,38 @@ def test_what_is_new_what_has_gone_and_what_was_scored_anew(tmp_path, made_resul
     assert len(ledger.read(tmp_path)) == 7
 
 
+def test_other_codes_are_told_from_the_same_codes_scored_anew(tmp_path, made_result):
+    """Rows that are trained again look like rows that are scored again, but for the codes."""
+
+    def changed(*scores, first=0):
+        result = made_result(TASK, "a", *scores)
+        runs = [run.model_copy(update={"codes_digest": f"{first + run.seed:064x}"}) for run in result.runs]
+        return result.model_copy(update={"runs": tuple(runs)})
+
+    events = ledger.pending((), [changed(0.1, 0.3)])
+    cases = {
+        "re-scored": changed(0.1, 0.2),
+        "new codes": changed(0.1, 0.3, first=7),
+        "more seeds": changed(0.1, 0.3, 0.5),
+        "fewer seeds": changed(0.1),
+    }
+    for change, result in cases.items():
+        assert [event.change for event in ledger.pending(events, [result])] == [change]
+    assert [e.change for e in ledger.pending(events, [changed(0.1, 0.3, 0.5, first=7)])] == ["new codes"]
+    without = tuple(event.model_copy(update={"codes": ()}) for event in events)
+    assert [event.change for event in ledger.pending(without, [changed(0.1, 0.2)])] == ["changed"]
+
+
+def test_an_entry_that_lacks_its_codes_gets_them_while_the_row_is_as_it_was(tmp_path, made_result):
+    results_tree.write(tmp_path, [made_result(TASK, "a", 0.1), made_result(TASK, "b", 0.5)])
+    events = ledger.record(tmp_path, TODAY)
+    without = ledger.Ledger(events=tuple(event.model_copy(update={"codes": ()}) for event in events))
+    (tmp_path / "ledger.json").write_text(without.model_dump_json(), "utf-8")
+    results_tree.write(tmp_path, [made_result(TASK, "b", 0.6)], replace=True)
+    assert [event.change for event in ledger.record(tmp_path, TODAY)] == ["changed"]
+    assert [len(event.codes) for event in ledger.read(tmp_path)] == [1, 0, 1]
+
+
 def test_quarantine_is_a_change(tmp_path, made_result):
     (file,) = results_tree.write(tmp_path, [made_result(TASK, "a", 0.1)])
     ledger.record(tmp_path, TODAY)
