@@ -6,9 +6,9 @@ table 1), and further than when it gets noise of the same size (table 2). To be 
 which may lower scores by itself: where there are scores on data with as little contrast and no pattern (``squeezed``),
 a perturbed dataset must have lower ones than those, too.
 
-Each such sentence is tested once, with all methods that were trained on both datasets, and whose scores are trusted as
-far as ranks ask, as strata: with five seeds a method, tests of single methods come to no verdict after the correction
-for how many they are (`verdicts`).
+Each such sentence is tested once, with all methods that were trained here on both datasets, as strata: with five seeds
+a method, tests of single methods come to no verdict after the correction for how many they are (`verdicts`). What
+others hand in is left out, verified or not: whoever chooses what to hand in could choose a verdict.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmark_data import files
 from leaderboard.properties import Column
-from leaderboard.report import families, ranking
+from leaderboard.report import families
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store import verdicts
 
@@ -85,7 +85,7 @@ class Direction(NamedTuple):
         lower: the dataset with the lower ones.
         floor: what a method's mean on the higher one must reach to test the claim: that of PCA there, and for MIG at
             least `verdicts.FLOOR`.
-        methods: those that were trained and scored on both, and may be ranked, by name.
+        methods: those that were trained here and scored on both, by name.
         comparison: of those with `verdicts.SEEDS` seeds on both, a stratum each.
         control: a task that must be higher, too; None where there is none.
         answer: the verdict, after Holm over all directions of the tier: of the decisive comparison where there are two.
@@ -122,8 +122,8 @@ def find(boards: Sequence[Table]) -> list[Direction]:
         boards: all tables.
 
     Returns:
-        The directions that any trained method was scored for: next spacings and the two ends, then original against
-        perturbed and noisy against perturbed. Results in quarantine are left out.
+        The directions that any method of those trained here was scored for: next spacings and the two ends, then
+        original against perturbed and noisy against perturbed. Results in quarantine are left out.
     """
     compared = [_direction(*expected) for expected in _expected(boards)]
     there = [found for found in compared if found is not None]
@@ -216,7 +216,7 @@ def _trained(board: Table) -> dict[str, Row]:
         for row in board.rows
         if row.category != "reference"
         and not row.warning
-        and ranking.trusted(row.result, board.tier)
+        and row.trained_here
         and board.columns[0].key in row.cells
     }
 

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from leaderboard.report import paper_claims, ranking
-from leaderboard.store import verdicts
+from leaderboard.store import results, verdicts
 
 NEAR, MIDDLE, FAR = (f"xysquares/spacing_{spacing}" for spacing in (1, 4, 8))
 HIGH, LOW, NONE = (0.5, 0.51, 0.52, 0.53, 0.54), (0.1, 0.11, 0.12, 0.13, 0.14), (0.0, 0.01, 0.02, 0.03, 0.04)
@@ -38,8 +38,11 @@ def test_spacings_are_compared_step_by_step_and_end_to_end(made_result):
     assert ends.p == pytest.approx(6e-4)
 
 
-def test_codes_that_nobody_verified_decide_nothing(made_result):
+def test_what_others_hand_in_decides_nothing(made_result, monkeypatch):
     told = [made_result(task, "told", *of, status="recomputed") for task, of in ((NEAR, HIGH), (FAR, LOW))]
+    assert find(*told) == {}
+    monkeypatch.setattr(results.Result, "trust", lambda self, tier: "verified")
+    assert [row.note for board in ranking.tables(told) for row in board.rows] == ["", ""], "they are ranked"
     assert find(*told) == {}
     ours = [made_result(task, "ours", *of) for task, of in ((NEAR, HIGH), (FAR, LOW))]
     assert [one.method for one in find(*told, *ours)[NEAR, FAR].methods] == ["ours"]
