@@ -214,10 +214,7 @@ def _trained(board: Table) -> dict[str, Row]:
     return {
         row.result.method: row
         for row in board.rows
-        if row.category != "reference"
-        and not row.warning
-        and row.trained_here
-        and board.columns[0].key in row.cells
+        if row.category != "reference" and not row.warning and row.trained_here and board.columns[0].key in row.cells
     }
 
 

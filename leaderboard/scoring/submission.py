@@ -18,6 +18,7 @@ import os
 import re
 import shlex
 import stat
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -251,8 +252,9 @@ def _parsed(
     """Read what ``submission.json`` says: as a whole, else its tasks alone, if they can be read; and what is wrong."""
     parsed = schema.parse(Submission, text, str(file))
     if isinstance(parsed, Submission):
-        problems = _incomplete(file, parsed.about, parsed.supervision, parsed.tasks)
-        return parsed, parsed.tasks, [*problems, *_collisions(parsed.method, published)]
+        problems = [*_incomplete(file, parsed.about, parsed.supervision, parsed.tasks)]
+        problems += [*_collisions(parsed.method, published)] or _same_titles(file, parsed, published)
+        return parsed, parsed.tasks, problems
     only = schema.parse(_OnlyTasks, text, str(file))
     if isinstance(only, list):
         return None, None, parsed
@@ -653,6 +655,34 @@ def _collisions(name: str, published: Sequence[Result]) -> Iterator[OffaxisError
             expected = f"a name that differs from {other!r} by more than underscores"
             why = ", a reference of the board" if other in references else ""
             yield InvalidInput("method", expected=expected + why, received=repr(name), remedy="Rename the method.")
+
+
+def _same_titles(file: Path, submission: Submission, published: Sequence[Result]) -> Iterator[OffaxisError]:
+    """Find another method on the board, or a reference, that a reader would take for one of this title."""
+    others = {(result.method, result.title) for result in published} | {(name, name) for name in results.REFERENCES}
+    title = submission.about.title
+    for method, other in sorted(others):
+        if method != submission.method and _plain(title) in (_plain(other), _plain(method)):
+            yield InvalidInput(
+                f"{file}: about.title",
+                expected=f"another title than that of {method} on the board, {other!r}",
+                received=repr(title),
+                remedy="Give the method a title of its own.",
+            )
+            return
+
+
+def _plain(title: str) -> str:
+    """Return a title without case, accents, spaces and marks, and with Greek letters by their names.
+
+    Example:
+        >>> _plain("β-VAE"), _plain("Beta VAE")
+        ('betavae', 'betavae')
+    """
+    letters = unicodedata.normalize("NFKD", title.casefold())
+    names = (unicodedata.name(letter, "").removeprefix("GREEK SMALL LETTER ").lower() for letter in letters)
+    spelled = (name if "\u0370" <= letter <= "\u03ff" else letter for letter, name in zip(letters, names, strict=True))
+    return "".join(letter for letter in "".join(spelled) if letter.isalnum())
 
 
 def json_schema() -> dict[str, object]:

@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import pickle
+import re
 import shutil
 import signal
 import struct
@@ -257,6 +258,20 @@ def test_a_name_of_a_reference(good, run_folder, name):
     assert "by more than underscores, a reference of the board, received" in problem
     edit(good, lambda c: c.update(method="flat"))
     assert problems(good, published=published) == []
+
+
+@pytest.mark.parametrize("title", ["β-VAE", "Beta VAE", "beta_vae", "BETA‑vae", "Flat things", "PCA"])
+def test_a_title_of_another_method_or_of_a_reference(good, run_folder, title):
+    """A page prints titles, so that rows of one title would be taken for one another."""
+    flat = run_folder("flat", supervision="reference", about={"title": "Flat Things"})
+    published = list(evaluate.evaluate([run_folder(), flat]))
+    edit(good, lambda c: c["about"].update(title=title))
+    (problem,) = problems(good, published=published)
+    assert re.search(r"about\.title: expected another title than that of (beta_vae|flat|pca) on the board", problem)
+    edit(good, lambda c: c["about"].update(title="β-VAE of mine"))
+    assert problems(good, published=published) == []
+    edit(good, lambda c: (c.update(method="beta_vae"), c["about"].update(title="β-VAE")))
+    assert problems(good, published=published) == [], "the same method, which a reviewer looks at"
 
 
 def test_the_names_of_references_are_those_of_the_baselines():
