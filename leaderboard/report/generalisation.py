@@ -30,7 +30,7 @@ Mean: TypeAlias = tuple[float, tuple[float, float] | None]
 
 WHOLE = Column(
     "r_squared_whole",
-    "R²",
+    "R² (whole)",
     "How much of the factors' variance over the whole dataset a readout explains on held-out rows.",
     low=-math.inf,
 )
