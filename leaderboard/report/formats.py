@@ -306,6 +306,7 @@ FIELDS: Mapping[str, type] = MappingProxyType(
         "trust": str,
         "dataset_version": str,
         "date": str,
+        "ranked_by": str,
     }
 )
 """What a record says, and of which type. What each field is stands in ``docs/publishing.md``."""
@@ -348,6 +349,7 @@ def records(boards: Iterable[Table]) -> Iterator[dict[str, object]]:
                     "trust": row.trust,
                     "dataset_version": run.dataset_version,
                     "date": max(r.date for r in row.runs).isoformat(),
+                    "ranked_by": board.columns[0].key if row.rank else None,
                 }
 
 
@@ -360,8 +362,19 @@ def as_json(boards: Iterable[Table]) -> str:
     Returns:
         A JSON list of records, one in a line.
     """
-    lines = [json.dumps(record, ensure_ascii=False) for record in records(boards)]
-    return "[\n" + ",\n".join(lines) + "\n]\n"
+    return listed(records(boards))
+
+
+def listed(found: Iterable[Mapping[str, object]]) -> str:
+    """Render records as JSON.
+
+    Args:
+        found: the records.
+
+    Returns:
+        A JSON list of them, one in a line.
+    """
+    return "[\n" + ",\n".join(json.dumps(record, ensure_ascii=False) for record in found) + "\n]\n"
 
 
 def comma_separated(boards: Iterable[Table]) -> str:
@@ -371,7 +384,20 @@ def comma_separated(boards: Iterable[Table]) -> str:
         boards: the tables.
 
     Returns:
-        CSV with the header ``FIELDS``. Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
+        CSV with the header ``FIELDS``, as ``separated`` writes it.
+    """
+    return separated(FIELDS, records(boards))
+
+
+def separated(fields: Iterable[str], found: Iterable[Mapping[str, object]]) -> str:
+    """Render records as CSV.
+
+    Args:
+        fields: their keys, in order.
+        found: the records.
+
+    Returns:
+        CSV with a header. Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
     """
 
     def written(name: str, value: object) -> object:
@@ -379,9 +405,8 @@ def comma_separated(boards: Iterable[Table]) -> str:
             return f"{value:.1f}"
         return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
 
-    return files.comma_separated(
-        tuple(FIELDS), ([written(name, record[name]) for name in FIELDS] for record in records(boards))
-    )
+    names = tuple(fields)
+    return files.comma_separated(names, ([written(name, record[name]) for name in names] for record in found))
 
 
 def joined_json(parts: Sequence[bytes]) -> bytes:
@@ -424,15 +449,17 @@ def plain(found: Iterable[Result], tier: str = "") -> list[dict[str, object]]:
         tier: only the tables of this tier; all of them if empty.
 
     Returns:
-        One for each task and tier: ``task``, ``tier`` and ``rows`` in the order of the tables. A row has ``method``,
-        ``title``, ``category``, ``rank``, the ranks that its seeds leave open (``rank_low``, ``rank_high``) and its
-        ``band`` (None where it is not ranked), ``note`` (why it is not ranked), ``seeds`` and ``scores``: score ->
-        ``mean``, ``iqm``, ``low`` and ``high``, None where there are too few seeds for an interval.
+        One for each task and tier: ``task``, ``tier``, ``ranked_by`` (the score that ranks; None where no row has a
+        rank) and ``rows`` in the order of the tables. A row has ``method``, ``title``, ``category``, ``rank``, the
+        ranks that its seeds leave open (``rank_low``, ``rank_high``) and its ``band`` (None where it is not ranked),
+        ``note`` (why it is not ranked), ``seeds`` and ``scores``: score -> ``mean``, ``iqm``, ``low`` and ``high``,
+        None where there are too few seeds for an interval.
     """
     return [
         {
             "task": board.task,
             "tier": board.tier,
+            "ranked_by": board.ranked_by.key if board.ranked_by else None,
             "rows": [
                 {
                     "method": row.result.method,
@@ -509,7 +536,8 @@ def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
                     str(row.seeds),
                     style="italic" if category == "reference" else "",
                 )
-        caption = f"{board.caption}\n{_unranked(board)}".rstrip() + "\n"
+        ranks = f" Ranked by {board.ranked_by.title}." if board.ranked_by else ""
+        caption = f"{board.caption}{ranks}\n{_unranked(board)}".rstrip() + "\n"
         title = rich.text.Text(f"{board.task}, tier {board.tier}", style="table.title")
         parts += [title, shown, rich.text.Text(caption, style="table.caption")]
     return rich.console.Group(*parts)

@@ -132,6 +132,11 @@ class Table:
         return any(row.rank for row in self.rows)
 
     @property
+    def ranked_by(self) -> Column | None:
+        """The score that ranks its rows, the first of the columns; None where no row has a rank."""
+        return self.columns[0] if self.ranked else None
+
+    @property
     def caption(self) -> str:
         """Sample sizes and budget: what a reader must know before comparing these numbers with others."""
         return caption(self.tier, self.rows)

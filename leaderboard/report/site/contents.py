@@ -8,7 +8,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -189,6 +189,45 @@ class TierPage:
             for category, rows in self.groups.items()
         }
 
+    def records(self) -> Iterator[dict[str, object]]:
+        """List what the table of all tasks and the page across tasks say, as records with the keys `ACROSS`.
+
+        Yields:
+            One for each method and score with a mean over all tasks that are averaged over. What is worked out for the
+            score that ranks alone is None beside the others, and where a method is not ranked on all of these tasks.
+        """
+        for category, rows in self.groups.items():
+            for row in rows:
+                for column in self.columns:
+                    if column.key not in row.means:
+                        continue
+                    ranks = self.overall is not None and column == self.overall.column
+                    standing = row.standing if ranks else None
+                    place, across = (standing.place, standing.across) if standing else (None, None)
+                    estimates = {
+                        "average_rank": across.rank if across else None,
+                        "iqm": across.iqm if across else None,
+                        "beats_another": across.improvement if across else None,
+                    }
+                    yield {
+                        "tier": self.name,
+                        "category": category,
+                        "method": row.method,
+                        "title": row.title,
+                        "score": column.key,
+                        "tasks": self.averaged,
+                        "mean": round(row.means[column.key], 6),
+                        "rank": standing.rank if standing else None,
+                        "rank_low": place.low if place else None,
+                        "rank_high": place.high if place else None,
+                        "band": place.band if place else None,
+                        **{
+                            f"{name}{end}": round(getattr(one, part), 6) if one else None
+                            for name, one in estimates.items()
+                            for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))
+                        },
+                    }
+
     @property
     def verified(self) -> tuple[int, int]:
         """How many rows of trained methods are verified, and how many there are."""
@@ -249,6 +288,14 @@ class TierPage:
             words = f"{answers.count('holds')} : {answers.count('contradicted')}" if judged else "few seeds"
             found[pair.first[0], pair.second[0]] = words
         return found
+
+
+ACROSS = (
+    *("tier", "category", "method", "title", "score", "tasks", "mean", "rank", "rank_low", "rank_high", "band"),
+    *("average_rank", "average_rank_low", "average_rank_high", "iqm", "iqm_low", "iqm_high"),
+    *("beats_another", "beats_another_low", "beats_another_high"),
+)
+"""What a record across tasks says; docs/publishing.md says what each field is."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from leaderboard.report import generalisation, hardness, paper_claims, ranking, transfer_page
+from leaderboard.report import formats, generalisation, hardness, paper_claims, ranking, transfer_page
 from leaderboard.report.ranking import Table
 from leaderboard.report.site import contents, extras
 from leaderboard.report.site.contents import Contents, MethodPage, TierPage
@@ -136,6 +136,9 @@ def _tiers(frame: Frame, shown: Contents, papers: Sequence[Paper]) -> Iterator[F
     for tier in shown.tiers:
         yield _overview(frame, shown, tier, papers)
         both = {"tier": tier, "tiers": shown.tiers}
+        across = list(tier.records())
+        yield f"tables/across.{tier.name}.csv", formats.separated(contents.ACROSS, across).encode()
+        yield f"tables/across.{tier.name}.json", formats.listed(across).encode()
         for column in tier.columns[1:]:
             yield frame.page(tier.page(column), "score.html", both | {"column": column})
         if tier.overall:

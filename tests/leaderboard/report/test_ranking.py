@@ -517,6 +517,18 @@ def test_json_says_what_the_csv_says():
         assert others == {n: line[n] for n in others}
 
 
+def test_a_record_names_the_score_that_its_rank_is_of():
+    runs = [run(0.3, seed, scores={"mig": 0.3, "dci.completeness": 0.5}) for seed in range(5)]
+    found = [results.result("xysquares/spacing_8@v1", "m", runs), method("n", 0.1)]
+    records = list(formats.records(ranking.tables(found)))
+    assert [(one["method"], one["score"], one["rank"], one["ranked_by"]) for one in records] == [
+        ("m", "mig", 1, "mig"),
+        ("m", "dci.completeness", 1, "mig"),
+        ("n", "mig", None, None),
+    ]
+    assert [board["ranked_by"] for board in formats.plain(found)] == ["mig"]
+
+
 def test_tiers_come_in_the_order_of_the_protocol():
     both = results.result("xysquares/spacing_8@v1", "m", [run(0.1, 0), run(0.2, 0, tier="desk", budget=run(0).budget)])
     assert [board.tier for board in ranking.tables([both])] == ["desk", "smoke"]

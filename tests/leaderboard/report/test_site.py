@@ -1,8 +1,10 @@
 """The pages: complete in themselves, harmless, and usable in a real browser."""
 
+import csv
 import dataclasses
 import html.parser
 import importlib.resources
+import io
 import json
 import pathlib
 import re
@@ -245,6 +247,12 @@ def test_filtering(site, browser):
     )
     assert methods(browser) == ["beta_vae"]
     assert browser.run(f"{controls}.querySelector('[role=status]').textContent") == "1 of 4 methods"
+    for typed in ("beta-vae", "Beta VAE", "betavae", "beta_vae", "β‑VAE"):
+        browser.run(
+            f"""{{ const box = {controls}.querySelector('input'); box.value = '{typed}';
+            box.dispatchEvent(new Event('input')) }}"""
+        )
+        assert methods(browser) == ["beta_vae"], typed
     browser.run(
         f"""{{ const box = {controls}.querySelector('input'); box.value = ''; box.dispatchEvent(new Event('input'));
         const list = {controls}.querySelector('select'); list.value = 'reference';
@@ -389,6 +397,32 @@ def test_the_page_across_tasks_says_what_it_averages(two_scores):
     assert "Average rank" in text
     assert "Beats another" in text
     assert "How probably one beats another" not in text, "one method alone is ranked"
+
+
+def test_what_the_table_of_all_tasks_shows_can_be_fetched(two_scores):
+    """Until then means and ranks over tasks stood on pages alone."""
+    records = json.loads((two_scores / "tables" / "across.desk.json").read_text("utf-8"))
+    lines = list(csv.DictReader(io.StringIO((two_scores / "tables" / "across.desk.csv").read_text("utf-8"))))
+    assert [{k: "" if v is None else v for k, v in one.items()} for one in records] == [
+        {k: type(one[k])(v) if v else v for k, v in line.items()} for one, line in zip(records, lines, strict=True)
+    ]
+    by = {(one["method"], one["score"]): one for one in records}
+    page = (two_scores / "overall.desk.html").read_text("utf-8")
+    ranked = next(one for one in records if one["rank"])
+    assert f'data-value="{ranked["mean"]:.6f}">{ranked["mean"]:.3f}</td>' in page
+    assert (ranked["score"], ranked["tasks"], ranked["average_rank"]) == ("mig", 3, 1.0)
+    assert 0 < ranked["iqm_low"] <= ranked["iqm"] <= ranked["iqm_high"]
+    assert by["beta_vae", "dci.completeness"]["mean"] == 0.82
+    assert by["beta_vae", "dci.completeness"]["rank"] is None, "another score than the one that ranks"
+    for name in ("index.html", "overall.desk.html"):
+        assert 'href="tables/across.desk.csv"' in (two_scores / name).read_text("utf-8")
+
+
+def test_the_rank_names_the_score_that_it_ranks(two_scores):
+    for name in ("index.html", "tasks/toy.spacing_1.html", "methods/factor_vae.html"):
+        heads = re.findall(r">Rank</button>(.*?)</th>", (two_scores / name).read_text("utf-8"))
+        assert heads, name
+        assert set(heads) == {" <small>by MIG</small>"}, name
 
 
 def test_a_task_that_few_methods_have_stands_behind_a_line(tmp_path, made_result):

@@ -9,6 +9,8 @@ function keep(name, value) {
 }
 const first = document.querySelector("table[data-sortable]");
 const place = (table, name) => (table === first ? name : `${table.id}.${name}`);
+// A name however it is typed: β-VAE, beta-vae, beta_vae and BetaVAE are one.
+const plain = (text) => text.toLowerCase().replaceAll("β", "beta").replace(/[\s_\p{Pd}]+/gu, "");
 const rowsOf = (body) => [...body.rows].filter((row) => !row.classList.contains("group"));
 
 function sorter(table) {
@@ -60,13 +62,13 @@ function controller(controls) {
 
   const filter = () => {
     let shown = 0, all = 0;
-    const wanted = value("q").trim().toLowerCase();
+    const wanted = plain(value("q"));
     for (const body of table.tBodies) {
       let here = 0;
       for (const row of rowsOf(body)) {
         all += 1;
         row.hidden = !(
-          row.dataset.text.includes(wanted) &&
+          plain(row.dataset.text).includes(wanted) &&
           (!value("supervision") || value("supervision") === body.dataset.category) &&
           (!value("status") || row.dataset.status.split(" ").includes(value("status")))
         );
