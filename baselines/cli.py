@@ -58,6 +58,7 @@ Images = Annotated[
         show_default=False,
     ),
 ]
+
 DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="Train nothing: say what would be trained, how long on this machine, and on disk."),
