@@ -620,7 +620,7 @@ def derive_perturbation(
     base: Annotated[
         str, typer.Argument(help="Dataset, such as sprites2d.", autocompletion=names_like, show_default=False)
     ],
-    restarts: Annotated[int, typer.Option(min=2, help="How many β-VAEs to train.")] = 10,
+    restarts: Annotated[int, typer.Option(min=2, help="How many models to train.")] = 10,
     steps: Annotated[int | None, typer.Option(help="Optimiser steps of each. Default: 300000.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the config, as for run.")
@@ -636,7 +636,10 @@ def derive_perturbation(
         typer.Option(help="File to write. Default: where BASE_perturbed/conv32_... looks for it.", show_default=False),
     ] = None,
 ) -> None:
-    """Train β-VAEs and derive the hidden variable of BASE_perturbed/conv32_...; goes on where it was stopped."""
+    """Train β-VAEs and derive the hidden variable of BASE_perturbed/conv32_...; goes on where it was stopped.
+
+    With --set objective=beta_tc_vae it trains β-TCVAEs, which learn sooner.
+    """
     import benchmark_data
     from baselines.config import RunConfig
     from baselines.outputs import hidden_variable

@@ -16,12 +16,12 @@ a mixture of the image and an image of the pattern: nothing clips. The price is 
 2 epsilon in all, and the factors lose 1 - (1 - 2 epsilon)^2 of their variance. So a second control, ``squeezed``, makes
 the room and leaves it empty.
 
-The scalar is either the first principal component of the base dataset's pixels (``pca``) or a latent of a beta-VAE that
-was trained on it (``conv_vae``; equation 6). It is standardised, and ``rows_per_std`` says by how many rows of pixels
-the pattern moves when s moves by one standard deviation. There are two editions. In the first, of 8 rows, s leads
-globally on sprites2d before it leads locally, against the paper's design, and its ``vae`` is a fully connected model's.
-In the second, of 32 rows, s leads locally first: at an epsilon of 0.1 it leads locally on sprites2d and on room3d, and
-globally on sprites2d (`benchmarks/perturbation.py` prints both; docs/datasets.md has its tables).
+The scalar is either the first principal component of the base dataset's pixels (``pca``) or a latent of a beta-VAE or
+beta-TCVAE that was trained on it (``conv_vae``; equation 6). It is standardised, and ``rows_per_std`` says by how many
+rows of pixels the pattern moves when s moves by one standard deviation. There are two editions. In the first, of 8
+rows, s leads globally on sprites2d before it leads locally, against the paper's design, and its ``vae`` is a fully
+connected model's. In the second, of 32 rows, s leads locally first: at an epsilon of 0.1 it leads locally on sprites2d
+and on room3d, and globally on sprites2d (`benchmarks/perturbation.py` prints both; docs/datasets.md has its tables).
 
 To see at which strength models begin to encode s, ``patterned`` has s as a further factor that is independent of the
 others (section 5.2 of the paper).
@@ -77,8 +77,8 @@ KINDS = {
     "pca": "the first principal component of the base's pixels",
     "vae": "the latent with the least noise of the beta-VAE with the lowest MIG among several trained on the base",
     "conv_vae": (
-        "the latent with the least noise of the convolutional beta-VAE with the lowest MIG among ten or more trained "
-        "on the base, whose mean MIG is 0.15 or more"
+        "the latent with the least noise of the convolutional beta-VAE or beta-TCVAE with the lowest MIG among ten or "
+        "more trained on the base, whose mean MIG is 0.15 or more"
     ),
 }
 """What the hidden variable is."""

@@ -94,9 +94,18 @@ def test_the_least_noise_of_the_lowest_mig_becomes_the_hidden_variable(small, kn
     assert str(first["provenance"]) == str(second["provenance"])
 
 
+def test_a_beta_tcvae_will_do_and_the_file_says_so(small, known, tmp_path):
+    config = RunConfig.from_json(hidden_variable.settings(small) | TINY | {"objective": "beta_tc_vae", "seed": 3})
+    found = hidden_variable.derive(config, tmp_path / "runs", restarts=2, least_mean_mig=0)
+    recorded = HiddenVariable(small, "conv_vae").provenance
+    assert recorded["config"]["objective"] == "beta_tc_vae"
+    assert recorded["method"] == "the latent with the least noise of the β-TCVAE with the lowest MIG"
+    assert set(found.migs) == {3, 4}
+
+
 def test_what_cannot_be_derived(small, known, tmp_path):
     values = hidden_variable.settings(small) | TINY
-    with pytest.raises(InvalidInput, match="objective: expected beta_vae, received ae"):
+    with pytest.raises(InvalidInput, match="objective: expected beta_vae or beta_tc_vae, received ae"):
         hidden_variable.derive(RunConfig.from_json(values | {"objective": "ae"}), tmp_path / "runs")
     with pytest.raises(InvalidInput, match="restarts: expected at least 2, to choose from, received 1"):
         hidden_variable.derive(RunConfig.from_json(values), tmp_path / "runs", restarts=1)
@@ -107,7 +116,7 @@ def test_what_cannot_be_derived(small, known, tmp_path):
 
 def test_the_lowest_mig_of_models_that_learned_nothing_is_not_chosen(small, known, tmp_path):
     config = RunConfig.from_json(hidden_variable.settings(small) | TINY)
-    with pytest.raises(InvalidInput, match=r"β-VAEs on small: expected a mean MIG of at least 1, .* received 0\.\d"):
+    with pytest.raises(InvalidInput, match=r"models on small: expected a mean MIG of at least 1, .* received 0\.\d"):
         hidden_variable.derive(config, tmp_path / "runs", restarts=2, least_mean_mig=1.0)
     assert not HiddenVariable(small, "conv_vae").ready
 
