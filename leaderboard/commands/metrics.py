@@ -57,7 +57,12 @@ def metrics(
     mean: Annotated[list[float] | None, typer.Option(help="ONNX: subtracted from pixels in [0, 1]; repeat it.")] = None,
     std: Annotated[list[float] | None, typer.Option(help="ONNX: what they are divided by; repeat it.")] = None,
     intervals: Annotated[
-        int, typer.Option(metavar="RESAMPLES", min=0, help="Bootstrap intervals from so many resamples, such as 100.")
+        int,
+        typer.Option(
+            metavar="RESAMPLES",
+            min=0,
+            help="Bootstrap intervals from so many resamples, such as 100: of each file, over its rows.",
+        ),
     ] = 0,
     check: Annotated[
         bool, typer.Option(help="Say which scores still move with the number of samples; costs less than the scores.")
@@ -214,7 +219,11 @@ def _binned(found: Any, held_out: tuple[Any, Any] | None) -> pd.DataFrame:
 
 
 def _report(table: pd.DataFrame, to: Path | None) -> None:
-    """Print scores, and write them if they are wanted; of several files, print mean and spread of each score."""
+    """Print scores, and write them if they are wanted; of several files, print mean and spread of each score.
+
+    An interval is of one file's rows, and says nothing of a mean over files: each file is printed then,
+    too.
+    """
     import pandas as pd
 
     several = table["file"].nunique()
@@ -226,6 +235,8 @@ def _report(table: pd.DataFrame, to: Path | None) -> None:
         parts = {"mean": values.mean(), "sd": values.std(), "least": values.min(), "greatest": values.max()}
         shown = pd.DataFrame(parts).reset_index()
     show(shown, f"{several} files" if several > 1 else "")
+    if several > 1 and "low" in table:
+        show(table, "each file, with its interval over rows")
     if to is not None:
         write(table, to)
 

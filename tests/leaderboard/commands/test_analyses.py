@@ -268,6 +268,22 @@ def test_metrics_of_several_files_give_mean_and_spread(board, tmp_path):
     assert (code, out, "b.npz: expected codes of a dataset" in err) == (2, "", True)
 
 
+def test_metrics_of_several_files_print_the_intervals_that_are_asked_for(board, tmp_path):
+    factors = np.random.default_rng(0).integers(0, 3, (300, 2))
+    for name in "ab":
+        codes = factors + np.random.default_rng(ord(name)).normal(size=(300, 2))
+        np.savez(tmp_path / f"{name}.npz", codes=codes, factors=factors)
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    asked = ("--metric", "mig", "--no-check", "--to", tmp_path / "m.csv")
+    code, out, err = board("metrics", *files, *asked, "--intervals", 5)
+    assert code == 0, err
+    assert "each file, with its interval over rows" in out
+    for row in pd.read_csv(tmp_path / "m.csv").itertuples():
+        assert row.low < row.high
+        assert re.search(rf"mig +mig +{row.value:.3f} +{row.low:.3f} +{row.high:.3f}", out), out
+    assert "each file" not in board("metrics", *files, *asked)[1]
+
+
 def test_metrics_of_arrays_with_held_out_rows(board, tmp_path):
     from leaderboard.metrics import sap
 
