@@ -379,6 +379,8 @@ def read_run(folder: str | os.PathLike[str], *, tier: str = "") -> tuple[RunFile
     task = protocol.task(run.dataset)
     check_dataset(task, run.dataset_version, run.dataset_digest, str(folder / "run.json"))
     check_part(task, tier, run.hyperparameters, str(folder / "run.json"))
+    for error in implausible(run.budget, run.supervision, f"{folder / 'run.json'}: budget"):
+        raise error
     return run, read_codes(codes_file(folder), task)
 
 
@@ -423,6 +425,7 @@ def check_run(folder: str | os.PathLike[str]) -> list[OffaxisError]:
     if isinstance(parsed, RunFile):
         checks.insert(0, lambda: check_dataset(task, parsed.dataset_version, parsed.dataset_digest, str(file)))
         found += unknown_claims(parsed.claimed, protocol.TIERS, f"{file}: claimed")
+        found += implausible(parsed.budget, parsed.supervision, f"{file}: budget")
     for check in checks:
         try:
             check()
@@ -585,6 +588,40 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
             expected=f"'train' in the tier held_out: that only this part of {task.dataset} was trained on",
             received=repr(part) if part else "none beside a train_share, so that it is the share of all rows",
             remedy="Rows that were trained on are not held out. Train on the part train, or score in another tier.",
+        )
+
+
+def implausible(budget: Budget, supervision: str, what: str) -> Iterator[InvalidInput]:
+    """Find what cannot be of a training budget, beyond the bounds of its fields.
+
+    Args:
+        budget: of one run.
+        supervision: what the method saw; nothing is asked of a reference, which need not be trained.
+        what: where that stands.
+
+    Yields:
+        An error where nothing was trained, and where there were fewer images than steps, each of which takes one.
+
+    Example:
+        >>> budgets = [Budget(steps=steps, images=64, seconds=1.0, device="") for steps in (0, 1, 64, 65)]
+        >>> [len(list(implausible(budget, "unsupervised", "budget"))) for budget in budgets]
+        [1, 0, 0, 1]
+    """
+    if supervision == "reference":
+        return
+    if not budget.steps:
+        yield InvalidInput(
+            what,
+            expected="steps or images that training took",
+            received=f"0 steps and {budget.images:,} images" if budget.images else "0 of both",
+            remedy="A fit in one pass is one step." if budget.images else "",
+        )
+    elif 0 < budget.images < budget.steps:
+        yield InvalidInput(
+            what,
+            expected=f"at least as many images as steps, {budget.steps:,}: each step sees one or more, repeats counted",
+            received=f"{budget.images:,} images",
+            remedy="Write 0 images if they were not counted.",
         )
 
 

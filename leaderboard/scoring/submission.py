@@ -635,14 +635,10 @@ def _incomplete(file: Path, about: About, supervision: str, tasks: dict[str, Ent
     for field in ("title", "authors", "license"):
         if not getattr(about, field).strip():
             yield InvalidInput(f"{file}: about.{field}", expected="some text", received="nothing")
-    for name, entry in tasks.items() if supervision != "reference" else ():
+    for name, entry in tasks.items():
         for seed in entry.seeds:
-            if not seed.budget.steps and not seed.budget.images:
-                yield InvalidInput(
-                    f"{file}: tasks.{name}: budget of seed {seed.seed}",
-                    expected="steps or images that training took",
-                    received="0 of both",
-                )
+            where = f"{file}: tasks.{name}: budget of seed {seed.seed}"
+            yield from evaluate.implausible(seed.budget, supervision, where)
 
 
 def _collisions(name: str, published: Sequence[Result]) -> Iterator[OffaxisError]:

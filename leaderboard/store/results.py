@@ -85,7 +85,7 @@ class Digests(Model):
 
 
 class Budget(Model):
-    """What training cost.
+    """What training cost. The bounds are what no training reaches: 10^10 seconds are 300 years.
 
     Attributes:
         steps: parameter updates.
@@ -94,9 +94,9 @@ class Budget(Model):
         device: what it ran on.
     """
 
-    steps: int = Field(ge=0, le=2**53)
-    images: int = Field(ge=0, le=2**53)
-    seconds: float = Field(ge=0, le=1e12)
+    steps: int = Field(ge=0, le=10**12)
+    images: int = Field(ge=0, le=10**15)
+    seconds: float = Field(ge=0, le=1e10)
     device: Line
 
 

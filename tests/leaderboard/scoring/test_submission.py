@@ -107,6 +107,29 @@ def test_a_submission_that_says_it_was_trained_on_all_rows_is_not_scored_on_held
     assert not any("split" in problem for problem in problems(file.parent)), "what it does not say is not known"
 
 
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ({"steps": 0}, "expected steps or images that training took, received 0 steps and 6,400 images. A fit in one"),
+        ({"steps": 6401}, "expected at least as many images as steps, 6,401: .*, received 6,400 images"),
+        ({"steps": -100}, r"budget\.steps: expected at least 0, received -100"),
+        ({"steps": 10**13}, r"budget\.steps: expected at most 1000000000000, received"),
+        ({"images": 10**16}, r"budget\.images: expected at most"),
+        ({"seconds": 1e30}, r"budget\.seconds: expected at most 10000000000.0, received 1e\+30"),
+    ],
+)
+def test_a_budget_that_cannot_be(good, run_folder, budget, message):
+    written = {"steps": 100, "images": 6400, "seconds": 1.5, "device": "1 core"} | budget
+    edit(good, lambda c: c["tasks"][TASKS[0]]["seeds"][1].update(budget=written))
+    (problem,) = problems(good)
+    assert re.search(message, problem)
+    folder = run_folder(budget=written)
+    (problem,) = evaluate.check_run(folder)
+    assert re.search(message, str(problem))
+    with pytest.raises(OffaxisError, match=message):
+        list(evaluate.evaluate([folder]))
+
+
 def test_the_template_says_what_is_left_to_fill_in(toys, tmp_path):
     file = submission.init(tmp_path / "s", "my_vae", TASKS[:1], tier="smoke", seeds=1)
     assert np.array_equal(np.load(file.parent / "toy/spacing_1/rows.npy"), protocol.task(TASKS[0]).indices)
