@@ -243,21 +243,31 @@ def validate(
         list[Path], typer.Argument(metavar="PATH...", help="Submissions, run folders, results trees, result files.")
     ],
 ) -> None:
-    """Check submissions, run folders and results; list everything that is wrong. Exit status 1 if anything is."""
+    """Check submissions, run folders and results; list everything that is wrong. Exit status 1 if anything is.
+
+    Of what is valid, it is said what will not be ranked, and why.
+    """
     from leaderboard.report import audit
     from leaderboard.scoring import evaluate, submission
     from leaderboard.store import results_tree
 
     published = functools.cache(lambda: results_tree.read_all(PUBLISHED) if PUBLISHED.is_dir() else [])
     failed = False
+    runs: list[evaluate.Candidate] = []
+    unranked: list[str] = []
     for path in paths:
         problems: list[OffaxisError] = []
         if path.is_file() and path.name in (submission.FILE, "run.json"):
             path = path.parent
         if (path / submission.FILE).exists():
-            problems = submission.check(path, published=published()).problems
+            checked = submission.check(path, published=published())
+            problems = checked.problems
+            if checked.submission and not problems:
+                unranked += submission.unranked(checked.candidates, published(), tier=checked.submission.tier)
         elif (path / "run.json").exists():
             problems = evaluate.check_run(path)
+            if not problems:
+                runs.append(evaluate.candidate(path))
         elif path.is_dir():
             problems = audit.check(path)
         elif path.is_file() and results_tree.is_place(path):
@@ -273,5 +283,7 @@ def validate(
             ]
         report(str(path), problems)
         failed |= bool(problems)
+    for sentence in (*unranked, *submission.unranked(runs)):
+        console.warn(sentence)
     if failed:
         raise typer.Exit(1)

@@ -85,6 +85,9 @@ def _section(
         "All scores were recomputed from the codes; references are of the published board."
     )
     yield ""
+    for sentence in submission.unranked(found.candidates, published, tier=about.tier):
+        yield f"- **Rank:** {formats.escaped(sentence)}"
+    yield ""
     sentences = submission.outliers(scored, published)
     for sentence in sentences:
         yield f"- **Look twice:** {formats.escaped(sentence)}"

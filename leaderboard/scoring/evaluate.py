@@ -134,17 +134,28 @@ def evaluate(
     candidates = []
     for folder in folders:
         run, _ = read_run(folder, tier=tier)
-        candidates.append(
-            Candidate(
-                str(folder),
-                renamed(run, method),
-                functools.partial(read_all, codes_file(folder), protocol.task(run.dataset)),
-                encoder_file(folder),
-            )
-        )
+        candidates.append(candidate(folder, renamed(run, method)))
     yield from score_all(
         candidates, tier=tier, status=status, fresh=fresh, tell=tell, see=see, allow=allow, progress=progress
     )
+
+
+def candidate(folder: str | os.PathLike[str], run: RunFile | None = None) -> Candidate:
+    """Describe a run folder that was checked as a run to score.
+
+    Args:
+        folder: the run folder.
+        run: what is said of it; None for what its record says.
+
+    Returns:
+        The run; its codes are read when they are asked for.
+
+    Raises:
+        DamagedFile: the record cannot be read, or there are no codes.
+    """
+    said = run or read_record(Path(folder))
+    read = functools.partial(read_all, codes_file(folder), protocol.task(said.dataset))
+    return Candidate(str(folder), said, read, encoder_file(folder))
 
 
 def renamed(run: RunFile, method: str) -> RunFile:
@@ -379,7 +390,8 @@ def read_run(folder: str | os.PathLike[str], *, tier: str = "") -> tuple[RunFile
     task = protocol.task(run.dataset)
     check_dataset(task, run.dataset_version, run.dataset_digest, str(folder / "run.json"))
     check_part(task, tier, run.hyperparameters, str(folder / "run.json"))
-    for error in implausible(run.budget, run.supervision, f"{folder / 'run.json'}: budget"):
+    what = str(folder / "run.json")
+    for error in (*named_as_reference(run, what), *implausible(run.budget, run.supervision, f"{what}: budget")):
         raise error
     return run, read_codes(codes_file(folder), task)
 
@@ -425,6 +437,7 @@ def check_run(folder: str | os.PathLike[str]) -> list[OffaxisError]:
     if isinstance(parsed, RunFile):
         checks.insert(0, lambda: check_dataset(task, parsed.dataset_version, parsed.dataset_digest, str(file)))
         found += unknown_claims(parsed.claimed, protocol.TIERS, f"{file}: claimed")
+        found += named_as_reference(parsed, str(file))
         found += implausible(parsed.budget, parsed.supervision, f"{file}: budget")
     for check in checks:
         try:
@@ -589,6 +602,27 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
             received=repr(part) if part else "none beside a train_share, so that it is the share of all rows",
             remedy="Rows that were trained on are not held out. Train on the part train, or score in another tier.",
         )
+
+
+def named_as_reference(run: RunFile, what: str) -> Iterator[InvalidInput]:
+    """Find a name that readers would take for that of a reference of the project.
+
+    Args:
+        run: what is said of a run.
+        what: where that stands.
+
+    Yields:
+        An error for a name that differs from a reference's by underscores at most, but of the reference itself.
+    """
+    for name in results.REFERENCES:
+        alike = run.method.replace("_", "") == name.replace("_", "")
+        if alike and (run.method != name or run.supervision != "reference"):
+            yield InvalidInput(
+                f"{what}: method",
+                expected="another name than that of a reference",
+                received=f"{run.method!r}{f', which is {name!r} but for underscores' if run.method != name else ''}",
+                remedy="Rename the method.",
+            )
 
 
 def implausible(budget: Budget, supervision: str, what: str) -> Iterator[InvalidInput]:

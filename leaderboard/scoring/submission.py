@@ -29,13 +29,13 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, check
 from benchmark_data.files import write_json, written_atomically
 from leaderboard import protocol
 from leaderboard.reading import encoders, graphs
-from leaderboard.scoring import copies, evaluate, leaks
+from leaderboard.scoring import copies, evaluate, leaks, verification
 from leaderboard.scoring.evaluate import Candidate, RunFile
 from leaderboard.store import results, results_tree, schema
 from leaderboard.store.results import About, Budget, Digests, Result, Scores, Supervision
 from leaderboard.store.schema import Field, Model, Name, Settings, Versions, pydantic
 
-__all__ = ["Checked", "Submission", "alone", "check", "init", "json_schema", "score"]
+__all__ = ["Checked", "Submission", "alone", "check", "init", "json_schema", "score", "unranked"]
 
 ENTRIES = 2_000
 """The most files and folders that a submission may hold: some 35 tasks with 50 seeds."""
@@ -495,6 +495,43 @@ def alone(tasks: Iterable[str], tier: str, published: Sequence[Result]) -> list[
                 f"{task}: nothing is published in tier {tier} to compare with, but in {' and '.join(tiers)}. "
                 f'The tier stands in {FILE}: "tier".'
             )
+    return sentences
+
+
+def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), *, tier: str = "") -> list[str]:
+    """Say on which tasks a method gets no rank, and why, as far as that is known before its scores are verified.
+
+    Args:
+        candidates: its runs, checked.
+        published: results that are on the board: seeds of the same name, task and tier count, too.
+        tier: of the protocol, in which they are to be scored; empty for run folders, which do not say it.
+
+    Returns:
+        One sentence for each task and method: what speaks against a rank or, where nothing does, that it takes a
+        verification.
+    """
+    grouped: dict[tuple[str, str], list[Candidate]] = {}
+    for candidate in candidates:
+        grouped.setdefault((protocol.task(candidate.run.dataset).id, candidate.run.method), []).append(candidate)
+    there = {(result.task, result.method): result for result in published}
+    sentences = []
+    for (task, method), group in sorted(grouped.items()):
+        beside = there.get((task, method))
+        seeds = {one.run.seed for one in group} | {run.seed for run in (beside.of(tier) if beside else ())}
+        bare = sorted(one.run.seed for one in group if one.encoder is None)
+        why = []
+        if group[0].run.supervision == "reference":
+            why = ["a reference has no rank"]
+        else:
+            if len(seeds) < protocol.SEEDS:
+                why.append(f"it has {len(seeds)} of {protocol.SEEDS} seeds")
+            if not verification.may_be_verified(protocol.task(task)):
+                why.append("the task leaves too few rows to verify an encoder on")
+            elif bare:
+                numbers, here = ", ".join(map(str, bare)), "" if tier else ", unless it was trained here"
+                why.append(f"no encoder in ONNX to verify seed{'s' * (len(bare) > 1)} {numbers} by{here}")
+        then = f"will not be ranked: {'; '.join(why)}" if why else "will be ranked once its encoders are verified"
+        sentences.append(f"{task}: {method} {then}.")
     return sentences
 
 

@@ -470,6 +470,17 @@ def test_a_new_submission_is_told_where_there_are_rows_to_compare_with(board, ma
     assert "nothing is published" not in board(*asked, tmp_path / "c")[2]
 
 
+def test_validate_of_runs_says_what_has_no_rank_and_which_names_are_taken(board, run_folder, monkeypatch):
+    monkeypatch.setattr(verification, "may_be_verified", lambda task: True)
+    code, _, err = board("validate", run_folder(seed=0), run_folder(seed=1))
+    said = "it has 2 of 5 seeds; no encoder in ONNX to verify seeds 0, 1 by, unless it was trained here."
+    assert (code, f"warning: toy/small@v1: beta_vae will not be ranked: {said}" in err) == (0, True), err
+    for name in ("pca", "ground_truth", "groundtruth"):
+        code, out, _ = board("validate", run_folder(name, supervision="unsupervised"))
+        assert (code, f"method: expected another name than that of a reference, received '{name}'" in out) == (1, True)
+    assert board("validate", run_folder("pca"))[0] == 0, "the reference itself"
+
+
 def test_submit_validate_score(board, toys, made_result, tmp_path):
     folder = tmp_path / "s"
     code, out, err = board(
@@ -491,7 +502,9 @@ def test_submit_validate_score(board, toys, made_result, tmp_path):
     rows = np.load(folder / "toy/small/rows.npy")
     codes = toys["toy/small"].labels(rows) + np.sin(np.arange(180)).reshape(60, 3)
     np.savez(folder / "toy/small/seed_0.npz", indices=rows, codes=codes.astype(np.float32))
-    assert board("validate", folder)[0] == 0
+    code, out, err = board("validate", folder)
+    assert (code, "ok: " in out) == (0, True)
+    assert "warning: toy/small@v1: my_vae will not be ranked: it has 1 of 5 seeds; the task leaves too few" in err
     code, out, err = board("score", folder, "--into", tmp_path / "r")
     assert code == 0, err
     assert "My VAE" in out

@@ -47,6 +47,7 @@ def test_a_report_has_scores_beside_references_and_what_to_look_at(submissions, 
     text, valid = review.report(submissions / "my_vae", published)
     assert valid
     assert "### toy/small@v1" in text
+    assert "- **Rank:** toy/small@v1: my\\_vae will not be ranked: it has 1 of 5 seeds; the task leaves too few" in text
     assert "| pca |" in text
     assert "VAE |" not in text.replace("| pca |", ""), "only references stand beside it"
     assert "**Look twice:** toy/small@v1: mig of seed 0 was claimed as 0.990" in text

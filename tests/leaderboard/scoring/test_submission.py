@@ -21,7 +21,7 @@ from benchmark_data import discovery, draws
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.variants import splitting
 from leaderboard import protocol
-from leaderboard.scoring import copies, evaluate, measure, submission
+from leaderboard.scoring import copies, evaluate, measure, submission, verification
 from leaderboard.store import results, results_tree
 
 TASKS = ("toy/spacing_1", "toy/spacing_8")
@@ -319,6 +319,28 @@ def test_a_name_that_is_on_the_board_is_looked_at_twice(good, run_folder, tmp_pa
     )
     assert second == "toy/spacing_1@v1: my_vae is verified in tier smoke on the board, and recomputed here."
     assert "is the same." in submission.outliers(scored, scored)[0]
+
+
+def test_what_will_not_be_ranked_and_why_is_said_beforehand(good, run_folder, made_result, monkeypatch):
+    candidates = submission.check(good).candidates
+    assert submission.unranked(candidates, tier="smoke") == [
+        f"{task}@v1: my_vae will not be ranked: it has 2 of 5 seeds; "
+        "the task leaves too few rows to verify an encoder on."
+        for task in TASKS
+    ]
+    monkeypatch.setattr(verification, "may_be_verified", lambda task: True)
+    published = [made_result(TASKS[0], "my_vae", 0.1, 0.2, 0.3, 0.4, 0.5, status="recomputed")]
+    assert submission.unranked(candidates, published, tier="smoke") == [
+        f"{TASKS[0]}@v1: my_vae will not be ranked: no encoder in ONNX to verify seeds 0, 1 by.",
+        f"{TASKS[1]}@v1: my_vae will not be ranked: it has 2 of 5 seeds; no encoder in ONNX to verify seeds 0, 1 by.",
+    ]
+    whole = [one._replace(encoder=Path("seed_0.onnx")) for one in candidates if one.run.dataset == TASKS[0]]
+    assert submission.unranked(whole, published, tier="smoke") == [
+        f"{TASKS[0]}@v1: my_vae will be ranked once its encoders are verified."
+    ]
+    edit(good, lambda c: c.update(supervision="reference"))
+    said = submission.unranked(submission.check(good).candidates, tier="smoke")
+    assert said[0] == f"{TASKS[0]}@v1: my_vae will not be ranked: a reference has no rank."
 
 
 def test_labels_handed_in_as_codes_are_marked(good, toys):
