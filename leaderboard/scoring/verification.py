@@ -103,7 +103,12 @@ def verify(
         found = running.encode(dataset, rows, progress=progress)
         digest = running.digest
     if found.shape[1:] != codes.shape[1:]:
-        raise _differs(encoder, f"codes of shape {codes.shape[1:]}, as on the task's rows", f"shape {found.shape[1:]}")
+        raise Disagreement(
+            f"{encoder}",
+            expected=f"codes of shape {codes.shape[1:]}, as on the task's rows",
+            received=f"shape {found.shape[1:]}",
+            remedy="Export an encoder whose output has one shape, whatever the images.",
+        )
     theirs, ours = units.reduced(codes), units.reduced(found, fit=codes if units.rule(codes) else None)
     labels = protocol.labels(dataset, rows, task.scored)
     size, held = train.shape[1], test.shape[1]
@@ -118,10 +123,12 @@ def verify(
     compared = compare(handed_in, fresh)
     for key, one in compared.items():
         if not abs(one.codes - one.fresh) <= one.margin:
-            raise _differs(
-                encoder,
-                f"{key} of {one.codes:.4f} on fresh rows, as on the task's, within {one.margin:.4f}",
-                f"{one.fresh:.4f}",
+            raise Disagreement(
+                f"{encoder}",
+                expected=f"{key} of {one.codes:.4f} on fresh rows, as on the task's, within {one.margin:.4f}",
+                received=f"{one.fresh:.4f}",
+                remedy=f"One honest run in {1 / ERROR:,.0f} fails by chance: verify it again, by another text. If it "
+                "fails again, it encodes the task's rows in another way than others: train one that does not know them.",
             )
     return results.Verification(
         version=VERSION,
@@ -243,7 +250,9 @@ def _compared(running: encoders.Encoder, codes: NDArray[Any], task: protocol.Tas
     ours = running.encode(dataset, rows).astype(np.float64)
     theirs = codes[places].astype(np.float64)
     if ours.shape != theirs.shape:
-        raise _differs(running.path, f"codes of shape {theirs.shape[1:]}, as handed in", f"shape {ours.shape[1:]}")
+        raise _not_its_codes(
+            running.path, f"codes of shape {theirs.shape[1:]}, as handed in", f"shape {ours.shape[1:]}"
+        )
     order = np.argsort(rows)
     again = np.empty_like(ours)
     again[order] = running.encode(dataset, rows[order])
@@ -251,10 +260,15 @@ def _compared(running: encoders.Encoder, codes: NDArray[Any], task: protocol.Tas
     spread = np.maximum(spread, 0.01 * spread.max() + 1e-12)
     alone = float((np.sqrt(((again - ours) ** 2).mean(axis=0)) / spread).max())
     if alone > DEVIATION:
-        raise _differs(running.path, "the same codes of an image in any batch", f"codes that differ by {alone:.1%}")
+        raise Disagreement(
+            f"{running.path}",
+            expected="the same codes of an image in any batch",
+            received=f"codes that differ by {alone:.1%}",
+            remedy="Export it in inference mode: batch normalisation and dropout then take nothing from the batch.",
+        )
     deviation = float((np.sqrt(((theirs - ours) ** 2).mean(axis=0)) / spread).max())
     if deviation > DEVIATION:
-        raise _differs(
+        raise _not_its_codes(
             running.path,
             f"the codes that were handed in, within {DEVIATION:.0%} of their spread",
             f"codes that differ by {deviation:.1%}",
@@ -292,7 +306,10 @@ def _scores(
     return measure.of_rows(codes.astype(np.float32), factors, size, smaller).scores
 
 
-def _differs(encoder: object, expected: str, received: str) -> Disagreement:
+def _not_its_codes(encoder: object, expected: str, received: str) -> Disagreement:
     return Disagreement(
-        f"{encoder}", expected=expected, received=received, remedy="Hand in the codes that this encoder gives."
+        f"{encoder}",
+        expected=expected,
+        received=received,
+        remedy="Hand in the codes that this encoder gives, or the encoder that gave these.",
     )
