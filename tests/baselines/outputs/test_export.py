@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -19,6 +20,7 @@ from benchmark_data import files
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.reading import graphs, representations
+from leaderboard.report import weights
 from leaderboard.scoring import evaluate, submission
 
 
@@ -105,6 +107,9 @@ def test_scores_of_an_export_recompute_to_every_digit(trained, tmp_path):
     (again,) = evaluate.evaluate([folder])
     assert json.loads((folder / "scores.json").read_text("utf-8")) == {"tier": "smoke", "scores": again.runs[0].scores}
     card = (folder / "README.md").read_text("utf-8")
+    listed, left_out = card.partition("## Files")[2].split("left out for their size")
+    named = [set(re.findall(r"^\| `(.*?)` \|", part, re.M)) for part in (listed, left_out)]
+    assert named == [{*weights.FILES} - {"README.md"}, {"codes.npz", "weights.safetensors"}], "what a board publishes"
     for key, value in again.runs[0].scores.items():
         assert f"| {key} | {value:.3f} |" in card
     for file in folder.iterdir():
