@@ -706,12 +706,7 @@ def _same_titles(file: Path, submission: Submission, published: Sequence[Result]
 
 
 def _plain(title: str) -> str:
-    """Return a title without case, accents, spaces and marks, and with Greek letters by their names.
-
-    Example:
-        >>> _plain("β-VAE"), _plain("Beta VAE")
-        ('betavae', 'betavae')
-    """
+    """Return a title without case, accents, spaces and marks, and with Greek letters by their names."""
     letters = unicodedata.normalize("NFKD", title.casefold())
     names = (unicodedata.name(letter, "").removeprefix("GREEK SMALL LETTER ").lower() for letter in letters)
     spelled = (name if "\u0370" <= letter <= "\u03ff" else letter for letter, name in zip(letters, names, strict=True))

@@ -128,7 +128,7 @@ def verify(
                 expected=f"{key} of {one.codes:.4f} on fresh rows, as on the task's, within {one.margin:.4f}",
                 received=f"{one.fresh:.4f}",
                 remedy=f"One honest run in {1 / ERROR:,.0f} fails by chance: verify it again, by another text. If it "
-                "fails again, it encodes the task's rows in another way than others: train one that does not know them.",
+                "fails again, it encodes the task's rows unlike others: train one that does not know them.",
             )
     return results.Verification(
         version=VERSION,

@@ -108,7 +108,13 @@ def test_a_method_without_the_first_score_is_not_ranked(there, note):
 
 @pytest.mark.parametrize(
     ("selection", "selected"),
-    [("none", False), ("None ", False), ("UDR over 6 betas", True), ("none; UDR over 6 betas", True)],
+    [
+        ("none", False),
+        ("None ", False),
+        ("UDR over 6 betas", True),
+        ("none; UDR over 6 betas", True),
+        ("none: defaults; steps as of a pilot by MIG", True),
+    ],
 )
 def test_settings_that_were_chosen_among_others_are_told_from_those_that_were_not(selection, selected):
     board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, selection=selection)])
