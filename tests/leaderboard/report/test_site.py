@@ -425,6 +425,14 @@ def test_the_rank_names_the_score_that_it_ranks(two_scores):
         assert set(heads) == {" <small>by MIG</small>"}, name
 
 
+def test_a_method_may_have_ranks_in_one_tier_and_none_in_another(tmp_path, made_result):
+    root = tmp_path / "tiers"
+    for tier, scores in (("desk", [0.2] * 5), ("smoke", [0.2, 0.3])):
+        results_tree.write(root, [made_result("toy/small", "beta_vae", *scores, tier=tier)])
+    page = dict(pages.render(root, results_tree.read_all(root)))["methods/beta_vae.html"].decode()
+    assert sorted(re.findall(r">Rank</button>(.*?)</th>", page)) == ["", " <small>by MIG</small>"]
+
+
 def test_a_task_that_few_methods_have_stands_behind_a_line(tmp_path, made_result):
     root = tmp_path / "few"
     for method in ("beta_vae", "factor_vae", "dip_vae_i"):
