@@ -6,7 +6,7 @@
 
 5 runs: β-TCVAE, the one VAE above the floor on rooms, five seeds, on room3d whose pattern moves with a latent
 (``conv32``) in place of a principal component of the pixels (``pca32``, in `baselines.sweeps.desk`, which has original,
-squeezed and noisy rooms, too). A run takes about three minutes of a core.
+squeezed and noisy rooms, too). A run takes about three minutes of a core. docs/datasets.md says where the latent is.
 
 Expected: MIG falls from original, and from squeezed rooms, which have as little contrast and no pattern.
 """
