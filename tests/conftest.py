@@ -18,6 +18,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import types
@@ -55,6 +56,8 @@ FOLDERS = {
 
 
 def pytest_configure(config):
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell starts what is in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # programs that tests start inherit it
     folder = config.getoption("--also")
     if folder:
         for name, package in FOLDERS.items():
