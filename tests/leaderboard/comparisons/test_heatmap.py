@@ -102,6 +102,31 @@ def test_wide_layers_narrow_to_the_same_procrustes_similarity():
             assert frame.loc[a, b] == pytest.approx(np.linalg.norm(v.T @ u, "nuc"), abs=1e-5)
 
 
+def decaying_layers(seed, n=300):
+    """Layers that a few directions hold, as those of trained models, one with a long tail of others."""
+    rng = np.random.default_rng(seed)
+    x = np.random.default_rng(9).normal(size=(n, 200)) / np.arange(1, 201)
+    own = {f"decay {power}": x * np.arange(1, 201) ** power for power in (-1.0, 0.0, 0.8)}
+    return {name: layer @ rng.normal(size=(200, 250)) / 15 for name, layer in own.items()}
+
+
+def test_a_pair_whose_lower_bound_is_no_less_than_cka_is_not_compared(monkeypatch):
+    x, y = decaying_layers(0), decaying_layers(1)
+    by_cka, by_procrustes = (heatmap.compare_layers(x, y, similarity=name) for name in ("cka", "procrustes"))
+    compared = []
+    whole = procrustes.similarity
+
+    def counted(a, b):
+        compared.append(max(a.shape[1], b.shape[1]) > 128)
+        return whole(a, b)
+
+    monkeypatch.setattr(procrustes, "similarity", counted)
+    frame = heatmap.compare_layers(x, y, similarity="smaller")
+    pd.testing.assert_frame_equal(frame, np.minimum(by_cka, by_procrustes), atol=1e-5)
+    assert 0 < sum(compared) < frame.size
+    assert 0 < (by_procrustes < by_cka).to_numpy().sum() <= sum(compared)
+
+
 def test_layers_of_other_samples_are_refused():
     with pytest.raises(InvalidInput, match="input: expected 40 rows, as in the first layer, received 30"):
         heatmap.compare_layers(layers(0), layers(1, n=30))

@@ -6,6 +6,7 @@ import scipy.linalg
 import scipy.spatial
 
 from leaderboard.comparisons import procrustes
+from leaderboard.comparisons._pair import centred
 
 
 def direct(x, y):
@@ -34,6 +35,25 @@ def test_layers_of_low_rank_stay_exact():
     y = ((hidden + 0.5 * rng.normal(size=(700, 1))) @ rng.normal(size=(1, 600))).astype(np.float32)
     assert min(x.shape[1], y.shape[1]) > procrustes._SMALL
     assert procrustes.compare(x, y) == pytest.approx(direct(x, y), abs=5e-6)
+
+
+@pytest.mark.parametrize(("p", "q"), [(700, 300), (200, 20), (40, 30)])
+def test_leading_columns_give_a_lower_bound(p, q):
+    rng = np.random.default_rng(p)
+    hidden = rng.normal(size=(400, 50)) / np.arange(1, 51)
+    x, y = (centred(hidden @ rng.normal(size=(50, width)) + rng.normal(size=(400, width)) / 9) for width in (p, q))
+    a, b = procrustes.leading(x), procrustes.leading(y)
+    assert a.shape == (400, min(p, 128))
+    whole = procrustes.similarity(x, y)
+    assert 0.8 * whole < procrustes.similarity(a, b) <= whole + 1e-12
+
+
+def test_procrustes_of_a_layer_with_itself():
+    x = centred(np.random.default_rng(0).normal(size=(40, 9)))
+    assert procrustes.similarity(x, x) == pytest.approx(procrustes.similarity(x, x.copy()), abs=1e-12)
+    assert procrustes.similarity(0 * x, 0 * x) == 0
+    part = x[:, :4]
+    assert procrustes.similarity(part, part) == pytest.approx(procrustes.similarity(part, part.copy()), abs=1e-12)
 
 
 def test_procrustes_is_the_best_rotation():
