@@ -63,16 +63,20 @@ class OBJECTIVE(Objective):
         return {"labels": space.labels(rows).astype(np.int32)}
 
     def terms(self, batch: Batch) -> dict[str, Term]:
-        """Weigh the cross-entropy by 1; record the share of classes that are right, over all factors."""
+        """Weigh the cross-entropy by 1; record the share of classes that are right, over the factors that vary.
+
+        A factor with one value is right whatever the codes. Where no factor varies, the share is 1.
+        """
         labels, losses, right = batch.inputs["labels"], [], []
         first = 0
         for factor, size in enumerate(batch.sizes):
             logits = batch.codes[:, first : first + size]
             wanted = ops.one_hot(labels[:, factor], size)
             losses.append(-ops.mean(ops.sum(wanted * ops.log_softmax(logits), axis=1)))
-            right.append(ops.mean(ops.cast(ops.argmax(logits, axis=1) == labels[:, factor], "float32")))
+            if size > 1:
+                right.append(ops.mean(ops.cast(ops.argmax(logits, axis=1) == labels[:, factor], "float32")))
             first += size
         return {
             "cross_entropy": Term(1.0, sum(losses)),
-            "accuracy": Term(0.0, sum(right) / len(right)),
+            "accuracy": Term(0.0, sum(right) / len(right) if right else ops.ones(())),
         }

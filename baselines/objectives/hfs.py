@@ -43,7 +43,8 @@ class OBJECTIVE(Objective):
     Attributes:
         beta: β, weight of the KL divergence.
         gamma: γ, weight of the distance between the support and the factorised support.
-        pairs: pairs of latents that are compared in a step; all of them where there are no more.
+        pairs: pairs of latents that are compared in a step; all of them where there are no more. A step holds at
+            least a number for each pair and three images of a batch: 26 MB with 64 images, 1.7 GB with 256.
     """
 
     mean_changes: ClassVar[str] = (

@@ -30,6 +30,18 @@ def test_two_images_by_hand(make_batch):
     assert [term.weight for term in terms.values()] == [1.0, 0.0]
 
 
+def test_a_factor_with_one_value_is_not_what_was_learned(make_batch):
+    logits = np.array([[0.0, 0, 0, 5], [0.0, 0, 0, 5]])
+    labels = {"labels": np.array([[0, 1, 0], [2, 0, 0]])}
+    terms = OBJECTIVE().terms(make_batch(logits, np.zeros((2, 4)), inputs=labels, sizes=(3, 1)))
+    assert float(terms["accuracy"].value) == 0.5
+    alone = OBJECTIVE().terms(
+        make_batch(logits[:, :1], np.zeros((2, 1)), inputs={"labels": labels["labels"][:, 2:]}, sizes=(1,))
+    )
+    assert float(alone["accuracy"].value) == 1
+    assert float(alone["cross_entropy"].value) == 0
+
+
 def test_against_numpy_on_random_logits(make_batch):
     rng = np.random.default_rng(1)
     logits = [rng.normal(size=(12, size)) for size in SPACE.sizes]
