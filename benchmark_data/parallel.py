@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import benchmark_data
+from benchmark_data.archives import store
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, needs
 
@@ -87,8 +88,6 @@ def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
 
     connected = ray.is_initialized()
     if not connected:
-        # A cluster's nodes were started elsewhere and do not know where this process looks for prepared datasets.
-        environment = {name: os.environ[name] for name in ("OFFAXIS_CACHE",) if name in os.environ}
         own = {"num_cpus": joblib.cpu_count(), "include_dashboard": False} if address == "local" else {}
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report to its makers
         host, colon, port = address.rpartition(":")
@@ -97,7 +96,7 @@ def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
                 socket.create_connection((host, int(port)), timeout=10).close()
             ray.init(
                 address=address,
-                runtime_env={"env_vars": environment},
+                runtime_env={"env_vars": _environment()},
                 log_to_driver=False,
                 logging_level="ERROR",
                 **own,
@@ -119,6 +118,14 @@ def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
         _ray.reset(token)
         if not connected:
             ray.shutdown()
+
+
+def _environment() -> dict[str, str]:
+    """Return what a cluster's nodes, which were started elsewhere, cannot know: where prepared datasets are.
+
+    The folder is named in full, since a node has a working folder and perhaps a home folder of its own.
+    """
+    return {store.CACHE: str(store.root().absolute())} if os.environ.get(store.CACHE) else {}
 
 
 def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], jobs: int | None) -> Iterator[Any]:

@@ -167,7 +167,7 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         drop_last: leave out a last batch that is not full, and give every process as many batches.
 
     Raises:
-        InvalidInput: there is no such process, or the batch size is below 1.
+        InvalidInput: there is no such process, the batch size is below 1, or the seed is none.
 
     Example:
         >>> batches = Batches(10, 4, shuffle_seed=0)
@@ -186,7 +186,8 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
     ) -> None:
         reading.checked_size(batch_size)
         self._items = range(data if isinstance(data, int) else len(data))
-        self._size, self._seed, self._shard, self._drop_last = batch_size, shuffle_seed, shard, drop_last
+        self._seed = reading.checked_seed(shuffle_seed)
+        self._size, self._shard, self._drop_last = batch_size, shard, drop_last
         self._epoch = 0
         mine = len(reading.share(len(self._items), shard, even=drop_last))
         self._count = mine // batch_size if drop_last else -(-mine // batch_size)

@@ -37,3 +37,13 @@ def test_an_error_in_a_worker_process_arrives_whole(error):
         list(parallel.in_parallel(fail, [(0,), (1,)], 2))
     assert str(caught.value) == str(error)
     assert (caught.value.what, caught.value.remedy) == (error.what, error.remedy)
+
+
+@pytest.mark.parametrize("given", ["cache", "~/cache"])
+def test_nodes_of_a_cluster_hear_where_the_cache_is_in_full(given, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("OFFAXIS_CACHE", given)
+    assert parallel._environment() == {"OFFAXIS_CACHE": str(tmp_path / "cache")}
+    monkeypatch.delenv("OFFAXIS_CACHE")
+    assert parallel._environment() == {}

@@ -168,3 +168,9 @@ def test_the_example_of_the_readme_runs(torch):
 def test_a_negative_epoch_is_named(provider):
     with pytest.raises(InvalidInput, match="epoch: expected at least 0, received -1"):
         provider.Batches(10, 4, shuffle_seed=0).set_epoch(-1)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 0.5, "1"])
+def test_a_bad_seed_is_refused_before_the_first_pass(provider, seed):
+    with pytest.raises(InvalidInput, match=r"seed: expected an integer in \[0, 2\*\*64\), received"):
+        provider.Batches(10, 4, shuffle_seed=seed)
