@@ -76,6 +76,9 @@ def controlled(panels: Sequence[Panel]) -> list[Panel]:
 SAMPLES = 2_000
 """Images that layers are compared on below study tier: with 500, CKA of unrelated wide layers is well above 0."""
 
+COST = {"cka": 1, "smaller": 3, "procrustes": 10}
+"""What a panel costs, where one of CKA costs 1: at desk tier about a minute of a core for five seeds."""
+
 
 def plans(panels: Sequence[Panel]) -> dict[str, Plan]:
     """Return the plans of all tiers, as arguments of `baselines.reproduction.entries.Entry`."""
@@ -125,7 +128,7 @@ def _named(title: str) -> str:
 
 
 def _plan(tier: str, panels: Sequence[Panel], *, samples: int, seconds: float) -> Plan:
-    """Return the plan of a tier, whose computation takes some seconds for each panel."""
+    """Return the plan of a tier, whose computation takes some seconds for each panel of CKA."""
     every = {run.digest: run for panel in panels for side in (panel.x, panel.y) for run in side.runs}
     transfers = tuple(run for run in every.values() if isinstance(run, Transfer))
     first = [run for run in every.values() if isinstance(run, RunConfig)]
@@ -134,7 +137,7 @@ def _plan(tier: str, panels: Sequence[Panel], *, samples: int, seconds: float) -
         runs=runs,
         transfers=transfers,
         settings={"panels": tuple(panels), "samples": samples},
-        seconds=seconds * len(panels),
+        seconds=seconds * sum(COST[panel.similarity] for panel in panels),
         training=_tiers.training(tier, (*runs, *(each.plain for each in transfers))),
     )
 
