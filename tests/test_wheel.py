@@ -135,6 +135,8 @@ def test_the_wheel_is_light_and_holds_no_results(wheel):
     assert "benchmark_data/datasets/xysquares.py" in names
     assert "leaderboard/report/site/templates/index.html" in names
     assert [name for name in names if name.startswith(("leaderboard/published", "tests", "docs"))] == []
+    latents = sorted(Path(name).stem for name in names if name.startswith("benchmark_data/variants/artifacts/"))
+    assert latents == ["room3d_pca", "room3d_vae", "sprites2d_pca", "sprites2d_vae"]
 
 
 def test_the_wheel_and_what_it_requires_are_light(wheel):

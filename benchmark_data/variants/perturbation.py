@@ -103,7 +103,10 @@ UNIT = 4096
 """Steps to one standard deviation in a table of s."""
 
 PACKAGED = Path(__file__).with_name("artifacts")
-"""Hidden variables that come with the package. Tables are packed by LZMA, which makes the wheel smaller."""
+"""Hidden variables that come with the package. Tables are packed by LZMA, which makes the wheel smaller.
+
+Those of ``conv_vae`` come with a checkout alone, for the wheel's size.
+"""
 
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from PIL import Image
 
 import benchmark_data
 from benchmark_data.commands import data as cli
+from benchmark_data.variants import perturbation
 
 
 @pytest.fixture
@@ -136,6 +138,8 @@ def test_distances_prints_and_writes_the_same_figures(command, tmp_path):
 
 
 def test_of_all_configs_those_that_are_not_ready_are_left_out_and_named(command, tmp_path, monkeypatch):
+    shutil.copytree(perturbation.PACKAGED, tmp_path / "wheel", ignore=shutil.ignore_patterns("*_conv_vae.npz"))
+    monkeypatch.setattr(perturbation, "PACKAGED", tmp_path / "wheel")
     monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "cache"))
     file = tmp_path / "distances.csv"
     options = ("--pairs", 2, "--traversals", 1, "--csv", file)
