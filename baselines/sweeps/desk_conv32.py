@@ -4,10 +4,10 @@
     find runs/desk_conv32 -name codes.npz -printf '%h ' |
         xargs offaxis-board evaluate --new --reproduced --tier desk --into leaderboard/published
 
-10 runs: β-TCVAE, the one VAE above the floor on sprites2d and on room3d, five seeds, on both where the pattern moves with
-a latent (``conv32``) in place of a principal component of the pixels (``pca32``, in `baselines.sweeps.desk`, which has
-the original, squeezed and noisy forms, too). A run takes one to four minutes of a core. docs/datasets.md says how the
-latents were made. The wheel lacks them; a checkout has them.
+10 runs: β-TCVAE, the one VAE above the floor on sprites2d and on room3d, five seeds, on both where the pattern moves
+with a latent (``conv32``) in place of a principal component of the pixels (``pca32``, in `baselines.sweeps.desk`, which
+has the original, squeezed and noisy forms, too). A run takes one to four minutes of a core. docs/datasets.md says how
+the latents were made. The wheel lacks them; a checkout has them.
 
 Expected: MIG falls from original, and from squeezed images, which have as little contrast and no pattern.
 """
