@@ -515,7 +515,7 @@ def _parts(configs: Sequence[RunConfig], together: int) -> Iterator[list[RunConf
 
 
 def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None, device: str) -> None:
-    """Train in worker processes of this machine, each on cores of its own; a worker that dies is replaced."""
+    """Train in worker processes of this machine; a worker that dies is replaced."""
     waiting = collections.deque(tasks)
     jobs = min(jobs, len(tasks))
     if not tasks:
@@ -583,14 +583,15 @@ def _end(processes: Sequence[subprocess.Popen[str]]) -> None:
 
 
 def _cores(jobs: int, threads: int) -> list[set[int]]:
-    """Choose the cores of each worker: as many as it has threads, where there are enough; else none in particular.
+    """Choose the cores of each worker: as many as it has threads, where they fill the machine; else none in particular.
 
-    Workers that wander evict each other's weights from the caches.
+    Workers that wander evict each other's weights from the caches. Where cores are left over, something else may run
+    on them, such as another sweep, which would choose the same cores: there the system finds a free one.
     """
     if not hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
         return [set() for _ in range(jobs)]
     usable = sorted(os.sched_getaffinity(0))
-    if jobs * threads > len(usable):
+    if jobs * threads != len(usable):
         return [set() for _ in range(jobs)]
     return [set(usable[i * threads : (i + 1) * threads]) for i in range(jobs)]
 

@@ -230,9 +230,12 @@ def test_a_worker_ends_with_whoever_started_it():
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this platform pins no process")
-def test_workers_have_cores_of_their_own_where_there_are_enough(monkeypatch):
+def test_workers_have_cores_of_their_own_where_they_fill_the_machine(monkeypatch):
+    """Two sweeps of one worker each chose the same core, and took twice as long."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {2, 3, 5, 7})
-    assert sweep._cores(2, 1) == [{2}, {3}]
+    assert sweep._cores(1, 1) == [set()]
+    assert sweep._cores(2, 1) == [set(), set()]
+    assert sweep._cores(4, 1) == [{2}, {3}, {5}, {7}]
     assert sweep._cores(2, 2) == [{2, 3}, {5, 7}]
     assert sweep._cores(3, 2) == [set(), set(), set()]
     monkeypatch.undo()
