@@ -1,9 +1,10 @@
 """What the desk tier puts in the place of the papers' datasets, models and budgets.
 
 Datasets are the rendered stand-ins of `baselines.reproduction.papers._smoke`. Where an entry needs no more than the
-board has, its runs are those of the sweep ``desk`` (`board`). Others are small fully connected models of 128 units,
-3,000 steps of 64 images and five seeds (`run`); what compares layers takes the papers' kinds of architecture, at 1,000
-steps (`similarity`, the sweep ``desk_similarity``), and so does what retrains some of them (`transfer`).
+board has, its runs are those of the sweeps ``desk`` and ``desk_conv32`` (`board`). Others are small fully connected
+models of 128 units, 3,000 steps of 64 images and five seeds (`run`); what compares layers takes the papers' kinds of
+architecture, at 1,000 steps (`similarity`, the sweep ``desk_similarity``), and so does what retrains some of them
+(`transfer`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from baselines.config import RunConfig
 from baselines.reproduction.entries import Transfer
 from baselines.reproduction.papers import _smoke
-from baselines.sweeps import desk, desk_similarity
+from baselines.sweeps import desk, desk_conv32, desk_similarity
 
 SEEDS = 5
 
@@ -36,13 +37,15 @@ SECONDS = {"sprites2d": 0.008, "room3d": 0.02, "xysquares": 0.008, "solids": 0.0
 
 
 def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
-    """Return the board's own runs of some datasets and objectives, in the order of the sweep ``desk``.
+    """Return the board's own runs of some datasets and objectives, in the order of the sweeps desk and desk_conv32.
 
     Example:
         >>> [(run.objective, run.seed) for run in board({"sprites2d"}, {"ae"})][:2]
         [('ae', 0), ('ae', 1)]
     """
-    return tuple(run for run in desk.SWEEP if run.dataset in datasets and run.objective in objectives)
+    return tuple(
+        run for run in (*desk.SWEEP, *desk_conv32.SWEEP) if run.dataset in datasets and run.objective in objectives
+    )
 
 
 def run(dataset: str, objective: str, *, seed: int, **changes: Any) -> RunConfig:

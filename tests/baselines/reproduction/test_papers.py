@@ -394,7 +394,7 @@ def test_the_list_fits_a_narrow_terminal_and_cuts_no_word(monkeypatch, tmp_path)
     out = CliRunner().invoke(cli.app, ["list", *folders]).output
     assert max(map(len, out.splitlines()[:-4])) <= 80
     assert "…" not in out
-    assert re.search(r"^2202\.13341/fig9_ends +The two ends of figure +20 +[\d.]+ 20 of 20 missing", out, re.M)
+    assert re.search(r"^2202\.13341/fig9_ends +The two ends of figure 9 +20 +[\d.]+ 20 of 20 missing", out, re.M)
     listed = json.loads(CliRunner().invoke(cli.app, ["list", "--json", *folders]).output)
     assert next(each for each in listed if each["id"] == "2202.13341/fig9_ends")["runs"] == 20
     for each in listed:
