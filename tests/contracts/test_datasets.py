@@ -84,8 +84,8 @@ def test_metadata_is_filled(dataset):
 @every
 def test_image_shape(dataset):
     height, width, channels = dataset.image_shape
-    assert min(height, width) >= 16
-    assert channels in (1, 2, 3)
+    assert min(height, width) >= 16, "image_shape: a height and width of at least 16"
+    assert channels in (1, 2, 3), "image_shape: channels last, at most 3"
 
 
 @every
@@ -93,20 +93,20 @@ def test_factors(dataset):
     space = dataset.space
     assert len(set(space.names)) == len(space.names) == len(space.factors)
     for factor in space.factors:
-        assert re.fullmatch(r"\w+", factor.name)
+        assert re.fullmatch(r"\w+", factor.name), "a factor's name: letters, digits and _"
         assert len(factor.values) == len(factor.labels) == factor.size
-        assert len(set(factor.values)) == factor.size
+        assert len(set(factor.values)) == factor.size, f"{factor.name}: two classes have one value"
         # Of a transfer pair, a factor of one side has a last class without a value for the rows of the other.
         assert all(
             math.isfinite(value) or (value is factor.values[-1] and label == pairs.DOES_NOT_APPLY)
             for value, label in zip(factor.values, factor.labels, strict=True)
         )
         if factor.kind in ("ordinal", "cyclic"):
-            assert list(factor.values) == sorted(factor.values), factor.name
+            assert list(factor.values) == sorted(factor.values), f"{factor.name}: values of ordered classes rise"
         if factor.kind == "binary":
-            assert factor.size == 2
+            assert factor.size == 2, f"{factor.name}: a binary factor has two classes"
     if isinstance(space, FactorSpace):
-        assert len(dataset) == math.prod(space.sizes)
+        assert len(dataset) == math.prod(space.sizes), "a full grid has a row for every combination of classes"
 
 
 @every
@@ -135,11 +135,11 @@ def test_what_is_not_here_says_how_to_get_it(dataset):
 def test_images(dataset):
     rows = some_rows(dataset)
     images = dataset.images(rows)
-    assert images.dtype == np.uint8
-    assert images.shape == (len(rows), *dataset.image_shape)
-    assert images.flags.c_contiguous
-    assert len(np.unique(images.reshape(len(rows), -1), axis=0)) > 2
-    assert images.any(axis=(1, 2, 3)).all()
+    assert images.dtype == np.uint8, "images are uint8, 0 to 255"
+    assert images.shape == (len(rows), *dataset.image_shape), "images have the shape that the dataset declares"
+    assert images.flags.c_contiguous, "images are in one piece: np.ascontiguousarray"
+    assert len(np.unique(images.reshape(len(rows), -1), axis=0)) > 2, "almost all images of a sample are the same"
+    assert images.any(axis=(1, 2, 3)).all(), "an image is black"
 
 
 @ready
@@ -147,9 +147,11 @@ def test_the_same_rows_give_the_same_images_in_any_order(dataset):
     rows = some_rows(dataset)
     images = dataset.images(rows)
     order = draws.permutation(3, len(rows))
-    assert np.array_equal(dataset.images(rows), images)
-    assert np.array_equal(dataset.images(rows[order]), images[order])
-    assert np.array_equal(dataset.images(rows[5:6]), images[5:6])
+    assert np.array_equal(dataset.images(rows), images), (
+        "the same rows a second time: render has no state, draws no chance"
+    )
+    assert np.array_equal(dataset.images(rows[order]), images[order]), "an image hangs on the rows around it"
+    assert np.array_equal(dataset.images(rows[5:6]), images[5:6]), "an image hangs on how many are asked for"
     assert np.array_equal(dataset.images([rows[3]] * 2), images[[3, 3]])
 
 
