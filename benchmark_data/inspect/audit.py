@@ -353,9 +353,12 @@ def _occurrence(values: NDArray[np.integer]) -> Indices:
 
 
 def _apart(factor: Factor, values: Indices) -> Indices:
-    """Return the distances between class ids, shape (n, n): round the circle for a cyclic factor."""
+    """Return the distances between class ids, shape (n, n): round the circle for a cyclic factor.
+
+    Two classes with one value, such as an angle of 0 and of 2 pi, are 0 apart.
+    """
     steps: Indices = np.abs(values[:, None] - values)
-    return np.minimum(steps, factor.size - steps) if factor.kind == "cyclic" else steps
+    return np.minimum(steps, factor.circle - steps) if factor.kind == "cyclic" else steps
 
 
 def _traversal(
@@ -371,10 +374,10 @@ def _traversal(
     apart, perceived = _apart(factor, values)[above], between[above]
     share = np.searchsorted(random, perceived, side="left").mean() / len(random)
     first = float(perceived.mean()), float(share), float((perceived == 0).mean())
-    if factor.kind not in ("ordinal", "cyclic") or np.ptp(apart) == 0:
+    steps = np.unique(apart[apart > 0])
+    if factor.kind not in ("ordinal", "cyclic") or len(steps) < 2:
         return *first, math.nan, math.nan, math.nan
-    neighbours = apart == apart.min()
-    near, far = float(perceived[neighbours].mean()), float(perceived[~neighbours].mean())
+    near, far = (float(perceived[pairs].mean()) for pairs in (apart == steps[0], apart > steps[0]))
     if np.ptp(perceived) == 0:
         return *first, 0.0, near, far
     needs("rank correlations", "metrics", "scipy")

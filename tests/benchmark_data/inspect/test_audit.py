@@ -145,6 +145,20 @@ def test_kinds():
     assert found.giveaway.value == pytest.approx(1)
 
 
+def test_a_turn_whose_last_angle_is_the_first_is_a_circle_of_one_step_less():
+    """As dSprites' orientation, whose 40th image is the first: both are 0 apart, and no neighbours."""
+
+    def draw(labels):
+        angle = labels[:, :1] * math.pi / 2
+        return np.concatenate([100 + 100 * np.cos(angle), 100 + 100 * np.sin(angle)], axis=1).round()
+
+    turn = Factor("turn", tuple(i * math.pi / 2 for i in range(5)), "cyclic", unit="rad")
+    (found,) = audit(made(turn, draw=draw), pairs=50).factors
+    assert found.curve() == [(1, pytest.approx(20000 / 2 / 255**2)), (2, pytest.approx(40000 / 2 / 255**2))]
+    assert (found.correlation.value, found.overlap.value) == pytest.approx((1, 0.5))
+    assert found.equal.value == pytest.approx(1 / 10)
+
+
 def test_no_order_no_giveaway():
     found = audit(made(Factor("what", range(3), "categorical"), draw=lambda labels: labels * 50), pairs=50)
     assert math.isnan(found.giveaway.value)
