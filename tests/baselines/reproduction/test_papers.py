@@ -345,6 +345,8 @@ CASES = {
     michlo2023.judge_blur: (losses(0.1, 0.5), losses(0.5, 0.1)),
     michlo2023.judge_latents: (latent(0.02), latent(0.4)),
     zietlow2021.judge_falls: (migs(0.5, 0.1), migs(0.1, 0.5)),
+    zietlow2021.judge_pattern: (migs(0.5, 0.1), migs(0.5, 0.5, squeezed=0.3)),
+    zietlow2021.judge_noise: (migs(0.1, 0.48, squeezed=0.5), migs(0.5, 0.1, 0.48)),
     zietlow2021.judge_stays: (migs(0.5, 0.48), migs(0.5, 0.1, 0.48)),
     zietlow2021.judge_tuned: (migs(0.5, 0.1, 0.48), migs(0.5, 0.1, 0.3)),
     zietlow2021.judge_weaker: (weaker(0.5, 0.1, 0.48), weaker(0.5, 0.48, 0.3)),
@@ -380,7 +382,7 @@ def test_all_figures_and_tables_are_listed():
         "2202.13341": [*(f"fig{n}" for n in range(2, 12)), "fig3_importance", "fig3_first", "fig9_ends"],
         "2102.06822": [
             *("fig1", "fig1_linear", "fig3", "fig4", "fig4_noise", "fig5"),
-            *(f"table{n}{what}" for n in (1, 2) for what in ("", "_longer", "_rooms")),
+            *(f"table{n}{what}" for n in (1, 2) for what in ("", "_longer", "_pairs", "_rooms")),
             *("table1_weaker", "table2_tuned"),
         ],
     }
@@ -443,7 +445,8 @@ def test_smoke_runs_are_small(entry):
 
 
 def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
-    """Five of each model, ten on rooms; the tables of MIG and the ladder ask for nothing that the board has not."""
+    """Five of each model, ten on rooms, twenty of pairs; tables of MIG and the ladder ask for nothing that the board
+    has not, and the tables of pairs for nothing that it has."""
     board = {run.digest for run in sweep.find("desk")}
     similarity = {run.digest for run in sweep.find("desk_similarity")}
     for id_, entry in ENTRIES.items():
@@ -453,7 +456,7 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
         for run in entry.desk.runs:
             assert run.dataset in entry.desk.training
             models.setdefault(dataclasses.replace(run, seed=0).digest, set()).add(run.seed)
-        seeds = zietlow2021.SEEDS if id_.endswith("_rooms") else _desk.SEEDS
+        seeds = {"rooms": zietlow2021.SEEDS, "pairs": len(zietlow2021.FRESH)}.get(id_.rpartition("_")[2], _desk.SEEDS)
         assert all(len(found) == seeds for found in models.values())
         if id_.startswith(("2205", "2304")):
             assert {run.digest for run in entry.desk.runs} <= similarity
@@ -461,6 +464,9 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
         assert {run.digest for run in ENTRIES[f"2102.06822/{what}"].desk.runs} <= board
         rooms = ENTRIES[f"2102.06822/{what}_rooms"].desk.runs
         assert {run.digest for run in rooms if run.seed < _desk.SEEDS} <= board
+        fresh = ENTRIES[f"2102.06822/{what}_pairs"].desk.runs
+        assert {run.digest for run in fresh}.isdisjoint(board)
+        assert {dataclasses.replace(run, seed=run.seed % _desk.SEEDS).digest for run in fresh} <= board
     for what in ("fig4", "fig6", "fig7", "fig9", "fig9_ends"):
         assert {run.digest for run in ENTRIES[f"2202.13341/{what}"].desk.runs} <= board
     first = {run.dataset for run in ENTRIES["2102.06822/table1"].desk.runs}
@@ -593,6 +599,8 @@ def test_what_is_learned_first_needs_the_state_before_training():
         (zietlow2021.judge_weaker, weaker(0.08, 0.08, 0.08)),
         (zietlow2021.judge_noises, noisy(1.0, 1.0).assign(value=lambda table: table["value"].clip(lower=1.0))),
         (zietlow2021.judge_stays, migs(0.08, 0.08, 0.08)),
+        (zietlow2021.judge_pattern, migs(0.5, 0.01, squeezed=0.08)),
+        (zietlow2021.judge_noise, migs(0.5, 0.08, squeezed=0.08)),
         (zietlow2021.judge_robust, pruned(4).assign(pca_mig=0.6)),
         (michlo2023.judge_scores_by_spacing, spaced(0.09, 0.01)),
         (michlo2023.judge_densities, apart(0.5, 0.1).assign(pca_dci_disentanglement=0.6)),
@@ -621,6 +629,21 @@ def test_a_vae_below_the_floor_does_not_count():
     assert found.answer == "holds"
     assert found.numbers["VAEs above the floor on b, original"] == 1
     assert found.numbers["fall on b from original"] == pytest.approx(0.4)
+
+
+def test_runs_of_one_seed_count_once():
+    """Two objectives whose scores are the same, seed by seed, tell no more than one; another seed's luck is no fall."""
+    table = migs(0.5, 0.4, squeezed=0.45).assign(mig=lambda found: found["mig"] + 0.1 * (found["seed"] % 2))
+    noise = 0.03 * np.sin(np.arange(len(table)))
+    one = zietlow2021.judge_pattern(table.assign(mig=table["mig"] + noise))
+    two = zietlow2021.judge_pattern(
+        both(table, table.assign(objective="other")).assign(mig=lambda t: t["mig"] + [*noise] * 2)
+    )
+    assert 0 < one.p < 1
+    assert two.p == pytest.approx(one.p)
+    assert two.numbers["fall from squeezed"] == pytest.approx(one.numbers["fall from squeezed"])
+    unpaired = zietlow2021.judge_falls(table[table["variant"] != "original"].assign(mig=table["mig"] + noise))
+    assert unpaired.p > one.p, "what is the seed's, on either side, is taken off"
 
 
 def test_what_is_known_before_training_is_taken_off():
