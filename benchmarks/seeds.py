@@ -95,6 +95,45 @@ def uneven(rule, shape, n, times, rng, draws):
     return sum(bool(rule(draw(rng, n) - mean, (draw(rng, n) - mean) / times)) for _ in range(draws)) / draws
 
 
+def together(methods, forms, rng, draws):
+    """How often two forms differ by nothing: methods of which two are alike (0.8), forms that share some of the spread.
+
+    Args:
+        methods: how many; all see the same seeds.
+        forms: the share of a score's variance that a seed has on both forms.
+        rng: a generator.
+        draws: studies.
+    """
+
+    def drawn():
+        scores = rng.standard_normal((methods, 5))
+        scores[1] = 0.8 * scores[0] + 0.6 * scores[1]
+        return scores
+
+    wrong = 0
+    for _ in range(draws):
+        both = drawn()
+        first, second = (np.sqrt(forms) * both + np.sqrt(1 - forms) * drawn() for _ in range(2))
+        wrong += verdicts.compare(list(first), list(second)).p <= verdicts.ERROR
+    return wrong / draws
+
+
+def over_tasks(tasks, share, rng, draws):
+    """How often equal methods differ over tasks that share some of a seed's spread, and how often intervals hold."""
+
+    def method():
+        seed = np.sqrt(share) * rng.standard_normal(5)
+        return [seed + np.sqrt(1 - share) * rng.standard_normal(5) for _ in range(tasks)]
+
+    wrong = held = 0
+    for _ in range(draws):
+        one, other = method(), method()
+        wrong += verdicts.welch(one, other).p <= verdicts.ERROR
+        low, high = verdicts.interval_over_tasks(one)
+        held += low <= 0 <= high
+    return wrong / draws, held / draws
+
+
 def gated(methods, n, rng, draws, *, floor):
     """How often the interval of a claim with a floor holds 0, where all methods are equal and some reach it."""
     held = tested = 0
@@ -155,6 +194,17 @@ def main() -> None:
             groups = {str(m): rng.standard_normal(5) + size * (m == 0) for m in range(9)}
             hits += verdicts.all_pairs(groups)["0", "1"] <= verdicts.ERROR
         print(f"  {size} sd: {hits / few:.3f}")
+    rng = np.random.default_rng(0)
+    print(f"Two-sided error where two of the methods are alike (0.8), promised 0.05; {draws} draws")
+    for methods in (2, 4, 8):
+        shares = {forms: together(methods, forms, rng, draws) for forms in (0.0, 0.3)}
+        print(
+            f"  {methods} methods", "  ".join(f"forms share {forms:g}: {share:.3f}" for forms, share in shares.items())
+        )
+    print(f"Over tasks that share some of a seed's spread: error of two methods, intervals that hold; {draws} draws")
+    for tasks, share in itertools.product((2, 12), (0.0, 0.3, 0.8)):
+        found = over_tasks(tasks, share, rng, draws)
+        print(f"  {tasks} tasks, {share:g} shared: {found[0]:.3f} {found[1]:.3f}")
     rng = np.random.default_rng(0)
     print(f"Two-sided error of equal means and other spreads, 5 seeds, promised 0.05; {draws} draws")
     for (name, rule), shape in itertools.product({"permutation": exact, "Welch": welch}.items(), SHAPES):

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import csv
 import functools
+import itertools
 import re
 import statistics
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 import benchmark_data
 from baselines import demo
+from baselines.sweeps import desk
 from benchmark_data import discovery
 from benchmark_data.archives.archive import Archive
 from benchmark_data.archives.downloads import Download
@@ -268,6 +273,46 @@ PRECISION_SCORES = {
 }
 
 
+def table_of_shared_seeds() -> list[str]:
+    """Write how far scores of one seed go together: the correlation over seeds of pairs of rows of the tier desk."""
+    rows: dict[tuple[str, str], NDArray[np.float64]] = {}
+    for result in results_tree.read_all(RESULTS):
+        scores = {run.seed: run.scores["mig"] for run in result.runs if run.tier == "desk"}
+        dataset = result.task.partition("@")[0]
+        if (
+            result.method not in results.REFERENCES
+            and set(SHARED) <= scores.keys()
+            and desk.family(dataset) in FAMILIES
+        ):
+            values = np.array([scores[seed] for seed in SHARED])
+            rows[dataset, result.method] = (values - values.mean()) / values.std()
+    lines = [row("MIG, seeds 0 to 4", *KINDS), row("---", *["---:"] * len(KINDS))]
+    for family, title in FAMILIES.items():
+        here = {key: values for key, values in rows.items() if desk.family(key[0]) == family}
+        cells = []
+        for belong in KINDS.values():
+            pairs = [(a, b) for a, b in itertools.combinations(sorted(here), 2) if belong(a, b)]
+            seen = np.mean([here[a] @ here[b] for a, b in pairs]) / len(SHARED)
+            cells.append(f"{seen:.2f} ({len(pairs)} pairs)")
+        lines.append(row(title, *cells))
+    return lines
+
+
+SHARED = range(5)
+FAMILIES = {
+    "xysquares": "spacings of XYSquares",
+    "sprites2d": "sprites2d and its forms",
+    "room3d": "room3d and its forms",
+}
+ALIKE = ("ada_gvae", "ada_ml_vae")
+KINDS: dict[str, Callable[[tuple[str, str], tuple[str, str]], bool]] = {
+    "one method, two forms": lambda a, b: a[1] == b[1],
+    "two methods, one form": lambda a, b: a[0] == b[0] and (a[1], b[1]) != ALIKE,
+    "Ada-GVAE and Ada-ML-VAE, one form": lambda a, b: a[0] == b[0] and (a[1], b[1]) == ALIKE,
+}
+"""Title of a column of the table of shared seeds -> which pairs of (dataset, method) it has."""
+
+
 def counted_verdicts() -> list[str]:
     """Return the line of docs/reproduction.md that counts the verdicts."""
     text = (DOCS / "reproduction.md").read_text("utf-8")
@@ -303,6 +348,7 @@ PAGES = {
     "datasets.md": {"datasets": table_of_datasets, "files": table_of_files, "defects": list_of_defects},
     "metrics.md": {"metrics": table_of_metrics},
     "performance.md": {"precision": table_of_precision},
+    "statistics.md": {"shared_seeds": table_of_shared_seeds},
     "../README.md": {
         "demo": table_of_the_demo,
         "ladder": functools.partial(table_of_the_board, LADDER),

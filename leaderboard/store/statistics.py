@@ -351,14 +351,15 @@ class Across(NamedTuple):
 def across(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0, resamples: int = 1_000) -> tuple[Across, ...]:
     """Compare methods across tasks, with intervals of what other seeds on the same tasks would give.
 
-    The intervals are those of rliable's stratified bootstrap: the seeds of each method and task are resampled among
-    themselves. Unlike there, resampled scores are moved away from their mean by sqrt(n / (n - 1)), since a resample of
-    few seeds spreads less than the seeds themselves. That of an improvement is the one of ``improvement``, with the
+    The intervals are those of rliable's stratified bootstrap, with two changes. The seeds of each method are resampled
+    among themselves, with all of their tasks where these have equally many, since runs of one seed go together. And
+    resampled scores are moved away from their mean by sqrt(n / (n - 1)), since a resample of few seeds spreads less
+    than the seeds themselves. That of an improvement is the one of ``improvement``, with the
     runs of all others taken together; so it has a width where every run is won, and is too wide, rather than too
     narrow, where the others lie apart. `benchmarks/ranks.py` measures how often the intervals hold.
 
     Args:
-        scores: for each method, for each task, one score per seed, shape (n,) with n >= 2.
+        scores: for each method, for each task, one score per seed, shape (n,) with n >= 2, seeds in the same order.
         seed: of the resamples.
         resamples: how many.
 
@@ -382,7 +383,7 @@ def across(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0, resamples: i
     real = [[finite_scores(task, 2) for task in tasks] for tasks in scores]
     means, overall = [], []
     for m, tasks in enumerate(real):
-        chosen = [_resamples(len(task), resamples, seed + m * len(tasks) + k) for k, task in enumerate(tasks)]
+        chosen = [_resamples(len(task), resamples, seed + m) for task in tasks]
         means.append([_shares(rows) @ task for task, rows in zip(tasks, chosen, strict=True)])
         pooled = iqm(np.concatenate([_spread(task, rows) for task, rows in zip(tasks, chosen, strict=True)], axis=1))
         overall.append(Estimate(float(iqm(np.concatenate(tasks))), *_ends(np.asarray(pooled), CONFIDENCE)))

@@ -12,13 +12,18 @@ Which test, and why (`benchmarks/seeds.py` measures every figure; `docs/statisti
 - **So Holm over many such tests decides nothing**: 0.05 / 7 is below 2/252. Seven methods with 5 seeds each, tested one
   by one, come to no verdict, however far apart. Hence one test for each sentence of a paper instead of one for each
   method: groups may come in strata (a method each), labels are exchanged within each, and the differences are summed.
-  With two strata of 4 seeds the least p-value is 2/4,900, with more seeds or strata 2/10,000, that of drawn splits;
-  and Holm over a page leaves something to decide.
+  With two strata of 4 seeds the least p-value of that is 2/4,900, with more seeds or strata 2/10,000, that of drawn
+  splits; and Holm over a page leaves something to decide.
 - **Seeds that are paired by design** (two measurements of one run) **and values against a constant: Student's t of the
   differences**, since exchanging signs cannot get below 2/32 with 5 pairs.
 - **All pairs of several methods: Welch's test and Holm**, for the same reason; ranks and bands are made of them. Where
   scores come in two clumps, Welch alone errs too often far out; over the pairs of up to ten methods with 5 seeds the
   family's error is still kept.
+- **A seed counts once.** Runs of one seed begin with the same weights and take the same rows. Scores of one method on
+  forms of a dataset go together, and so do those of two methods that are much alike (docs/statistics.md measures how
+  far). So over tasks and over methods what spreads is the mean of each seed (`seed_means`). Where `compare` has several
+  strata, the exchange of labels takes them for independent; so Welch's test of these means must tell the groups apart,
+  too: the larger p-value counts.
 
 A gate can be part of a claim: "it falls" is judged only where there is something to lose (`FLOOR`). The gate is part of
 the statistic, looked at anew in each permutation: methods that were chosen because they came out high would otherwise
@@ -189,15 +194,17 @@ def compare(
     """Compare groups that a claim says are higher with groups that it says are lower.
 
     Args:
-        higher: one group of scores, shape (n,), for each stratum; a claim about one pair of groups has one stratum.
+        higher: one group of scores, shape (n,), for each stratum, seeds in the same order; a claim about one pair of
+            groups has one stratum.
         lower: the same number of groups, shapes (m,). For one constant each, repeat it and say ``paired``.
         paired: the i-th score of a group belongs to the i-th of the other, as two measurements of one run do. That two
             runs have the same seed does not pair them.
         floors: for each stratum, what the mean of its higher group must reach; none if empty.
 
     Returns:
-        The comparison. Independent groups have the p-value of a permutation test, paired ones that of Student's t; the
-        interval is Welch's or Student's, of the strata that reach their floor, without a correction for that choice.
+        The comparison. Independent groups have the p-value of a permutation test; over several strata that reach their
+        floor, Welch's of the means of each seed, if that is larger. Paired ones have that of Student's t. The interval
+        is Welch's or Student's, of the strata that reach their floor, without a correction for that choice.
 
     Raises:
         InvalidInput: no strata, other numbers of them, an empty group, a score that is not finite, or pairs that are
@@ -217,19 +224,21 @@ def compare(
     found = _by_student(passing or strata, _fewest(strata), paired)
     p = found.p if passing else None
     if p is not None and not paired:
-        p = _exchanged(strata, bounds)
+        exchanged = _exchanged(strata, bounds)
+        p = exchanged if len(passing) == 1 else max(exchanged, p)
     return found._replace(p=p, reached=len(passing))
 
 
 def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison:
-    """Compare groups as `compare` does, by Welch's test, which has no least p-value: for many comparisons of few seeds.
+    """Compare two methods by Welch's test, which has no least p-value: for many comparisons of few seeds.
 
     Args:
-        higher: one group of scores, shape (n,), for each stratum.
-        lower: the same number of groups, shapes (m,).
+        higher: the scores of one method on each task, shapes (n,), seeds in the same order.
+        lower: those of the other on the same tasks, shapes (m,).
 
     Returns:
-        The comparison; without spread, but for rounding (`slack`), its p-value is 0 or 1, as in `all_pairs`.
+        The comparison, with a task as a stratum; over several tasks a seed of a method counts once (`seed_means`).
+        Without spread, but for rounding (`slack`), its p-value is 0 or 1, as in `all_pairs`.
 
     Raises:
         InvalidInput: as `compare`.
@@ -408,8 +417,8 @@ def places(
     ends only where every group above is told from every group below; so a band may be a chain, whose ends differ.
 
     Args:
-        groups: name -> for each task its scores, shape (n,) with n >= `SEEDS`. All groups have the same tasks in the
-            same order; the mean over tasks is what is compared.
+        groups: name -> for each task its scores, shape (n,) with n >= `SEEDS`, seeds in the same order. All groups have
+            the same tasks in the same order; the mean over tasks is what is compared, and a seed counts once.
         printed: name -> that mean, as readers see it. Groups whose means they see as equal are not told apart, so that
             a rank by what is printed lies within its place. The mean itself if None.
 
@@ -452,12 +461,10 @@ class _Moments:
                 received=f"{[len(tasks) for tasks in groups]} tasks",
             )
         scores = [[finite_scores(task, SEEDS) for task in tasks] for tasks in groups]
-        parts = np.array([[task.var(ddof=1) / len(task) for task in tasks] for tasks in scores])
-        freedom = np.array([[len(task) - 1 for task in tasks] for tasks in scores])
-        count = parts.shape[1] if len(scores) else 1
+        seeds = [seed_means(tasks) for tasks in scores]
         self.means: Floats = np.array([np.mean([task.mean() for task in tasks]) for tasks in scores])
-        self.squared: Floats = parts.sum(axis=-1) / count**2
-        self.spent: Floats = (parts**2 / freedom).sum(axis=-1) / count**4
+        self.squared: Floats = np.array([of_one.var(ddof=1) / len(of_one) for of_one in seeds])
+        self.spent: Floats = self.squared**2 / np.array([len(of_one) - 1 for of_one in seeds])
         """What `squared` squared is divided by to give the degrees of freedom, after Welch and Satterthwaite."""
 
 
@@ -474,6 +481,28 @@ def _of_pairs(moments: _Moments) -> Floats:
     found = np.ones((len(moments.means),) * 2)
     found[first, second] = found[second, first] = holm(p_values)
     return found
+
+
+def seed_means(tasks: Sequence[ArrayLike]) -> Floats:
+    """Return for each seed the mean of its scores over tasks or methods: what spreads where they go together.
+
+    Args:
+        tasks: for each task one score per seed, shape (n,), seeds in the same order.
+
+    Returns:
+        float64 (n,), where n is the smallest number of seeds on a task. Further ones have no partner on every task, and
+        are left out.
+
+    Raises:
+        InvalidInput: no scores, or one that is not finite.
+
+    Example:
+        >>> seed_means([[0.25, 0.5, 0.75], [0.75, 1.0]]).tolist()
+        [0.5, 0.75]
+    """
+    scores = [finite_scores(task, 1) for task in tasks]
+    fewest = min(map(len, scores))
+    return np.asarray(np.mean([task[:fewest] for task in scores], axis=0), np.float64)
 
 
 def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
@@ -536,10 +565,10 @@ def _beyond(t: ArrayLike, freedom: ArrayLike) -> Floats:
 
 
 def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | None:
-    """Return the 95% interval of a mean over tasks of means over seeds, with Welch's degrees of freedom.
+    """Return Student's 95% interval of a mean over tasks, each seed counted once (`seed_means`).
 
     Args:
-        tasks: for each task its scores, shape (n,).
+        tasks: for each task its scores, shape (n,), seeds in the same order.
 
     Returns:
         Its ends; None where there is no task, or one of fewer than `SEEDS` seeds.
@@ -551,8 +580,8 @@ def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | Non
         >>> one = [0.1, 0.2, 0.3, 0.4]
         >>> interval_over_tasks([one]) == mean_interval(one)
         True
-        >>> [round(end, 3) for end in interval_over_tasks([one, one])]
-        [0.138, 0.362]
+        >>> [round(end, 3) for end in interval_over_tasks([one, one])]  # the same runs again tell nothing new
+        [0.045, 0.455]
     """
     if not tasks or any(len(finite_scores(task, 1)) < SEEDS for task in tasks):
         return None
@@ -576,23 +605,23 @@ def _strata(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike], paired: boo
     return strata
 
 
-def _error(strata: Sequence[tuple[Floats, Floats]], paired: bool) -> tuple[float, float]:
-    """Return the standard error of the mean difference and its degrees of freedom, after Welch and Satterthwaite."""
-    groups = [x - y for x, y in strata] if paired else [group for pair in strata for group in pair]
+def _error(groups: Sequence[Floats]) -> tuple[float, float]:
+    """Return the standard error of a sum of means and its degrees of freedom, after Welch and Satterthwaite."""
     parts = np.array([group.var(ddof=1) / len(group) for group in groups])
     freedom = np.array([len(group) - 1 for group in groups])
     total = parts.sum()
     if total <= 0:
         return 0.0, float(freedom.sum())
-    return math.sqrt(total) / len(strata), float(total**2 / (parts**2 / freedom).sum())
+    return math.sqrt(total), float(total**2 / (parts**2 / freedom).sum())
 
 
 def _by_student(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: bool) -> Comparison:
-    """Compare by Student's t, or Welch's: with few seeds there is nothing but the difference."""
+    """Compare by Student's t, or Welch's, a seed counted once: with few seeds there is nothing but the difference."""
     difference = float(np.mean([x.mean() - y.mean() for x, y in strata]))
     if seeds < SEEDS:
         return Comparison(difference, math.nan, math.nan, None, seeds, len(strata))
-    error, freedom = _error(strata, paired)
+    sides = [[x - y for x, y in strata]] if paired else zip(*strata, strict=True)
+    error, freedom = _error([seed_means(side) for side in sides])
     least = slack([group.mean() for pair in strata for group in pair])
     half, p = 0.0, float(abs(difference) <= least)  # where there is no spread
     if error > least:

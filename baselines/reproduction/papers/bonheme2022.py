@@ -272,10 +272,11 @@ def _alike(table: pd.DataFrame, metric: str) -> Verdict:
 def judge_collapse(table: pd.DataFrame) -> Verdict:
     """Judge that the strongly regularised model's samples are less like the other's encoder than vice versa.
 
-    Both are of the same pair of runs.
+    Both are of the same pair of runs. Layers that are the input itself count for neither.
     """
     numbers: dict[str, float] = {}
     parts = []
+    table = table[~table[["layer_x", "layer_y"]].isin(_heatmaps.inputs(table)).any(axis=1)]
     encoder = {axis: table[axis].str.startswith("encoder_") for axis in ("layer_x", "layer_y")}
     for panel in table["panel"].unique():
         here = table["panel"] == panel

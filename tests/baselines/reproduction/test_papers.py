@@ -795,6 +795,25 @@ def test_a_layer_that_is_the_input_does_not_count():
     assert _heatmaps.diagonal(table, "encoder").loc["p"].tolist() == [0.4]
 
 
+def test_nor_does_it_count_beside_samples():
+    """One model's samples are like the other's second layer by 0.5, and the other way round by 0.3.
+
+    A first layer that only flattens the images is like either by as much as the images are, which is not averaged in.
+    """
+    similar = {("encoder_1", "input"): 1.0, ("encoder_2", "input"): 0.4}
+    similar |= {("encoder_2", "sampled"): 0.3, ("sampled", "encoder_2"): 0.5}
+    similar |= {("encoder_1", "sampled"): 0.9, ("sampled", "encoder_1"): 0.0}
+    rows = [("p", *layers, value) for layers, value in similar.items()]
+    table = spread(pd.DataFrame(rows, columns=["panel", "layer_x", "layer_y", "similarity"]), "similarity")
+    table.loc[table["layer_y"] == "input", "similarity"] = np.where(
+        table.loc[table["layer_y"] == "input", "layer_x"] == "encoder_1", 1.0, 0.4
+    )
+    found = bonheme2022.judge_collapse(table)
+    assert found.answer == "holds"
+    assert found.numbers["p, strong"] == pytest.approx(0.3, abs=0.02)
+    assert found.numbers["p, weak"] == pytest.approx(0.5, abs=0.02)
+
+
 def test_everything_at_smoke_tier_stays_under_three_hours():
     assert entries.hours([entry.smoke for entry in ENTRIES.values()]) < 3
 
