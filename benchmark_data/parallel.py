@@ -125,7 +125,7 @@ def _environment() -> dict[str, str]:
 
     The folder is named in full, since a node has a working folder and perhaps a home folder of its own.
     """
-    return {store.CACHE: str(store.root().absolute())} if os.environ.get(store.CACHE) else {}
+    return {store.CACHE: str(store.root())} if os.environ.get(store.CACHE) else {}
 
 
 def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], jobs: int | None) -> Iterator[Any]:

@@ -167,7 +167,8 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         drop_last: leave out a last batch that is not full, and give every process as many batches.
 
     Raises:
-        InvalidInput: there is no such process, the batch size is below 1, or the seed is none.
+        InvalidInput: there is no such process, the batch size is below 1, or the seed is no
+            whole number from 0 on.
 
     Example:
         >>> batches = Batches(10, 4, shuffle_seed=0)

@@ -101,7 +101,7 @@ def derive(
     Raises:
         UnknownName: there is no such dataset, or without ``path``, no perturbed form of it.
         InvalidInput: the objective is another one, fewer than two restarts, a mean MIG that is too low, or without
-            ``path``, the file is there.
+            ``path``, the file is there or published.
         Diverged: a run's loss is NaN or has exploded.
         MissingExtra: Keras or its backend is not installed.
     """
@@ -113,6 +113,13 @@ def derive(
     hidden = HiddenVariable(base, KIND)
     if path is None:
         benchmark_data.load(f"{base.name}_perturbed", hidden=KIND, epsilon=perturbation.DEFAULT)
+        if hidden.latent and not hidden.ready:
+            raise InvalidInput(
+                f"hidden variable of {base.id}",
+                expected="a base without a published latent, or a file to write",
+                received=base.id,
+                remedy="Pixels of its perturbed form rest on the published one. To derive another, say where to.",
+            )
         if hidden.ready:
             raise InvalidInput(
                 f"hidden variable of {base.id}",

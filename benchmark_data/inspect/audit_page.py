@@ -100,8 +100,8 @@ def summary(found: Audit) -> list[str]:
         measured = [one.factor for one in found.factors if one.traversals]
         ordered = [factor.name for factor in measured if factor.size > 2 and factor.kind in ("ordinal", "cyclic")]
         lines.append(
-            "no giveaway, since the order of values takes three images that differ in one factor alone, and none do in "
-            f"{', '.join(ordered)}: more images, or a grid of values"
+            "no giveaway, since the order of values takes images at two distances along one factor, such as three in a "
+            f"row, and there are none in {', '.join(ordered)}: more images, or more values"
             if ordered
             else "no giveaway, since no factor that was measured has an order"
         )

@@ -105,8 +105,14 @@ UNIT = 4096
 PACKAGED = Path(__file__).with_name("artifacts")
 """Hidden variables that come with the package. Tables are packed by LZMA, which makes the wheel smaller.
 
-Those of ``conv_vae`` come with a checkout alone, for the wheel's size.
+Those of ``conv_vae`` come with a checkout alone, for the wheel's size (`LATENTS`).
 """
+
+LATENTS = {
+    "sprites2d": "5adc55e890fa362c63694af29ee99afaec3f2e6feccf84248ea27c93482b6c78",
+    "room3d": "1de2f6d9c9c7a2bcfa6d750c46814dd7bf88d123b7b3208977dcea971e5c622f",
+}
+"""Base -> the digest of its ``conv_vae``, on which published pixels rest: no other latent goes by its name."""
 
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
@@ -253,11 +259,13 @@ class HiddenVariable:
                 f"{self.base.name}_perturbed",
                 expected=f"a prepared dataset, with values of its hidden variable in {self.path}",
                 received="nothing there",
-                remedy=f"Run: offaxis-data prepare {self.base.name}_perturbed/{form}"
+                remedy=self._copy
+                if self.latent
+                else f"Run: offaxis-data prepare {self.base.name}_perturbed/{form}"
                 if self._published
                 else "Call the dataset's prepare().",
             )
-        arrays = _opened(self.path, self.base.id, self.base.version)
+        arrays = self._arrays
         if "table" in arrays:
             return arrays["table"][indices] / float(UNIT)
         # Exact in any order of summation: whole numbers below 2**53.
@@ -268,7 +276,23 @@ class HiddenVariable:
     @property
     def provenance(self) -> dict[str, Any]:
         """How the values were made: method, base with version and digest, and what the maker recorded."""
-        return dict(json.loads(str(_opened(self.path, self.base.id, self.base.version)["provenance"])))
+        return _recorded(self._arrays)
+
+    @property
+    def latent(self) -> str:
+        """The digest that a latent must have, of `LATENTS`; empty where any will do."""
+        return LATENTS.get(self.base.id, "") if self.kind == "conv_vae" else ""
+
+    @property
+    def _arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The file's arrays."""
+        return _opened(self.path, self.base.id, self.base.version, self.latent)
+
+    @property
+    def _copy(self) -> str:
+        """What to do where a wheel lacks the file."""
+        file = _shipped(self.base.name, self.kind)
+        return f"A wheel lacks it, for its size: copy {file} of a checkout of Offaxis there."
 
     @property
     def _published(self) -> bool:
@@ -284,7 +308,9 @@ class HiddenVariable:
         if self.ready:
             return
         if self.kind != "pca":
-            if not self._published:
+            if self.latent:
+                remedy = self._copy
+            elif not self._published:
                 remedy = "Compute s of every row, and write it with benchmark_data.variants.perturbation.write_hidden."
             elif self.kind == "vae":
                 remedy = (
@@ -304,9 +330,14 @@ class HiddenVariable:
         write_hidden(self, principal_component(self.base), provenance=provenance)
 
 
+def _shipped(base: str, kind: str) -> str:
+    """Return where a checkout has a hidden variable."""
+    return f"benchmark_data/variants/artifacts/{base}_{kind}.npz"
+
+
 @functools.lru_cache(maxsize=16)
-def _opened(path: Path, base: str, version: str) -> Mapping[str, NDArray[Any]]:
-    """Read a file once and check it."""
+def _opened(path: Path, base: str, version: str, latent: str) -> Mapping[str, NDArray[Any]]:
+    """Read a file once and check it, also that it holds a published latent, if its digest is not empty."""
     try:
         arrays = npz.read_all(path, remedy="Remove the file and make it again.")
         provenance = json.loads(str(arrays["provenance"]))
@@ -321,7 +352,19 @@ def _opened(path: Path, base: str, version: str) -> Mapping[str, NDArray[Any]]:
             received=f"digest {wanted[0]} for {recorded[1]} {recorded[2]}",
             remedy="Remove the file and make it again.",
         )
+    if latent and recorded[0] != latent:
+        raise DamagedFile(
+            str(path),
+            expected=f"the latent with the digest {latent}, on which published pixels rest",
+            received=f"another one, {recorded[0]}",
+            remedy=f"Remove the file, and copy {_shipped(base, 'conv_vae')} of a checkout of Offaxis there.",
+        )
     return arrays
+
+
+def _recorded(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return what a file says of how it was made."""
+    return dict(json.loads(str(arrays["provenance"])))
 
 
 def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -94,10 +94,9 @@ def _at_most_procrustes(
     for row, i in enumerate(rows):
         for column, j in enumerate(columns):
             key = (min(i, j), max(i, j))
-            if leading and procrustes.similarity(leading[i], leading[j]) >= values[row, column]:
-                continue
             if key not in known:
-                known[key] = procrustes.similarity(narrow[i], narrow[j])
+                needless = leading and procrustes.similarity(leading[i], leading[j]) >= values[row, column]
+                known[key] = np.inf if needless else procrustes.similarity(narrow[i], narrow[j])
             result[row, column] = min(values[row, column], known[key])
     return result
 

@@ -19,11 +19,11 @@ Which test, and why (`benchmarks/seeds.py` measures every figure; `docs/statisti
 - **All pairs of several methods: Welch's test and Holm**, for the same reason; ranks and bands are made of them. Where
   scores come in two clumps, Welch alone errs too often far out; over the pairs of up to ten methods with 5 seeds the
   family's error is still kept.
-- **A seed counts once.** Runs of one seed begin with the same weights and take the same rows. Scores of one method on
-  forms of a dataset go together, and so do those of two methods that are much alike (docs/statistics.md measures how
-  far). So over tasks and over methods what spreads is the mean of each seed (`seed_means`). Where `compare` has several
-  strata, the exchange of labels takes them for independent; so Welch's test of these means must tell the groups apart,
-  too: the larger p-value counts.
+- **A seed counts once.** Runs of one seed begin with the same weights, and those of one objective take the same rows.
+  Scores of one method on forms of a dataset go together, and so do those of two methods that are much alike
+  (docs/statistics.md measures how far). So over tasks and over methods what spreads is the mean of each seed. Where
+  `compare` has several strata, the exchange of labels takes them for independent; so Welch's test of these means must
+  tell the groups apart, too: the larger p-value counts.
 
 A gate can be part of a claim: "it falls" is judged only where there is something to lose (`FLOOR`). The gate is part of
 the statistic, looked at anew in each permutation: methods that were chosen because they came out high would otherwise
@@ -35,7 +35,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -197,8 +197,8 @@ def compare(
         higher: one group of scores, shape (n,), for each stratum, seeds in the same order; a claim about one pair of
             groups has one stratum.
         lower: the same number of groups, shapes (m,). For one constant each, repeat it and say ``paired``.
-        paired: the i-th score of a group belongs to the i-th of the other, as two measurements of one run do. That two
-            runs have the same seed does not pair them.
+        paired: the i-th score of a group belongs to the i-th of the other: two measurements of one run, or by design
+            two runs of one seed.
         floors: for each stratum, what the mean of its higher group must reach; none if empty.
 
     Returns:
@@ -237,7 +237,7 @@ def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison
         lower: those of the other on the same tasks, shapes (m,).
 
     Returns:
-        The comparison, with a task as a stratum; over several tasks a seed of a method counts once (`seed_means`).
+        The comparison, with a task as a stratum; over several tasks a seed of a method counts once.
         Without spread, but for rounding (`slack`), its p-value is 0 or 1, as in `all_pairs`.
 
     Raises:
@@ -461,10 +461,10 @@ class _Moments:
                 received=f"{[len(tasks) for tasks in groups]} tasks",
             )
         scores = [[finite_scores(task, SEEDS) for task in tasks] for tasks in groups]
-        seeds = [seed_means(tasks) for tasks in scores]
+        errors = np.array([_squared_error(tasks) for tasks in scores]).reshape(-1, 2)
         self.means: Floats = np.array([np.mean([task.mean() for task in tasks]) for tasks in scores])
-        self.squared: Floats = np.array([of_one.var(ddof=1) / len(of_one) for of_one in seeds])
-        self.spent: Floats = self.squared**2 / np.array([len(of_one) - 1 for of_one in seeds])
+        self.squared: Floats = errors[:, 0]
+        self.spent: Floats = errors[:, 0] ** 2 / errors[:, 1]
         """What `squared` squared is divided by to give the degrees of freedom, after Welch and Satterthwaite."""
 
 
@@ -481,28 +481,6 @@ def _of_pairs(moments: _Moments) -> Floats:
     found = np.ones((len(moments.means),) * 2)
     found[first, second] = found[second, first] = holm(p_values)
     return found
-
-
-def seed_means(tasks: Sequence[ArrayLike]) -> Floats:
-    """Return for each seed the mean of its scores over tasks or methods: what spreads where they go together.
-
-    Args:
-        tasks: for each task one score per seed, shape (n,), seeds in the same order.
-
-    Returns:
-        float64 (n,), where n is the smallest number of seeds on a task. Further ones have no partner on every task, and
-        are left out.
-
-    Raises:
-        InvalidInput: no scores, or one that is not finite.
-
-    Example:
-        >>> seed_means([[0.25, 0.5, 0.75], [0.75, 1.0]]).tolist()
-        [0.5, 0.75]
-    """
-    scores = [finite_scores(task, 1) for task in tasks]
-    fewest = min(map(len, scores))
-    return np.asarray(np.mean([task[:fewest] for task in scores], axis=0), np.float64)
 
 
 def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
@@ -565,7 +543,7 @@ def _beyond(t: ArrayLike, freedom: ArrayLike) -> Floats:
 
 
 def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | None:
-    """Return Student's 95% interval of a mean over tasks, each seed counted once (`seed_means`).
+    """Return Student's 95% interval of a mean over tasks, a seed counted once.
 
     Args:
         tasks: for each task its scores, shape (n,), seeds in the same order.
@@ -605,14 +583,27 @@ def _strata(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike], paired: boo
     return strata
 
 
-def _error(groups: Sequence[Floats]) -> tuple[float, float]:
-    """Return the standard error of a sum of means and its degrees of freedom, after Welch and Satterthwaite."""
-    parts = np.array([group.var(ddof=1) / len(group) for group in groups])
-    freedom = np.array([len(group) - 1 for group in groups])
-    total = parts.sum()
+def _squared_error(tasks: Sequence[Floats]) -> tuple[float, float]:
+    """Return the squared standard error of a mean over tasks, a seed counted once, and its degrees of freedom.
+
+    What spreads is the mean of each seed over tasks, whose scores are in the order of the seeds. Tasks with other
+    numbers of seeds are taken to go together wholly, which is the largest error that their mean can have.
+    """
+    sizes = [len(task) for task in tasks]
+    if len(set(sizes)) == 1:
+        seeds = np.mean(tasks, axis=0)
+        return float(seeds.var(ddof=1)) / sizes[0], float(sizes[0] - 1)
+    error = np.mean([task.std(ddof=1) / math.sqrt(len(task)) for task in tasks])
+    return float(error**2), float(min(sizes) - 1)
+
+
+def _error(sides: Iterable[Sequence[Floats]]) -> tuple[float, float]:
+    """Return the standard error of a difference of means and its degrees of freedom, after Welch and Satterthwaite."""
+    squared, freedom = np.array([_squared_error(tasks) for tasks in sides]).T
+    total = squared.sum()
     if total <= 0:
         return 0.0, float(freedom.sum())
-    return math.sqrt(total), float(total**2 / (parts**2 / freedom).sum())
+    return math.sqrt(total), float(total**2 / (squared**2 / freedom).sum())
 
 
 def _by_student(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: bool) -> Comparison:
@@ -620,8 +611,7 @@ def _by_student(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: boo
     difference = float(np.mean([x.mean() - y.mean() for x, y in strata]))
     if seeds < SEEDS:
         return Comparison(difference, math.nan, math.nan, None, seeds, len(strata))
-    sides = [[x - y for x, y in strata]] if paired else zip(*strata, strict=True)
-    error, freedom = _error([seed_means(side) for side in sides])
+    error, freedom = _error([[x - y for x, y in strata]] if paired else zip(*strata, strict=True))
     least = slack([group.mean() for pair in strata for group in pair])
     half, p = 0.0, float(abs(difference) <= least)  # where there is no spread
     if error > least:

@@ -171,7 +171,7 @@ def test_an_order_takes_three_images_that_differ_in_it_alone():
     found = audit(from_images("mine", pixels, {"x": [0, 1, 2, 3], "y": [0, 0, 1, 1]}), pairs=50)
     assert math.isnan(found.giveaway.value)
     (sentence,) = [line for line in audit_page.summary(found) if line.startswith("no giveaway")]
-    assert "three images that differ in one factor alone, and none do in x: more images" in sentence
+    assert "two distances along one factor, such as three in a row, and there are none in x: more images" in sentence
 
 
 def test_collisions():

@@ -350,14 +350,15 @@ def test_methods_that_are_much_alike_count_little_more_than_one():
     assert independent / rounds > 0.12
 
 
-def test_tasks_with_more_seeds_count_as_many_as_all_have():
-    x = [[0.1, 0.2, 0.3, 0.4], [0.2, 0.1, 0.4, 0.3, 0.9]]
-    y = [[0.0, 0.1, 0.1, 0.2], [0.1, 0.0, 0.2, 0.1]]
-    found = verdicts.welch(x, y)
-    assert found.difference == pytest.approx((0.25 + 0.38) / 2 - 0.1)
-    wanted = scipy.stats.ttest_ind([0.15, 0.15, 0.35, 0.35], [0.05, 0.05, 0.15, 0.15], equal_var=False)
-    error = 0.15 / wanted.statistic
-    assert found.high - found.difference == pytest.approx(error * scipy.stats.t.ppf(0.975, wanted.df))
+def test_tasks_with_other_numbers_of_seeds_are_taken_to_go_together():
+    """The error of a mean over tasks is then the mean of their errors; the first five seeds alone would have none."""
+    spread = [[0.1] * 5 + [0.9] * 5, [0.1] * 5]
+    low, high = verdicts.interval_over_tasks(spread)
+    half = np.std(spread[0], ddof=1) / math.sqrt(10) / 2 * scipy.stats.t.ppf(0.975, 4)
+    assert (low, high) == pytest.approx((0.3 - half, 0.3 + half))
+    found = verdicts.welch(spread, [[0.1] * 5] * 2)
+    assert found.high - found.difference == pytest.approx(half)
+    assert found.p == pytest.approx(2 * scipy.stats.t.sf(0.2 / (half / scipy.stats.t.ppf(0.975, 4)), 4))
 
 
 @over_shapes
