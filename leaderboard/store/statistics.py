@@ -186,11 +186,13 @@ def improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -> Estimate:
     statistic, part 2" (Statistics in Medicine 2006): all probabilities that lie within 1.96 of their own standard
     errors (Hanley and McNeil 1982) of what is seen. Unlike a bootstrap's, it has a width where every run of one method
     beats all of the other. Over several tasks the error is that of tasks with the same probability, which is the
-    largest that their mean can have; so the interval is too wide, rather than too narrow, where tasks differ.
+    largest that their mean can have; so the interval is too wide, rather than too narrow, where tasks differ. Runs of
+    one seed go together over tasks, though: so the interval is at least as wide as that of the seeds' means over tasks
+    (DeLong, DeLong and Clarke-Pearson 1988, with Student's t), where each method has equally many on all tasks.
     `benchmarks/ranks.py` measures how often it holds.
 
     Args:
-        x: as in ``probability_of_improvement``.
+        x: as in ``probability_of_improvement``, seeds in the same order on all tasks.
         y: likewise.
 
     Returns:
@@ -205,11 +207,37 @@ def improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -> Estimate:
         (1.0, 0.64, 1.0)
     """
     seen = probability_of_improvement(x, y)
-    return _newcombe(seen, [(len(finite_scores(a, 1)), len(finite_scores(b, 1))) for a, b in zip(x, y, strict=True)])
+    won = [_won(finite_scores(a, 1), finite_scores(b, 1)) for a, b in zip(x, y, strict=True)]
+    sizes = [(len(of), len(of.T)) for of in won]
+    if len(set(sizes)) > 1 or len(sizes) == 1:
+        return _newcombe(seen, sizes, 0.0)
+    together = np.mean(won, axis=0)
+    return _newcombe(seen, sizes, _half_width([together.mean(axis=1), together.mean(axis=0)]))
 
 
-def _newcombe(seen: float, sizes: Sequence[tuple[int, int]]) -> Estimate:
-    """Return a probability of improvement with its interval, from the numbers of runs on either side of each task."""
+def _half_width(sides: Sequence[Floats]) -> float:
+    """Return half the width of a 95% interval of a mean that spreads with the seeds of either side.
+
+    Args:
+        sides: for each seed of a side how often it wins, shape (n,). A side with one seed tells nothing of its spread.
+    """
+    several = [side for side in sides if len(side) > 1]
+    parts = np.array([side.var(ddof=1) / len(side) for side in several])
+    freedom = np.array([len(side) - 1 for side in several])
+    if not parts.sum() > 0:
+        return 0.0
+    quantile = scipy.special.stdtrit(parts.sum() ** 2 / (parts**2 / freedom).sum(), (1 + CONFIDENCE) / 2)
+    return float(quantile * np.sqrt(parts.sum()))
+
+
+def _newcombe(seen: float, sizes: Sequence[tuple[int, int]], least: float) -> Estimate:
+    """Return a probability of improvement with its interval.
+
+    Args:
+        seen: the probability.
+        sizes: the numbers of runs on either side of each task.
+        least: of half the interval's width.
+    """
     from scipy.optimize import brentq
 
     quantile = float(scipy.special.ndtri((1 + CONFIDENCE) / 2))
@@ -218,11 +246,11 @@ def _newcombe(seen: float, sizes: Sequence[tuple[int, int]]) -> Estimate:
         """How much farther a probability is from what is seen than its error allows."""
         share = (1 - true) / (2 - true) + true / (1 + true)
         squared = sum(true * (1 - true) * (1 + ((m + n) / 2 - 1) * share) / (m * n) for m, n in sizes)
-        return abs(true - seen) - quantile * float(np.sqrt(squared)) / len(sizes)
+        return abs(true - seen) - max(quantile * float(np.sqrt(squared)) / len(sizes), least)
 
     near = min(max(seen, 1e-9), 1 - 1e-9)  # 0 and 1 have no error, so they are no ends of a search
-    low = 0.0 if seen == 0 else brentq(beyond, 0.0, near)
-    high = 1.0 if seen == 1 else brentq(beyond, near, 1.0)
+    low = 0.0 if seen <= least else brentq(beyond, 0.0, near)
+    high = 1.0 if seen >= 1 - least else brentq(beyond, near, 1.0)
     return Estimate(seen, float(low), float(high))
 
 
@@ -351,12 +379,13 @@ class Across(NamedTuple):
 def across(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0, resamples: int = 1_000) -> tuple[Across, ...]:
     """Compare methods across tasks, with intervals of what other seeds on the same tasks would give.
 
-    The intervals are those of rliable's stratified bootstrap, with two changes. The seeds of each method are resampled
-    among themselves, with all of their tasks where these have equally many, since runs of one seed go together. And
-    resampled scores are moved away from their mean by sqrt(n / (n - 1)), since a resample of few seeds spreads less
-    than the seeds themselves. That of an improvement is the one of ``improvement``, with the
-    runs of all others taken together; so it has a width where every run is won, and is too wide, rather than too
-    narrow, where the others lie apart. `benchmarks/ranks.py` measures how often the intervals hold.
+    The intervals are those of rliable's stratified bootstrap, with three changes. The seeds of each method are
+    resampled among themselves, with all of their tasks where these have equally many, since runs of one seed go
+    together. Resampled scores are moved away from their mean by sqrt(n / (n - 1)), since a resample of few seeds
+    spreads less than the seeds themselves. And the interval of the interquartile mean is stretched as Student's is for
+    few seeds. That of an improvement is the one of ``improvement``, with the runs of all others taken together; so it
+    has a width where every run is won, and is too wide, rather than too narrow, where the others lie apart.
+    `benchmarks/ranks.py` measures how often the intervals hold.
 
     Args:
         scores: for each method, for each task, one score per seed, shape (n,) with n >= 2, seeds in the same order.
@@ -386,7 +415,7 @@ def across(scores: Sequence[Sequence[ArrayLike]], *, seed: int = 0, resamples: i
         chosen = [_resamples(len(task), resamples, seed + m) for task in tasks]
         means.append([_shares(rows) @ task for task, rows in zip(tasks, chosen, strict=True)])
         pooled = iqm(np.concatenate([_spread(task, rows) for task, rows in zip(tasks, chosen, strict=True)], axis=1))
-        overall.append(Estimate(float(iqm(np.concatenate(tasks))), *_ends(np.asarray(pooled), CONFIDENCE)))
+        overall.append(_stretched(float(iqm(np.concatenate(tasks))), np.asarray(pooled), min(map(len, tasks))))
     ranks = _rank_estimates(np.array([[task.mean() for task in tasks] for tasks in real]), np.array(means))
     return tuple(map(Across, ranks, overall, _improvements(real)))
 
@@ -440,19 +469,58 @@ def _improvements(real: Sequence[Sequence[Floats]]) -> list[Estimate | None]:
         return [None]
     values = np.zeros(len(real))
     sizes: list[list[tuple[int, int]]] = [[] for _ in real]
+    shares: list[list[Floats]] = [[] for _ in real]
     for task in range(len(real[0])):
         groups = [tasks[task] for tasks in real]
         runs, counts = np.concatenate(groups), np.array([len(group) for group in groups])
         least, ascending = slack(runs.mean()), np.sort(runs)
         wins = np.searchsorted(ascending, runs - least) / 2 + np.searchsorted(ascending, runs + least, "right") / 2
         among_themselves = counts**2 / 2
-        of_group = np.add.reduceat(wins, np.cumsum(counts) - counts) - among_themselves
+        starts = np.cumsum(counts) - counts
+        of_group = np.add.reduceat(wins, starts) - among_themselves
         others = len(runs) - counts
+        for share, start, group, other in zip(shares, starts.tolist(), groups, others.tolist(), strict=True):
+            share.append((wins[start : start + len(group)] - _won(group, group).sum(axis=1)) / other)
         values += of_group / (counts * others)
         for of_one, count, other in zip(sizes, counts.tolist(), others.tolist(), strict=True):
             of_one.append((count, other))
     values /= len(real[0])
-    return [_newcombe(value, of_one) for value, of_one in zip(values.tolist(), sizes, strict=True)]
+    widths = [_half_width(_sides(real, m, won)) for m, won in enumerate(shares)]
+    return [
+        _newcombe(value, of_one, least) for value, of_one, least in zip(values.tolist(), sizes, widths, strict=True)
+    ]
+
+
+MANY = 24
+"""Others from which on their own seeds are left out: together they move a mean over them by next to nothing."""
+
+
+def _sides(real: Sequence[Sequence[Floats]], m: int, won: Sequence[Floats]) -> list[Floats]:
+    """Return how much each seed wins over tasks, of a method and of each of the others, by what these count.
+
+    Args:
+        real: the scores of all methods.
+        m: the method.
+        won: for each task the shares of the others' runs that its runs beat.
+
+    Returns:
+        A side for the method and for each other one; none where runs cannot be told by seed.
+    """
+    if len(won) == 1 or any(len({len(task) for task in tasks}) > 1 for tasks in real):
+        return []
+    others = [tasks for place, tasks in enumerate(real) if place != m]
+    sides = [np.asarray(np.mean(won, axis=0), np.float64)]
+    if len(others) <= MANY:
+        beaten = (np.mean([_won(a, b) for a, b in zip(real[m], tasks, strict=True)], axis=0) for tasks in others)
+        sides += [of_one.mean(axis=0) / len(others) for of_one in beaten]
+    return sides
+
+
+def _stretched(value: float, resampled: Floats, seeds: int) -> Estimate:
+    """Return a bootstrap interval, made wider as Student's is wider than the normal distribution's for so few seeds."""
+    stretch = float(scipy.special.stdtrit(seeds - 1, (1 + CONFIDENCE) / 2) / scipy.special.ndtri((1 + CONFIDENCE) / 2))
+    low, high = _ends(resampled, CONFIDENCE)
+    return Estimate(value, value - stretch * max(value - low, 0.0), value + stretch * max(high - value, 0.0))
 
 
 def _ends(statistics: Floats, confidence: float) -> tuple[float, float]:

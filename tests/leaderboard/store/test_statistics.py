@@ -66,8 +66,24 @@ def test_iqm_across_tasks_is_that_of_all_runs_together():
     # All runs in order: 0, .1, .2, .3, .4, .5, .6, .7; without two at each end: (.2 + .3 + .4 + .5) / 4 = .35.
     (found,) = statistics.across([[[0.0, 0.2, 0.4, 0.6], [0.1, 0.3, 0.5, 0.7]]])
     assert found.iqm.value == pytest.approx(0.35)
-    assert 0.0 < found.iqm.low < 0.35 < found.iqm.high < 0.7
+    # The tasks' seeds go together wholly: no less wide than Student's interval of four seeds.
+    low, high = verdicts.mean_interval([0.05, 0.25, 0.45, 0.65])
+    assert low - 0.2 < found.iqm.low <= low < 0.35 < high <= found.iqm.high < high + 0.2
     assert found.improvement is None, "there is no other method"
+
+
+def test_tasks_whose_seeds_go_together_tell_no_more_than_one():
+    """Twelve copies of one task: intervals are those of one task; twelve tasks of their own have narrower ones."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal([[0.4], [0.0]], 1, (2, 5))
+    one, copies = statistics.improvement([x], [y]), statistics.improvement([x] * 12, [y] * 12)
+    assert copies.high - copies.low > 0.8 * (one.high - one.low)
+    alone = [statistics.across([[x] * n, [y] * n])[0] for n in (1, 12)]
+    assert alone[1].iqm.high - alone[1].iqm.low > 0.8 * (alone[0].iqm.high - alone[0].iqm.low)
+    assert alone[1].improvement.high - alone[1].improvement.low > 0.6
+    own = [rng.standard_normal((12, 5)) + shift for shift in (0.4, 0.0)]
+    assert np.ptp(statistics.improvement(*map(list, own))[1:]) < 0.6 * (copies.high - copies.low)
+    assert np.ptp(statistics.across([list(each) for each in own])[0].iqm[1:]) < alone[1].iqm.high - alone[1].iqm.low
 
 
 def test_the_bootstrap_across_tasks_is_stratified():
