@@ -29,7 +29,8 @@ from benchmark_data.commands.descriptions import stores
 from benchmark_data.dataset import Dataset
 from benchmark_data.variants.pairs import Paired
 from leaderboard import properties
-from leaderboard.store import results, results_tree, verdicts
+from leaderboard.report import hardness, ranking
+from leaderboard.store import giveaways, results, results_tree, verdicts
 
 DOCS = Path(__file__).parent
 SEEDS = DOCS.parent / "benchmarks" / "tutorial_seeds.csv"
@@ -298,6 +299,19 @@ def table_of_shared_seeds() -> list[str]:
     return lines
 
 
+def table_of_giveaways() -> list[str]:
+    """Write how far giveaway and MIG go together over the datasets of the tier desk, method by method."""
+    boards = [board for board in ranking.tables(results_tree.read_all(RESULTS)) if board.tier == "desk"]
+    found = hardness.hardness(boards, giveaways.read(RESULTS))
+    lines = [row("method", "datasets", "correlation (95%)", "over those that most share"), row("---", *["---:"] * 3)]
+    for one in found.predictions if found else ():
+        if one.correlation:
+            both = (one.correlation, one.on_shared)
+            cells = (f"{each.value:.2f} ({each.low:.2f} to {each.high:.2f})" if each else "" for each in both)
+            lines.append(row(one.title, str(one.datasets), *cells))
+    return lines
+
+
 SHARED = range(5)
 FAMILIES = {
     "xysquares": "spacings of XYSquares",
@@ -345,6 +359,7 @@ TABLES_OVER_SEEDS = {
 
 
 PAGES = {
+    "audit.md": {"giveaways": table_of_giveaways},
     "datasets.md": {"datasets": table_of_datasets, "files": table_of_files, "defects": list_of_defects},
     "metrics.md": {"metrics": table_of_metrics},
     "performance.md": {"precision": table_of_precision},
