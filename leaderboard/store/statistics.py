@@ -208,7 +208,7 @@ def improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -> Estimate:
     """
     seen = probability_of_improvement(x, y)
     won = [_won(finite_scores(a, 1), finite_scores(b, 1)) for a, b in zip(x, y, strict=True)]
-    sizes = [(len(of), len(of.T)) for of in won]
+    sizes = [(len(of_task), of_task.shape[1]) for of_task in won]
     if len(set(sizes)) > 1 or len(sizes) == 1:
         return _newcombe(seen, sizes, 0.0)
     together = np.mean(won, axis=0)

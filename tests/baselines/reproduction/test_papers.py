@@ -559,6 +559,7 @@ def test_two_seeds_decide_nothing(entry, place):
     table = CASES[entry.judge][place].query("seed < 2")
     verdict = entry.judge(table)
     assert (verdict.answer, verdict.p) == ("too few seeds", None)
+    assert all(math.isfinite(number) for number in verdict.numbers.values()), "what is no number cannot be recorded"
 
 
 @every
