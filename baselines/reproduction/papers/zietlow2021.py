@@ -291,12 +291,16 @@ def draw_scores(found: Found, path: Path) -> None:
     """Draw the MIG of the table, bars for original, squeezed and perturbed or noisy data, under these names."""
     scales = ["" if scale == 1 else f", β × {scale:g}" for scale in found.table["scale"]]
     names = found.table["objective"].map(_scores.shown)
-    forms = [
-        dataset.partition("/")[0].removeprefix(f"{base}_") if variant == CHANGED else variant
-        for dataset, base, variant in found.table[["dataset", "base", "variant"]].to_numpy()
-    ]
-    table = found.table.assign(model=found.table["base"] + " " + names + scales, variant=forms)
+    table = found.table.assign(model=found.table["base"] + " " + names + scales, variant=_forms(found.table))
     _scores.draw_bars(table, path, x="model", group="variant")
+
+
+def _forms(table: pd.DataFrame) -> list[str]:
+    """Return what is done to each row's dataset, as pictures name it: original, squeezed, perturbed or noisy."""
+    return [
+        str(dataset).partition("/")[0].removeprefix(f"{base}_") if variant == CHANGED else str(variant)
+        for dataset, base, variant in table[["dataset", "base", "variant"]].to_numpy()
+    ]
 
 
 Groups: TypeAlias = dict[tuple[str, str], dict[str, pd.DataFrame]]
@@ -450,8 +454,8 @@ def _judge_best(table: pd.DataFrame, *, below: float = np.inf) -> Verdict:
 
 def draw_regularised(found: Found, path: Path) -> None:
     """Draw MIG over the scale of the strength, a panel per dataset, and dashed the active units."""
-    figures.check_columns(found.table, ["base", "objective", "variant", "scale", "mig", "active"])
-    bases = list(found.table.groupby("base", sort=False))
+    figures.check_columns(found.table, ["base", "dataset", "objective", "variant", "scale", "mig", "active"])
+    bases = list(found.table.assign(variant=_forms(found.table)).groupby("base", sort=False))
     figure, axes = figures.panels(1, len(bases), width=4.0)
     for panel, (base, table) in zip(axes[0], bases, strict=True):
         counts = panel.twinx()
@@ -461,8 +465,8 @@ def draw_regularised(found: Found, path: Path) -> None:
             counts.plot(units.index, units, color=figures.COLOURS[style % len(figures.COLOURS)], linestyle="--")
         panel.set_xscale("log", base=2)
         panel.set(title=base, xlabel="scale of the strength", ylabel="MIG", ylim=(0, None))
-        counts.set(ylabel="active units (dashed)", ylim=(0, None))
-    axes[0, 0].legend(frameon=False, fontsize=8)
+        counts.set(ylabel="active units (dashed)", ylim=(0, 1.4 * table["active"].max()))  # room for the legend
+    axes[0, 0].legend(frameon=False, fontsize=8, loc="upper left")
     figures.save(figure, path)
 
 
