@@ -265,10 +265,12 @@ def as_dataset(
         A ``datasets.Dataset``. Its records are those of ``load_dataset(...).with_format("numpy")``, but that an image
         is always of shape (H, W, C), grey ones too. Rows are drawn by a transform of the one column that is stored,
         ``index``: records and batches have all fields, ``column_names`` and ``data["label_..."]`` do not know them.
-        Give ``columns`` to choose; where columns are to be sorted, take `load_dataset`. Columns that ``map`` or
-        ``add_column`` stores stand beside those that are drawn, or in their place where they bear their name, as Python
-        values. Without ``index`` nothing is drawn. ``concatenate_datasets`` keeps the records of one dataset with the
-        same columns; of different ones it drops the transform, so that ``index`` alone is left.
+        Give ``columns`` to choose; where columns are to be sorted, take `load_dataset`. ``with_format`` would take the
+        place of the transform and leave ``index`` alone: arrays are numpy's already, and `benchmark_data.torch` gives
+        tensors. Columns that ``map`` or ``add_column`` stores stand beside those that are drawn, or in their place
+        where they bear their name, as Python values. Without ``index`` nothing is drawn. ``concatenate_datasets`` keeps
+        the records of one dataset with the same columns; of different ones it drops the transform, so that ``index``
+        alone is left.
 
     Raises:
         UnknownName: there is no such dataset, config, split or column.

@@ -360,7 +360,10 @@ def lengthen(folder: Path, steps: int, dataset: Dataset | None = None) -> RunCon
             snapshots.read(snapshots.last)
             whole_history(folder / "history.jsonl", held, snapshots)
         for name in MADE:  # first: whoever is killed here leaves the shorter run, and not the longer one with its codes
-            (folder / name).unlink(missing_ok=True)
+            try:
+                (folder / name).unlink(missing_ok=True)
+            except OSError as error:
+                raise files.unwritable(folder / name, error) from error
         files.write_json(folder / "config.json", config.as_json())
     return config
 

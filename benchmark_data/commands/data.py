@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -518,7 +519,9 @@ def publish(
             )
         out.print(f"{dataset.id}: {to / card.config_name(dataset, shuffled=shuffled)}", markup=False, highlight=False)
     out.print(
-        f"Upload it with: hf upload --repo-type dataset YOU/{datasets[0].name} {to}", markup=False, highlight=False
+        f"Upload it with: hf upload --repo-type dataset YOU/{datasets[0].name} {shlex.quote(str(to))}",
+        markup=False,
+        highlight=False,
     )
 
 

@@ -38,6 +38,9 @@ REPLICATES = 1000
 """Bootstrap samples of an interval."""
 
 LEVEL = 0.95
+FEW = 20
+"""Traversals below which an interval over them says little (docs/audit.md)."""
+
 """Level of the intervals."""
 
 BATCH = 256
@@ -58,6 +61,8 @@ class FactorAudit:
     Args:
         factor: the factor.
         traversals: the number of traversals measured; where it is 0, no two images differ in this factor alone.
+        few: how many of them have an order, if fewer than `FEW` and than were asked for: the correlation rests on these
+            alone; 0 elsewhere.
         importance: mean perceived distance of images that differ in this factor alone, in [0, 1].
         above_random: the probability that such a pair is farther apart than a random pair, in [0, 1].
         correlation: Spearman's correlation of perceived distance and distance of class ids over all pairs of a
@@ -73,6 +78,7 @@ class FactorAudit:
 
     factor: Factor
     traversals: int
+    few: int
     importance: Estimate
     above_random: Estimate
     correlation: Estimate
@@ -299,9 +305,11 @@ def _factor(
     means = np.divide(total, count, out=np.full_like(total, math.nan), where=count > 0)
     weights = _resampled(len(chosen), own)
     importance, above, equal, correlation, near, far = (measured[:, [i]] for i in range(6))
+    ordered = int(np.isfinite(correlation).sum())
     found = FactorAudit(
         factor=factor,
         traversals=len(chosen),
+        few=ordered if ordered < min(FEW, most) else 0,
         importance=_mean(importance, weights),
         above_random=_mean(above, weights),
         correlation=_mean(correlation, weights),

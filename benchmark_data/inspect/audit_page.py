@@ -96,6 +96,11 @@ def summary(found: Audit) -> list[str]:
     ]
     if unordered:
         lines.append(f"no correlation and no overlap, since their values have no order: {', '.join(unordered)}")
+    if few := [f"{one.factor.name} {one.few}" for one in found.factors if one.few]:
+        lines.append(
+            "few images in a row, so that the giveaway and its interval say little of others of their kind: traversals "
+            f"with an order: {', '.join(few)}; more images, or a grid of values"
+        )
     if math.isnan(found.giveaway.value):
         measured = [one.factor for one in found.factors if one.traversals]
         ordered = [factor.name for factor in measured if factor.size > 2 and factor.kind in ("ordinal", "cyclic")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import secrets
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -51,10 +52,11 @@ def submit_init(
     for name, one in zip(tasks, chosen, strict=True):
         if name.partition("@")[0] != one.dataset:
             console.say(f"{name}: {one.dataset}, its default; offaxis-board tasks lists the others")
+    where = shlex.quote(str(to))
     say(
         f"{file}\nFill it in. To be ranked, put your encoder of each task and seed in as <task>/seed_<k>.onnx; "
-        f"offaxis-board submit encode {to} writes the codes. Without one, encode the images of <task>/rows.npy in that "
-        f"order and write <task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {to}"
+        f"offaxis-board submit encode {where} writes the codes. Without one, encode the images of <task>/rows.npy in "
+        f"that order and write <task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {where}"
     )
 
 

@@ -85,7 +85,9 @@ def _of_file(file: Path, today: datetime.date) -> tuple[Result | None, list[Offa
 
 
 def unattributed(root: str | os.PathLike[str]) -> list[OffaxisError]:
-    """Find methods of a results tree that a reader cannot look up or cite; references need not be.
+    """Find methods of a results tree, trained here, that a reader cannot look up or cite; references need not be.
+
+    What others hand in may be unpublished: `leaderboard.scoring.submission` says what it must tell.
 
     Args:
         root: the results tree.
@@ -99,6 +101,8 @@ def unattributed(root: str | os.PathLike[str]) -> list[OffaxisError]:
     found: list[OffaxisError] = []
     for result in results_tree.read_all(root):
         if all(run.supervision == "reference" for run in result.runs):
+            continue
+        if not any(result.trained_here(tier) for tier in result.tiers):
             continue
         wanted = ("paper", "code", "license", "bibtex")
         if missing := [name for name in wanted if not getattr(result.about, name).strip()]:

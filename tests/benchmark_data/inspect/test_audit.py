@@ -174,6 +174,19 @@ def test_an_order_takes_three_images_that_differ_in_it_alone():
     assert "two distances along one factor, such as three in a row, and there are none in x: more images" in sentence
 
 
+def test_few_images_in_a_row_are_said():
+    """One triple along y, and no more than pairs along x: the correlation of y is of the triple alone."""
+    pixels = np.arange(7, dtype=np.uint8).reshape(7, 1, 1, 1) * 30
+    found = audit(from_images("mine", pixels, {"x": [0, 0, 0, 1, 2, 3, 4], "y": [0, 1, 2, 0, 3, 4, 5]}), pairs=50)
+    (y,) = [one for one in found.factors if one.factor.name == "y"]
+    assert y.few == 1
+    (sentence,) = [line for line in audit_page.summary(found) if line.startswith("few images in a row")]
+    assert "traversals with an order: y 1; more images" in sentence
+    grid = made(Factor("a", range(4)), Factor("b", range(3)), draw=bars)
+    asked = audit(grid, pairs=50, traversals=2)
+    assert not any("few images" in line for line in audit_page.summary(asked)), "as many as were asked for"
+
+
 def test_collisions():
     """The second factor changes nothing: all 6 images have an equal with another label, along b alone."""
     found = audit(made(Factor("a", range(3)), Factor("b", range(2)), draw=lambda labels: labels[:, :1] * 50), pairs=50)
