@@ -13,7 +13,9 @@ import importlib
 import importlib.util
 import os
 import platform
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from importlib import metadata
 from typing import Any, TypeAlias
@@ -50,10 +52,27 @@ def _load(name: str) -> Any:
             os.environ.setdefault("KERAS_BACKEND", "jax")
         _checked(os.environ.get("KERAS_BACKEND", "tensorflow"))
     try:
-        with _quiet():
+        with _uninterrupted(), _quiet():
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise MissingExtra("training", error.name or name, "train") from error
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Put off Ctrl-C to the end of the block: a library that catches it while it loads would let the training go on."""
+    held = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(held):
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, held)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager
