@@ -11,7 +11,7 @@ import argparse
 
 import numpy as np
 import scipy.stats
-from seeds import SHAPES
+from seeds import SHAPES, seeds_of_tasks
 
 from leaderboard.analyses import metric_agreement
 from leaderboard.store import statistics, verdicts
@@ -59,11 +59,6 @@ def coverage(step, tasks, rng, draws, *, share=0.0):
     Nine methods whose means rise by so many standard deviations of the seeds, five seeds each. ``share`` of a score's
     variance is the seed's, on all tasks of a method.
     """
-
-    def drawn():
-        seed = np.sqrt(share) * rng.standard_normal(5)
-        return [seed + np.sqrt(1 - share) * rng.standard_normal(5) for _ in range(tasks)]
-
     methods = 9
     means = step * np.arange(methods)
     ranks = scipy.stats.rankdata(-means)
@@ -71,7 +66,10 @@ def coverage(step, tasks, rng, draws, *, share=0.0):
     hits = np.zeros(3)
     for draw in range(draws):
         hard = 2 * rng.standard_normal(tasks)
-        scores = [[mean + task + each for task, each in zip(hard, drawn(), strict=True)] for mean in means]
+        scores = [
+            [mean + task + each for task, each in zip(hard, seeds_of_tasks(tasks, share, rng), strict=True)]
+            for mean in means
+        ]
         normal = scipy.stats.norm.ppf((np.arange(1000) + 0.5) / 1000)
         for m, one in enumerate(statistics.across(scores, seed=draw, resamples=500)):
             middle = float(statistics.iqm((means[m] + hard[:, None] + normal).ravel()))
@@ -86,12 +84,9 @@ def coverage_of_pairs(step, tasks, rng, draws, *, share=0.0):
     ``share`` of a score's variance is the seed's, on all tasks of a method.
     """
     true, hits = scipy.stats.norm.cdf(step / np.sqrt(2)), 0
-
-    def drawn(mean):
-        return list(mean + rng.normal(0, np.sqrt(share), 5) + rng.normal(0, np.sqrt(1 - share), (tasks, 5)))
-
     for _ in range(draws):
-        x, y = drawn(step), drawn(0.0)
+        x = [step + scores for scores in seeds_of_tasks(tasks, share, rng)]
+        y = seeds_of_tasks(tasks, share, rng)
         found = statistics.improvement(x, y)
         hits += found.low <= true <= found.high
     return hits / draws

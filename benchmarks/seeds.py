@@ -118,16 +118,17 @@ def together(methods, forms, rng, draws):
     return wrong / draws
 
 
+def seeds_of_tasks(tasks, share, rng):
+    """Draw five seeds of a method on each task; ``share`` of a score's variance is the seed's, on all of them."""
+    seed = np.sqrt(share) * rng.standard_normal(5)
+    return [seed + np.sqrt(1 - share) * rng.standard_normal(5) for _ in range(tasks)]
+
+
 def over_tasks(tasks, share, rng, draws):
     """How often equal methods differ over tasks that share some of a seed's spread, and how often intervals hold."""
-
-    def method():
-        seed = np.sqrt(share) * rng.standard_normal(5)
-        return [seed + np.sqrt(1 - share) * rng.standard_normal(5) for _ in range(tasks)]
-
     wrong = held = 0
     for _ in range(draws):
-        one, other = method(), method()
+        one, other = (seeds_of_tasks(tasks, share, rng) for _ in range(2))
         wrong += verdicts.welch(one, other).p <= verdicts.ERROR
         low, high = verdicts.interval_over_tasks(one)
         held += low <= 0 <= high

@@ -387,7 +387,8 @@ def _by_seed(table: pd.DataFrame) -> tuple[dict[str, NDArray[np.float64]], float
 def judge_pattern(table: pd.DataFrame) -> Verdict:
     """Judge that MIG is lower on changed data than on squeezed data, seed by seed."""
     mean, floor = _by_seed(table)
-    return _judged_by_seed(table, verdicts.compare([mean[CONTROL]], [mean[CHANGED]], paired=True, floors=[floor]))
+    found = verdicts.compare([mean[CONTROL]], [mean[CHANGED]], paired=True, floors=[floor])
+    return judged([found], _fall(found) | _numbers(_groups(table)), GATE)
 
 
 def judge_noise(table: pd.DataFrame) -> Verdict:
@@ -395,16 +396,16 @@ def judge_noise(table: pd.DataFrame) -> Verdict:
     mean, floor = _by_seed(table)
     before, bound = mean[CONTROL] - SAME, floor - SAME
     found = verdicts.compare([before], [mean[CHANGED]], paired=True, floors=[bound]).turned()
-    return _judged_by_seed(table, found)
-
-
-def _judged_by_seed(table: pd.DataFrame, found: verdicts.Comparison) -> Verdict:
-    mean, _ = _by_seed(table)
     fall = verdicts.compare([mean[CONTROL]], [mean[CHANGED]], paired=True)
-    numbers = {"fall from squeezed": fall.difference}
-    if fall.seeds >= verdicts.SEEDS:
-        numbers |= {"its lower end, 95%": fall.low, "its upper end, 95%": fall.high}
-    return judged([found], numbers | _numbers(_groups(table)), GATE)
+    return judged([found], _fall(fall) | _numbers(_groups(table)), GATE)
+
+
+def _fall(found: verdicts.Comparison) -> dict[str, float]:
+    """Return by how much MIG falls, with its interval where there are seeds enough for one."""
+    numbers = {"fall from squeezed": found.difference}
+    if found.seeds >= verdicts.SEEDS:
+        numbers |= {"its lower end, 95%": found.low, "its upper end, 95%": found.high}
+    return numbers
 
 
 def judge_stays(table: pd.DataFrame) -> Verdict:
