@@ -579,6 +579,7 @@ _DESK_BLUR = tuple(
         run.objective,
         hyperparameters=run.hyperparameters,
         reconstruction=run.reconstruction,
+        reduction=run.reduction,
         latents=9,
         seed=run.seed,
     )
