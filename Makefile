@@ -29,6 +29,7 @@ lint: setup
 
 # Without TensorFlow, jax, Ray and browsers: what one runs between two edits.
 check: lint
+	$(BIN)/python .ci/lines.py
 	$(BIN)/pytest --light --numprocesses 2 $(SIDE_BY_SIDE)
 
 test: lint
