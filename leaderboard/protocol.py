@@ -1,7 +1,7 @@
 """The published protocol: which rows of a dataset are scored, by which metrics, with which arguments.
 
 A task is a dataset together with a version of this protocol, written ``xysquares/spacing_4@v1``. A task is never
-edited: what would move a score gets a new version, and the old one names it in ``superseded_by``.
+edited: what would move a score gets a new version.
 
 Rows are drawn without replacement by the counter-based shuffle of `benchmark_data.draws`, under a seed that is the
 first eight bytes (big-endian) of SHA-256 of ``offaxis:<task id>``. So anyone can make the lists again in any language,
@@ -34,7 +34,7 @@ from benchmark_data.variants.splitting import Divided, joined, rows_digest
 from leaderboard import properties
 from leaderboard.properties import Column
 
-__all__ = ["COLUMNS", "TIERS", "VERSION", "Measurement", "Task", "Tier", "task", "tasks", "tier", "versions"]
+__all__ = ["COLUMNS", "TIERS", "VERSION", "Measurement", "Task", "Tier", "task", "tasks", "tier"]
 
 VERSION = "v1"
 
@@ -43,10 +43,6 @@ TRAIN = 10_000
 
 TEST = 5_000
 """Held-out rows."""
-
-SUPERSEDED: Mapping[str, str] = MappingProxyType({})
-"""Task -> the version that replaces it, such as ``"sprites2d@v1": "sprites2d@v2"``. Results on a task that was replaced
-stay readable, on a page of their own, and are compared with nothing else."""
 
 HELD_OUT = (
     *(
@@ -186,7 +182,6 @@ class Task:
         train: rows that metrics learn from, int64, shape (10,000,), or two thirds of a dataset with less than 15,000.
         test: held-out rows, int64, shape (5,000,), or the remaining third. No row is in both. Of a divided dataset they
             are rows of either part, as many of them as there are.
-        superseded_by: the task that replaces this one; empty while it stands.
 
     Example:
         >>> t = task("xysquares/spacing_4")
@@ -198,7 +193,6 @@ class Task:
     version: str
     train: Indices
     test: Indices
-    superseded_by: str = ""
 
     @property
     def id(self) -> str:
@@ -273,8 +267,7 @@ def task(name: str) -> Task:
     """Return a task by name.
 
     Args:
-        name: a dataset's name, with or without the version: ``"sprites2d"``, for the one that stands, or
-            ``"sprites2d@v1"``.
+        name: a dataset's name, with or without the version: ``"sprites2d"`` or ``"sprites2d@v1"``.
 
     Returns:
         The task.
@@ -285,22 +278,20 @@ def task(name: str) -> Task:
     """
     name, _, version = name.partition("@")
     dataset = benchmark_data.load(name)
-    known = versions(dataset.id)
-    if version and version not in known:
-        raise UnknownName(f"protocol version of {name}", version, known)
+    if version not in ("", VERSION):
+        raise UnknownName(f"protocol version of {name}", version, [VERSION])
     used = min(len(dataset), TRAIN + TEST)
     if used < 3:
         raise InvalidInput(f"task on {dataset.id}", expected="at least 3 rows", received=f"{used} rows")
-    version = version or known[-1]
-    task_id = f"{dataset.id}@{version}"
+    task_id = f"{dataset.id}@{VERSION}"
     if isinstance(dataset.source, Divided):
         parts = (("train", TRAIN), ("test", TEST))
         train_rows, test_rows = (_drawn(task_id, name, dataset.splits[name], count) for name, count in parts)
-        return Task(dataset.id, version, train_rows, test_rows, SUPERSEDED.get(task_id, ""))
+        return Task(dataset.id, VERSION, train_rows, test_rows)
     rows = draws.sample(seed(task_id), len(dataset), used)
     train = used * TRAIN // (TRAIN + TEST)
     rows.flags.writeable = False
-    return Task(dataset.id, version, rows[:train], rows[train:], SUPERSEDED.get(task_id, ""))
+    return Task(dataset.id, VERSION, rows[:train], rows[train:])
 
 
 def _drawn(task_id: str, part: str, rows: range, count: int) -> Indices:
@@ -308,25 +299,6 @@ def _drawn(task_id: str, part: str, rows: range, count: int) -> Indices:
     drawn = rows.start + draws.sample(seed(f"{task_id}:{part}"), len(rows), count)
     drawn.flags.writeable = False
     return drawn
-
-
-def versions(dataset: str) -> tuple[str, ...]:
-    """List the versions of the task on a dataset.
-
-    Args:
-        dataset: full name of the dataset.
-
-    Returns:
-        The versions from the first to the one that stands.
-
-    Example:
-        >>> versions("xysquares/spacing_4")
-        ('v1',)
-    """
-    found = [f"{dataset}@{VERSION}"]
-    while found[-1] in SUPERSEDED:
-        found.append(SUPERSEDED[found[-1]])
-    return tuple(name.partition("@")[2] for name in found)
 
 
 def tier(name: str) -> Tier:

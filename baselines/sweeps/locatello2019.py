@@ -7,7 +7,6 @@
 unsupervised_study_v1 of disentanglement_lib. Needs the archives: ``offaxis-data prepare``. Only the last state is kept.
 
 Expected: the scores of an objective vary over seeds about as much as they do over objectives and strengths.
-`offaxis-board import-dlib` puts the study's own scores beside them, as reported numbers.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
-from leaderboard import figures, protocol
+from leaderboard import figures
 from leaderboard.arrays import check_codes
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def over_tasks(results: Iterable[Result], *, tier: str = "", resamples: int = 1_
     trained = [
         result.model_copy(update={"runs": runs})
         for result in results
-        if not result.quarantine and result.task not in protocol.SUPERSEDED
+        if not result.quarantine
         for name in result.tiers
         if tier in ("", name)
         for runs in [result.of(name)]

@@ -252,7 +252,7 @@ def compare_methods(
 
     check_ending("--to", to, ".csv")
     found = [result for root in roots or [PUBLISHED] for result in results_tree.read_all(there(root))]
-    boards = [board for board in ranking.tables(found) if not ranking.superseded(board.task)]
+    boards = ranking.tables(found)
     first, second = (pairwise.method(boards, name) for name in (first, second))
     chosen = ranking.chosen({board.task for board in boards}, task)
     asked = pairwise.of_tier([board for board in boards if board.task in chosen], first, second, tier)
@@ -306,7 +306,7 @@ def show_datasets(
     from leaderboard.store import giveaways, results_tree
 
     check_ending("--to", to, ".csv")
-    boards = [board for board in ranking.tables(results_tree.read_all(root)) if not ranking.superseded(board.task)]
+    boards = ranking.tables(results_tree.read_all(root))
     if measure:
         here = [families.dataset(name) for name in sorted({board.dataset for board in boards})]
         for dataset in giveaways.unknown(root, filter(None, here)):
@@ -402,33 +402,6 @@ def export(
     with err.status("exporting"):
         folder = hub.write(root, to, owner=owner, source=source)
     say(f"{folder / 'dataset'}\n{folder / 'models'}")
-
-
-@app.command("import-dlib")
-def import_dlib(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What dlib_aggregate_results wrote, or one evaluation.")],
-    key: Annotated[str, typer.Option(help="A short name for the source, lower case, such as locatello2019.")],
-    authors: Annotated[str, typer.Option(help="Whose numbers these are.")],
-    title: Annotated[str, typer.Option(help="Title of the paper or the collection.")],
-    year: Annotated[int, typer.Option(help="Year of publication.")],
-    link: Annotated[str, typer.Option(help="Link to the paper or the file.")] = "",
-    root: Annotated[
-        Path,
-        typer.Option(
-            "--into",
-            metavar="RESULTS",
-            help="The results tree.",
-            show_default="the published results",
-            callback=there,
-        ),
-    ] = PUBLISHED,
-) -> None:
-    """Add scores of disentanglement_lib's aggregated JSON to the reported numbers: dated, cited and never ranked."""
-    from leaderboard.store import import_dlib, reported
-
-    paper = import_dlib.read(file, key=key, authors=authors, title=title, year=year, link=link)
-    written = reported.write(root, paper)
-    say(f"{written}: {len(paper.rows):,} numbers")
 
 
 app.command()(submissions.review)

@@ -58,7 +58,7 @@ def write(root: str | os.PathLike[str], folder: str | os.PathLike[str], *, owner
     found = results_tree.read_all(root)
     if not found:
         raise DamagedFile(str(root), expected="at least one result", received="none")
-    boards = [board for board in ranking.tables(found) if not ranking.superseded(board.task)]
+    boards = ranking.tables(found)
     with written_atomically(folder) as temporary:
         _dataset(temporary / "dataset", frames(root, found))
         for method in sorted({result.method for result in found}):

@@ -283,19 +283,13 @@ def slug(task: str) -> str:
         task: the task's name.
 
     Returns:
-        The dataset's name; with the version where another one has replaced it.
+        The dataset's name.
 
     Example:
         >>> slug("xysquares/spacing_4@v1")
         'xysquares.spacing_4'
     """
-    name, _, version = task.partition("@")
-    return name.replace("/", ".") + (f".{version}" if superseded(task) else "")
-
-
-def superseded(task: str) -> bool:
-    """Return whether another version has replaced a task."""
-    return task in protocol.SUPERSEDED
+    return task.partition("@")[0].replace("/", ".")
 
 
 def chosen(tasks: Iterable[str], wanted: str) -> set[str]:

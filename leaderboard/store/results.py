@@ -73,10 +73,6 @@ Scores = Annotated[dict[Line, float], Field(max_length=200)]
 Parts = dict[Line, dict[Line, tuple[float, ...] | tuple[tuple[float, ...], ...]]]
 
 
-KNOWN = object()
-"""The context of a validation of what was found sound before: its numbers are not worked out once more."""
-
-
 class Digests(Model):
     """A dataset's quick digest: SHA-256 of the decoded pixels and of the class ids of 1,024 fixed rows."""
 
@@ -109,7 +105,7 @@ class About(Model):
         authors: who proposed it.
         paper: link.
         code: link.
-        license: of the code, SPDX. Files may call it ``licence``.
+        license: of the code, SPDX.
         bibtex: how to cite it.
     """
 
@@ -118,7 +114,7 @@ class About(Model):
     authors: Line = ""
     paper: Link = ""
     code: Link = ""
-    license: Line = Field(default="", validation_alias=pydantic.AliasChoices("license", "licence"))
+    license: Line = ""
     bibtex: Bibtex = ""
 
 
@@ -292,9 +288,7 @@ class Run(Model):
         return {k: v for k, v in written.items() if v or k not in ("units", "verification")}
 
     @pydantic.model_validator(mode="after")
-    def _identities(self, how: pydantic.ValidationInfo) -> Run:
-        if how.context is KNOWN:
-            return self
+    def _identities(self) -> Run:
         for key, value in self.scores.items():
             column = protocol.COLUMNS.get(key)
             if column and not column.low <= value <= column.high:
@@ -380,9 +374,7 @@ class Result(Model):
     quarantine: Text = ""
 
     @pydantic.model_validator(mode="after")
-    def _consistent(self, how: pydantic.ValidationInfo) -> Result:
-        if how.context is KNOWN:
-            return self
+    def _consistent(self) -> Result:
         keys = [(run.tier, run.seed) for run in self.runs]
         if keys != sorted(set(keys)):
             raise wrong_field("runs", "one run for each tier and seed, in order", str(keys))

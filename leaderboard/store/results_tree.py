@@ -6,19 +6,17 @@ Every run in a file carries its own provenance, so that a file stays true when r
 from __future__ import annotations
 
 import contextlib
-import gc
-import hashlib
 import itertools
 import os
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from benchmark_data.files import exclusive, write_json
-from leaderboard.store.results import DISAGREES, DRIFT, KNOWN, About, Result, Run, result
-from leaderboard.store.schema import Model, content, parse, shortly, validated
+from leaderboard.store.results import DISAGREES, DRIFT, About, Result, Run, result
+from leaderboard.store.schema import content, parse, shortly, validated
 
 
 def path(root: str | os.PathLike[str], task: str, method: str) -> Path:
@@ -44,13 +42,11 @@ def _parts(task: str, method: str) -> tuple[str, ...]:
     return version, *dataset.split("/"), f"{method}.json"
 
 
-def read(file: str | os.PathLike[str], *, known: Container[str] = ()) -> Result:
+def read(file: str | os.PathLike[str]) -> Result:
     """Read one result.
 
     Args:
         file: its JSON file.
-        known: SHA-256 of files that were read before by the same programs: their types are checked once more, but not
-            whether scores are what their parts and seeds come to.
 
     Returns:
         The result.
@@ -60,13 +56,7 @@ def read(file: str | os.PathLike[str], *, known: Container[str] = ()) -> Result:
             folders do not agree with what it holds. The message names the first field that is wrong.
     """
     file = Path(file)
-    text = content(file)
-    sound = bool(known) and hashlib.sha256(text).hexdigest() in known
-    found = Result.model_validate_json(text, context=KNOWN) if sound else validated(Result, text, str(file))
-    for run in found.runs[1:]:  # what seeds have in common takes the memory of one
-        for name, first in found.runs[0].__dict__.items():
-            if isinstance(first, dict | Model) and getattr(run, name) == first:
-                run.__dict__[name] = first
+    found = validated(Result, content(file), str(file))
     expected = _parts(found.task, found.method)
     there = file.parts if len(file.parts) >= len(expected) else file.absolute().parts
     if there[-len(expected) :] != expected:
@@ -149,12 +139,11 @@ def by_dataset(root: str | os.PathLike[str]) -> dict[str, list[Path]]:
     return {name: found[name] for name in sorted(found)}
 
 
-def read_all(root: str | os.PathLike[str], *, known: Container[str] = ()) -> list[Result]:
+def read_all(root: str | os.PathLike[str]) -> list[Result]:
     """Read every result of a tree.
 
     Args:
         root: the results tree.
-        known: see ``read``.
 
     Returns:
         Results in the order of task and method.
@@ -162,30 +151,7 @@ def read_all(root: str | os.PathLike[str], *, known: Container[str] = ()) -> lis
     Raises:
         DamagedFile: there is no such folder, or a file is damaged.
     """
-    with uncollected():
-        found = [read(file, known=known) for file in files(root)]
-    return sorted(found, key=lambda result: (result.task, result.method))
-
-
-@contextlib.contextmanager
-def uncollected() -> Iterator[None]:
-    """Keep the garbage collector still while a ``with`` block makes thousands of things that stay.
-
-    It would walk all of them again and again, and find nothing: results refer to nothing that refers to them.
-
-    Yields:
-        Nothing.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            if not gc.get_freeze_count():  # what was made goes among the oldest things, unseen; else it is walked now
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
+    return sorted(map(read, files(root)), key=lambda result: (result.task, result.method))
 
 
 def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: bool = False) -> list[Path]:

@@ -109,19 +109,6 @@ def test_names():
         protocol.tier("smokey")
 
 
-def test_a_task_that_was_replaced_says_by_what(load_toy, monkeypatch):
-    old = load_toy(3, 5)
-    monkeypatch.setattr(protocol, "SUPERSEDED", {"toy@v1": "toy@v2"})
-    protocol.task.cache_clear()
-    new = protocol.task("toy")
-    assert (new.id, new.superseded_by) == ("toy@v2", "")
-    assert not np.array_equal(new.indices, old.indices)
-    again = protocol.task("toy@v1")
-    assert (again.id, again.superseded_by, again.digest) == ("toy@v1", "toy@v2", old.digest)
-    with pytest.raises(UnknownName, match="protocol version of toy: expected one of v1, v2, received 'v3'"):
-        protocol.task("toy@v3")
-
-
 def test_every_configuration_of_every_dataset_is_a_task():
     assert {t.dataset for t in protocol.tasks()} >= {"xysquares/spacing_1", "xysquares/spacing_8"}
 

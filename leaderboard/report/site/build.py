@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,6 @@ def files(
     *,
     address: str = "",
     space: bool = False,
-    known: Container[str] = (),
     kept: Kept | None = None,
 ) -> Iterator[tuple[str, bytes]]:
     """Make everything that a board consists of, one file after another, so that a large one need not fit in memory.
@@ -44,7 +43,6 @@ def files(
         root: the results tree.
         address: where the board will be, such as ``https://example.org/board/``; empty if that is not known.
         space: add the card that makes the folder a static Space of the Hugging Face Hub.
-        known: SHA-256 of results that an earlier build by the same programs has read (`results_tree.read`).
         kept: the board of that build, of which is taken over what has not changed.
 
     Yields:
@@ -55,7 +53,7 @@ def files(
         MissingExtra: Jinja is not installed.
     """
     root, kept = Path(root), kept or Kept()
-    found = results_tree.read_all(root, known=known)
+    found = results_tree.read_all(root)
     if not found:
         raise DamagedFile(
             str(root), expected="at least one result", received="none", remedy="Add some: `offaxis-board evaluate`."
@@ -68,7 +66,7 @@ def files(
             received="none of these",
         )
     papers, transferred = reported.read_all(root), transfers.read_all(root)
-    claims = paper_claims.find([board for board in boards if not ranking.superseded(board.task)])
+    claims = paper_claims.find(boards)
     for kind, (written, together) in FORMATS.items():
         parts = []
         for board in boards:
@@ -136,17 +134,15 @@ def _build(root: Path, site: Path, address: str, space: bool) -> Path:
         return site / "index.html"
     same = earlier.get("programs") == programs
     kept = Kept(read, programs, site, before, earlier["pages"] if same else {})
-    known = frozenset(earlier["results"]) if same else frozenset()
     listed: dict[str, str] = {}
     changed: list[str] = []
     shutil.rmtree(site / WORK, ignore_errors=True)  # of a build that was killed
-    with results_tree.uncollected():
-        for name, content in files(root, address=address, space=space, known=known, kept=kept):
-            listed[name] = hashlib.sha256(content).hexdigest()
-            if not (site / name).is_file() or hash_of(site / name) != listed[name]:
-                changed.append(name)
-                with written_atomically(site / WORK / name) as temporary:
-                    temporary.write_bytes(content)
+    for name, content in files(root, address=address, space=space, kept=kept):
+        listed[name] = hashlib.sha256(content).hexdigest()
+        if not (site / name).is_file() or hash_of(site / name) != listed[name]:
+            changed.append(name)
+            with written_atomically(site / WORK / name) as temporary:
+                temporary.write_bytes(content)
     write_json(site / MANIFEST, before | listed)  # so that a build that is broken off here can be done again
     for name in changed:
         with written_atomically(site / name) as temporary:

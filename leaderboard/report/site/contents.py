@@ -44,7 +44,6 @@ class TaskPage:
 
     id: str
     name: str
-    superseded_by: str
     rows: str
     left_out: tuple[str, ...]
     scored: tuple[str, ...]
@@ -108,7 +107,7 @@ class MethodPage:
 
     def tasks(self, tier: str) -> int:
         """Return on how many tasks of a tier it was scored; those that were replaced do not count."""
-        return sum(not ranking.superseded(board.task) for board, _ in self.by_tier[tier])
+        return len(self.by_tier[tier])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -404,15 +403,14 @@ def collect(
         DamagedFile: a picture or the ledger cannot be read.
     """
     files: dict[str, bytes] = {}
-    current = [table for table in tables if not ranking.superseded(table.task)] or tables
-    claims = paper_claims.find(current) if claims is None else claims
+    claims = paper_claims.find(tables) if claims is None else claims
     published, events = weights.read_all(root), ledger.read(root)
     names = sorted({table.task for table in tables}, key=protocol.natural)
     return Contents(
         tasks=tuple(_task(root, name, tables, found, files) for name in names),
         methods=_methods(root, found, tables, published, files),
-        tiers=_tiers(root, found, current, claims),
-        columns=tuple(c for key, c in protocol.COLUMNS.items() if any(c in table.columns for table in current)),
+        tiers=_tiers(root, found, tables, claims),
+        columns=tuple(c for key, c in protocol.COLUMNS.items() if any(c in table.columns for table in tables)),
         events=tuple(events),
         pending=tuple(ledger.pending(events, found)),
         dates=tuple(sorted({run.date.isoformat() for result in found for run in result.runs})),
@@ -429,11 +427,10 @@ def _task(
     run, name = here[0].runs[0], here[0].dataset
     folder = results_tree.path(root, task_id, here[0].method).parent
     dataset = families.dataset(name)
-    task = protocol.task(task_id) if dataset and task_id.partition("@")[2] in protocol.versions(name) else None
+    task = protocol.task(task_id) if dataset and task_id.partition("@")[2] == protocol.VERSION else None
     return TaskPage(
         id=task_id,
         name=name,
-        superseded_by=protocol.SUPERSEDED.get(task_id, ""),
         rows=f"{len(task.train):,} train and {len(task.test):,} test, fixed by the protocol"
         if task
         else "fixed by the protocol",
@@ -553,7 +550,7 @@ def _tier(
         directions=tuple(claims),
         hardness=hard,
         giveaways=plots.giveaways(hard) if hard else None,
-        agreement=_agreement(tier, [result for result in found if not ranking.superseded(result.task)]),
+        agreement=_agreement(tier, found),
         studies=generalisation.studies(boards),
         runs=sum(len(result.of(tier)) for result in found),
     )

@@ -161,7 +161,7 @@ def _tiers(frame: Frame, shown: Contents, papers: Sequence[Paper]) -> Iterator[F
 
 def _overview(frame: Frame, shown: Contents, tier: TierPage, papers: Sequence[Paper]) -> File:
     """Render the first page of a tier: all methods on all of its tasks."""
-    current = [task for task in shown.tasks if not task.superseded_by and tier.name in task.tiers]
+    current = [task for task in shown.tasks if tier.name in task.tiers]
     there = [method for method in shown.methods if tier.name in method.by_tier]
     content = {
         "tier": tier,
@@ -169,7 +169,6 @@ def _overview(frame: Frame, shown: Contents, tier: TierPage, papers: Sequence[Pa
         "column": tier.columns[0],
         "columns": shown.columns,
         "tasks": current,
-        "superseded": [task for task in shown.tasks if task.superseded_by],
         "methods": sorted(there, key=lambda m: (list(ranking.CATEGORIES).index(m.category), m.title.lower())),
         "runs": tier.runs,
         "inline": len(current) <= INLINE,

@@ -553,18 +553,6 @@ def test_export(board, tree, tmp_path):
     assert "models" in out
 
 
-def test_import_of_old_evaluations(board, tmp_path):
-    file = tmp_path / "evaluation.json"
-    names = {"train_config.dataset.name": "'cars3d'", "train_config.model.name": "'vae'"}
-    file.write_text(json.dumps(names | {"evaluation_results.discrete_mig": 0.1}))
-    said = ("--key", "old", "--authors", "A", "--title", "T", "--year", "2019", "--into", tmp_path / "r")
-    code, out, err = board("import-dlib", file, *said)
-    assert code == 0, err
-    assert "old.json: 1 numbers" in out
-    code, _, err = board("import-dlib", file, *said)
-    assert (code, len(err.strip().splitlines())) == (2, 1)
-
-
 def test_review_of_what_is_no_submission(board, tmp_path):
     (tmp_path / "s" / "mine").mkdir(parents=True)
     code, out, _ = board("review", tmp_path / "s", "--beside", tmp_path / "none", "--to", tmp_path / "report.md")

@@ -625,22 +625,6 @@ def test_what_is_no_number_makes_no_ladder(site, toys, tmp_path):
     assert "score against" not in overview(tmp_path)
 
 
-def test_a_replaced_task_keeps_its_page_and_is_compared_with_nothing(site, toys, tmp_path, monkeypatch):
-    monkeypatch.setattr(protocol, "SUPERSEDED", {"toy/spacing_1@v1": "toy/spacing_1@v2"})
-    protocol.task.cache_clear()
-    root = tmp_path / "results"
-    (site / build.INPUTS).unlink()  # the change of the protocol is none of a file here
-    build.build(root, site)
-    assert (site / "tasks" / "toy.spacing_1.v1.html").is_file()
-    assert not (site / "tasks" / "toy.spacing_1.html").exists()
-    page = (site / "tasks" / "toy.spacing_1.v1.html").read_text("utf-8")
-    assert "replaced by toy/spacing_1@v2" in page
-    text = (site / "index.html").read_text("utf-8")
-    assert "toy/spacing_1@v1</a>, replaced by toy/spacing_1@v2" in text
-    assert 'id="t-toy.spacing_1' not in text
-    assert audit.check(root) == []
-
-
 def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_numbers(
     run_folder, toys, tmp_path, browser
 ):

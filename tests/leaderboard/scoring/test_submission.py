@@ -75,12 +75,6 @@ def problems(folder, **options):
     return [str(problem) for problem in submission.check(folder, **options).problems]
 
 
-def test_the_older_spelling_of_a_key_is_read(good):
-    edit(good, lambda content: content["about"].update(licence=content["about"].pop("license")))
-    assert problems(good) == []
-    assert submission.score(good)[0].about.license == "MIT"
-
-
 def test_a_good_submission_is_scored(good):
     assert problems(good) == []
     scored = submission.score(good)

@@ -44,24 +44,6 @@ def test_what_is_written_is_read_back(run_folder, tmp_path):
     assert results_tree.read_all(tmp_path) == scored
 
 
-def test_the_older_spelling_of_a_key_is_read_and_not_written(tree, run_folder):
-    def as_before(content):
-        del content["about"]["license"]
-        content["about"]["licence"] = "Apache-2.0"
-
-    before = results_tree.read(edit(tree, as_before))
-    assert before.about.license == "Apache-2.0"
-    results_tree.write(tree, evaluate.evaluate([run_folder(seed=7)]))
-    about = json.loads(results_tree.path(tree, "toy/small@v1", "beta_vae").read_text("utf-8"))["about"]
-    assert (about["license"], about.get("licence")) == ("Apache-2.0", None)
-
-
-def test_both_spellings_of_a_key_are_refused(tree):
-    file = edit(tree, lambda content: content["about"].update(license="MIT", licence="Apache-2.0"))
-    with pytest.raises(DamagedFile, match=r"about\.licence: expected no such field.*Did you mean 'license'\?"):
-        results_tree.read(file)
-
-
 def test_seeds_are_merged_into_what_is_there(tree, run_folder):
     before = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae"))
     results_tree.write(tree, evaluate.evaluate([run_folder(seed=7)]))
