@@ -35,15 +35,15 @@ class PairVae(Objective):
     """β-VAE on pairs of images that share all but k factors, without saying which; shared latents are averaged.
 
     The loss is the mean of both images' losses, each with the averaged posteriors. A latent counts as changed where the
-    divergence of the pair's two posteriors is in the upper half of its range over the latents of that pair. There are
-    two forms of it: the KL divergence of the first from the second, as in the paper and here, and the mean of both
-    directions, as in the library disent (after arXiv 2010.14407).
+    divergence of the pair's two posteriors is in the upper half of its range over the latents of that pair.
 
     Attributes:
         beta: weight of the KL divergence.
         changed: k, the number of factors drawn anew for the second image of a pair (a new value may by chance be the
             old one); 0 draws k from 1 .. F - 1 for every pair, F being the number of factors with more than one value.
         reference_pairs: replace k by 1 in half of the pairs, as disentanglement_lib's code does whatever k is.
+        symmetric: the divergence is the mean of both directions, as in the library disent (after arXiv 2010.14407);
+            without it the KL divergence of the first posterior from the second, as in the paper.
     """
 
     n_views: ClassVar[int] = 2
@@ -52,6 +52,7 @@ class PairVae(Objective):
     beta: float = 1.0
     changed: int = 0
     reference_pairs: bool = False
+    symmetric: bool = False
 
     def rows(self, rows: Indices, space: FactorSpace | FactorTable, count: int, rng: np.random.Generator) -> Indices:
         """Draw pairs: the first image from the rows to train on, the second from all that may be drawn.
@@ -100,7 +101,7 @@ class PairVae(Objective):
     def aggregate(self, posterior: Posterior) -> Posterior:
         """Average the latents that a pair shares, and leave the changed ones to each image."""
         first, second = halves(posterior)
-        shared = shared_latents(first, second)
+        shared = shared_latents(first, second, symmetric=self.symmetric)
         average = self.average(first, second)
         return Posterior(
             *(
@@ -114,20 +115,26 @@ class PairVae(Objective):
         return {"kl": Term(self.beta, ops.mean(batch.kl))}
 
 
-def shared_latents(first: Posterior, second: Posterior) -> Tensor:
+def shared_latents(first: Posterior, second: Posterior, *, symmetric: bool = False) -> Tensor:
     """Describe which latents a pair shares: those whose divergence is below the middle of its range over the latents.
-
-    The divergence is 2 KL(first || second); the factor does not matter to the threshold.
 
     Args:
         first: posteriors of the first images, tensors (pairs, latents).
         second: posteriors of the second images.
+        symmetric: take the mean of both directions, and not KL(first || second).
 
     Returns:
         bool, shape (pairs, latents).
     """
-    ratio = first.log_variance - second.log_variance
-    apart = (second.mean - first.mean) * ops.exp(-0.5 * second.log_variance)  # the inverse variance overflows before
-    distance = ops.exp(ratio) + ops.square(apart) - 1.0 - ratio
+    distance = _divergence(first, second)
+    if symmetric:
+        distance = 0.5 * (distance + _divergence(second, first))
     low, high = ops.min(distance, axis=1, keepdims=True), ops.max(distance, axis=1, keepdims=True)
     return distance < 0.5 * (low + high)
+
+
+def _divergence(first: Posterior, second: Posterior) -> Tensor:
+    """Return 2 KL(first || second) of each latent; the factor does not matter to the threshold."""
+    ratio = first.log_variance - second.log_variance
+    apart = (second.mean - first.mean) * ops.exp(-0.5 * second.log_variance)  # the inverse variance overflows before
+    return ops.exp(ratio) + ops.square(apart) - 1.0 - ratio

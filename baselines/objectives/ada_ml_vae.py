@@ -18,6 +18,7 @@ class OBJECTIVE(PairVae):
         beta: weight of the KL divergence.
         changed: k, the number of factors drawn anew in a pair; 0 draws k from 1 .. F - 1 for every pair.
         reference_pairs: replace k by 1 in half of the pairs, as disentanglement_lib's code does whatever k is.
+        symmetric: find shared latents by the mean of both KL divergences, as the library disent does, and not by one.
     """
 
     def average(self, first: Posterior, second: Posterior) -> Posterior:

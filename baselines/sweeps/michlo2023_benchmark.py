@@ -19,4 +19,6 @@ DATASETS = ("dsprites", "shapes3d", "cars3d/64_bilinear", "smallnorb/left_64_bil
 
 BETAS = (0.000316, 0.001, 0.00316, 0.01, 0.0316, 0.1, 0.316, 1.0)
 
-SWEEP = tuple(run for latents in (9, 25) for run in runs(DATASETS, BETAS, seeds=1, latents=latents, steps=115_200))
+SWEEP = tuple(
+    run for latents in (9, 25) for run in runs(DATASETS, BETAS, seeds=range(1), latents=latents, steps=115_200)
+)

@@ -18,5 +18,7 @@ from baselines.sweeps._michlo2023 import runs
 SWEEP = tuple(
     run
     for loss in ("mse", "box_blur")
-    for run in runs(("xysquares/spacing_8",), (0.0001, 0.0316), seeds=5, latents=25, steps=57_600, reconstruction=loss)
+    for run in runs(
+        ("xysquares/spacing_8",), (0.0001, 0.0316), seeds=range(5), latents=25, steps=57_600, reconstruction=loss
+    )
 )

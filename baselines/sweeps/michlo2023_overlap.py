@@ -17,4 +17,4 @@ from baselines.sweeps._michlo2023 import runs
 
 DATASETS = tuple(f"xysquares/spacing_{spacing}" for spacing in range(8, 0, -1))
 
-SWEEP = tuple(runs(DATASETS, (0.001, 0.00316), seeds=5, latents=9, steps=57_600))
+SWEEP = tuple(runs(DATASETS, (0.001, 0.00316), seeds=range(5), latents=9, steps=57_600))

@@ -577,7 +577,7 @@ _DESK_BLUR = tuple(
     _desk.run(
         "xysquares/spacing_8",
         run.objective,
-        hyperparameters=run.hyperparameters,
+        hyperparameters=dict(run.hyperparameters) | ({"symmetric": False} if run.objective == "ada_gvae" else {}),
         reconstruction=run.reconstruction,
         reduction=run.reduction,
         latents=9,

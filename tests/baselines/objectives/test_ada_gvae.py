@@ -72,6 +72,21 @@ def test_shared_latents_by_hand():
     assert np.asarray(shared_latents(first, second)).tolist() == [[True, False, True]]
 
 
+def test_shared_latents_by_hand_with_the_symmetric_divergence():
+    # 2 KL both ways: latent 0: 0; latent 1: 4 and 4; latent 2: variances e and 1 give e - 2 = 0.72 and 1 / e = 0.37;
+    # latent 3: variances e² and 1 give e² - 3 = 4.4 and 1 / e² + 1 = 1.1, so 4.4 of 4.4 one way and 2.8 of 4 both ways
+    first = Posterior(np.array([[0.0, 1.0, 0.0, 0.0]]), np.array([[0.0, 0.0, 1.0, 2.0]]))
+    second = Posterior(np.array([[0.0, 3.0, 0.0, 0.0]]), np.zeros((1, 4)))
+    turned = {both: np.asarray(shared_latents(second, first, symmetric=both)).tolist() for both in (False, True)}
+    assert turned[True] == np.asarray(shared_latents(first, second, symmetric=True)).tolist()
+    assert turned[True] == [[True, False, True, False]]
+    assert turned[False] == [[True, False, True, True]], "1.1 is below half of 4"
+    both = Posterior(*(np.concatenate(pair).astype(np.float32) for pair in zip(second, first, strict=True)))
+    found = {symmetric: OBJECTIVE(symmetric=symmetric).aggregate(both) for symmetric in (False, True)}
+    assert np.asarray(found[True].log_variance)[:, 3].tolist() == [0.0, 2.0], "left to each image"
+    assert np.ptp(np.asarray(found[False].log_variance)[:, 3]) == 0
+
+
 def test_shared_latents_where_the_inverse_variance_overflows():
     # 2 KL: 0 for the first two, (e^-55 / e^-55)² = 1 for the third; 1 / e^-110 is no float32
     for log_variance in (-90.0, -110.0):

@@ -100,6 +100,29 @@ def test_the_papers_numbers():
     assert {c.reconstruction for c in sweep.find("michlo2023_box_blur")} == {"mse", "box_blur"}
 
 
+@pytest.mark.parametrize("name", ["michlo2023_pilot", "michlo2023_reduced"])
+def test_reduced_runs_of_michlo_2023_are_published_ones_but_for_budget_strength_and_seed(name):
+    published = sweep.find("michlo2023_overlap") + sweep.find("michlo2023_box_blur")
+    own = ("steps", "batch_size", "latents", "seed", "hyperparameters", "selection")
+
+    def kept(config):
+        hyperparameters = {key: value for key, value in config.hyperparameters.items() if key != "beta"}
+        return {key: value for key, value in config.as_json().items() if key not in own} | hyperparameters
+
+    runs = sweep.find(name)
+    assert all(kept(run) in [kept(other) for other in published] for run in runs)
+    assert {(run.steps, run.batch_size, run.latents) for run in runs} == {(12_000, 64, 9)}
+    assert all(run.hyperparameters["symmetric"] for run in runs if run.objective == "ada_gvae")
+    assert not {run.digest for run in sweep.find("michlo2023_pilot")} & {run.digest for run in published}
+
+
+def test_the_pilot_of_michlo_2023_has_seeds_of_its_own():
+    pilot, reduced = sweep.find("michlo2023_pilot"), sweep.find("michlo2023_reduced")
+    assert (len(pilot), len(reduced)) == (32, 100)
+    assert {run.seed for run in pilot}.isdisjoint(run.seed for run in reduced)
+    assert {len({run.seed for run in pilot[:half]}) for half in (16, 32)} == {1, 2}
+
+
 def test_choosing_runs():
     configs = sweep.find("smoke")
     assert sweep.select(configs, []) == configs

@@ -1,0 +1,35 @@
+"""The pilot of the sweep michlo2023_reduced: which strength serves at either end of the spacing of XYSquares.
+
+    offaxis-train sweep michlo2023_pilot --into runs/michlo2023_pilot --only dataset=xysquares/spacing_8
+
+32 runs of 12,000 steps of 64 images (37 million images with pairs): the paper's two objectives, convolution and loss,
+at 4 strengths for each end of the spacing, with seeds 100 and 101, which nothing that is published uses. Nothing is
+downloaded. Michlo et al. 2023 say that "much smaller values for beta are needed" at spacing 8 (section 5.3); their own
+strengths over the spacings are 0.001 and 0.00316.
+
+Expected: models at spacing 1 that disentangle, and at spacing 8 some that reconstruct.
+
+Read from it, for each objective and end: the strength with the highest mean MIG among those whose reconstructions
+explain more than `COLLAPSED` of the variance of the images; where none does, the one that explains most. MIG looks at
+labels, and the sweep michlo2023_reduced says so in ``selection``.
+"""
+
+from __future__ import annotations
+
+from baselines.sweeps._michlo2023 import REDUCED, runs
+
+SEEDS = (100, 101)
+
+BETAS = {8: (0.00001, 0.0001, 0.000316, 0.001), 1: (0.001, 0.00316, 0.01, 0.0316)}
+"""Spacing -> strengths as published."""
+
+COLLAPSED = 0.05
+"""Share of explained variance below which a model is called collapsed."""
+
+SWEEP = tuple(
+    run
+    for seed in SEEDS
+    for spacing, betas in BETAS.items()
+    for run in runs((f"xysquares/spacing_{spacing}",), betas, seeds=(seed,), **REDUCED)
+)
+"""One seed of everything before any has two."""
