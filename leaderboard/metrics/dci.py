@@ -119,29 +119,10 @@ def parts(
     threads: int | None = None,
     constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, NDArray[np.float64]]:
-    """Compute what the scores are made of: the importances and accuracies of the trees.
+    """Compute the importances and accuracies of the trees. For the arguments see `score`.
 
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        codes_test: as in ``score``.
-        factors_test: as in ``score``.
-        mode: as in ``score``.
-        seed: as in ``score``.
-        threads: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        ``matrix``: float64 (L, F), the importance of each latent for each factor, at least 0; a column sums to 1, or to
-        0 where no tree of the factor found a split. ``accuracy_train`` and ``accuracy_test``: float64 (F,), the
-        accuracy per factor on either part, in [0, 1].
-
-    Raises:
-        InvalidInput: as ``score``.
-        MissingExtra: as ``score``.
-
-    Warns:
-        LostSpread: as ``score``.
+    ``matrix``: float64 (L, F), the importance of each latent for each factor, at least 0; a column sums to 1, or to 0
+    where no tree of the factor found a split. ``accuracy_train`` and ``accuracy_test``: float64 (F,), in [0, 1].
     """
     check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(

@@ -20,7 +20,7 @@ numbers that are at least 1e-7 apart.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -94,55 +94,6 @@ def score(
         >>> score(factors, factors, codes_test=factors, factors_test=factors, depths=[1, 2, 3], trees=20)
         {'informativeness': 1.0, 'explicitness': 1.0, 'size': 1.0}
     """
-    found = parts(
-        codes,
-        factors,
-        codes_test=codes_test,
-        factors_test=factors_test,
-        depths=depths,
-        trees=trees,
-        target=target,
-        seed=seed,
-        constant_factors=constant_factors,
-    )
-    return combine(found)
-
-
-def parts(
-    codes: Real[ArrayLike, "n L"],
-    factors: Real[ArrayLike, "n F"],
-    *,
-    codes_test: Real[ArrayLike, "m L"],
-    factors_test: Real[ArrayLike, "m F"],
-    depths: Sequence[int] = DEPTHS,
-    trees: int = 100,
-    target: Target = "classes",
-    seed: int = 0,
-    constant_factors: ConstantFactors = "refuse",
-) -> dict[str, NDArray[np.float64]]:
-    """Compute what the scores are made of.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        codes_test: as in ``score``.
-        factors_test: as in ``score``.
-        depths: as in ``score``.
-        trees: as in ``score``.
-        target: as in ``score``.
-        seed: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        ``depths``: float64 (D,); ``losses``: float64 (F, D), on the held-out part; ``blind``: float64 (F,), the loss
-        of a blind guess; ``latents``: float64 (1,), how many there are.
-
-    Raises:
-        InvalidInput: as ``score``.
-
-    Warns:
-        LostSpread: as ``score``.
-    """
     check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
@@ -154,35 +105,19 @@ def parts(
     check_count("trees", trees, 1)
     if target not in ("classes", "numbers"):
         raise InvalidInput("target", expected="'classes' or 'numbers'", received=repr(target))
-    curves = [
-        _losses(codes, column, codes_test, column_test, depths, trees, target, seed)
-        for column, column_test in zip(factors.T, factors_test.T, strict=True)
-    ]
-    classes = np.array([len(np.unique(column)) for column in factors.T])
-    return {
-        "depths": np.array(depths, np.float64),
-        "losses": np.stack(curves),
-        "blind": 1 - 1 / classes if target == "classes" else np.ones(len(classes)),
-        "latents": np.array([codes.shape[1]], np.float64),
-    }
-
-
-def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
-    """Compute the scores from their parts.
-
-    Args:
-        found: as from ``parts``.
-
-    Returns:
-        As ``score``.
-
-    Example:
-        >>> combine({"depths": [1, 2, 3], "losses": [[1.0, 0.5, 0.0]], "blind": [1.0], "latents": [2]})
-        {'informativeness': 1.0, 'explicitness': 0.0, 'size': 0.5}
-    """
-    depths, losses, blind, latents = (
-        np.asarray(found[name], np.float64) for name in ("depths", "losses", "blind", "latents")
+    losses = np.stack(
+        [
+            _losses(codes, column, codes_test, column_test, depths, trees, target, seed)
+            for column, column_test in zip(factors.T, factors_test.T, strict=True)
+        ]
     )
+    classes = np.array([len(np.unique(column)) for column in factors.T])
+    blind = 1 - 1 / classes if target == "classes" else np.ones(len(classes))
+    return {**_of_curves(losses, depths, blind), "size": len(losses) / codes.shape[1]}
+
+
+def _of_curves(losses: NDArray[np.float64], depths: Sequence[int], blind: NDArray[np.float64]) -> dict[str, float]:
+    """Score the losses of F factors at D depths, (F, D), of which a blind guess has ``blind``, (F,)."""
     least = np.minimum.accumulate(losses, axis=1)
     above = least - least[:, -1:]
     area = ((above[:, :-1] + above[:, 1:]) / 2 * np.diff(depths)).sum(axis=1)
@@ -190,7 +125,6 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
     return {
         "informativeness": float(np.maximum(1 - least[:, -1], 0.0).mean()),
         "explicitness": float(explicitness.mean()),
-        "size": float(len(losses) / latents[0]),
     }
 
 

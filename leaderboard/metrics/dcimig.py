@@ -10,11 +10,10 @@ changes nothing, and neither does the numbering of classes: unlike MIG it does n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
@@ -60,50 +59,9 @@ def score(
         >>> score(factors[:, :1], factors)
         {'dcimig': 0.5}
     """
-    return combine(parts(codes, factors, bins=bins, constant_factors=constant_factors))
-
-
-def parts(
-    codes: Real[ArrayLike, "n L"],
-    factors: Real[ArrayLike, "n F"],
-    *,
-    bins: int = 20,
-    constant_factors: ConstantFactors = "refuse",
-) -> dict[str, NDArray[np.float64]]:
-    """Compute what the score is made of.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        bins: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        ``gaps``: float64 (F,), the largest gap of each factor in nats; ``entropies``: float64 (F,), in nats.
-
-    Raises:
-        InvalidInput: as ``score``.
-    """
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     found = pairwise(codes, factors, bins)
     ranked = np.sort(np.hstack([found.information, np.zeros((codes.shape[1], 1))]), axis=1)
     gaps = np.zeros_like(found.factors)
     np.maximum.at(gaps, found.information.argmax(axis=1), ranked[:, -1] - ranked[:, -2])
-    return {"gaps": gaps, "entropies": found.factors}
-
-
-def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
-    """Compute the score from its parts.
-
-    Args:
-        found: as from ``parts``.
-
-    Returns:
-        As ``score``.
-
-    Example:
-        >>> combine({"gaps": [1.0, 0.5], "entropies": [1.0, 1.0]})
-        {'dcimig': 0.75}
-    """
-    gaps, entropies = (np.asarray(found[name], np.float64) for name in ("gaps", "entropies"))
-    return {"dcimig": float(min(1.0, gaps.sum() / entropies.sum()))}
+    return {"dcimig": float(min(1.0, gaps.sum() / found.factors.sum()))}

@@ -18,7 +18,6 @@ classes; a copy of an informative latent lowers compactness and may raise modula
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -75,64 +74,18 @@ def score(
         >>> score(np.hstack([factors, factors[:, :1]]), factors)["compactness"].__round__(3)
         0.646
     """
-    return combine(
-        parts(codes, factors, bins=bins, normalised_by=normalised_by, constant_factors=constant_factors),
-    )
-
-
-def parts(
-    codes: Real[ArrayLike, "n L"],
-    factors: Real[ArrayLike, "n F"],
-    *,
-    bins: int = 20,
-    normalised_by: Unit = "entropy",
-    constant_factors: ConstantFactors = "refuse",
-) -> dict[str, NDArray[np.float64]]:
-    """Compute what the scores are made of.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        bins: as in ``score``.
-        normalised_by: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        ``matrix``: float64 (L, F), the normalised information; ``captured``: float64 (F,), the share of each factor's
-        entropy that the best latent knows; all in [0, 1].
-
-    Raises:
-        InvalidInput: as ``score``.
-    """
     if normalised_by not in ("entropy", "best"):
         raise InvalidInput("normalised_by", expected="'entropy' or 'best'", received=repr(normalised_by))
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     found = pairwise(codes, factors, bins)
     best = found.information.max(axis=0)
-    unit = found.factors if normalised_by == "entropy" else np.where(best > 0, best, 1.0)
-    return {"matrix": found.information / unit, "captured": best / found.factors}
-
-
-def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
-    """Compute the scores from their parts.
-
-    Args:
-        found: as from ``parts``.
-
-    Returns:
-        As ``score``.
-
-    Example:
-        >>> combine({"matrix": [[1.0, 0.0], [0.0, 0.5]], "captured": [1.0, 0.5]})
-        {'modularity': 0.75, 'compactness': 0.75, 'explicitness': 0.75}
-    """
-    matrix, captured = np.asarray(found["matrix"], np.float64), np.asarray(found["captured"], np.float64)
+    matrix = found.information / (found.factors if normalised_by == "entropy" else np.where(best > 0, best, 1.0))
     by_factor = np.zeros(matrix.shape[1])
     np.add.at(by_factor, matrix.argmax(axis=1), _exclusivity(matrix))
     return {
         "modularity": float(np.minimum(by_factor, 1.0).mean()),
         "compactness": float(_exclusivity(matrix.T).mean()),
-        "explicitness": float(captured.mean()),
+        "explicitness": float((best / found.factors).mean()),
     }
 
 

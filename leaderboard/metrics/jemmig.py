@@ -13,11 +13,10 @@ does the numbering of classes; a copy of an informative latent lowers the score,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
@@ -63,50 +62,10 @@ def score(
         >>> score(factors, factors)
         {'jemmig': 1.0}
     """
-    return combine(parts(codes, factors, bins=bins, constant_factors=constant_factors))
-
-
-def parts(
-    codes: Real[ArrayLike, "n L"],
-    factors: Real[ArrayLike, "n F"],
-    *,
-    bins: int = 20,
-    constant_factors: ConstantFactors = "refuse",
-) -> dict[str, NDArray[np.float64]]:
-    """Compute what the score is made of: the score of each factor.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        bins: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        ``per_factor``: float64, shape (F,), in [0, 1].
-
-    Raises:
-        InvalidInput: as ``score``.
-    """
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     found = pairwise(codes, factors, bins)
     best = found.information.argmax(axis=0)
     ranked = np.sort(np.vstack([found.information, np.zeros((1, factors.shape[1]))]), axis=0)
     joint = found.factors + found.latents[best] - ranked[-1]
     scores = 1 - (joint - ranked[-1] + ranked[-2]) / (found.factors + np.log(bins))
-    return {"per_factor": np.where(ranked[-1] > 0, np.clip(scores, 0.0, 1.0), 0.0)}
-
-
-def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
-    """Compute the score from its parts.
-
-    Args:
-        found: as from ``parts``.
-
-    Returns:
-        As ``score``.
-
-    Example:
-        >>> combine({"per_factor": [1.0, 0.5]})
-        {'jemmig': 0.75}
-    """
-    return {"jemmig": float(np.mean(np.asarray(found["per_factor"], np.float64)))}
+    return {"jemmig": float(np.where(ranked[-1] > 0, np.clip(scores, 0.0, 1.0), 0.0).mean())}

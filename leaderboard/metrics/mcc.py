@@ -13,7 +13,6 @@ latent lowers nothing, and helps where two factors want the same one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,49 +57,14 @@ def score(
         >>> {name: round(value, 3) for name, value in score(np.exp(-1.0 * factors), factors).items()}
         {'pearson': 0.907, 'spearman': 1.0}
     """
-    return combine(parts(codes, factors, constant_factors=constant_factors))
-
-
-def parts(
-    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *, constant_factors: ConstantFactors = "refuse"
-) -> dict[str, NDArray[np.float64]]:
-    """Compute what the scores are made of.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        ``pearson`` and ``spearman``: float64 (L, F), the absolute correlation of all pairs, in [0, 1].
-
-    Raises:
-        InvalidInput: as ``score``.
-    """
     needs("MCC", "metrics", "scipy")
     from scipy.stats import rankdata
 
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     return {
-        "pearson": _correlations(codes.astype(np.float64), factors.astype(np.float64)),
-        "spearman": _correlations(rankdata(codes, axis=0), rankdata(factors, axis=0)),
+        "pearson": _assigned(_correlations(codes.astype(np.float64), factors.astype(np.float64))),
+        "spearman": _assigned(_correlations(rankdata(codes, axis=0), rankdata(factors, axis=0))),
     }
-
-
-def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
-    """Compute the scores from their parts.
-
-    Args:
-        found: as from ``parts``.
-
-    Returns:
-        As ``score``.
-
-    Example:
-        >>> combine({"pearson": [[0.9, 0.8], [0.5, 0.0]], "spearman": [[1.0, 0.0], [0.0, 1.0]]})
-        {'pearson': 0.65, 'spearman': 1.0}
-    """
-    return {name: _assigned(np.asarray(found[name], np.float64)) for name in ("pearson", "spearman")}
 
 
 def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -115,7 +79,6 @@ def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.
 
 def _assigned(matrix: NDArray[np.float64]) -> float:
     """Return the mean over factors of the best assignment of latents to them."""
-    needs("MCC", "metrics", "scipy")
     from scipy.optimize import linear_sum_assignment
 
     return float(matrix[linear_sum_assignment(matrix, maximize=True)].sum() / matrix.shape[1])

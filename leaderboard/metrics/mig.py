@@ -77,25 +77,7 @@ def parts(
     estimator: Estimator = "plugin",
     constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, NDArray[np.float64]]:
-    """Compute what the score is made of: the gap of each factor.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        bins: as in ``score``.
-        estimator: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        ``gaps``: float64, shape (F,), in [0, 1].
-
-    Raises:
-        InvalidInput: as ``score``.
-
-    Example:
-        >>> parts([[0.0], [1.0], [0.0], [1.0]], [[0, 0], [1, 0], [0, 1], [1, 1]])["gaps"]
-        array([1., 0.])
-    """
+    """Return ``gaps``, float64 (F,), in [0, 1]: the gap of each factor. For the arguments see `score`."""
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     binned = discretise(codes, bins)
     result = []

@@ -13,11 +13,10 @@ nothing, and neither does the numbering of classes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_codes_factors
@@ -70,34 +69,6 @@ def score(
         >>> score(factors @ [[2.0, 1.0], [1.0, 2.0]], factors)
         {'mig_sup': 0.0}
     """
-    return combine(
-        parts(codes, factors, bins=bins, normalised_by=normalised_by, constant_factors=constant_factors),
-    )
-
-
-def parts(
-    codes: Real[ArrayLike, "n L"],
-    factors: Real[ArrayLike, "n F"],
-    *,
-    bins: int = 20,
-    normalised_by: Unit = "factors",
-    constant_factors: ConstantFactors = "refuse",
-) -> dict[str, NDArray[np.float64]]:
-    """Compute what the score is made of: the gap of each latent.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        bins: as in ``score``.
-        normalised_by: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        ``gaps``: float64, shape (L,), in [0, 1].
-
-    Raises:
-        InvalidInput: as ``score``.
-    """
     if normalised_by not in ("factors", "latents"):
         raise InvalidInput("normalised_by", expected="'factors' or 'latents'", received=repr(normalised_by))
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
@@ -107,20 +78,4 @@ def parts(
     else:
         known = found.information / np.where(found.latents > 0, found.latents, 1.0)[:, None]
     ranked = np.sort(np.hstack([known, np.zeros((len(known), 1))]), axis=1)
-    return {"gaps": ranked[:, -1] - ranked[:, -2]}
-
-
-def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
-    """Compute the score from its parts.
-
-    Args:
-        found: as from ``parts``.
-
-    Returns:
-        As ``score``.
-
-    Example:
-        >>> combine({"gaps": [1.0, 0.5]})
-        {'mig_sup': 0.75}
-    """
-    return {"mig_sup": float(np.mean(np.asarray(found["gaps"], np.float64)))}
+    return {"mig_sup": float(np.mean(ranked[:, -1] - ranked[:, -2]))}

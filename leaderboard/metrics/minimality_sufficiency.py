@@ -12,11 +12,10 @@ latents changes neither, and nor does the numbering of classes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
@@ -60,51 +59,10 @@ def score(
         >>> score(factors[:, :1], factors)
         {'minimality': 1.0, 'sufficiency': 0.5}
     """
-    return combine(parts(codes, factors, bins=bins, constant_factors=constant_factors))
-
-
-def parts(
-    codes: Real[ArrayLike, "n L"],
-    factors: Real[ArrayLike, "n F"],
-    *,
-    bins: int = 15,
-    constant_factors: ConstantFactors = "refuse",
-) -> dict[str, NDArray[np.float64]]:
-    """Compute what the scores are made of.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        bins: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        ``latents``: float64 (L,), the minimality of each latent; ``factors``: float64 (F,), the sufficiency for each
-        factor; all in [0, 1].
-
-    Raises:
-        InvalidInput: as ``score``.
-    """
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     found = pairwise(codes, factors, bins)
+    latents = found.information.max(axis=1) / np.where(found.latents > 0, found.latents, 1.0)
     return {
-        "latents": found.information.max(axis=1) / np.where(found.latents > 0, found.latents, 1.0),
-        "factors": found.information.max(axis=0) / found.factors,
+        "minimality": float(latents.mean()),
+        "sufficiency": float((found.information.max(axis=0) / found.factors).mean()),
     }
-
-
-def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
-    """Compute the scores from their parts.
-
-    Args:
-        found: as from ``parts``.
-
-    Returns:
-        As ``score``.
-
-    Example:
-        >>> combine({"latents": [1.0, 0.5], "factors": [1.0]})
-        {'minimality': 0.75, 'sufficiency': 1.0}
-    """
-    latents, factors = (np.asarray(found[name], np.float64) for name in ("latents", "factors"))
-    return {"minimality": float(latents.mean()), "sufficiency": float(factors.mean())}

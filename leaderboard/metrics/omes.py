@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import ConstantFactors, check_codes_factors, numbered, varying
+from leaderboard.arrays import Codes, ConstantFactors, check_codes_factors, numbered, varying
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def score(
         raise InvalidInput("alpha", expected="a number in [0, 1]", received=str(alpha))
     if pooling not in ("average", "greatest"):
         raise InvalidInput("pooling", expected="'average' or 'greatest'", received=repr(pooling))
-    matrix = parts(codes, factors, constant_factors=constant_factors)["matrix"]
+    matrix = _encoded(*check_codes_factors(codes, factors, constant_factors=constant_factors))
     if not len(matrix):
         return {"omes": 0.0, "overlap": 0.0, "multiple_encoding": 0.0}
     # The distance of a row, or column, to the one that is 1 here and 0 elsewhere.
@@ -98,29 +98,13 @@ def score(
     }
 
 
-def parts(
-    codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *, constant_factors: ConstantFactors = "refuse"
-) -> dict[str, NDArray[np.float64]]:
-    """Compute what the score is made of: how much each active latent encodes each factor.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        ``matrix``: float64, shape (active latents, F), in [0, 1]: one minus the absolute correlation of a latent with
-        itself over the pairs that differ in the factor alone. 0 for a latent that is the same in all of them.
-
-    Raises:
-        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or a factor in which alone no two rows differ.
-    """
-    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+def _encoded(codes: Codes, factors: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how much each active latent encodes each factor: float64 (active latents, F), in [0, 1]."""
     z = codes.astype(np.float64)
     z = z[:, (z.std(axis=0, ddof=1) >= _INACTIVE) & varying(z)]
     z = z - z.mean(axis=0)
     ids = numbered(factors)
-    return {"matrix": np.stack([_changed(z, ids, f) for f in range(ids.shape[1])], axis=1)}
+    return np.stack([_changed(z, ids, f) for f in range(ids.shape[1])], axis=1)
 
 
 def _changed(z: NDArray[np.float64], ids: NDArray[np.int64], factor: int) -> NDArray[np.float64]:

@@ -113,24 +113,10 @@ def parts(
     seed: int = 0,
     constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, NDArray[np.float64]]:
-    """Compute what the scores are made of.
+    """Compute the errors of the readout. For the arguments see `score`.
 
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        codes_test: as in ``score``.
-        factors_test: as in ``score``.
-        readout: as in ``score``.
-        variances: as in ``score``.
-        seed: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        ``errors``: float64 (F,), the mean squared error on the held-out part, in squared class ids; ``variances``:
-        float64 (F,), the variance there, or as given, 0 for a factor that is left out.
-
-    Raises:
-        InvalidInput: as ``score``.
+    ``errors``: float64 (F,), the mean squared error on the held-out part, in squared class ids; ``variances``:
+    float64 (F,), the variance there, or as given, 0 for a factor that is left out.
     """
     check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(

@@ -173,7 +173,7 @@ def _as_the_tier_says(place: str, run: Run, task: protocol.Task) -> Iterator[Off
                 f"{place}: samples of {measurement.metric}", expected=_said(wanted), received=_said(found)
             )
         metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
-        if hasattr(metric, "parts") and measurement.metric not in run.parts:
+        if hasattr(metric, "combine") and measurement.metric not in run.parts:
             yield InvalidInput(
                 f"{place}: parts of {measurement.metric}", expected="what its scores are made of", received="nothing"
             )

@@ -156,7 +156,8 @@ def of_rows(
     for measurement in measurements:
         before(measurement.metric)
         metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
-        compute = metric.parts if hasattr(metric, "parts") else metric.score
+        stored = hasattr(metric, "combine")
+        compute = metric.parts if stored else metric.score
         train, held_out = slice(0, min(measurement.train, n)), slice(n, n + measurement.test)
         tested = measurement.test > 0
         if not measurement.train:  # of the held-out rows alone
@@ -166,7 +167,7 @@ def of_rows(
             train, held_out = slice(n, learnt), slice(learnt, end)
         extra = dict(zip(HELD_OUT, (codes[held_out], factors[held_out]), strict=True)) if tested else {}
         found: Mapping[str, Any] = compute(codes[train], factors[train], **extra, **measurement.arguments)
-        if hasattr(metric, "parts"):
+        if stored:
             parts[measurement.metric] = {name: _rounded(part) for name, part in found.items()}
             found = metric.combine(found)
         scores |= {protocol.key(measurement.metric, name): value for name, value in found.items()}

@@ -91,6 +91,17 @@ def test_scores_that_it_names_are_scores_that_it_returns(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_what_is_stored_of_a_score_makes_it_up(name):
+    metric = module(name)
+    assert hasattr(metric, "parts") == hasattr(metric, "combine"), "expected both of parts and combine, or neither"
+    if hasattr(metric, "combine"):
+        codes, factors = sample(0)
+        held_out = {"codes_test": codes, "factors_test": factors}
+        more = held_out if "codes_test" in inspect.signature(metric.parts).parameters else {}
+        assert metric.combine(metric.parts(codes, factors, **more)) == call(name, codes, factors)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_arguments_after_the_arrays_are_keywords(name):
     parameters = list(inspect.signature(module(name).score).parameters.values())
     assert [p.name for p in parameters[:2]] == ["codes", "factors"]

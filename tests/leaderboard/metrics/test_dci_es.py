@@ -35,12 +35,9 @@ def test_the_curve_is_scored_as_the_reference_does(recorded):
     for name, expected, _ in recorded("eastwood2023"):
         one = expected["classes_0"]
         losses = np.array(one["losses"])
-        found = dci_es.combine(
-            {"latents": [10.0], "blind": np.full(6, 7 / 8), "losses": losses, "depths": dci_es.DEPTHS}
-        )
+        found = dci_es._of_curves(losses, dci_es.DEPTHS, np.full(6, 7 / 8))
         assert found["explicitness"] == pytest.approx(one["explicitness"], abs=1e-6), name
         assert found["informativeness"] == pytest.approx(one["informativeness"], abs=1e-6), name
-        assert found["size"] == 0.6
 
 
 def test_a_forest_cut_off_at_its_full_depth_is_the_forest():
@@ -52,10 +49,8 @@ def test_a_forest_cut_off_at_its_full_depth_is_the_forest():
     z, z_test, v, v_test = codes[:120], codes[120:], factors[:120], factors[120:]
     for target, model in (("classes", RandomForestClassifier), ("numbers", RandomForestRegressor)):
         forest = model(n_estimators=10, max_depth=5, random_state=0).fit(z, v[:, 0])
-        found = dci_es.parts(
-            z, v, codes_test=z_test, factors_test=v_test, depths=[1, 5], trees=10, target=target, seed=0
-        )
-        assert found["losses"][0, 1] == pytest.approx(1 - forest.score(z_test, v_test[:, 0]), abs=1e-12)
+        losses = dci_es._losses(z, v[:, 0], z_test, v_test[:, 0], [1, 5], 10, target, 0)
+        assert losses[1] == pytest.approx(1 - forest.score(z_test, v_test[:, 0]), abs=1e-12)
 
 
 def test_codes_that_know_nothing_have_nothing_to_gain_from_capacity():

@@ -19,8 +19,8 @@ GRID = np.stack(np.meshgrid(range(2), range(4), indexing="ij"), -1).reshape(-1, 
 def test_by_hand():
     # One latent that is the second factor: for that one the joint entropy is all mutual information, so 1. A copy makes
     # the second best know as much: 1 - ln 4 / (ln 4 + ln 16) = 2 / 3. Nothing is known of the first factor: 0.
-    assert jemmig.parts(GRID[:, 1:], GRID, bins=16)["per_factor"].tolist() == [0.0, pytest.approx(1.0)]
-    assert jemmig.parts(GRID[:, [1, 1]], GRID, bins=16)["per_factor"].tolist() == [0.0, pytest.approx(2 / 3)]
+    assert jemmig.score(GRID[:, 1:], GRID, bins=16)["jemmig"] == pytest.approx(1 / 2)
+    assert jemmig.score(GRID[:, [1, 1]], GRID, bins=16)["jemmig"] == pytest.approx(1 / 3)
 
 
 def test_constant_codes_score_nothing_where_the_formula_would_reward_their_low_entropy():
