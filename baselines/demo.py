@@ -233,13 +233,13 @@ It took {seconds:.0f} s.
 
 [bold]Try next[/bold] (the commands are in .venv/bin):
   look at a dataset
-    offaxis-data sheet xysquares/spacing_8 --out sheet.png
+    offaxis data sheet xysquares/spacing_8 --out sheet.png
   what a VAE perceives of each factor
-    offaxis-data distances xysquares/spacing_4
+    offaxis data distances xysquares/spacing_4
   train something else
-    offaxis-train run --dataset sprites2d --objective beta_vae --steps 2000
+    offaxis train run --dataset sprites2d --objective beta_vae --steps 2000
   objectives, architectures, losses
-    offaxis-train list
+    offaxis train list
 
 [bold]The board:[/bold] {page.resolve().as_uri()}"""
 

@@ -419,7 +419,7 @@ class Run:
                 f"dataset of {self.folder}",
                 expected=f"the images called {self.config.dataset!r}",
                 received="none",
-                remedy="Give them to Run.open as dataset=, or train with offaxis-train run --images FOLDER.",
+                remedy="Give them to Run.open as dataset=, or train with offaxis train run --images FOLDER.",
             ) from error
 
     @functools.cached_property
@@ -642,7 +642,7 @@ class Run:
             f"images of {dataset.id}",
             expected=f"shape {self.image_shape}, as {self.config.dataset} has it",
             received=f"shape {dataset.image_shape}",
-            remedy="A transfer pair brings both to one format: offaxis-data list.",
+            remedy="A transfer pair brings both to one format: offaxis data list.",
         )
 
     def _checked(self, images: Images) -> Images:

@@ -105,12 +105,13 @@ def run(app: typer.Typer, name: str | None = None) -> None:
         warnings.showwarning = shown
 
 
-def command_line(summary: str, *, top: bool = False) -> typer.Typer:
+def command_line(summary: str, *, top: bool = False, **settings: Any) -> typer.Typer:
     """Make a command-line application with the project's habits.
 
     Args:
         summary: what the command is for; the first thing that ``--help`` says.
-        top: whether it is a program of its own, which has ``--version`` and completes words in a shell.
+        top: whether it is the program, which has ``--version`` and completes words in a shell.
+        **settings: of the application, for `typer.Typer`.
 
     Returns:
         An application to add commands to.
@@ -123,6 +124,7 @@ def command_line(summary: str, *, top: bool = False) -> typer.Typer:
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
         callback=_options if top else None,
+        **settings,
     )
 
 

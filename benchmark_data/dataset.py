@@ -206,7 +206,7 @@ class Dataset:
                 self.id,
                 expected="a prepared dataset",
                 received="one whose length is not known yet",
-                remedy=f"Run: offaxis-data prepare {self.id}",
+                remedy=f"Run: offaxis data prepare {self.id}",
             )
         return len(self)
 

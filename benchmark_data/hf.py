@@ -246,7 +246,7 @@ def as_dataset(
     """Return a dataset as Hugging Face ``datasets`` at once, without any file: numpy arrays in place of PNG.
 
     The table holds the numbers of rows alone. A transform makes the records when they are asked for, straight from the
-    dataset: drawn, or read from what ``offaxis-data prepare`` keeps. Ask for many at once, by ``data[:256]`` or
+    dataset: drawn, or read from what ``offaxis data prepare`` keeps. Ask for many at once, by ``data[:256]`` or
     ``data.iter(batch_size=256)``; one by one takes many times as long. ``select``, ``shuffle`` and
     ``datasets.distributed.split_dataset_by_node`` work as ever; ``shuffle_seed`` shuffles as exactly as ``shuffle``
     does, and reads faster. What looks at columns before the transform, such as ``filter(..., input_columns=...)``,
@@ -460,7 +460,7 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
         DamagedFile: what the folder says of the configs in it cannot be read.
     """
     if not dataset.redistributable:
-        theirs = "Everyone has to prepare it from its source: offaxis-data build, or benchmark_data.hf.load_dataset."
+        theirs = "Everyone has to prepare it from its source: offaxis data build, or benchmark_data.hf.load_dataset."
         own = (
             "Read it by benchmark_data.hf.load_dataset. If it is your own to pass on, say so first: "
             "dataclasses.replace(dataset, license=..., redistributable=True)."

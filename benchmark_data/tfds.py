@@ -27,7 +27,7 @@ Files are array_record by default. TFDS itself reads these by random access only
 ``tfds.builder_from_directory(...).as_data_source()`` still read them, and ``file_format="tfrecord"`` makes files that
 ``tf.data`` reads anywhere.
 
-On the command line, ``offaxis-data build xysquares/spacing_4`` and ``tfds build --imports benchmark_data.tfds
+On the command line, ``offaxis data build xysquares/spacing_4`` and ``tfds build --imports benchmark_data.tfds
 offaxis_xysquares/spacing_4`` do the same. (TFDS 4.9.10's own command does not start, for any dataset, without the
 packages apache-beam and mlcroissant.)
 """
@@ -301,7 +301,7 @@ def as_dataset(
 ) -> Any:
     """Return a ``tf.data.Dataset`` of the records that ``tfds.load`` gives, without any file of TFDS.
 
-    Pixels come straight from the dataset, a batch at a time: drawn, or read from what ``offaxis-data prepare`` keeps.
+    Pixels come straight from the dataset, a batch at a time: drawn, or read from what ``offaxis data prepare`` keeps.
 
     Args:
         name: ``"<dataset>"`` or ``"<dataset>/<config>"``, with or without ``offaxis_`` before it, or a dataset.

@@ -109,8 +109,8 @@ def measured(what: str, *command: str) -> None:
 
 
 def board(*arguments: str) -> list[str]:
-    """Return a command line of ``offaxis-board``."""
-    return [sys.executable, "-c", "from leaderboard.commands.board import main; main()", *arguments]
+    """Return a command line of ``offaxis board``."""
+    return [sys.executable, "-m", "baselines.program", "board", *arguments]
 
 
 def painted(page: Path, chromium: str) -> str:

@@ -208,8 +208,16 @@ def hf_ways(dataset: Dataset) -> Mapping[str, Callable[[Path], None]]:
 def memory(dataset: Dataset, folder: Path, out: rich.console.Console) -> None:
     """Print the peak memory of building the whole dataset, sampled from outside, all processes together."""
     for command in ("build", "publish"):
-        run = "from benchmark_data.commands.data import main; main()"
-        arguments = [sys.executable, "-c", run, command, dataset.id, "--to", str(folder / command)]
+        arguments = [
+            sys.executable,
+            "-m",
+            "baselines.program",
+            "data",
+            command,
+            dataset.id,
+            "--to",
+            str(folder / command),
+        ]
         start = time.perf_counter()
         process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         peak = 0
@@ -221,7 +229,7 @@ def memory(dataset: Dataset, folder: Path, out: rich.console.Console) -> None:
         took = time.perf_counter() - start
         size = sum(path.stat().st_size for path in (folder / command).rglob("*") if path.is_file())
         out.print(
-            f"offaxis-data {command}, all {len(dataset):,} rows: {took:.1f} s with start-up, {size / 2**20:.1f} MiB, "
+            f"offaxis data {command}, all {len(dataset):,} rows: {took:.1f} s with start-up, {size / 2**20:.1f} MiB, "
             f"peak memory {peak / 2**20:,.0f} MiB (resident, all processes)"
         )
 

@@ -2,7 +2,7 @@
 
 Run: python benchmarks/desk_pilot.py RUNS --to benchmarks/desk_pilot.csv
 
-RUNS is the folder of ``offaxis-train sweep desk_pilot``. Rows that the file holds and RUNS does not are kept, so that a
+RUNS is the folder of ``offaxis train sweep desk_pilot``. Rows that the file holds and RUNS does not are kept, so that a
 pilot may be trained on several machines.
 """
 

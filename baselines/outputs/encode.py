@@ -22,7 +22,7 @@ def encode_target(run: Run, dataset: str, path: str | os.PathLike[str]) -> Path:
         run: a finished run.
         dataset: the target, whose images have the shape of the run's own.
         path: the ``.npz`` file to write: ``indices``, the rows of the target's task, and ``codes``, as
-            ``offaxis-board transfer accuracy`` reads them.
+            ``offaxis board transfer accuracy`` reads them.
 
     Returns:
         The path.
@@ -47,7 +47,7 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     in, and supervision, hyperparameters and versions where they are empty. The rest is for people to write.
 
     Args:
-        folder: as ``offaxis-board submit init`` makes it.
+        folder: as ``offaxis board submit init`` makes it.
         runs: finished runs of one method.
 
     Returns:
@@ -65,7 +65,7 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
             str(path),
             expected="a submission",
             received="no such file",
-            remedy=f"Begin one: offaxis-board submit init {folder}",
+            remedy=f"Begin one: offaxis board submit init {folder}",
         )
     content = files.read_json(path)
     places = {_place(folder, content, run): run for run in runs}
@@ -112,5 +112,5 @@ def _seed(content: Any, run: Run) -> dict[str, Any]:
         f"{run.config.dataset}, seed {run.config.seed} of {run.folder}",
         expected="a dataset and seed that the submission asks for",
         received=f"a submission for {', '.join(tasks) or 'none'}",
-        remedy="Name the task and enough seeds: offaxis-board submit init.",
+        remedy="Name the task and enough seeds: offaxis board submit init.",
     )

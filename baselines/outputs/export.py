@@ -104,7 +104,7 @@ def export(run: Run, to: str | os.PathLike[str], *, tier: str = "smoke") -> Path
             str(run.folder),
             expected="a run on a dataset that the board has a task on",
             received=f"one on your own images, {run.config.dataset!r}",
-            remedy=f"Without --to its encoder is written: offaxis-train export {shlex.quote(str(run.folder))}",
+            remedy=f"Without --to its encoder is written: offaxis train export {shlex.quote(str(run.folder))}",
         )
     if not (run.folder / "codes.npz").exists():
         run.encode_task()
@@ -163,7 +163,7 @@ Task `{scored.task}`, tier `{of.tier}`, computed from `codes.npz`; unrounded in 
 | --- | ---: |
 {scores}
 
-`offaxis-board verify {shlex.quote(name)} --tier {of.tier}` computes them again, and encodes fresh images with
+`offaxis board verify {shlex.quote(name)} --tier {of.tier}` computes them again, and encodes fresh images with
 `encoder.onnx` to see that the codes are its own.
 
 ## Use
@@ -184,7 +184,7 @@ codes = session.run(["codes"], {{"images": images}})[0]
 | --- | ---: | --- |
 {listed}
 
-Beside them in the export, and left out for their size where a board publishes it; `offaxis-train export` of such
+Beside them in the export, and left out for their size where a board publishes it; `offaxis train export` of such
 a run makes them again. `weights.safetensors` has all weights of all networks, under the names of Keras' layers:
 
 | file | bytes | SHA-256 |

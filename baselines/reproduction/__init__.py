@@ -1,1 +1,1 @@
-"""The papers' figures and tables, made again. Internal: ``offaxis-study`` is for users."""
+"""The papers' figures and tables, made again. Internal: ``offaxis study`` is for users."""

@@ -119,7 +119,7 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
                     "figure or table",
                     expected=f"its paper as well, as in {' or '.join(same)}",
                     received=repr(name),
-                    remedy="offaxis-study list shows them all.",
+                    remedy="offaxis study list shows them all.",
                 )
             raise UnknownName("figure or table", name, [*known, *whole, "all"])
         chosen |= part

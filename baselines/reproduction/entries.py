@@ -281,7 +281,7 @@ class Entry:
                 f"tier of {self.id}",
                 expected=f"one of {', '.join(self.tiers)}",
                 received=tier,
-                remedy=f"offaxis-study list --tier {tier} shows the entries that have it.",
+                remedy=f"offaxis study list --tier {tier} shows the entries that have it.",
             )
         return plan
 

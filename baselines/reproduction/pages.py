@@ -42,7 +42,7 @@ def report(folder: Path) -> str:
         "# Reproduction",
         "",
         "Every figure and table of the four papers: what the paper found, what we found, and the command.",
-        "`offaxis-study report` writes this page from the folders in `reproduction`, each with the numbers, the",
+        "`offaxis study report` writes this page from the folders in `reproduction`, each with the numbers, the",
         "picture and what was spent. Tier `desk` has rendered stand-ins, what two cores train in a day, and seeds",
         "enough for a verdict; tier `smoke` has less of either. A claim that does not hold there may hold at the",
         "papers' budgets, and the other way round.",
@@ -127,7 +127,7 @@ def _row(group: _Group, corrected: Mapping[str, float]) -> str:
     if record is None:
         return (
             f"| {entry.id}: {entry.title}{others} | {entry.claim} (The paper: {entry.paper}.) | not run | | "
-            f"`offaxis-study run {entry.id} --tier {'desk' if entry.desk else 'smoke'}`, {_needs(entry)} |"
+            f"`offaxis study run {entry.id} --tier {'desk' if entry.desk else 'smoke'}`, {_needs(entry)} |"
         )
     folder, budget = f"reproduction/{entry.id}", record["budget"]
     claim = entry.claim if records.old(record) else record["claim"]

@@ -1,4 +1,4 @@
-"""Make the papers' figures and tables, each by one command: ``offaxis-study run 2205.08399/fig3``.
+"""Make the papers' figures and tables, each by one command: ``offaxis study run 2205.08399/fig3``.
 
 Entries share their training runs: a run lies where its config says (`baselines.training.sweep.run_path`), so that the
 second entry that needs it finds it, and all that a sweep can do holds here too: resuming, Ray, runs that die. A
@@ -162,7 +162,7 @@ def run(
     for name in plan.all_datasets:
         if not benchmark_data.load(name).prepared:
             raise Unavailable(
-                name, expected="a prepared dataset", received="none", remedy=f"Run `offaxis-data prepare {name}`."
+                name, expected="a prepared dataset", received="none", remedy=f"Run `offaxis data prepare {name}`."
             )
     if plan.runs:
         _train(plan, Path(runs), jobs=jobs, ray=ray, progress=progress)
@@ -177,7 +177,7 @@ def run(
         "id": entry.id,
         "tier": tier,
         **judged,
-        "command": f"offaxis-study run {entry.id} --tier {tier}",
+        "command": f"offaxis study run {entry.id} --tier {tier}",
         "budget": _budget(plan) | {"compute_seconds": round(time.perf_counter() - begin, 1)},
         "trained": {state.run: round(state.seconds, 1) for state in _known(plan, Path(runs))},
         "inputs": made_of,

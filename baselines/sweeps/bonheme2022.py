@@ -1,11 +1,11 @@
 """Bonheme and Grzes, "How do Variational Autoencoders Learn?" (2022, arXiv 2205.08399), appendix C, tables 1 to 3.
 
-    offaxis-train sweep bonheme2022 --into runs/bonheme2022
+    offaxis train sweep bonheme2022 --into runs/bonheme2022
 
 300 runs of 300,000 steps: 4 objectives at 5 strengths on 3 datasets with 5 seeds. They took the authors about 6,000
-hours of an A100. Needs dSprites, Cars3D and SmallNORB: ``offaxis-data prepare``.
+hours of an A100. Needs dSprites, Cars3D and SmallNORB: ``offaxis data prepare``.
 
-Expected, from `offaxis-board analyse`: CKA of the encoder's layers before the heads stays near 1 between strengths and
+Expected, from `offaxis board analyse`: CKA of the encoder's layers before the heads stays near 1 between strengths and
 between objectives, and is near its final value early in training (figures 3, 4 and 7); that of mean and sampled codes
 on dSprites falls as beta grows, as more latents become passive (figure 5).
 

@@ -1,11 +1,11 @@
 """Bonheme and Grzes, "How do Variational Autoencoders Learn?" (2022, arXiv 2205.08399), appendix C, tables 4 and 5.
 
-    offaxis-train sweep bonheme2022_fc --into runs/bonheme2022_fc
+    offaxis train sweep bonheme2022_fc --into runs/bonheme2022_fc
 
 120 runs of 300,000 steps: the fully connected architecture at 8 settings on 3 datasets with 5 seeds. Needs dSprites,
-Cars3D and SmallNORB: ``offaxis-data prepare``.
+Cars3D and SmallNORB: ``offaxis data prepare``.
 
-Expected, from `offaxis-board analyse`: the trends of `bonheme2022` again (appendix F, figures 12 to 14).
+Expected, from `offaxis board analyse`: the trends of `bonheme2022` again (appendix F, figures 12 to 14).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The desk tier of the board: nine objectives on twelve rendered tasks with five seeds, what two cores do in a day.
 
-    offaxis-train sweep desk --into runs/desk --jobs 2 --threads 1 --unless-in leaderboard/published
+    offaxis train sweep desk --into runs/desk --jobs 2 --threads 1 --unless-in leaderboard/published
     find runs/desk -name codes.npz -printf '%h ' |
-        xargs offaxis-board evaluate --new --reproduced --tier desk --into leaderboard/published
+        xargs offaxis board evaluate --new --reproduced --tier desk --into leaderboard/published
 
-``offaxis-train export`` of the runs, before they are evaluated, has their scores verified on fresh rows as well.
+``offaxis train export`` of the runs, before they are evaluated, has their scores verified on fresh rows as well.
 
 540 runs of small models with as many latents as factors (Zietlow et al. 2021 do the same), in batches of 64 images.
 Models and strengths are those of the papers' grids that `baselines.sweeps.desk_pilot` found to serve on the original

@@ -1,8 +1,8 @@
 """Do models fall where a grid is made adversarial on purpose, as they do on XYSquares? The desk's settings on both.
 
-    offaxis-train sweep desk_adversarial --into runs/desk_adversarial --jobs 2 --threads 1
+    offaxis train sweep desk_adversarial --into runs/desk_adversarial --jobs 2 --threads 1
     find runs/desk_adversarial -name codes.npz -printf '%h ' |
-        xargs offaxis-board evaluate --new --reproduced --tier desk --into leaderboard/published
+        xargs offaxis board evaluate --new --reproduced --tier desk --into leaderboard/published
 
 60 runs: β-VAE and β-TCVAE, five seeds each, on `benchmark_data.datasets.sprites2d_spaced` at its four spacings, and on
 room3d beside room3d_equal. Settings are those of `baselines.sweeps.desk` on sprites2d and on room3d, of which nothing

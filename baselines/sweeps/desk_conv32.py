@@ -1,8 +1,8 @@
 """Does MIG fall when the hidden variable is a latent of a VAE, as in Zietlow et al. 2021? At the desk's settings.
 
-    offaxis-train sweep desk_conv32 --into runs/desk_conv32 --jobs 2 --threads 1
+    offaxis train sweep desk_conv32 --into runs/desk_conv32 --jobs 2 --threads 1
     find runs/desk_conv32 -name codes.npz -printf '%h ' |
-        xargs offaxis-board evaluate --new --reproduced --tier desk --into leaderboard/published
+        xargs offaxis board evaluate --new --reproduced --tier desk --into leaderboard/published
 
 55 runs on data whose pattern moves with a latent (``conv32``) in place of a principal component of the pixels
 (``pca32``, in `baselines.sweeps.desk`, which has the original, squeezed and noisy forms, too): the desk's nine

@@ -1,6 +1,6 @@
 """The pilot of the desk tier: which models, and which strengths of the papers' grids, a desk can pay for.
 
-    offaxis-train sweep desk_pilot --into runs/desk_pilot
+    offaxis train sweep desk_pilot --into runs/desk_pilot
 
 Runs on original datasets alone, with seeds 100 and 101, which nothing that is published uses. Strengths are chosen by
 MIG, which looks at labels: what `baselines.sweeps.desk` takes from here is chosen with supervision, the same for all

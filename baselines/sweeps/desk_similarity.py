@@ -1,7 +1,7 @@
 """The desk tier of the layer similarities of Bonheme and Grzes (2022, 2023): their kinds of model on rendered data.
 
-    offaxis-train sweep desk_similarity --into runs/desk --jobs 2 --threads 1
-    offaxis-study run 2205.08399 --tier desk --runs runs/desk
+    offaxis train sweep desk_similarity --into runs/desk --jobs 2 --threads 1
+    offaxis study run 2205.08399 --tier desk --runs runs/desk
 
 Claims on the similarity of layers take the papers' kinds of architecture: fully connected decoders stay similar where
 convolutional ones do not (2205.08399, appendix F). So these are ``conv_small``, the papers' convolutions at half the

@@ -1,10 +1,10 @@
 """Does a desk's β-VAE generalise, and does HFS mend a correlated sample? sprites2d divided by six rules.
 
-    offaxis-train sweep desk_splits --into runs/desk_splits --jobs 2 --threads 1 --unless-in leaderboard/published
+    offaxis train sweep desk_splits --into runs/desk_splits --jobs 2 --threads 1 --unless-in leaderboard/published
     find runs/desk_splits -name codes.npz -printf '%h ' |
-        xargs offaxis-board evaluate --new --reproduced --tier held_out --into leaderboard/published
+        xargs offaxis board evaluate --new --reproduced --tier held_out --into leaderboard/published
 
-``offaxis-train export`` of the runs, before they are evaluated, has their scores verified on fresh rows as well.
+``offaxis train export`` of the runs, before they are evaluated, has their scores verified on fresh rows as well.
 
 24 runs of the β-VAE, four seeds of each rule, with the settings of `baselines.sweeps.desk` on sprites2d: a small
 convolution, 1,000 steps of 64 images. HFS, which is made for correlated samples (Roth et al., ICLR 2023), has eight, on

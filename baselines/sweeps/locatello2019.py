@@ -1,10 +1,10 @@
 """Locatello et al. 2019, "Challenging Common Assumptions in the Unsupervised Learning of Disentangled Representations".
 
-    offaxis-train sweep locatello2019 --into runs/locatello2019
-    offaxis-train sweep locatello2019 --into runs/locatello2019 --only dataset=shapes3d --only seed=0
+    offaxis train sweep locatello2019 --into runs/locatello2019
+    offaxis train sweep locatello2019 --into runs/locatello2019 --only dataset=shapes3d --only seed=0
 
 12,600 runs of 300,000 steps: 6 objectives at 6 strengths on 7 datasets with 50 seeds, as in the configuration
-unsupervised_study_v1 of disentanglement_lib. Needs the archives: ``offaxis-data prepare``. Only the last state is kept.
+unsupervised_study_v1 of disentanglement_lib. Needs the archives: ``offaxis data prepare``. Only the last state is kept.
 
 Expected: the scores of an objective vary over seeds about as much as they do over objectives and strengths.
 """

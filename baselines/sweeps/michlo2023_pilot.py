@@ -1,6 +1,6 @@
 """The pilot of the sweep michlo2023_reduced: which strength serves at either end of the spacing of XYSquares.
 
-    offaxis-train sweep michlo2023_pilot --into runs/michlo2023_pilot --only dataset=xysquares/spacing_8
+    offaxis train sweep michlo2023_pilot --into runs/michlo2023_pilot --only dataset=xysquares/spacing_8
 
 32 runs of 12,000 steps of 64 images (37 million images with pairs): the paper's two objectives, convolution and loss,
 at 4 strengths for each end of the spacing, with seeds 100 and 101, which nothing that is published uses. Nothing is

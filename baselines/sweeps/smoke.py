@@ -1,6 +1,6 @@
 """Eight small runs of 200 steps: to see that a machine, or a cluster, trains.
 
-    offaxis-train sweep smoke
+    offaxis train sweep smoke
 
 Expected: eight runs, all done, in a minute or two on two cores. Their scores mean nothing.
 """

@@ -1,7 +1,7 @@
 """Does it generalise? Six objectives on the splits of Schott et al. on sprites2d and room3d, with five seeds.
 
-    offaxis-train sweep splits --into runs/splits
-    find runs/splits -name codes.npz -printf '%h ' | xargs offaxis-board evaluate --tier held_out --into results
+    offaxis train sweep splits --into runs/splits
+    find runs/splits -name codes.npz -printf '%h ' | xargs offaxis board evaluate --tier held_out --into results
 
 240 runs, each of them trained on all that its rule leaves for training (about 30% of the images) and scored on what the
 rule holds out: R² per factor of a readout, MIG and DCI. The splits are those of Schott et al., "Visual Representation

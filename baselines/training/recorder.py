@@ -293,7 +293,7 @@ def _longer(folder: Path, held: RunConfig, config: RunConfig) -> str:
     """Describe how a run becomes the longer one that is asked for, if that is all that differs."""
     if config.steps <= held.steps or held.with_steps(config.steps) != config:
         return ""
-    return f"To make it longer: offaxis-train resume {shlex.quote(str(folder))} --steps {config.steps}"
+    return f"To make it longer: offaxis train resume {shlex.quote(str(folder))} --steps {config.steps}"
 
 
 MADE = (

@@ -109,7 +109,7 @@ def stopped(folders: Sequence[Path], steps: Sequence[int], *, own: bool) -> Stop
 
     Example:
         >>> print(stopped([Path("runs/a b")], [979], own=False))
-        stopped after step 979, with a snapshot. To go on: offaxis-train resume 'runs/a b'
+        stopped after step 979, with a snapshot. To go on: offaxis train resume 'runs/a b'
     """
     many = len(folders) > 1
     where = f"stopped {len(folders)} runs, each" if many else f"stopped after step {steps[0]},"
@@ -118,8 +118,8 @@ def stopped(folders: Sequence[Path], steps: Sequence[int], *, own: bool) -> Stop
 
 
 def command(*words: str) -> str:
-    """Return a command of offaxis-train as one would type it."""
-    return shlex.join(["offaxis-train", *words])
+    """Return a command of the group `train` as one would type it."""
+    return shlex.join(["offaxis", "train", *words])
 
 
 def again() -> str:

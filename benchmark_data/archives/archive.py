@@ -74,7 +74,7 @@ class Cached(Source):
                 self.id,
                 expected=f"a prepared dataset in {self.folder}",
                 received="nothing there",
-                remedy=f"Run: offaxis-data prepare {self.id} (or benchmark_data.load({self.id!r}).prepare())",
+                remedy=f"Run: offaxis data prepare {self.id} (or benchmark_data.load({self.id!r}).prepare())",
             )
         return store.opened(self.folder)
 

@@ -180,7 +180,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     With a CSV file in the folder, its rows are the pictures, in its order. The column ``file_name``, or the first one
     where there is none, names the files, relative to the folder. Every other column becomes a factor whose classes are
     its different values in order: ordinal where all are numbers, categorical where they are texts. Of a table that
-    ``offaxis-data get`` wrote, with ``index`` and two columns for each factor, ``label_<factor>`` and
+    ``offaxis data get`` wrote, with ``index`` and two columns for each factor, ``label_<factor>`` and
     ``value_<factor>``, each factor is taken once, with its values, and with the kind, the unit and the names of values
     that the ``offaxis.json`` beside it says. There is a warning for pictures that the table does
     not name, which are left out, and for a column with a different value in every row, which is hardly a factor. Hidden
@@ -299,7 +299,7 @@ def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]], d
     names = [str(column).removeprefix("label_") for column in read if str(column).startswith("label_")]
     twins = [name for name in names if f"value_{name}" in read]
     known = {}
-    if twins:  # as `offaxis-data get` writes it
+    if twins:  # as `offaxis data get` writes it
         known = {name: factor for name, factor in _declared(table.parent / ABOUT).items() if name in twins}
         _check_ids(table, read, known)
         taken = {("label_" if name in known else "value_") + name: name for name in twins}
@@ -326,7 +326,7 @@ def _labelled(table: Path) -> tuple[tuple[Path, ...], dict[str, NDArray[Any]], d
 
 
 ABOUT = "offaxis.json"
-"""Says which images a folder of `offaxis-data get` holds, or will hold, and what its factors are."""
+"""Says which images a folder of `offaxis data get` holds, or will hold, and what its factors are."""
 
 
 def _declared(path: Path) -> dict[str, Factor]:
@@ -347,7 +347,7 @@ def _declared(path: Path) -> dict[str, Factor]:
     except (AttributeError, KeyError, TypeError, ValueError, OffaxisError) as error:
         raise DamagedFile(
             f"factors of {path}",
-            expected="kind, unit, values and labels of each, as offaxis-data get writes them",
+            expected="kind, unit, values and labels of each, as offaxis data get writes them",
             received=str(error) if isinstance(error, OffaxisError) else "something else",
             remedy="Write the folder again. Without the file every factor of numbers is ordinal.",
         ) from error

@@ -1,1 +1,1 @@
-"""The command offaxis-data. Internal: the command is for users."""
+"""The command offaxis data. Internal: the command is for users."""

@@ -1,4 +1,4 @@
-"""The ``offaxis-data`` command: what datasets there are, what they look like, how far apart their images are."""
+"""The ``offaxis data`` command: what datasets there are, what they look like, how far apart their images are."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from benchmark_data.dataset import Dataset
     from benchmark_data.inspect.distances import Matrices, PairDistance
 
-app = console.command_line("Datasets with known factors: list them, look at them, measure them.", top=True)
+app = console.command_line("Datasets with known factors: list them, look at them, measure them.")
 
 
 LICENSE_WIDTH = 10
@@ -56,7 +56,7 @@ def list_datasets(json: console.Json = False) -> None:
                 dataset.license if len(dataset.license) <= LICENSE_WIDTH else "see info",
             )
     out.print(table, highlight=False)
-    say("\noffaxis-data info NAME tells more, offaxis-data sheet NAME shows the images.")
+    say("\noffaxis data info NAME tells more, offaxis data sheet NAME shows the images.")
 
 
 @app.command()
@@ -82,7 +82,7 @@ def info(name: NameOrFolder, json: console.Json = False) -> None:
         "source",
         {
             "download": "archive, to be downloaded",
-            "derive": "values of a latent, which `offaxis-train derive-perturbation` makes",
+            "derive": "values of a latent, which `offaxis train derive-perturbation` makes",
             "missing": "values of a latent, which nothing makes: see the known defects",
             "own": f"the pictures in {rich.markup.escape(name)}",
         }.get(kind, kind),
@@ -122,7 +122,7 @@ def splits(name: Name) -> None:
     out.print(table, highlight=False)
     say(
         f"\n{dataset.id} divided by one of them: benchmark_data.load({splitting.joined(dataset.id, 'random')!r}), or "
-        f"offaxis-train run --dataset {dataset.id} --split random"
+        f"offaxis train run --dataset {dataset.id} --split random"
     )
 
 
@@ -214,7 +214,7 @@ def distances(
         if varying and not gridded:
             console.tell(
                 f"{dataset.id}: random pairs only, since it does not hold each combination of its factors once; "
-                f"left out: {', '.join(varying)}. offaxis-data audit measures such factors"
+                f"left out: {', '.join(varying)}. offaxis data audit measures such factors"
             )
         traversed = varying if gridded or (folder and len(datasets) == 1) else []
         if factor:
@@ -619,10 +619,5 @@ def _called(wrong: str, right: str, names: Sequence[str] | None) -> InvalidInput
         "command",
         expected=f"{right!r}",
         received=repr(wrong),
-        remedy=f"Did you mean: offaxis-data {right} {name}{more}",
+        remedy=f"Did you mean: offaxis data {right} {name}{more}",
     )
-
-
-def main() -> None:
-    """Run the command."""
-    console.run(app, "offaxis-data")

@@ -1,4 +1,4 @@
-"""The ``offaxis`` command: ``offaxis doctor`` says what this installation has and where it keeps things."""
+"""``offaxis doctor``: it says what this installation has and where it keeps things."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ from benchmark_data.console import out
 from benchmark_data.errors import DamagedFile
 from benchmark_data.files import read_json
 
-app = console.command_line(
-    "What is installed here. The work is done by offaxis-data, offaxis-train, offaxis-board and offaxis-study.",
-    top=True,
-)
+app = console.command_line("What is installed here.")
 
 BACKENDS = {"tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax",), "torch": ("torch",)}
 """What Keras may compute with -> the packages that have it."""
@@ -106,8 +103,3 @@ def _prepared(file: Path) -> str:
         return f"{meta['id']} {meta['version']}: {meta['rows']:,} images, {size / 2**20:,.0f} MiB"
     except (DamagedFile, KeyError, TypeError) as error:
         return f"{file.parent}: damaged, remove it and prepare it again ({error})"
-
-
-def main() -> None:
-    """Run ``offaxis``."""
-    console.run(app)

@@ -1,4 +1,4 @@
-"""``offaxis-data selftest``: whether published files are what this package takes them for, on a machine with internet.
+"""``offaxis data selftest``: whether published files are what this package takes them for, on a machine with internet.
 
 No archive could be fetched where this package was written: its readers were tested on small archives of the same form.
 What a run on the real files found good is kept in ``archives/verified.json``, which later runs are compared with.

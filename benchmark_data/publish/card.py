@@ -75,7 +75,7 @@ TAGS = ["disentanglement", "representation-learning", "factors-of-variation", "b
 """What a published dataset is found by."""
 
 EVALUATIONS = ("v1_desk", "v1_smoke", "v1_study")
-"""What ``offaxis-board`` scores a config for: its protocol's versions and tiers, whose scores are never mixed."""
+"""What ``offaxis board`` scores a config for: its protocol's versions and tiers, whose scores are never mixed."""
 
 Record: TypeAlias = dict[str, Any]
 
@@ -304,7 +304,7 @@ def _where(names: Sequence[str], records: Sequence[Record]) -> str:
 def _digests(records: Sequence[Record]) -> list[str]:
     """Tabulate the digests of all rows."""
     return [
-        "SHA-256 of the decoded pixels and of the class ids of all rows; `offaxis-data verify --full` recomputes them.",
+        "SHA-256 of the decoded pixels and of the class ids of all rows; `offaxis data verify --full` recomputes them.",
         "",
         *_table(
             ("config", "pixels", "factors"),
@@ -387,7 +387,7 @@ def evaluation(records: Sequence[Record]) -> str:
         records: the records of the folder's configs.
 
     Returns:
-        The file's content. The scores come from ``offaxis-board``; the Hub accepts the framework once it knows it.
+        The file's content. The scores come from ``offaxis board``; the Hub accepts the framework once it knows it.
     """
     import yaml
 

@@ -213,7 +213,7 @@ def _responsible(records: Sequence[Record]) -> dict[str, Any]:
         },
         "prov:wasGeneratedBy": {
             "@type": "prov:Activity",
-            "prov:label": "offaxis-data publish",
+            "prov:label": "offaxis data publish",
             "description": " ".join(said("collection")),
         },
     }

@@ -383,7 +383,7 @@ class _TFDS(_Copy):
             if found == "array_record":
                 self._sources = {split: self._builder.as_data_source(split) for split in dataset.splits}
         except (OSError, ValueError, KeyError) as error:
-            raise _no_copy(dataset, path, f"offaxis-data build {dataset.id} --to {copy.folder}") from error
+            raise _no_copy(dataset, path, f"offaxis data build {dataset.id} --to {copy.folder}") from error
         if found != "array_record":
             raise InvalidInput(
                 str(path),
@@ -418,7 +418,7 @@ class _HF(_Copy):
             schema = next(iter(self._files.values()))[0].schema_arrow
             self._features = datasets.Features.from_arrow_schema(schema)
         except (OSError, ValueError, KeyError) as error:
-            raise _no_copy(dataset, folder, f"offaxis-data publish {dataset.id} --to {folder}") from error
+            raise _no_copy(dataset, folder, f"offaxis data publish {dataset.id} --to {folder}") from error
 
     def names(self, factor: str) -> list[str]:
         return list(self._features[f"label_{factor}"].names)

@@ -261,7 +261,7 @@ class HiddenVariable:
                 received="nothing there",
                 remedy=self._copy
                 if self.latent
-                else f"Run: offaxis-data prepare {self.base.name}_perturbed/{form}"
+                else f"Run: offaxis data prepare {self.base.name}_perturbed/{form}"
                 if self._published
                 else "Call the dataset's prepare().",
             )
@@ -319,7 +319,7 @@ class HiddenVariable:
                     f"{_config('pca', ROWS_PER_STD, DEFAULT)} of the second."
                 )
             else:
-                remedy = f"Run: offaxis-train derive-perturbation {self.base.id}, which makes conv_vae"
+                remedy = f"Run: offaxis train derive-perturbation {self.base.id}, which makes conv_vae"
             raise Unavailable(
                 f"hidden variable of {self.base.id}",
                 expected=f"values of a latent in {self.path}",

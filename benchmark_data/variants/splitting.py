@@ -345,7 +345,7 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
             expected="train or test behind the colon",
             received=repr(chosen),
             remedy="A rule's variant follows a full stop, such as correlated.posX-posY-0.1. "
-            f"List them: offaxis-data splits {dataset}",
+            f"List them: offaxis data splits {dataset}",
         )
     return joined(dataset, name), chosen or "train"
 

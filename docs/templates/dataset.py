@@ -1,6 +1,6 @@
 """Template of a dataset: copy to ``benchmark_data/datasets/<name>.py`` and change. The file name is the dataset's name.
 
-One white disc on black, at 16 x 16 places and in four sizes. Nothing else is to be edited: ``offaxis-data list`` shows
+One white disc on black, at 16 x 16 places and in four sizes. Nothing else is to be edited: ``offaxis data list`` shows
 the dataset, TFDS and Hugging Face serve it, and the contract tests run over it.
 """
 

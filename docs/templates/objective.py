@@ -1,6 +1,6 @@
 """Template of an objective: copy to ``baselines/objectives/<name>.py`` and change. The file name is its name.
 
-A β-VAE whose divergence is annealed in, as an example. Nothing else is to be edited: ``offaxis-train run --objective
+A β-VAE whose divergence is annealed in, as an example. Nothing else is to be edited: ``offaxis train run --objective
 <name> --set strength=2`` trains it, its terms appear in the history, and the contract tests run over it.
 """
 

@@ -89,8 +89,8 @@ def facts(configs: Sequence[Dataset], shown: Dataset) -> str:
     made = {
         "rendered": "nothing: the images are drawn when they are asked for",
         "on disk": "downloaded files, which this machine has",
-        "download": f"downloaded files: `offaxis-data prepare {shown.name}` fetches and checks them",
-        "derive": "values of a latent, which `offaxis-train derive-perturbation` makes",
+        "download": f"downloaded files: `offaxis data prepare {shown.name}` fetches and checks them",
+        "derive": "values of a latent, which `offaxis train derive-perturbation` makes",
     }
     if not stores(shown) and source_kind(shown) == "on disk":
         made["on disk"] = made["rendered"]
@@ -118,7 +118,7 @@ def loading(shown: Dataset) -> list[str]:
     before = []
     if source_kind(shown) == "download":
         config = f" --config {shown.config}" if shown.config else ""
-        command = f"offaxis-data prepare {shown.name}{config}"
+        command = f"offaxis data prepare {shown.name}{config}"
         before = ["Fetch and check the files once:", markup.code(command, "sh")]
     return [*before, markup.tabs((title, markup.code(text)) for title, text in examples(shown).items())]
 
@@ -195,7 +195,7 @@ def configurations(configs: Sequence[Dataset], shown: Dataset) -> str:
 
 def distances(name: str, shown: Dataset) -> str:
     """Write what docs/distances.csv holds of a dataset, or how to measure it."""
-    measure = f"`offaxis-data distances {shown.id}` measures them"
+    measure = f"`offaxis data distances {shown.id}` measures them"
     with DISTANCES.open(encoding="utf-8", newline="") as stream:
         found = [row for row in csv.DictReader(stream) if row["dataset"].partition("/")[0] == name]
     if not found:
@@ -240,5 +240,5 @@ def defects(configs: Sequence[Dataset]) -> str:
 
 def license_terms(shown: Dataset) -> str:
     """Write under which licence a dataset is, and whether copies of it may be published."""
-    copies = "" if shown.redistributable else " Copies may not be published, and `offaxis-data publish` refuses to."
+    copies = "" if shown.redistributable else " Copies may not be published, and `offaxis data publish` refuses to."
     return f"{shown.license}.{copies} Source: <{shown.homepage}>"

@@ -58,7 +58,7 @@ def page(name: str) -> str:
             [
                 (
                     "command line",
-                    markup.code(f"offaxis-train run --dataset sprites2d --objective {name}{setting}", "sh"),
+                    markup.code(f"offaxis train run --dataset sprites2d --objective {name}{setting}", "sh"),
                 ),
                 (
                     "Python",

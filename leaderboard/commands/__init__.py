@@ -1,1 +1,1 @@
-"""The command offaxis-board. Internal: the command is for users."""
+"""The command offaxis board. Internal: the command is for users."""

@@ -1,4 +1,4 @@
-"""``offaxis-board analyse``: the papers' analyses on run folders or anyone's arrays."""
+"""``offaxis board analyse``: the papers' analyses on run folders or anyone's arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``offaxis-board`` command: score codes, look at results, build the board, check it."""
+"""The ``offaxis board`` command: score codes, look at results, build the board, check it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from benchmark_data.files import check_ending, write_text, written_atomically
 from leaderboard.commands import analyse, compare, metrics, submissions, transfer
 from leaderboard.commands.arguments import PUBLISHED, OneTask, Replace, Results, Seed, Tier, report, there
 
-app = console.command_line("The leaderboard: score codes, look at results, build the board, check it.", top=True)
+app = console.command_line("The leaderboard: score codes, look at results, build the board, check it.")
 app.add_typer(analyse.analyse, name="analyse")
 app.add_typer(transfer.transfer, name="transfer")
 app.add_typer(compare.compare, name="compare")
@@ -107,7 +107,7 @@ def evaluate(
         bool, typer.Option("--new", help="Leave out runs whose codes the tree holds scores of in this tier.")
     ] = False,
     verify: Annotated[
-        bool, typer.Option(help="Verify runs that have an encoder.onnx: offaxis-train export writes it.")
+        bool, typer.Option(help="Verify runs that have an encoder.onnx: offaxis train export writes it.")
     ] = True,
     seed: Seed = "",
     with_pictures: Annotated[
@@ -164,7 +164,7 @@ app.command()(submissions.verify)
 @app.command("publish-weights")
 def publish_weights(
     exports: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="As offaxis-train export RUN --to DIR writes them.")
+        list[Path], typer.Argument(metavar="DIR...", help="As offaxis train export RUN --to DIR writes them.")
     ],
     into: Annotated[
         Path,
@@ -324,7 +324,7 @@ def show_datasets(
     found = next((one for one in each if one), None)
     if found is None:
         audited = {board.dataset for board in boards if board.tier in tiers} & known.keys()
-        again = f"offaxis-board datasets {root}{f' --tier {tier}' if tier else ''} --measure"
+        again = f"offaxis board datasets {root}{f' --tier {tier}' if tier else ''} --measure"
         raise Unavailable(
             f"datasets of {root}{f' in tier {tier}' if tier else ''}",
             expected="scores of trained methods on two datasets that no split rule divides, and the giveaway of one",
@@ -435,7 +435,7 @@ def check(
         ]
         report(str(site), stale)
         if stale:
-            out.print(f"Build it again: offaxis-board build {root} --to {site}", soft_wrap=True, highlight=False)
+            out.print(f"Build it again: offaxis board build {root} --to {site}", soft_wrap=True, highlight=False)
         problems += stale
     if problems:
         raise typer.Exit(1)
@@ -455,7 +455,7 @@ def serve(
             str(site),
             expected="a built board",
             received="no index.html",
-            remedy="Make one: offaxis-board build --to site",
+            remedy="Make one: offaxis board build --to site",
         )
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(site))
     try:
@@ -470,8 +470,3 @@ def serve(
     with server:
         out.print(f"http://127.0.0.1:{server.server_address[1]}/ (Ctrl+C ends it)", highlight=False)
         server.serve_forever()
-
-
-def main() -> None:
-    """Run ``offaxis-board``."""
-    console.run(app, "offaxis-board")

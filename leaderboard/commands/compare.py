@@ -1,4 +1,4 @@
-"""``offaxis-board compare``, ``heatmap`` and ``udr``: representations of models compared with each other."""
+"""``offaxis board compare``, ``heatmap`` and ``udr``: representations of models compared with each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``offaxis-board metrics``: any metric on anyone's codes, and what is to be doubted of the scores."""
+"""``offaxis board metrics``: any metric on anyone's codes, and what is to be doubted of the scores."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def metrics(
             if held_out is None and not _of_the_task(found):
                 beside = "factors" if found.indices is None else "indices"
                 trained = (path / "config.json").is_file()
-                remedy = f"offaxis-train encode {path}" if trained else f"shuffle codes and {beside} alike"
+                remedy = f"offaxis train encode {path}" if trained else f"shuffle codes and {beside} alike"
                 doubts += [(path, f"{sentence}: {remedy}.") for sentence in _in_order(found.factors, found.names)]
             doubts += [(path, sentence) for sentence in _hardly_factors(found.factors, found.names)]
             doubts += [(path, sentence) for sentence in _left_out(found, held_out)]

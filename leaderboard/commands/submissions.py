@@ -1,4 +1,4 @@
-"""``offaxis-board submit``, and what is done with submissions: score, verify, review and validate them."""
+"""``offaxis board submit``, and what is done with submissions: score, verify, review and validate them."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def submit_init(
             console.warn(f"{one.id} leaves too few rows to verify an encoder on: a submission is shown, and not ranked")
     for name, one in zip(tasks, chosen, strict=True):
         if name.partition("@")[0] != one.dataset:
-            console.say(f"{name}: {one.dataset}, its default; offaxis-board tasks lists the others")
+            console.say(f"{name}: {one.dataset}, its default; offaxis board tasks lists the others")
     where = shlex.quote(str(to))
     say(
         f"{file}\nFill it in. To be ranked, put your encoder of each task and seed in as <task>/seed_<k>.onnx; "
-        f"offaxis-board submit encode {where} writes the codes. Without one, encode the images of <task>/rows.npy in "
-        f"that order and write <task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis-board validate {where}"
+        f"offaxis board submit encode {where} writes the codes. Without one, encode the images of <task>/rows.npy in "
+        f"that order and write <task>/seed_<k>.npz with `indices` and `codes`. Then: offaxis board validate {where}"
     )
 
 
@@ -105,7 +105,7 @@ def score(
     for sentence in submission.outliers(scored, published):
         console.warn(sentence)
     if any(folder.glob("**/seed_*.onnx")):
-        sentence = f"Scores are not verified yet, so nothing is ranked: offaxis-board verify {folder}"
+        sentence = f"Scores are not verified yet, so nothing is ranked: offaxis board verify {folder}"
         say(sentence)
     if into is not None:
         for file in results_tree.write(into, scored, replace=replace):
@@ -116,7 +116,7 @@ def score(
 def verify(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Submissions, run folders and what offaxis-train export made."),
+        typer.Argument(metavar="DIR...", help="Submissions, run folders and what offaxis train export made."),
     ],
     seed: Seed = "",
     tier: Annotated[
@@ -280,7 +280,7 @@ def validate(
                     str(path),
                     expected="a submission, a run folder, a results tree or a result file in one",
                     received="a file" if path.exists() else "no such folder",
-                    remedy=f"`offaxis-board submit init {path}` begins a submission.",
+                    remedy=f"`offaxis board submit init {path}` begins a submission.",
                 )
             ]
         report(str(path), problems)

@@ -1,4 +1,4 @@
-"""``offaxis-board transfer``: will an encoder that was trained on one dataset serve on another?"""
+"""``offaxis board transfer``: will an encoder that was trained on one dataset serve on another?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leaderboard.commands.tables import To, show, write
 
 transfer = console.command_line(
     "Will an encoder that was trained on one dataset serve on another?\n\n"
-    "Encode the target's images with each encoder (offaxis-board rows TARGET says which), then compare what can be "
+    "Encode the target's images with each encoder (offaxis board rows TARGET says which), then compare what can be "
     "read from the codes."
 )
 
@@ -43,7 +43,7 @@ def accuracy(
     One tenth of the dataset's rows is held out, the same as in its transfer pairs. The most frequent class is the
     floor. For example:
 
-    offaxis-board transfer accuracy sprites2d --codes sprites2d=runs/a --codes solids=solids.npz --codes PCA=runs/pca
+    offaxis board transfer accuracy sprites2d --codes sprites2d=runs/a --codes solids=solids.npz --codes PCA=runs/pca
     --to transfer.png
     """
     needs("this command", "metrics", "pandas")
@@ -167,7 +167,7 @@ def transfer_evaluate(
 ) -> None:
     """Measure what classifiers read from codes of a target, and add it to the transfer matrix of a results tree.
 
-    offaxis-board transfer evaluate sprites2d --codes runs/solids/beta_vae=codes.npz --codes runs/pca --into results
+    offaxis board transfer evaluate sprites2d --codes runs/solids/beta_vae=codes.npz --codes runs/pca --into results
     """
     from leaderboard import protocol
     from leaderboard.scoring import evaluate, transfer_matrix

@@ -187,7 +187,7 @@ def check_same_rows(paths: Sequence[FilePath]) -> None:
                 f"activations of {path}",
                 expected=f"those of the images that {first[0]} has, in that order",
                 received="those of other rows",
-                remedy="Write them of the same images: offaxis-train activations RUN... --dataset NAME",
+                remedy="Write them of the same images: offaxis train activations RUN... --dataset NAME",
             )
 
 
@@ -444,7 +444,7 @@ def _inside(path: FilePath, name: str, command: str) -> Path:
             str(path),
             expected=f"a run folder with {name}",
             received="none",
-            remedy=f"Write it: offaxis-train {command} {shlex.quote(str(path))}"
+            remedy=f"Write it: offaxis train {command} {shlex.quote(str(path))}"
             if (path / "config.json").is_file()
             else "docs/submitting.md says what a run folder of another program holds.",
         )

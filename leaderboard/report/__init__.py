@@ -1,4 +1,4 @@
-"""From result files to tables, pages and what is published. Internal: ``offaxis-board`` is for users."""
+"""From result files to tables, pages and what is published. Internal: ``offaxis board`` is for users."""
 
 from benchmark_data.errors import needs
 

@@ -259,7 +259,7 @@ def _outdated(root: Path) -> Iterator[OffaxisError]:
                 f"{root / giveaways.FILE}: {name}",
                 expected=f"version {dataset.version}",
                 received=one.version,
-                remedy="Measure it again: offaxis-board datasets --measure",
+                remedy="Measure it again: offaxis board datasets --measure",
             )
 
 

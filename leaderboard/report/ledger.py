@@ -2,7 +2,7 @@
 
 ``<root>/ledger.json`` lists events, oldest first; each bears a digest of what the row then held. So the state that was
 recorded last can be worked out from the ledger, and compared with the tree: what differs is pending, and a board shows
-it, too. Nothing is typed in: ``offaxis-board ledger --record`` writes what the files say.
+it, too. Nothing is typed in: ``offaxis board ledger --record`` writes what the files say.
 """
 
 from __future__ import annotations

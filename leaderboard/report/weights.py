@@ -3,7 +3,7 @@
 ``<root>/weights/<dataset>/<method>/seed_<k>/`` holds a run's encoder in ONNX with what is known of the run: `FILES`. It
 is the encoder that the run's scores were verified by, byte for byte, so that whoever fetches it has what the board
 vouches for. Codes and the weights of the other networks are left out for their size; the card has their digests, and
-``offaxis-train export`` makes them again.
+``offaxis train export`` makes them again.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def add(root: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]])
 
     Args:
         root: the results tree. It holds the runs, verified with these encoders.
-        folders: as ``offaxis-train export RUN --to DIR`` writes them.
+        folders: as ``offaxis train export RUN --to DIR`` writes them.
 
     Returns:
         What was added.

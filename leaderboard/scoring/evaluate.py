@@ -403,7 +403,7 @@ def _not_on_own_pictures(folder: Path, run: RunFile) -> None:
             str(folder),
             expected="a run on a dataset that the board has a task on",
             received=f"one on your own pictures, {run.dataset!r}",
-            remedy=f"Score it by itself: offaxis-board metrics {shlex.quote(str(folder))}",
+            remedy=f"Score it by itself: offaxis board metrics {shlex.quote(str(folder))}",
         )
 
 
@@ -459,7 +459,7 @@ def codes_file(folder: str | os.PathLike[str]) -> Path:
             str(file),
             expected="the codes of the run",
             received="no such file",
-            remedy=f"Write them: offaxis-train encode {shlex.quote(str(folder))}"
+            remedy=f"Write them: offaxis train encode {shlex.quote(str(folder))}"
             if (file.parent / "config.json").is_file()
             else "docs/submitting.md says what a run folder of another program holds.",
         )
@@ -592,7 +592,7 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
             f"tier held_out of {task.dataset}",
             expected="a dataset that a split rule divides, such as sprites2d/composition",
             received="one whose held-out rows are drawn from all",
-            remedy="Score in another tier, or train on the part train of a split: offaxis-data splits.",
+            remedy="Score in another tier, or train on the part train of a split: offaxis data splits.",
         )
     part = hyperparameters.get("split", "" if "train_share" in hyperparameters else "train")
     if part != "train":

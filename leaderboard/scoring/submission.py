@@ -3,7 +3,7 @@
 A submission is a folder::
 
     submission.json               who, what, how (`Submission`)
-    <dataset>/<config>/rows.npy   the rows to encode, written by ``offaxis-board submit init``; int64, in their order
+    <dataset>/<config>/rows.npy   the rows to encode, written by ``offaxis board submit init``; int64, in their order
     <dataset>/<config>/seed_0.npz ``indices`` int64 (n,), equal to the rows, and ``codes`` float (n, L), one row each
     <dataset>/<config>/seed_0.onnx the encoder that made them, if it is to be verified (`leaderboard.reading.graphs`)
 
@@ -323,7 +323,7 @@ class _Runs:
         expected, remedy = "an npz file", f"Encode rows.npy into it, or take seed {seed} out of {FILE}."
         if encoder is not None:
             expected = f"the codes that {encoder.name} gives"
-            remedy = f"Write them: offaxis-board submit encode {shlex.quote(str(self._folder))}"
+            remedy = f"Write them: offaxis board submit encode {shlex.quote(str(self._folder))}"
         return DamagedFile(str(npz), expected=expected, received="no such file", remedy=remedy)
 
     def _of_codes(self, npz: Path, task: protocol.Task, name: str, entry: Entry, seed: Seed) -> Iterator[OffaxisError]:

@@ -67,7 +67,7 @@ def of_run(folder: str | os.PathLike[str], codes: str | os.PathLike[str] = "", t
             str(folder),
             expected=f"a run on {target}, or its codes of that",
             received=f"one on {run.dataset}",
-            remedy=f"Encode them (offaxis-train encode RUN --dataset {target} --into FILE), and give RUN=FILE.",
+            remedy=f"Encode them (offaxis train encode RUN --dataset {target} --into FILE), and give RUN=FILE.",
         )
     found = evaluate.read_codes(codes, protocol.task(target)) if codes else evaluate.read_run(folder)[1]
     source = transfers.NO_SOURCE if run.method == "random_encoder" else run.dataset

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import numpy as np
 import PIL.Image
 import pytest
 import tensorflow_datasets as tfds
-import typer.main
 
-from baselines import Run, cli
+from baselines import Run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.S)
@@ -78,17 +76,3 @@ def test_every_example_runs(photos, capsys):
 def test_the_examples_of_ones_own_images_are_short():
     for block in BLOCKS[-2:]:
         assert len([line for line in block.splitlines() if line and "import" not in line]) == 5
-
-
-def test_every_command_and_option_exists():
-    commands = typer.main.get_command(cli.app).commands
-    lines = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.S) for line in block.splitlines()]
-    lines += re.findall(r"`(offaxis-train [^`]+)`", PAGE)
-    assert len(lines) > 3
-    for line in lines:
-        program, name, *rest = shlex.split(line)
-        assert program == "offaxis-train"
-        known = {option for parameter in commands[name].params for option in parameter.opts}
-        assert {word for word in rest if word.startswith("--")} <= known, line
-    known = {option for parameter in commands["run"].params for option in parameter.opts}
-    assert {"--tensorboard", "--wandb"} <= known

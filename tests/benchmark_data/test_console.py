@@ -195,9 +195,11 @@ def test_transfers_fit_80_columns(monkeypatch):
 
 def test_as_a_real_process():
     """The installed way in, with real streams and a real exit status."""
-    program = "from benchmark_data.commands.data import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", program, "info", "sprite2d"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "baselines.program", "data", "info", "sprite2d"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 2
     assert done.stdout == ""

@@ -11,9 +11,9 @@ import time
 
 import pytest
 
+from baselines import program
 from benchmark_data import InvalidInput, MissingExtra, Rendered, hf, parallel
 from benchmark_data import tfds as builders
-from benchmark_data.commands import data as cli
 from benchmark_data.publish.verify import verify
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'offaxis[cluster]'")
@@ -146,9 +146,9 @@ def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny_grid, small_shard
 
 
 def command(monkeypatch, capsys, *arguments):
-    monkeypatch.setattr("sys.argv", ["offaxis-data", *map(str, arguments)])
+    monkeypatch.setattr("sys.argv", ["offaxis", "data", *map(str, arguments)])
     with pytest.raises(SystemExit) as stopped:
-        cli.main()
+        program.main()
     return (stopped.value.code, *capsys.readouterr())
 
 

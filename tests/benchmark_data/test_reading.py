@@ -138,7 +138,7 @@ def test_wrong_choices_are_named(tiny_family, tiny_grid):
         reading.Images(dataset, fields=("image", "lable"))
     with pytest.raises(UnknownName, match=r"factor: .*Did you mean 'angle'"):
         reading.Images(tiny_grid, factors=["angel"])
-    with pytest.raises(Unavailable, match="offaxis-data prepare shapes3d"):
+    with pytest.raises(Unavailable, match="offaxis data prepare shapes3d"):
         reading.Images("shapes3d")
 
 

@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 
 import benchmark_data
+from baselines import program
 from benchmark_data import Derived, Rendered, draws, reading
-from benchmark_data.commands import data as cli
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
 from benchmark_data.publish import verify
 from benchmark_data.variants import splitting
@@ -240,9 +240,9 @@ def test_another_dataset_of_a_published_name_is_not_built(tmp_path, tiny_grid, m
     pictures = tmp_path / "pictures"
     pictures.mkdir()
     Image.new("L", (8, 8)).save(pictures / "0.png")
-    monkeypatch.setattr("sys.argv", ["offaxis-data", "build", str(pictures), "--to", str(tmp_path / "tf")])
+    monkeypatch.setattr("sys.argv", ["offaxis", "data", "build", str(pictures), "--to", str(tmp_path / "tf")])
     with pytest.raises(SystemExit, match="2"):
-        cli.main()
+        program.main()
     assert "files of pictures for TFDS: expected" in " ".join(capsys.readouterr().err.split())
 
 

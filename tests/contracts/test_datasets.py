@@ -127,7 +127,7 @@ def test_repr_names_it_and_is_one_line(dataset):
 @pytest.mark.skipif(not NOT_READY, reason="every archive is prepared on this machine")
 @pytest.mark.parametrize("dataset", NOT_READY.values(), ids=NOT_READY)
 def test_what_is_not_here_says_how_to_get_it(dataset):
-    with pytest.raises(Unavailable, match=r"expected a prepared dataset.* Run: offaxis-data prepare"):
+    with pytest.raises(Unavailable, match=r"expected a prepared dataset.* Run: offaxis data prepare"):
         dataset.images([0])
 
 

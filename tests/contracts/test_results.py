@@ -39,7 +39,7 @@ def test_every_published_task_has_its_references(published):
 
 @pytest.mark.skipif(not FILES, reason="nothing is published yet")
 def test_the_built_board_is_up_to_date():
-    assert audit.stale(board.PUBLISHED, SITE) == [], "run: offaxis-board build --to docs/board"
+    assert audit.stale(board.PUBLISHED, SITE) == [], "run: offaxis board build --to docs/board"
 
 
 def test_no_two_lines_of_a_plot_look_alike(published):

@@ -94,18 +94,3 @@ def test_the_example_of_a_run_folder_is_scored_and_names_every_field(toys, one_t
     table = re.search(r"\| field of `run.json` .*?\n\n", PAGE, re.S).group()
     named = {name for row in table.strip().splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
     assert named == keys.keys()
-
-
-@pytest.mark.parametrize("page", ["submitting.md", "publishing.md"])
-def test_every_command_on_the_pages_exists(page):
-    from baselines import cli as training
-    from leaderboard.commands import board
-
-    text = (DOCS / page).read_text("utf-8")
-    for program, app in (("offaxis-board", board.app), ("offaxis-train", training.app)):
-        known = {command.name or command.callback.__name__ for command in app.registered_commands}
-        known |= {group.name for group in app.registered_groups}
-        named = set(re.findall(rf"^(?:\w+=\S+ )?{program} ([\w-]+)", text, re.MULTILINE))
-        named |= set(re.findall(rf"`{program} ([\w-]+)", text))
-        assert named
-        assert named <= known, named - known

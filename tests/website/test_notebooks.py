@@ -16,17 +16,17 @@ STEPS = 8
 
 
 def here(source):
-    """Let a cell's ``offaxis-train`` run in the notebook's process, which need not load TensorFlow once more for each.
+    """Let a cell's ``offaxis train`` run in the notebook's process, which need not load TensorFlow once more for each.
 
     The other commands of the cell run in a shell. That all can be started by their names is for test_wheel.py.
     """
-    if not source.startswith("%%sh") or "offaxis-train" not in source:
+    if not source.startswith("%%sh") or "offaxis train" not in source:
         return source
-    called = ["import subprocess", "from baselines import cli"]
+    called = ["import subprocess", "from baselines.commands import train as cli"]
     for command in source.removeprefix("%%sh -e\n").replace("\\\n", " ").splitlines():
         words = shlex.split(command)
-        if words[0] == "offaxis-train":
-            called.append(f"assert not cli.app({words[1:]!r}, standalone_mode=False)")
+        if words[:2] == ["offaxis", "train"]:
+            called.append(f"assert not cli.app({words[2:]!r}, standalone_mode=False)")
         else:
             called.append(f"subprocess.run({command!r}, shell=True, check=True)")
     return "\n".join(called)
@@ -90,7 +90,7 @@ def test_a_notebook_runs_from_top_to_bottom(page, notebook, execute):
     assert sum("image/png" in output.get("data", {}) for cell in made.cells for output in cell.get("outputs", [])) >= 2
 
 
-@pytest.mark.parametrize("cell", ["raise ValueError('cell')", "%%sh -e\noffaxis-data info nowhere\necho done"])
+@pytest.mark.parametrize("cell", ["raise ValueError('cell')", "%%sh -e\noffaxis data info nowhere\necho done"])
 def test_a_cell_that_fails_fails_the_run(cell, website, execute, tmp_path):
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")

@@ -4,7 +4,7 @@ Datasets are rendered stand-ins, nothing is downloaded. Models are those of `bas
 and 128 wide, 2,500 steps of 16 images, two seeds instead of five or ten; where an entry asks for no more than the board
 has, its runs are the board's own (`board`). So a figure's *direction* may be seen, and no number of a paper.
 Nothing rendered has faces: xyobject, whose place, size and colour vary, stands in for CelebA.
-``offaxis-study list`` adds up the hours of all that can be run.
+``offaxis study list`` adds up the hours of all that can be run.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def files(
     found = results_tree.read_all(root)
     if not found:
         raise DamagedFile(
-            str(root), expected="at least one result", received="none", remedy="Add some: `offaxis-board evaluate`."
+            str(root), expected="at least one result", received="none", remedy="Add some: `offaxis board evaluate`."
         )
     boards = ranking.tables(found)
     if not boards:

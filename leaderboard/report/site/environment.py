@@ -79,7 +79,7 @@ def _command(result: Result, tier: str) -> str:
         if isinstance(value, bool | int | float | str)
     ]
     words = [
-        f"offaxis-train run --dataset {result.dataset} --objective {result.method}",
+        f"offaxis train run --dataset {result.dataset} --objective {result.method}",
         f"--steps {run.budget.steps} --seed {run.seed}",
         *settings,
     ]

@@ -38,7 +38,7 @@ short_description: Disentanglement, scored from codes
 
 # Offaxis leaderboard
 
-The pages of the board as `offaxis-board build --space` writes them. They need no server and fetch nothing.
+The pages of the board as `offaxis board build --space` writes them. They need no server and fetch nothing.
 """
 """The card of a static Space (https://huggingface.co/docs/hub/spaces-config-reference)."""
 

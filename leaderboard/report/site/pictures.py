@@ -146,7 +146,7 @@ class Strip:
 
 
 LABELS, GAP, VALUES = 72, 2, 9
-"""Traversals as ``offaxis-train traverse`` draws them: pixels for names and between tiles, and how many columns."""
+"""Traversals as ``offaxis train traverse`` draws them: pixels for names and between tiles, and how many columns."""
 
 
 def _strip(shown: Picture, dataset: str) -> Strip | None:

@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import benchmark_data
-from baselines import RunConfig, cli, train
+from baselines import RunConfig, train
+from baselines.commands import train as cli
 from baselines.outputs import encode
 from baselines.run import Run
 from benchmark_data import DamagedFile, InvalidInput

@@ -11,7 +11,8 @@ import onnxruntime
 import pytest
 from typer.testing import CliRunner
 
-from baselines import cli, train
+from baselines import train
+from baselines.commands import train as cli
 from baselines.nets import architectures
 from baselines.nets.backend import keras
 from baselines.outputs import export, onnx_graphs

@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import benchmark_data
-from baselines import RunConfig, cli
+from baselines import RunConfig
+from baselines.commands import train as cli
 from baselines.outputs import hidden_variable
 from baselines.run import Run
 from benchmark_data import FactorSpace, InvalidInput, UnknownName

@@ -19,8 +19,9 @@ from typer.testing import CliRunner
 
 import benchmark_data
 from baselines import train
+from baselines.commands import study as cli
 from baselines.nets import reconstruction
-from baselines.reproduction import catalogue, cli, entries, records, runner
+from baselines.reproduction import catalogue, entries, records, runner
 from baselines.reproduction.entries import Found
 from baselines.reproduction.papers import (
     _desk,
@@ -821,7 +822,7 @@ def test_everything_at_smoke_tier_stays_under_three_hours():
 
 @every
 def test_a_committed_record_is_of_the_entry_as_it_is(entry, tmp_path):
-    """And its verdict is what its table says now. Else: offaxis-study run ID --tier TIER --into docs/reproduction."""
+    """And its verdict is what its table says now. Else: offaxis study run ID --tier TIER --into docs/reproduction."""
     record = records.read(COMMITTED / entry.id)
     if record is None or records.old(record):
         return

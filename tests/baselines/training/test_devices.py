@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from baselines import cli, train
+from baselines import train
+from baselines.commands import train as cli
 from baselines.training import devices, sweep, worker
 from benchmark_data import InvalidInput, UnknownName
 

@@ -7,7 +7,8 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from baselines import cli, train
+from baselines import train
+from baselines.commands import train as cli
 from baselines.training import dry_run, sweep
 from benchmark_data import InvalidInput
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from baselines import RunConfig, cli, train
+from baselines import RunConfig, train
+from baselines.commands import train as cli
 from baselines.model import Model, layer_of
 from baselines.run import Run, Snapshots, read_arrays
 from baselines.training import finetune

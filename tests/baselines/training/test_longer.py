@@ -9,7 +9,8 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from baselines import cli, train
+from baselines import train
+from baselines.commands import train as cli
 from baselines.run import Run, read_config
 from baselines.training import devices, recorder
 from benchmark_data import InvalidInput, OffaxisError
@@ -99,7 +100,7 @@ def test_fewer_steps_and_a_longer_run_in_the_same_folder_are_refused(tiny, train
     folder = shutil.copytree(trained.folder, tmp_path / "run")
     with pytest.raises(InvalidInput, match=r"--steps: expected at least 6, which .* has already, received 5. Give all"):
         resume(folder, "--steps", 5)
-    with pytest.raises(InvalidInput, match=rf"To make it longer: offaxis-train resume {folder} --steps 9"):
+    with pytest.raises(InvalidInput, match=rf"To make it longer: offaxis train resume {folder} --steps 9"):
         train(tiny(steps=9), folder)
     with pytest.raises(InvalidInput, match="Choose another folder, or resume that run"):
         train(tiny(steps=9, seed=4), folder)

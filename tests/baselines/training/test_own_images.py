@@ -10,7 +10,8 @@ import PIL.Image
 import pytest
 from typer.testing import CliRunner
 
-from baselines import RunConfig, cli, train
+from baselines import RunConfig, train
+from baselines.commands import train as cli
 from baselines.outputs import pictures
 from baselines.run import Run, Snapshots, default_folder
 from baselines.training import recorder

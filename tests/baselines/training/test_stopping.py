@@ -17,13 +17,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from baselines import RunConfig, Stopped, cli, train
-from baselines.reproduction import cli as study
+from baselines import RunConfig, Stopped, train
+from baselines.commands import study
+from baselines.commands import train as cli
 from baselines.reproduction import runner
 from baselines.run import Run, Snapshots
 from baselines.training import devices, loop, stopping, sweep, worker
 
-TRAIN = [sys.executable, "-c", "from baselines import cli; cli.main()"]
+TRAIN = [sys.executable, "-c", "from baselines import program; program.main()", "train"]
 ROOT = Path(cli.__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "TF_NUM_INTRAOP_THREADS": "1"}
 LONG = (
@@ -68,7 +69,7 @@ def test_a_signal_leaves_a_snapshot_and_the_command_that_goes_on(tmp_path, numbe
     assert step >= 200, "the third line of the history is that of step 200"
     assert Snapshots(folder).steps() == [0, step]
     command = shlex.split(re.search(r"To go on: (.*)\n", said)[1])
-    assert command == ["offaxis-train", "resume", str(folder), "--no-encode"]
+    assert command == ["offaxis", "train", "resume", str(folder), "--no-encode"]
     assert ("Ctrl-C again" in said) == (number == signal.SIGINT)
 
 
@@ -84,7 +85,7 @@ def test_the_command_that_goes_on_has_the_options_that_the_config_does_not_hold(
     done = CliRunner().invoke(cli.app, words)
     assert done.exit_code == 130
     assert (
-        f"stopped after step 7, with a snapshot. To go on: offaxis-train resume {tmp_path}/run --tensorboard "
+        f"stopped after step 7, with a snapshot. To go on: offaxis train resume {tmp_path}/run --tensorboard "
         "--no-encode --device cpu --threads 1"
     ) in done.stderr
 
@@ -95,7 +96,7 @@ def test_ctrl_c_while_codes_are_written_says_how_to_go_on(trained, tmp_path, mon
     done = CliRunner().invoke(cli.app, ["resume", str(folder), "--device", "cpu"])
     assert done.exit_code == 130
     assert (
-        f"stopped after the training, which is done. To go on: offaxis-train resume {folder} --device cpu"
+        f"stopped after the training, which is done. To go on: offaxis train resume {folder} --device cpu"
     ) in done.stderr
 
 
@@ -122,7 +123,7 @@ def test_a_stopped_run_ends_with_the_same_bytes(tiny, trained, tmp_path):
 
     folder = tmp_path / "run"
     held = signal.getsignal(signal.SIGINT)
-    with pytest.raises(Stopped, match=rf"stopped after step 3, .* To go on: offaxis-train resume {folder}"):
+    with pytest.raises(Stopped, match=rf"stopped after step 3, .* To go on: offaxis train resume {folder}"):
         train(tiny(), folder, observers=[stop])
     assert signal.getsignal(signal.SIGINT) is held
     assert Snapshots(folder).steps() == [0, 3]
@@ -213,15 +214,15 @@ def interrupted(*_, **__):
 
 def test_the_command_says_how_a_study_goes_on(monkeypatch):
     monkeypatch.setattr(runner, "run", interrupted)
-    monkeypatch.setattr(sys, "argv", ["/bin/offaxis-study", "run", "2202.13341/fig8"])
+    monkeypatch.setattr(sys, "argv", ["/bin/offaxis", "study", "run", "2202.13341/fig8"])
     done = CliRunner().invoke(study.app, ["run", "2202.13341/fig8"])
     assert done.exit_code == 130
-    assert "To go on: offaxis-study run 2202.13341/fig8" in done.stderr
+    assert "To go on: offaxis study run 2202.13341/fig8" in done.stderr
 
 
 def test_the_command_says_how_a_sweep_goes_on(monkeypatch):
     monkeypatch.setattr(sweep, "run", interrupted)
-    monkeypatch.setattr(sys, "argv", ["/bin/offaxis-train", "sweep", "smoke", "--only", "beta=4"])
+    monkeypatch.setattr(sys, "argv", ["/bin/offaxis", "train", "sweep", "smoke", "--only", "beta=4"])
     done = CliRunner().invoke(cli.app, ["sweep", "smoke"])
     assert done.exit_code == 130
-    assert "To go on: offaxis-train sweep smoke --only beta=4" in done.stderr
+    assert "To go on: offaxis train sweep smoke --only beta=4" in done.stderr

@@ -21,7 +21,8 @@ import pytest
 from typer.testing import CliRunner
 
 import benchmark_data
-from baselines import RunConfig, cli, train
+from baselines import RunConfig, train
+from baselines.commands import train as cli
 from baselines.run import Snapshots, is_trained, read_arrays
 from baselines.training import loop, recorder, sweep, worker
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, console, discovery, files
@@ -66,7 +67,7 @@ def test_a_sweep_is_a_tuple_of_different_runs_of_datasets_that_exist(name):
 @every
 def test_the_top_of_the_file_says_command_and_expectation(name):
     top = discovery.find("baselines.sweeps", name, kind="sweep").__doc__
-    assert f"\n    offaxis-train sweep {name}" in top
+    assert f"\n    offaxis train sweep {name}" in top
     assert "\nExpected" in top
     count = len(sweep.find(name))
     assert f"{count:,} runs" in top or {8: "eight runs"}.get(count, "") in top.lower()

@@ -139,7 +139,7 @@ def test_an_unprepared_archive_says_what_to_do():
     for name in ("dsprites", "celeba/64_bicubic_padded", "noisy_dsprites"):
         dataset = benchmark_data.load(name)
         assert not dataset.prepared
-        with pytest.raises(Unavailable, match=r"received nothing there. Run: offaxis-data prepare \w+"):
+        with pytest.raises(Unavailable, match=r"received nothing there. Run: offaxis data prepare \w+"):
             dataset.images([0])
     with pytest.raises(Unavailable, match="celeba/native: expected a prepared dataset in"):
         benchmark_data.load("celeba").labels([0])

@@ -293,7 +293,7 @@ def test_folders_that_will_not_do(folder):
 
 
 def test_what_is_written_as_pictures_is_read_with_the_datasets_factors(tmp_path):
-    """``offaxis-data get`` writes two columns for each factor, and the row."""
+    """``offaxis data get`` writes two columns for each factor, and the row."""
     dataset = benchmark_data.load("sprites2d_spaced/spacing_8")
     pictures.write(dataset, range(120), tmp_path)
     data = from_folder(tmp_path, "mine")

@@ -1,4 +1,4 @@
-"""``offaxis-data prepare``: what it prints, where it looks, how it fails."""
+"""``offaxis data prepare``: what it prints, where it looks, how it fails."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import benchmark_data
+from baselines import program
 from benchmark_data.archives.archive import Distribution
-from benchmark_data.commands import data as cli
 from benchmark_data.dataset import Family
 from benchmark_data.datasets import mpi3d
 
@@ -21,9 +21,9 @@ IMAGES = np.random.default_rng(0).integers(0, 256, (32, 64, 64, 3), dtype=np.uin
 @pytest.fixture
 def command(monkeypatch, capsys):
     def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["offaxis-data", *map(str, arguments)])
+        monkeypatch.setattr("sys.argv", ["offaxis", "data", *map(str, arguments)])
         with pytest.raises(SystemExit) as stopped:
-            cli.main()
+            program.main()
         return (stopped.value.code, *capsys.readouterr())
 
     return run

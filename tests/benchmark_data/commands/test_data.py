@@ -14,19 +14,20 @@ import pytest
 from PIL import Image
 
 import benchmark_data
+from baselines import program
 from benchmark_data.commands import data as cli
 from benchmark_data.variants import perturbation
 
 
 @pytest.fixture
 def command(monkeypatch, capsys):
-    """Run ``offaxis-data`` in this process: (exit code, standard output, standard error)."""
+    """Run ``offaxis data`` in this process: (exit code, standard output, standard error)."""
     monkeypatch.setenv("COLUMNS", "100")
 
     def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["offaxis-data", *map(str, arguments)])
+        monkeypatch.setattr("sys.argv", ["offaxis", "data", *map(str, arguments)])
         with pytest.raises(SystemExit) as stopped:
-            cli.main()
+            program.main()
         return (stopped.value.code, *capsys.readouterr())
 
     return run
@@ -39,7 +40,7 @@ def test_help_names_every_command(command):
         assert f" {name} " in out
         code, help_of_one, _ = command(name, "--help")
         assert code == 0
-        assert f"Usage: offaxis-data {name}" in help_of_one
+        assert f"Usage: offaxis data {name}" in help_of_one
 
 
 def test_list_has_one_line_for_each_config(command):
@@ -70,7 +71,7 @@ def test_splits_are_listed_by_names_that_can_be_typed(command):
         rf"^composition +{len(found.train):,} +{len(found.test):,} +{found.digests['train'][:8]}", shown, re.M
     )
     assert all(re.search(rf"^{re.escape(name)} ", shown, re.M) for name in benchmark_data.split_names("xyobject"))
-    assert "offaxis-train run --dataset xyobject/plain --split random" in shown
+    assert "offaxis train run --dataset xyobject/plain --split random" in shown
 
 
 def test_info(command):
@@ -212,7 +213,7 @@ def test_what_a_latent_is_missing_for_is_said(command):
         (line,) = (line for line in out.splitlines() if line.startswith(f"shapes3d_perturbed/{config}"))
         assert line.split()[4] == source
     _, out, _ = command("info", "shapes3d_perturbed/conv32_eps10")
-    assert "values of a latent, which `offaxis-train derive-perturbation` makes" in " ".join(out.split())
+    assert "values of a latent, which `offaxis train derive-perturbation` makes" in " ".join(out.split())
     _, out, _ = command("info", "shapes3d_perturbed/vae_eps10")  # the command makes conv_vae alone
     assert "values of a latent, which nothing makes: see the known defects" in " ".join(out.split())
     assert "The second edition's conv32_* take their place" in " ".join(out.split())
@@ -342,9 +343,9 @@ def test_audit_fails_in_one_line(command, tmp_path, monkeypatch):
 
 def test_words_of_others_name_the_command(command):
     code, _, err = command("download", "dsprites")
-    assert (code, "received 'download'. Did you mean: offaxis-data prepare dsprites" in err) == (2, True)
+    assert (code, "received 'download'. Did you mean: offaxis data prepare dsprites" in err) == (2, True)
     code, _, err = command("show", "xysquares/spacing_1", "--out", "a.png")
-    assert (code, "Did you mean: offaxis-data sheet xysquares/spacing_1 --out xysquares_spacing_1.png" in err) == (
+    assert (code, "Did you mean: offaxis data sheet xysquares/spacing_1 --out xysquares_spacing_1.png" in err) == (
         *(2, True),
     )
     _, out, _ = command("--help")
@@ -409,19 +410,19 @@ def test_a_file_whose_name_says_something_else_is_refused_before_anything_is_mea
 def completed(words):
     """What the shell is told: bash asks by these variables."""
     environment = os.environ | {
-        "_OFFAXIS_DATA_COMPLETE": "complete_bash",
+        "_OFFAXIS_COMPLETE": "complete_bash",
         "COMP_WORDS": " ".join(words),
         "COMP_CWORD": str(len(words) - 1),
     }
-    program = "import sys; sys.argv = ['offaxis-data']; from benchmark_data.commands.data import main; main()"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
+    start = "import sys; sys.argv = ['offaxis']; from baselines.program import main; main()"
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, env=environment, check=False)
     return done.stdout.split()
 
 
 def test_the_shell_completes_commands_and_names():
-    assert completed(["offaxis-data", "sel"]) == ["selftest"]
-    assert completed(["offaxis-data", "info", "xysquares/spacing_4"]) == ["xysquares/spacing_4"]
-    assert completed(["offaxis-data", "info", "sprites2d_sq"])[0] == "sprites2d_squeezed"
+    assert completed(["offaxis", "data", "sel"]) == ["selftest"]
+    assert completed(["offaxis", "data", "info", "xysquares/spacing_4"]) == ["xysquares/spacing_4"]
+    assert completed(["offaxis", "data", "info", "sprites2d_sq"])[0] == "sprites2d_squeezed"
 
 
 def test_every_help_fits_a_screen(command, monkeypatch):

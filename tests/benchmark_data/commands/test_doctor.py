@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from baselines import program
 from benchmark_data import console
 from benchmark_data.commands import doctor
 
@@ -61,7 +62,7 @@ def test_what_it_prints(installation, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(console.out, "width", 400)  # no line breaks, however long the paths
     monkeypatch.setattr("sys.argv", ["offaxis", "doctor"])
     with pytest.raises(SystemExit) as stopped:
-        doctor.main()
+        program.main()
     assert stopped.value.code == 0
     out = capsys.readouterr().out
     for line in (

@@ -1,4 +1,4 @@
-"""``offaxis-data get``: pictures and a table for people without any framework."""
+"""``offaxis data get``: pictures and a table for people without any framework."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import PIL.Image
 import pytest
 
 import benchmark_data
+from baselines import program
 from benchmark_data import parallel
-from benchmark_data.commands import data as cli
 from benchmark_data.errors import InvalidInput
 from benchmark_data.publish import pictures
 
@@ -26,9 +26,9 @@ def contents(folder):
 
 def test_pictures_and_table_are_the_datasets(tmp_path, monkeypatch, capsys):
     arguments = ["get", "xyobject/shaded", "--split", "train[10:15]+train[-2:]", "--to", str(tmp_path / "got")]
-    monkeypatch.setattr("sys.argv", ["offaxis-data", *arguments])
+    monkeypatch.setattr("sys.argv", ["offaxis", "data", *arguments])
     with pytest.raises(SystemExit) as stopped:
-        cli.main()
+        program.main()
     assert stopped.value.code == 0
     assert "metadata.csv: 7 images" in capsys.readouterr().out
     dataset = benchmark_data.load("xyobject/shaded")
@@ -95,7 +95,7 @@ def test_a_folder_of_something_else_is_refused(tiny_grid, tmp_path):
 
 @pytest.mark.parametrize("record", ['{"id": "tiny_grid", "version": "1.2.3"}', "[]", '{"version": "1.2.3"}'])
 def test_a_folder_with_another_record_is_refused(record, tiny_grid, tmp_path):
-    """Each config's folder of `offaxis-data publish` has an offaxis.json of its own kind."""
+    """Each config's folder of `offaxis data publish` has an offaxis.json of its own kind."""
     (tmp_path / "offaxis.json").write_text(record)
     with pytest.raises(InvalidInput, match=r"an empty folder, or one with images of the same dataset .* other files"):
         pictures.write(tiny_grid, range(3), tmp_path)

@@ -1,4 +1,4 @@
-"""``offaxis-data selftest`` on small archives of the published form, which a server on loopback serves."""
+"""``offaxis data selftest`` on small archives of the published form, which a server on loopback serves."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import benchmark_data
+from baselines import program
 from benchmark_data.archives.archive import Distribution
 from benchmark_data.archives.checks import PublishedStatistics
-from benchmark_data.commands import data as cli
 from benchmark_data.commands import selftest
 from benchmark_data.datasets import mpi3d
 from benchmark_data.errors import InvalidInput, MissingExtra
@@ -160,9 +160,9 @@ def test_a_copy_that_differs_fails(archive, tmp_path, monkeypatch):
 
 def test_on_the_command_line(without_builds, tmp_path, monkeypatch, capsys):
     def command(*arguments):
-        monkeypatch.setattr("sys.argv", ["offaxis-data", "selftest", *map(str, arguments)])
+        monkeypatch.setattr("sys.argv", ["offaxis", "data", "selftest", *map(str, arguments)])
         with pytest.raises(SystemExit) as stopped:
-            cli.main()
+            program.main()
         return stopped.value.code, capsys.readouterr()
 
     code, printed = command("xyobject/plain", "--out", tmp_path / "report.md")

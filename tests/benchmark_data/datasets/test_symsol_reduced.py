@@ -109,12 +109,12 @@ def test_before_it_is_prepared_it_is_empty_and_says_what_to_do(rederived):
     assert len(rederived) == 0
     assert rederived.splits["train"] == range(0)
     with pytest.raises(
-        Unavailable, match=r"expected a prepared dataset, .* Run: offaxis-data prepare symsol_reduced/red"
+        Unavailable, match=r"expected a prepared dataset, .* Run: offaxis data prepare symsol_reduced/red"
     ):
         rederived.images([0])
     for asked in (rederived.digest, lambda: split(rederived), lambda: reading.Images(rederived)):
         with pytest.raises(
-            Unavailable, match=r"received one whose length is not known yet\. Run: offaxis-data prepare"
+            Unavailable, match=r"received one whose length is not known yet\. Run: offaxis data prepare"
         ):
             asked()
 

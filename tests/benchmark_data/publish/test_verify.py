@@ -233,7 +233,7 @@ def make(kind, dataset, folder):
 @pytest.mark.parametrize("kind", ["tfds", "hf"])
 def test_no_copy(kind, corner, tmp_path):
     with pytest.raises(
-        InvalidInput, match=rf"a whole copy of tiny_corner, received none.*offaxis-data .* --to {tmp_path}"
+        InvalidInput, match=rf"a whole copy of tiny_corner, received none.*offaxis data .* --to {tmp_path}"
     ):
         opened(corner, kind, tmp_path)
     assert "a whole copy" in verify(corner, [(kind, tmp_path)])[1].problem
@@ -333,7 +333,7 @@ def test_configs_can_be_told_apart_in_80_columns(tmp_path, monkeypatch):
     """Their names, 31 letters long, were cut to the same 15; so were the folders."""
     monkeypatch.setattr(cli.out, "width", 80)
     names = [f"sprites2d_perturbed/{kind}_eps{epsilon}" for kind in ("pca32", "conv32") for epsilon in ("05", "10")]
-    problem = "expected a whole copy, received [none]. Make one with: offaxis-data publish"
+    problem = "expected a whole copy, received [none]. Make one with: offaxis data publish"
     found = [Finding("numpy", Digest("0123456789abcdef" * 4, "f" * 64), ""), Finding(f"hf {tmp_path}", None, problem)]
     monkeypatch.setattr("benchmark_data.publish.verify.verify", lambda *arguments, **options: found)
     monkeypatch.setattr("benchmark_data.publish.verify.work", lambda *arguments, **options: 1)

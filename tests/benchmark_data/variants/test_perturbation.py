@@ -252,10 +252,10 @@ def test_what_is_missing_names_the_command_that_makes_it(nothing_shipped):
     """Commands know published datasets alone; of the first edition's latents nothing makes more."""
     for kind, form in (("pca", "pca32_eps10"), ("vae", "vae_eps10")):
         hidden = HiddenVariable(SPRITES, kind)
-        with pytest.raises(Unavailable, match=rf"Run: offaxis-data prepare sprites2d_perturbed/{form}$"):
+        with pytest.raises(Unavailable, match=rf"Run: offaxis data prepare sprites2d_perturbed/{form}$"):
             hidden.values(SPRITES.images([0]), np.array([0]))
     shapes = benchmark_data.load("shapes3d")
-    with pytest.raises(Unavailable, match="Run: offaxis-train derive-perturbation shapes3d, which makes conv_vae"):
+    with pytest.raises(Unavailable, match="Run: offaxis train derive-perturbation shapes3d, which makes conv_vae"):
         HiddenVariable(shapes, "conv_vae").prepare()
     with pytest.raises(Unavailable, match=r"nothing makes anew: take sprites2d_perturbed/conv32_eps10 or pca32_eps10"):
         HiddenVariable(SPRITES, "vae").prepare()

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import benchmark_data
+from baselines import program
 from benchmark_data import parallel
-from benchmark_data.commands import data as cli
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.variants import splitting
 
@@ -118,9 +118,9 @@ def test_a_divided_dataset_is_not_divided_again(divided, monkeypatch, capsys):
     with pytest.raises(InvalidInput, match=message):
         benchmark_data.split(divided, "random")
     assert benchmark_data.split_names(divided) == ()
-    monkeypatch.setattr("sys.argv", ["offaxis-data", "splits", NAME])
+    monkeypatch.setattr("sys.argv", ["offaxis", "data", "splits", NAME])
     with pytest.raises(SystemExit, match="2"):
-        cli.main()
+        program.main()
     assert "expected a dataset that is not divided" in " ".join(capsys.readouterr().err.split())
 
 

@@ -1,4 +1,4 @@
-"""``offaxis-board analyse`` and ``transfer`` as a user meets them: run folders, bare arrays, one-line errors."""
+"""``offaxis board analyse`` and ``transfer`` as a user meets them: run folders, bare arrays, one-line errors."""
 
 import json
 import re
@@ -12,10 +12,10 @@ import typer.testing
 from safetensors.numpy import save_file
 
 import benchmark_data
+from baselines import program
 from leaderboard import protocol
 from leaderboard.arrays import SameCodes
 from leaderboard.commands import analyse, metrics, tables, transfer
-from leaderboard.commands import board as cli
 from leaderboard.scoring import evaluate
 
 
@@ -24,10 +24,10 @@ def board(capsys, monkeypatch):
     """Run a command as ``main`` does; give the exit code, what it printed, and what it complained of."""
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["offaxis-board", *map(str, arguments)])
+        monkeypatch.setattr(sys, "argv", ["offaxis", "board", *map(str, arguments)])
         code = 0
         try:
-            cli.main()
+            program.main()
         except SystemExit as stop:
             code = stop.code or 0
         printed = capsys.readouterr()
@@ -521,7 +521,7 @@ def test_layers_of_other_images_are_not_compared(board, tmp_path, runs):
     ):
         code, _, err = board(*command)
         assert (code, f"activations of {other}: expected those of the images that {runs[0]} has" in err) == (2, True)
-        assert "offaxis-train activations RUN... --dataset NAME" in err
+        assert "offaxis train activations RUN... --dataset NAME" in err
     assert not (tmp_path / "a.png").exists()
 
 

@@ -1,4 +1,4 @@
-"""``offaxis-board`` as a user meets it: help, results, one-line errors, exit codes."""
+"""``offaxis board`` as a user meets it: help, results, one-line errors, exit codes."""
 
 import http.server
 import json
@@ -13,6 +13,7 @@ import PIL.Image
 import pytest
 import typer.testing
 
+from baselines import program
 from benchmark_data import console
 from benchmark_data.errors import InvalidInput, Unavailable
 from leaderboard import protocol
@@ -34,9 +35,9 @@ def board(capsys):
 
     def run(*arguments):
         code = 0
-        sys.argv = ["offaxis-board", *map(str, arguments)]
+        sys.argv = ["offaxis", "board", *map(str, arguments)]
         try:
-            cli.main()
+            program.main()
         except SystemExit as stop:
             code = stop.code or 0
         printed = capsys.readouterr()
@@ -136,7 +137,7 @@ def test_datasets_that_cannot_be_ordered_say_why(board, made_result, tmp_path):
     assert (code, "tier with results: expected one of smoke, received 'desc'" in error) == (2, True)
     code, _, error = board("datasets", root, "--tier", "smoke")
     assert code
-    assert f"received no giveaway. Measure the giveaways: offaxis-board datasets {root} --tier smoke" in " ".join(
+    assert f"received no giveaway. Measure the giveaways: offaxis board datasets {root} --tier smoke" in " ".join(
         error.split()
     )
 
@@ -212,7 +213,7 @@ def test_evaluate_show_build_check(board, run_folder, tmp_path):
     code, out, _ = board("check", root, "--site", site)
     assert code == 1
     assert "all.md: expected what the results give" in out
-    assert "Build it again: offaxis-board build" in out
+    assert "Build it again: offaxis board build" in out
 
 
 def test_validate_lists_what_is_wrong_and_exits_with_1(board, tree, run_folder):
@@ -441,7 +442,7 @@ def test_heatmap(board, tmp_path):
 
 def test_the_installed_command_starts(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", "from leaderboard.commands.board import main; main()", "tasks", "xysquares"],
+        [sys.executable, "-m", "baselines.program", "board", "tasks", "xysquares"],
         capture_output=True,
         text=True,
         check=True,
@@ -460,7 +461,7 @@ def test_a_submission_is_for_the_tier_that_the_board_opens_on(board, toys, monke
 def test_a_new_submission_is_told_where_there_are_rows_to_compare_with(board, made_result, tmp_path, monkeypatch, toys):
     monkeypatch.setattr(submissions, "PUBLISHED", tmp_path / "published")
     code, out, _ = board("submit", "init", "my_vae", "--task", "toy", "--tier", "smoke", "--to", tmp_path / "d")
-    assert (code, "toy: toy/small, its default; offaxis-board tasks lists the others" in out) == (0, True)
+    assert (code, "toy: toy/small, its default; offaxis board tasks lists the others" in out) == (0, True)
     asked = ("submit", "init", "my_ica", "--task", "toy/small", "--tier", "smoke", "--to")
     assert "nothing is published" not in board(*asked, tmp_path / "a")[2]
     results_tree.write(tmp_path / "published", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
@@ -595,11 +596,11 @@ def test_evaluate_and_heatmap_name_the_command_that_writes_what_is_missing(board
     assert (code, "submitting.md says what a run folder of another program holds" in err) == (2, True), err
     (folder / "config.json").write_text("{}")  # as the trainer writes
     code, _, err = board("evaluate", folder, "--into", tmp_path / "results")
-    assert (code, f"received no such file. Write them: offaxis-train encode {folder}" in err) == (2, True), err
+    assert (code, f"received no such file. Write them: offaxis train encode {folder}" in err) == (2, True), err
     code, _, err = board("metrics", folder)
-    assert (code, f"Write it: offaxis-train encode {folder}" in err) == (2, True), err
+    assert (code, f"Write it: offaxis train encode {folder}" in err) == (2, True), err
     code, _, err = board("heatmap", folder, folder, "--to", tmp_path / "a.png")
-    assert (code, f"received none. Write it: offaxis-train activations {folder}" in err) == (2, True), err
+    assert (code, f"received none. Write it: offaxis train activations {folder}" in err) == (2, True), err
 
 
 def test_a_folder_of_runs_says_which_runs_are_in_it(board, run_folder, tmp_path):
@@ -616,7 +617,7 @@ def test_a_folder_of_runs_says_which_runs_are_in_it(board, run_folder, tmp_path)
 def test_what_is_neither_a_submission_nor_a_run_is_told_how_to_begin(board, tmp_path):
     code, out, err = board("validate", tmp_path / "mine")
     assert code == 1
-    assert f"`offaxis-board submit init {tmp_path / 'mine'}` begins a submission." in out + err
+    assert f"`offaxis board submit init {tmp_path / 'mine'}` begins a submission." in out + err
 
 
 def test_a_task_that_leaves_no_rows_to_verify_on_is_said_to_have_no_rank(board, tmp_path, monkeypatch):

@@ -94,7 +94,7 @@ def test_a_run_folder_knows_its_dataset(toys, run_folder):
     with pytest.raises(DamagedFile, match=r"with codes.npz, received none. docs/submitting.md says what"):
         representations.codes(folder)
     (folder / "config.json").write_text("{}")  # as the trainer writes
-    with pytest.raises(DamagedFile, match=r"with codes.npz, received none. Write it: offaxis-train encode"):
+    with pytest.raises(DamagedFile, match=r"with codes.npz, received none. Write it: offaxis train encode"):
         representations.codes(folder)
     (folder / "run.json").write_text("{}")
     with pytest.raises(DamagedFile, match=r"run.json: expected the name of a dataset, received \{\}"):
@@ -245,7 +245,7 @@ def test_layers_that_cannot_be_compared(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(
         DamagedFile,
-        match=r"expected a run folder with activations.npz, received none. Write it: offaxis-train activations",
+        match=r"expected a run folder with activations.npz, received none. Write it: offaxis train activations",
     ):
         representations.activations(tmp_path)
     np.savez(tmp_path / "a.npz", a=np.zeros((5, 2)), b=np.zeros((4, 2)))

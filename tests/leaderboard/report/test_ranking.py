@@ -278,7 +278,7 @@ def test_terminal_shows_a_table_for_each_task(capsys):
 
 
 def test_terminal_keeps_names_beside_four_intervals_and_says_why_a_row_has_no_rank():
-    """Typed as `offaxis-board score my_ica` in 80 columns: two methods that seeds leave open, and one's own."""
+    """Typed as `offaxis board score my_ica` in 80 columns: two methods that seeds leave open, and one's own."""
     keys = ("mig", "dci.disentanglement", "dci.completeness", "dci.informativeness_test")
     seeds = [dict.fromkeys(keys, 0.1 + 0.1 * seed) for seed in range(5)]
     samples = {name: Sample(train=10_000, test=5_000, arguments={}) for name in ("mig", "dci")}

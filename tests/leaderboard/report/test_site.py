@@ -465,13 +465,13 @@ def test_the_methods_page_gives_the_command_that_trains_a_row_again(site, tmp_pa
     results_tree.write(root, [made_result("toy/small", "beta_vae", 0.1, status="reproduced", **about)])
     results_tree.write(root, [made_result("toy/small", "theirs", 0.1, hyperparameters={"beta": 4.0})])
     made = dict(pages.render(root, results_tree.read_all(root)))
-    wanted = "offaxis-train run --dataset toy/small --objective beta_vae --steps 1000 --seed 0 --set beta=4.0"
+    wanted = "offaxis train run --dataset toy/small --objective beta_vae --steps 1000 --seed 0 --set beta=4.0"
     assert f"{wanted} --set reconstruction=mse" in made["methods/beta_vae.html"].decode()
-    assert "offaxis-train run" not in made["methods/theirs.html"].decode()
+    assert "offaxis train run" not in made["methods/theirs.html"].decode()
     harm = {"trained_with": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": "$(reboot)"}}
     results_tree.write(root, [made_result("toy/small", "harm", 0.1, status="reproduced", **harm)])
     assert (
-        "offaxis-train run" not in dict(pages.render(root, results_tree.read_all(root)))["methods/harm.html"].decode()
+        "offaxis train run" not in dict(pages.render(root, results_tree.read_all(root)))["methods/harm.html"].decode()
     )
 
 

@@ -68,13 +68,13 @@ def test_from_encoders_to_verified_rows(handed_in, made_result, tmp_path):
     said = run("validate", handed_in)
     assert said.exit_code == 1
     assert "seed_0.npz: expected the codes that seed_0.onnx gives, received no such file" in said.stdout
-    assert f"Write them: offaxis-board submit encode {handed_in}" in said.stdout
+    assert f"Write them: offaxis board submit encode {handed_in}" in said.stdout
     written = submission.encode(handed_in)
     assert [file.name for file in written] == ["seed_0.npz", "seed_1.npz"]
     assert submission.encode(handed_in) == []
     assert run("validate", handed_in).exit_code == 0
     said = run("score", handed_in, "--beside", tmp_path)
-    assert f"Scores are not verified yet, so nothing is ranked: offaxis-board verify {handed_in}" in said.stdout
+    assert f"Scores are not verified yet, so nothing is ranked: offaxis board verify {handed_in}" in said.stdout
     results_tree.write(tmp_path / "board", [made_result(TASK, "beta_vae", 0.25, 0.5)])
     into = ("--into", tmp_path / "results", "--beside", tmp_path / "board")
     said = run("verify", handed_in, "--seed", "drawn later", *into)

@@ -1,4 +1,4 @@
-"""``offaxis-study``: the papers' figures and tables, from one command each."""
+"""``offaxis study``: the papers' figures and tables, from one command each."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from benchmark_data.errors import OffaxisError
 
 app = console.command_line(
     "Make the figures and tables of the four papers, and see whether their claims hold.\n\n"
-    "A first one, a few seconds: offaxis-study run 2202.13341/fig8",
-    top=True,
+    "A first one, a few seconds: offaxis study run 2202.13341/fig8",
 )
 
 Tier = Annotated[
@@ -142,12 +141,3 @@ def report(
     page = into or folder.with_suffix(".md")
     files.write_text(page, pages.report(folder))
     console.say(page)
-
-
-def main() -> None:
-    """Run the command."""
-    console.run(app, "offaxis-study")
-
-
-if __name__ == "__main__":
-    main()

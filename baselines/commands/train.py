@@ -1,4 +1,4 @@
-"""``offaxis-train``: train baselines, go on with them, encode, draw, and write references. Internal."""
+"""``offaxis train``: train baselines, go on with them, encode, draw, and write references. Internal."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from benchmark_data.dataset import Dataset
 
 app = console.command_line(
-    "Train the papers' autoencoders on any dataset and leave run folders that offaxis-board can score.\n\n"
-    "A first run, about a minute: offaxis-train run --dataset xysquares/spacing_1 --objective beta_vae "
+    "Train the papers' autoencoders on any dataset and leave run folders for the board to score.\n\n"
+    "A first run, about a minute: offaxis train run --dataset xysquares/spacing_1 --objective beta_vae "
     "--set architecture=fc --set width=256 --set learning_rate=0.001 --steps 1000",
-    top=True,
 )
 
 Folder = Annotated[Path, typer.Argument(help="A run folder.", show_default=False)]
@@ -38,7 +37,7 @@ Wandb = Annotated[
     str,
     typer.Option(metavar="PROJECT", help="Send the history to this project of Weights & Biases.", show_default=False),
 ]
-Encode = Annotated[bool, typer.Option(help="Afterwards write the codes that offaxis-board scores.")]
+Encode = Annotated[bool, typer.Option(help="Afterwards write the codes to be scored.")]
 Device = Annotated[
     str, typer.Option(metavar="cpu|gpu|auto", help="Compute on this; with gpu, on nothing else. auto: GPUs if any.")
 ]
@@ -74,7 +73,7 @@ def run(
     dataset: Annotated[
         str,
         typer.Option(
-            help="Dataset, such as xysquares/spacing_1; offaxis-data list shows them all. Required, unless --config "
+            help="Dataset, such as xysquares/spacing_1; offaxis data list shows them all. Required, unless --config "
             "names one.",
             autocompletion=names_like,
             show_default=False,
@@ -83,7 +82,7 @@ def run(
     objective: Annotated[
         str,
         typer.Option(
-            help="Objective, such as beta_vae; offaxis-train list shows them. Required, unless --config names one.",
+            help="Objective, such as beta_vae; offaxis train list shows them. Required, unless --config names one.",
             show_default=False,
         ),
     ] = "",
@@ -93,7 +92,7 @@ def run(
         typer.Option(
             metavar="RULE[:PART]",
             help="Train on this part of the dataset, divided by a rule, such as composition or recombination.to_range; "
-            "PART is train unless named. offaxis-data splits NAME lists the rules. Of these rows the share train_share "
+            "PART is train unless named. offaxis data splits NAME lists the rules. Of these rows the share train_share "
             "is trained on: --set train_share=1 takes all. Or a split that the dataset has itself.",
         ),
     ] = "",
@@ -235,7 +234,7 @@ def transfer(
 ) -> None:
     """Train parts of a run on another dataset and freeze the rest. Figures 6 and 9 of arXiv:2304.10767.
 
-    What is trained starts anew. To choose layers one by one: offaxis-train run
+    What is trained starts anew. To choose layers one by one: offaxis train run
     --set start_from=RUN --set 'frozen=["encoder_1"]' --set 'reset=["mean"]' ...
     """
     from baselines.config import RunConfig
@@ -371,7 +370,7 @@ def _explained(run: Run) -> None:
 @app.command()
 def sweep(
     name: Annotated[
-        str, typer.Argument(help="Sweep, such as smoke; offaxis-train list shows them.", show_default=False)
+        str, typer.Argument(help="Sweep, such as smoke; offaxis train list shows them.", show_default=False)
     ],
     into: Annotated[Path | None, typer.Option(help="Folder. Default: runs/NAME.", show_default=False)] = None,
     only: Annotated[
@@ -478,17 +477,17 @@ def encode(
     into: Annotated[
         Path | None,
         typer.Option(
-            help="A submission's folder to fill, as offaxis-board submit init makes it; with --dataset, a file. "
+            help="A submission's folder to fill, as offaxis board submit init makes it; with --dataset, a file. "
             "Default: codes.npz in each run folder.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Write codes of the rows that offaxis-board scores: for a run, for a submission, or of another dataset.
+    """Write codes of the rows to be scored: for a run, for a submission, or of another dataset.
 
-    offaxis-train encode runs/a --dataset sprites2d --into a.npz
+    offaxis train encode runs/a --dataset sprites2d --into a.npz
 
-    offaxis-train encode runs/a runs/b --into my_submission
+    offaxis train encode runs/a runs/b --into my_submission
     """
     from baselines.outputs import encode
     from baselines.run import Run
@@ -512,13 +511,13 @@ def export(
         Path | None, typer.Option(help="A folder to make, with all that others need of the run.", show_default=False)
     ] = None,
     tier: Annotated[
-        str, typer.Option(help="Tier of the scores on the card, with --to; as of offaxis-board evaluate.")
+        str, typer.Option(help="Tier of the scores on the card, with --to; as of offaxis board evaluate.")
     ] = "smoke",
 ) -> None:
-    """Write each run's encoder in ONNX, encoder.onnx in its folder: with it offaxis-board verifies the run's scores.
+    """Write each run's encoder in ONNX, encoder.onnx in its folder: which verifies the scores of a run.
 
     With --to, write a folder for others instead: weights (safetensors), encoder (ONNX), codes, and a card with scores.
-    Of several runs, each has its own in it: sprites2d.beta_vae.seed_0_5f874bb2. offaxis-board verify and
+    Of several runs, each has its own in it: sprites2d.beta_vae.seed_0_5f874bb2. offaxis board verify and
     publish-weights take them.
     """
     from baselines.outputs import export
@@ -555,7 +554,7 @@ def activations(
     ] = 1000,
     step: Annotated[int | None, typer.Option(help="At this snapshot. Default: the last.")] = None,
 ) -> None:
-    """Write the activations of every layer of each run, for offaxis-board heatmap, analyse and transfer heatmap.
+    """Write the activations of every layer of each run, for offaxis board heatmap, analyse and transfer heatmap.
 
     Layers are compared on the same images. Runs on different datasets take the images of one, with --dataset.
     """
@@ -591,7 +590,7 @@ def traverse(
 @app.command()
 def reference(
     name: Annotated[
-        str, typer.Argument(help="Reference, such as pca; offaxis-train list shows them.", show_default=False)
+        str, typer.Argument(help="Reference, such as pca; offaxis train list shows them.", show_default=False)
     ],
     dataset: Annotated[
         str,
@@ -731,8 +730,3 @@ def _with_settings(values: dict[str, Any], settings: list[str]) -> dict[str, Any
             raise InvalidInput(group, expected="keys and values", received=repr(held))
         values[group] = {**held, key: value}
     return values
-
-
-def main() -> None:
-    """Run the command."""
-    console.run(app, "offaxis-train")
