@@ -22,7 +22,7 @@ from benchmark_data.errors import (
 )
 
 if TYPE_CHECKING:
-    from benchmark_data.archives.own_images import from_folder, from_images
+    from benchmark_data.archives.user_images import from_folder, from_images
     from benchmark_data.dataset import Dataset, Digest, Family
     from benchmark_data.factors import Factor, FactorSpace, FactorTable
     from benchmark_data.sources import Derived, Rendered
@@ -60,7 +60,7 @@ __getattr__, __dir__ = discovery.on_demand(
     {
         "benchmark_data.dataset": ("Dataset", "Digest", "Family"),
         "benchmark_data.factors": ("Factor", "FactorSpace", "FactorTable"),
-        "benchmark_data.archives.own_images": ("from_folder", "from_images"),
+        "benchmark_data.archives.user_images": ("from_folder", "from_images"),
         "benchmark_data.sources": ("Derived", "Rendered"),
         "benchmark_data.variants.splitting": ("Split", "split_rules"),
     },
@@ -121,7 +121,7 @@ def load(name: str, **parameters: object) -> Dataset:
     from benchmark_data.variants import splitting
 
     if not isinstance(name, str):
-        raise InvalidInput("name of a dataset", expected="a text, such as 'sprites2d'", received=repr(name))
+        raise InvalidInput(f"name of a dataset: expected a text, such as 'sprites2d', received {name!r}.")
     base, rule = splitting.named(name)
     if rule and not parameters:
         return _divided(load(base).id, rule)
@@ -133,16 +133,17 @@ def load(name: str, **parameters: object) -> Dataset:
     if config and config not in known and not rule:
         start, _, split = config.replace("/", ".", 1).partition(".")
         if start in known and splitting.named(f"{name}/{split}")[1] == split:  # a slash in place of the dot
-            raise InvalidInput("name of a dataset", expected=splitting.joined(f"{name}/{start}", split), received=full)
+            raise InvalidInput(
+                f"name of a dataset: expected {splitting.joined(f'{name}/{start}', split)}, received {full}."
+            )
         if start in known and split:
             raise UnknownName(f"split of {name}/{start}", split, splitting.split_rules())
         raise UnknownName(f"config of {name}", config, known or splitting.split_rules())
     if parameters and (config or isinstance(declared, Dataset)):
         said = "a split" if rule else "a config"
         raise InvalidInput(
-            f"parameters of {name}",
-            expected=f"{said} or parameters, not both" if config else "no parameters",
-            received=", ".join(f"{key}={value!r}" for key, value in parameters.items()),
+            f"parameters of {name}: expected {f'{said} or parameters, not both' if config else 'no parameters'}, "
+            f"received {', '.join((f'{key}={value!r}' for key, value in parameters.items()))}."
         )
     if isinstance(declared, Dataset):
         return declared
@@ -169,12 +170,12 @@ def named_or_folder(name: str) -> Dataset:
     """
     from pathlib import Path
 
-    from benchmark_data.archives import own_images
+    from benchmark_data.archives import user_images
 
     known = name.partition("/")[0] in names()
     if not known:
         if Path(name).is_dir():
-            return own_images.from_folder(name)
+            return user_images.from_folder(name)
         raise UnknownName("dataset, or folder that is there", name, names())
     return load(name)
 

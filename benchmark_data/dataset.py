@@ -123,7 +123,7 @@ class Dataset:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"\d+\.\d+\.\d+", self.version):
             raise InvalidInput(
-                f"version of {self.id}", expected="three numbers such as 1.0.0", received=repr(self.version)
+                f"version of {self.id}: expected three numbers such as 1.0.0, received {self.version!r}."
             )
         if not self.splits:
             object.__setattr__(self, "splits", {"train": range(len(self.space))})
@@ -203,10 +203,8 @@ class Dataset:
         """
         if not len(self):
             raise Unavailable(
-                self.id,
-                expected="a prepared dataset",
-                received="one whose length is not known yet",
-                remedy=f"Run: offaxis data prepare {self.id}",
+                f"{self.id}: expected a prepared dataset, received one whose length is not known yet. Run: "
+                f"offaxis data prepare {self.id}"
             )
         return len(self)
 
@@ -254,18 +252,15 @@ class Dataset:
         if isinstance(given, np.ndarray) and given.dtype == np.uint8 and given.shape == shape:
             return given
         raise InvalidInput(
-            f"images of {self.id}",
-            expected=f"uint8 of shape {shape} from its source, for {len(rows)} rows",
-            received=f"{given.dtype} of shape {given.shape}" if isinstance(given, np.ndarray) else type(given).__name__,
+            f"images of {self.id}: expected uint8 of shape {shape} from its source, for {len(rows)} rows, received "
+            f"{f'{given.dtype} of shape {given.shape}' if isinstance(given, np.ndarray) else type(given).__name__}."
         )
 
     def __getitem__(self, index: object) -> NoReturn:
         """Say what to use instead: a dataset gives batches of images and labels by method, not examples by index."""
         raise InvalidInput(
-            f"{self.id}[{index!r}]",
-            expected="a batch by method, such as images([0, 1, 2]) and labels([0, 1, 2])",
-            received="an index",
-            remedy="A DataLoader of PyTorch takes benchmark_data.torch's dataset; see docs/recipes.md.",
+            f"{self.id}[{index!r}]: expected a batch by method, such as images([0, 1, 2]) and labels([0, 1, 2]), "
+            "received an index. A DataLoader of PyTorch takes benchmark_data.torch's dataset; see docs/recipes.md."
         )
 
     def labels(self, indices: Integer[ArrayLike, " n"], factors: Sequence[str] | None = None) -> Int64[Indices, "n F"]:
@@ -335,7 +330,7 @@ class Dataset:
             return list(range(len(self.space.factors)))
         if isinstance(factors, str) or not len(factors):
             raise InvalidInput(
-                f"factors of {self.id}", expected="a list of names, such as ['shape']", received=repr(factors)
+                f"factors of {self.id}: expected a list of names, such as ['shape'], received {factors!r}."
             )
         return [self.space.column(name) for name in factors]
 
@@ -354,13 +349,12 @@ class Dataset:
         """
         array = integers(f"rows of {self.id}", indices)
         if not len(array):
-            raise InvalidInput(f"rows of {self.id}", expected="at least one row", received="an empty selection")
+            raise InvalidInput(f"rows of {self.id}: expected at least one row, received an empty selection.")
         count = self.known_length()
         if array.min() < 0 or array.max() >= count:
             raise InvalidInput(
-                f"rows of {self.id}",
-                expected=f"rows in [0, {count - 1}]",
-                received=f"rows in [{array.min()}, {array.max()}]",
+                f"rows of {self.id}: expected rows in [0, {count - 1}], received rows in [{array.min()}, "
+                f"{array.max()}]."
             )
         return array.astype(np.int64, copy=False)
 
@@ -378,7 +372,7 @@ class Dataset:
             InvalidInput: the size is not positive. What is wrong with a batch's rows is said when it is asked for.
         """
         if size < 1:
-            raise InvalidInput("size of a batch", expected="at least 1", received=str(size))
+            raise InvalidInput(f"size of a batch: expected at least 1, received {size}.")
         blocks = map(self.rows, in_blocks(range(len(self)) if rows is None else rows, size))
         return ((batch, self.images(batch)) for batch in blocks)
 
@@ -448,9 +442,8 @@ class Family:
         configs = {d.config: d for d in datasets}
         if len(configs) != len(datasets) or default not in configs or len({d.name for d in datasets}) != 1:
             raise InvalidInput(
-                "family of datasets",
-                expected="one name, different configs, and a default among them",
-                received=f"{[d.id for d in datasets]} with default {default!r}",
+                "family of datasets: expected one name, different configs, and a default among them, received "
+                f"{[d.id for d in datasets]} with default {default!r}."
             )
         object.__setattr__(self, "configs", configs)
         object.__setattr__(self, "default", default)

@@ -66,7 +66,7 @@ def check_seed(seed: int) -> None:
         InvalidInput: it is none.
     """
     if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
-        raise InvalidInput("seed", expected="an integer in [0, 2**64)", received=repr(seed))
+        raise InvalidInput(f"seed: expected an integer in [0, 2**64), received {seed!r}.")
 
 
 def uniform(seed: int, indices: Integer[ArrayLike, " n"], count: int) -> Float64[NDArray[np.float64], "n count"]:

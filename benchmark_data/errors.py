@@ -1,4 +1,4 @@
-"""The errors that a user can cause, all in one form: what, expected, received, what to do.
+"""The errors that a user can cause: what is wrong, and what to do.
 
 Every command prints them as one line without a traceback and exits with status 2.
 """
@@ -17,31 +17,34 @@ class OffaxisError(Exception):
     """An error that the user can mend.
 
     Args:
-        what: the thing that is wrong, named as the user named it.
-        expected: what would have been right.
+        message: what is wrong and what to do, in one or two sentences. With ``expected`` it is the name of the thing.
+        expected: what would have been right, where the message is put together here.
         received: what came instead.
         remedy: what to do about it, as a sentence.
 
     Example:
+        >>> print(OffaxisError("codes must be a 2-d array, not of shape (3,). Reshape them to (n, 1)."))
+        codes must be a 2-d array, not of shape (3,). Reshape them to (n, 1).
         >>> print(OffaxisError("codes", expected="a 2-d array", received="shape (3,)", remedy="Reshape to (n, 1)."))
         codes: expected a 2-d array, received shape (3,). Reshape to (n, 1).
     """
 
-    def __init__(self, what: str, *, expected: str, received: str, remedy: str = "") -> None:
-        super().__init__(what, expected, received, remedy)
-        self.what, self.expected, self.received, self.remedy = what, expected, received, remedy
+    def __init__(self, message: str, *, expected: str = "", received: str = "", remedy: str = "") -> None:
+        if expected:
+            message = f"{message}: expected {expected}, received {received}. {remedy}"
+        super().__init__(message.rstrip())
 
     def __str__(self) -> str:
-        return f"{self.what}: expected {self.expected}, received {self.received}. {self.remedy}".rstrip()
+        return str(self.args[0])
 
     def __reduce__(self) -> tuple[Callable[..., OffaxisError], tuple[object, ...]]:
-        return _restored, (type(self), *self.args)  # the subclasses' own arguments differ from what is kept
+        return _restored, (type(self), str(self))  # the arguments of a subclass are not its message
 
 
-def _restored(kind: type[OffaxisError], what: str, expected: str, received: str, remedy: str) -> OffaxisError:
+def _restored(kind: type[OffaxisError], message: str) -> OffaxisError:
     """Make an error again in another process."""
-    error = kind.__new__(kind, what, expected, received, remedy)
-    OffaxisError.__init__(error, what, expected=expected, received=received, remedy=remedy)
+    error = kind.__new__(kind, message)
+    OffaxisError.__init__(error, message)
     return error
 
 
@@ -59,12 +62,8 @@ class UnknownName(OffaxisError, LookupError):
         near = [found for found in nearest(str(name), names, count=2, cutoff=0.5) if found != name][:1]
         listed = names if len(names) <= self.LISTED else nearest(str(name), names, count=8, cutoff=0)
         more = f" and {len(names) - len(listed)} more" if len(listed) < len(names) else ""
-        super().__init__(
-            kind,
-            expected=f"one of {', '.join(listed) or '(none)'}{more}",
-            received=repr(name),
-            remedy=f"Did you mean {near[0]!r}?" if near else "",
-        )
+        hint = f"Did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"{kind}: expected one of {', '.join(listed) or '(none)'}{more}, received {name!r}. {hint}")
 
 
 def nearest(name: str, names: Iterable[str], *, count: int, cutoff: float) -> list[str]:
@@ -109,11 +108,10 @@ class MissingExtra(OffaxisError, ImportError):
     """An optional dependency that is not installed: part of an extra, or a package of its own."""
 
     def __init__(self, feature: str, package: str, extra: str = "") -> None:
+        install = f"'offaxis[{extra}]'" if extra else package
         super().__init__(
-            feature,
-            expected=f"the package {package}",
-            received="no such package",
-            remedy="Install it with: pip install " + (f"'offaxis[{extra}]'" if extra else package),
+            f"{feature}: expected the package {package}, received no such package. "
+            f"Install it with: pip install {install}"
         )
 
 
@@ -152,9 +150,9 @@ def check_count(what: str, count: int, least: int) -> None:
         benchmark_data.errors.InvalidInput: bins: expected an integer, at least 2, received 20.0...
     """
     if not is_whole(count):
-        raise InvalidInput(what, expected=f"an integer, at least {least}", received=repr(count))
+        raise InvalidInput(f"{what}: expected an integer, at least {least}, received {count!r}.")
     if count < least:
-        raise InvalidInput(what, expected=f"at least {least}", received=str(count))
+        raise InvalidInput(f"{what}: expected at least {least}, received {count}.")
 
 
 def needs(feature: str, extra: str, *modules: str) -> None:

@@ -52,13 +52,11 @@ class Factor:
         object.__setattr__(self, "values", tuple(float(v) for v in self.values))
         object.__setattr__(self, "labels", tuple(self.labels) or _names(self.values))
         if not self.values:
-            raise InvalidInput(f"factor {self.name!r}", expected="at least one value", received="none")
+            raise InvalidInput(f"factor {self.name!r}: expected at least one value, received none.")
         if len(self.labels) != len(self.values) or len(set(self.labels)) != len(self.labels):
             raise InvalidInput(
-                f"factor {self.name!r}",
-                expected=f"{len(self.values)} labels, all different",
-                received=f"{len(self.labels)} labels, {len(set(self.labels))} different",
-                remedy="Give one label for each value.",
+                f"factor {self.name!r}: expected {len(self.values)} labels, all different, received {len(self.labels)} "
+                f"labels, {len(set(self.labels))} different. Give one label for each value."
             )
         if self.kind not in get_args(Kind):
             raise UnknownName(f"kind of factor {self.name!r}", self.kind, get_args(Kind))
@@ -139,7 +137,7 @@ class _Factors:
         rows, there = integers("rows", indices), self._numbers()
         if rows.size and (rows.min() < there.start or rows.max() >= there.stop):
             wrong = int(rows[(rows < there.start) | (rows >= there.stop)][0])
-            raise InvalidInput("rows", expected=f"rows from {there.start} to {there.stop - 1}", received=str(wrong))
+            raise InvalidInput(f"rows: expected rows from {there.start} to {there.stop - 1}, received {wrong}.")
         return self._labels(rows.astype(np.int64, copy=False))
 
     def _numbers(self) -> range:
@@ -181,17 +179,15 @@ class _Factors:
         array = np.asarray(labels)
         if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != len(self.factors):
             raise InvalidInput(
-                "factors",
-                expected=f"integer class ids of shape (n, {len(self.factors)}): {', '.join(self.names)}",
-                received=f"{array.dtype} of shape {array.shape}",
+                f"factors: expected integer class ids of shape (n, {len(self.factors)}): {', '.join(self.names)}, "
+                f"received {array.dtype} of shape {array.shape}."
             )
         for i, factor in enumerate(self.factors):
             low, high = (int(array[:, i].min()), int(array[:, i].max())) if len(array) else (0, 0)
             if low < 0 or high >= factor.size:
                 raise InvalidInput(
-                    f"factor {factor.name!r}",
-                    expected=f"class ids in [0, {factor.size - 1}]",
-                    received=f"ids in [{low}, {high}]",
+                    f"factor {factor.name!r}: expected class ids in [0, {factor.size - 1}], received ids in [{low}, "
+                    f"{high}]."
                 )
         return array.astype(np.int64, copy=False)
 
@@ -242,7 +238,7 @@ class _Factors:
             ((2, 4), True, [[0, 0], [1, 3]], [11])
         """
         if not len(rows) or rows.step != 1:
-            raise InvalidInput("rows of a part", expected="one or more that follow one another", received=repr(rows))
+            raise InvalidInput(f"rows of a part: expected one or more that follow one another, received {rows!r}.")
         table = self.labels(np.arange(rows.start, rows.stop))
         found = [np.unique(column, return_inverse=True) for column in table.T]
         factors = [with_values(factor, ids.tolist()) for factor, (ids, _) in zip(self.factors, found, strict=True)]
@@ -307,7 +303,7 @@ class FactorSpace(_Factors):
     def __init__(self, *factors: Factor) -> None:
         self.factors = factors
         if not factors or len(set(self.names)) != len(factors):
-            raise InvalidInput("factors", expected="one or more with different names", received=repr(list(self.names)))
+            raise InvalidInput(f"factors: expected one or more with different names, received {list(self.names)!r}.")
 
     def __repr__(self) -> str:
         return f"FactorSpace({', '.join(f'{f.name}={f.size}' for f in self.factors)})"
@@ -348,7 +344,7 @@ class FactorSpace(_Factors):
         """
         check_count("n", n, 0)
         if not isinstance(rng, np.random.Generator):
-            raise InvalidInput("rng", expected="a generator, such as np.random.default_rng(0)", received=repr(rng))
+            raise InvalidInput(f"rng: expected a generator, such as np.random.default_rng(0), received {rng!r}.")
         return rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
 
     def pairs(self, n: int, changed: int, *, rng: np.random.Generator) -> Indices:
@@ -378,7 +374,7 @@ class FactorSpace(_Factors):
         varying = np.flatnonzero(sizes > 1)
         if not is_whole(changed) or not 0 <= changed <= len(varying):
             raise InvalidInput(
-                "factors that change", expected=f"an integer from 0 to {len(varying)}", received=str(changed)
+                f"factors that change: expected an integer from 0 to {len(varying)}, received {changed}."
             )
         first = self.sample(n, rng=rng)
         order = rng.random((n, len(varying))).argsort(axis=1)[:, :changed]
@@ -423,7 +419,7 @@ class FactorTable(_Factors):
     def _table(self) -> Indices:
         table = self.checked(self._read())
         if len(table) != len(self):
-            raise InvalidInput("label table", expected=f"{len(self)} rows", received=f"{len(table)} rows")
+            raise InvalidInput(f"label table: expected {len(self)} rows, received {len(table)} rows.")
         return table
 
     def _labels(self, rows: Indices) -> Indices:
@@ -455,7 +451,7 @@ class FactorTable(_Factors):
             [1, 0, 1]
         """
         if not self.full:
-            raise InvalidInput("label table", expected="each combination of values once", received=repr(self))
+            raise InvalidInput(f"label table: expected each combination of values once, received {self!r}.")
         rows: Indices = self._places[self._flat(self.checked(labels))]
         return rows
 
@@ -515,4 +511,4 @@ def integers(what: str, indices: object) -> NDArray[np.integer]:
         received, remedy = f"a mask of shape {array.shape}", "Give numpy.flatnonzero(mask)."
     elif array.dtype.kind in "iu":
         remedy = "For one image, give a list of one row." if array.ndim == 0 else "Give rows.ravel()."
-    raise InvalidInput(what, expected="integers of shape (n,)", received=received, remedy=remedy)
+    raise InvalidInput(f"{what}: expected integers of shape (n,), received {received}. {remedy}")

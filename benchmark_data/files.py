@@ -35,7 +35,7 @@ def check_ending(option: str, path: Path | None, *endings: str) -> None:
     """
     if path is not None and path.suffix not in endings:
         expected = f"a file name that ends in {' or '.join(endings)}"
-        raise InvalidInput(option, expected=expected, received=path.name)
+        raise InvalidInput(f"{option}: expected {expected}, received {path.name}.")
 
 
 @contextlib.contextmanager
@@ -67,10 +67,7 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         if path.is_dir():
             raise InvalidInput(
-                str(path),
-                expected="a path that is free",
-                received="an existing folder",
-                remedy="Remove it or choose another path.",
+                f"{path}: expected a path that is free, received an existing folder. Remove it or choose another path."
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
@@ -124,10 +121,8 @@ def unwritable(path: Path, error: OSError) -> InvalidInput:
         The error to raise.
     """
     return InvalidInput(
-        str(path),
-        expected="a place that can be written",
-        received=f"{type(error).__name__}: {error.strerror or error}",
-        remedy="Check the folder's permissions and the free space, or choose another path.",
+        f"{path}: expected a place that can be written, received {type(error).__name__}: {error.strerror or error}. "
+        "Check the folder's permissions and the free space, or choose another path."
     )
 
 
@@ -195,7 +190,7 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
     try:
         text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:
-        raise InvalidInput(str(path), expected="finite numbers", received=str(error)) from error
+        raise InvalidInput(f"{path}: expected finite numbers, received {error}.") from error
     write_text(path, text)
 
 
@@ -214,13 +209,11 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     try:
         return parse_json(Path(path).read_bytes())
     except OSError as error:
-        raise DamagedFile(str(path), expected="a JSON file", received=error.strerror or str(error)) from error
+        raise DamagedFile(f"{path}: expected a JSON file, received {error.strerror or str(error)}.") from error
     except (ValueError, RecursionError) as error:
         raise DamagedFile(
-            str(path),
-            expected="valid JSON",
-            received=str(error),
-            remedy="Restore the file from a copy or remove it and make it again.",
+            f"{path}: expected valid JSON, received {error}. Restore the file from a copy or remove it and make it "
+            "again."
         ) from error
 
 
@@ -243,12 +236,12 @@ def bounded(path: str | os.PathLike[str], largest: int, *, what: str, size: str 
     try:
         status = path.lstat()
         if not stat.S_ISREG(status.st_mode):
-            raise DamagedFile(str(path), expected="a regular file", received="a link, folder or device")
+            raise DamagedFile(f"{path}: expected a regular file, received a link, folder or device.")
         if status.st_size > largest:
-            raise DamagedFile(str(path), expected=f"{size} {largest:,} bytes", received=f"{status.st_size:,} bytes")
+            raise DamagedFile(f"{path}: expected {size} {largest:,} bytes, received {status.st_size:,} bytes.")
         return path.read_bytes()
     except OSError as error:
-        raise DamagedFile(str(path), expected=what, received=error.strerror or str(error)) from error
+        raise DamagedFile(f"{path}: expected {what}, received {error.strerror or str(error)}.") from error
 
 
 def hash_of(path: str | os.PathLike[str], algorithm: str = "sha256") -> str:
@@ -268,7 +261,7 @@ def hash_of(path: str | os.PathLike[str], algorithm: str = "sha256") -> str:
         with open(path, "rb", buffering=0) as stream:
             return hashlib.file_digest(stream, algorithm).hexdigest()
     except OSError as error:
-        raise DamagedFile(str(path), expected="a file", received=error.strerror or str(error)) from error
+        raise DamagedFile(f"{path}: expected a file, received {error.strerror or str(error)}.") from error
 
 
 class RepeatedKey(ValueError):
@@ -371,8 +364,32 @@ def in_run(folder: Path, name: str) -> Path:
     inside = sorted(each.parent.relative_to(folder).as_posix() for each in folder.glob(f"*/{name}"))
     shown = f"{', '.join(inside[:3])}{', ...' if len(inside) > 3 else ''}"
     raise DamagedFile(
-        str(folder),
-        expected=f"a run folder, which has {name}",
-        received="a folder without it" if folder.is_dir() else "a file" if folder.exists() else "no such folder",
-        remedy=f"There are runs in it: {shown}. Name those." if inside else "",
+        f"{folder}: expected a run folder, which has {name}, received "
+        f"{'a folder without it' if folder.is_dir() else 'a file' if folder.exists() else 'no such folder'}. "
+        f"{f'There are runs in it: {shown}. Name those.' if inside else ''}"
     )
+
+
+def limit(variable: str, default: int) -> int:
+    """Return a limit on what is read, which an environment variable may raise.
+
+    Args:
+        variable: its name, such as ``OFFAXIS_MAX_PIXELS``.
+        default: the limit where it is not set.
+
+    Returns:
+        The limit.
+
+    Raises:
+        InvalidInput: the variable holds no positive whole number.
+
+    Example:
+        >>> limit("OFFAXIS_MAX_NOTHING", 4)
+        4
+    """
+    text = os.environ.get(variable, "").replace("_", "")
+    if not text:
+        return default
+    if not text.isdecimal() or not int(text):
+        raise InvalidInput(f"{variable} must be a whole number above 0, not {text!r}.")
+    return int(text)

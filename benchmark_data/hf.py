@@ -223,7 +223,7 @@ def _named(name: str | Dataset, config: str | None) -> Dataset:
         return benchmark_data.load(f"{name}/{config}" if config else name)
     if config is not None:
         raise InvalidInput(
-            f"config of {name.id}", expected="None, since a dataset was given and no name", received=repr(config)
+            f"config of {name.id}: expected None, since a dataset was given and no name, received {config!r}."
         )
     return name
 
@@ -466,18 +466,14 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
             "dataclasses.replace(dataset, license=..., redistributable=True)."
         )
         raise InvalidInput(
-            f"publish {dataset.id}",
-            expected="a licence that allows to pass on copies",
-            received=dataset.license,
-            remedy=theirs if parallel.has_name(dataset) else own,
+            f"publish {dataset.id}: expected a licence that allows to pass on copies, received {dataset.license}. "
+            f"{theirs if parallel.has_name(dataset) else own}"
         )
     others = {read_json(path)["name"] for path in folder.glob(f"*/{card.RECORD}")} - {dataset.name}
     if others:
         raise InvalidInput(
-            str(folder),
-            expected=f"an empty folder or one of {dataset.name}",
-            received=f"a folder of {', '.join(others)}",
-            remedy="Publish each dataset to its own folder; configs of one dataset share it.",
+            f"{folder}: expected an empty folder or one of {dataset.name}, received a folder of {', '.join(others)}. "
+            "Publish each dataset to its own folder; configs of one dataset share it."
         )
 
 
@@ -487,10 +483,8 @@ def _declared_features(folder: Path, record: card.Record) -> Any:
     file = next(folder.glob(pattern), None)
     if file is None:
         raise DamagedFile(
-            str(folder),
-            expected=pattern,
-            received="no such file",
-            remedy=f"Publish {record['name']}/{record['config']} again or remove its {card.RECORD}.",
+            f"{folder}: expected {pattern}, received no such file. Publish {record['name']}/{record['config']} again "
+            f"or remove its {card.RECORD}."
         )
     return datasets.Features.from_arrow_schema(pq.read_schema(file))
 

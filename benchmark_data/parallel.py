@@ -79,7 +79,7 @@ def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
     """
     if not 0 <= gpus < math.inf or (gpus and address is None):
         expected = "at least 0" if address else "0 where tasks do not go to Ray"
-        raise InvalidInput("--gpus", expected=expected, received=f"{gpus:g}", remedy="GPUs are what --ray shares out.")
+        raise InvalidInput(f"--gpus: expected {expected}, received {gpus:g}. GPUs are what --ray shares out.")
     if address is None:
         yield
         return
@@ -103,16 +103,14 @@ def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
             )
         except (OSError, ValueError) as error:
             raise InvalidInput(
-                "--ray",
-                expected="local, or the address of a cluster that runs",
-                received=address,
-                remedy="Start one with: ray start --head",
+                f"--ray: expected local, or the address of a cluster that runs, received {address}. Start one with: "
+                "ray start --head"
             ) from error
     token = _ray.set(gpus)
     try:
         most = max((node["Resources"].get("GPU", 0.0) for node in ray.nodes() if node["Alive"]), default=0.0)
         if gpus > most:  # Ray would wait for such a node for ever
-            raise InvalidInput("--gpus", expected=f"at most {most:g}, which a node has", received=f"{gpus:g}")
+            raise InvalidInput(f"--gpus: expected at most {most:g}, which a node has, received {gpus:g}.")
         yield
     finally:
         _ray.reset(token)

@@ -71,20 +71,19 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
             raise UnknownName(f"split of {dataset.id}", name, dataset.splits)
         if not found:
             raise InvalidInput(
-                f"split of {dataset.id}",
-                expected="a name with bounds in rows or percent, such as train[:10%] or train[100:-50]",
-                received=repr(part),
+                f"split of {dataset.id}: expected a name with bounds in rows or percent, such as train[:10%] or "
+                f"train[100:-50], received {part!r}."
             )
         rows = dataset.splits[name]
         for text in found.groups()[1:]:
             most, unit = (100, "%") if text and text.endswith("%") else (len(rows), " rows")
             if text and abs(int(text.rstrip("%"))) > most:
                 raise InvalidInput(
-                    f"split of {dataset.id}", expected=f"bounds of at most {most}{unit}", received=repr(part.strip())
+                    f"split of {dataset.id}: expected bounds of at most {most}{unit}, received {part.strip()!r}."
                 )
         parts.append(rows[slice(*(_bound(text, len(rows)) for text in found.groups()[1:]))])
     if not any(map(len, parts)):
-        raise InvalidInput(f"split of {dataset.id}", expected="at least one row", received=f"{split!r}, which has none")
+        raise InvalidInput(f"split of {dataset.id}: expected at least one row, received {split!r}, which has none.")
     return parts[0] if len(parts) == 1 else np.concatenate([np.asarray(part, np.int64) for part in parts])
 
 
@@ -103,9 +102,8 @@ def split_text(dataset: Dataset, split: object) -> str:
     """
     if not isinstance(split, str):
         raise InvalidInput(
-            f"split of {dataset.id}",
-            expected="a text, such as 'train', 'train[:10%]' or 'train+test'",
-            received=repr(split),
+            f"split of {dataset.id}: expected a text, such as 'train', 'train[:10%]' or 'train+test', received "
+            f"{split!r}."
         )
     return split
 
@@ -206,9 +204,8 @@ def checked_columns(dataset: Dataset, columns: Sequence[str] | None, known: Iter
     known = list(known)
     if isinstance(columns, str) or (columns is not None and not len(columns)):
         raise InvalidInput(
-            f"columns of {dataset.id}",
-            expected="a list of names, such as ['image'], or None for all",
-            received=repr(columns),
+            f"columns of {dataset.id}: expected a list of names, such as ['image'], or None for all, received "
+            f"{columns!r}."
         )
     for column in columns or ():
         if column not in known:
@@ -237,9 +234,8 @@ def share(count: int, shard: tuple[int, int], *, even: bool = False) -> range:
     process, processes = shard
     if not 0 <= process < processes:
         raise InvalidInput(
-            "shard",
-            expected="(number of this process, how many there are), such as (0, 2) and (1, 2)",
-            received=repr(shard),
+            "shard: expected (number of this process, how many there are), such as (0, 2) and (1, 2), received "
+            f"{shard!r}."
         )
     return range(process, count // processes * processes if even else count, processes)
 
@@ -303,11 +299,11 @@ class Images:
     ) -> None:
         self.dataset = benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
         if split is not None and rows is not None:
-            raise InvalidInput("rows", expected="a split or rows, not both", received=f"split {split!r} and rows")
+            raise InvalidInput(f"rows: expected a split or rows, not both, received split {split!r} and rows.")
         self.rows = rows_of(self.dataset, split) if rows is None else self.dataset.rows(rows)
         space = self.dataset.space
         if isinstance(factors, str):
-            raise InvalidInput("factors", expected="a list of names, such as ['shape']", received=repr(factors))
+            raise InvalidInput(f"factors: expected a list of names, such as ['shape'], received {factors!r}.")
         self.factors = space.names if factors is None else tuple(factors)
         self._columns = [space.column(name) for name in self.factors]
         self.fields = fields if isinstance(fields, str) else tuple(fields)
@@ -385,12 +381,11 @@ class Images:
         numbers = np.asarray(indices)
         wrong = numbers.dtype.kind not in "iu" or numbers.ndim != 1
         if wrong or (numbers.size and not (numbers.min() >= 0 and numbers.max() < len(self))):
+            kind = f"{numbers.dtype} of shape {numbers.shape}"
+            received = kind if wrong else f"numbers in [{numbers.min()}, {numbers.max()}]"
             raise InvalidInput(
-                f"items of {self.dataset.id}",
-                expected=f"integers of shape (n,) in [0, {len(self) - 1}]",
-                received=f"{numbers.dtype} of shape {numbers.shape}"
-                if wrong
-                else f"numbers in [{numbers.min()}, {numbers.max()}]",
+                f"items of {self.dataset.id}: expected integers of shape (n,) in [0, {len(self) - 1}], "
+                f"received {received}."
             )
         return numbers.astype(np.int64, copy=False)
 
@@ -487,17 +482,17 @@ class Pairs(Images):
         self._varying = np.flatnonzero(np.array(self._space.sizes) > 1)
         if isinstance(changed, str) or not isinstance(changed, int | np.integer | Iterable | None):
             raise InvalidInput(
-                "changed", expected="a number of factors, or a list of names, such as ['shape']", received=repr(changed)
+                f"changed: expected a number of factors, or a list of names, such as ['shape'], received {changed!r}."
             )
         if isinstance(changed, int | np.integer) and not 0 < changed <= len(self._varying):
             raise InvalidInput(
-                "changed", expected=f"1 to {len(self._varying)}, the factors that vary", received=str(changed)
+                f"changed: expected 1 to {len(self._varying)}, the factors that vary, received {changed}."
             )
         if isinstance(changed, Iterable):
             self._varying = np.array([self._space.column(name) for name in changed], np.int64)
             changed = len(self._varying)
             if not changed:
-                raise InvalidInput("changed", expected="the name of a factor, or several", received="none")
+                raise InvalidInput("changed: expected the name of a factor, or several, received none.")
         self.changed, self.distinct, self.seed = changed, distinct, seed
         self._length = len(self.rows) if length is None else length
         check_count("length", self._length, 1)
@@ -517,9 +512,8 @@ class Pairs(Images):
                 received = "rows that do not follow one another"
         if received or not space.full:
             raise InvalidInput(
-                f"pairs of {self.dataset.id}",
-                expected="a dataset that is a full grid of factors, or a part that is one: every combination once",
-                received=received or repr(space),
+                f"pairs of {self.dataset.id}: expected a dataset that is a full grid of factors, or a part that is "
+                f"one: every combination once, received {received or repr(space)}."
             )
         return space
 

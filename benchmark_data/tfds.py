@@ -253,10 +253,9 @@ def builder(
         )
     if made is None or dataset.config not in known or not splitting.same(dataset, known[dataset.config]):
         raise InvalidInput(
-            f"files of {dataset.id} for TFDS",
-            expected="a dataset as benchmark_data.load gives it, since TFDS finds it by its name",
-            received="another one of that name" if known else "one of your own",
-            remedy="Read it by benchmark_data.tfds.as_dataset or benchmark_data.hf.load_dataset.",
+            f"files of {dataset.id} for TFDS: expected a dataset as benchmark_data.load gives it, since TFDS finds it "
+            f"by its name, received {'another one of that name' if known else 'one of your own'}. Read it by "
+            "benchmark_data.tfds.as_dataset or benchmark_data.hf.load_dataset."
         )
     return made(data_dir=data_dir, config=config or None)
 
@@ -338,7 +337,7 @@ def as_dataset(
     spec = features(dataset)
     if as_supervised and columns is not None:
         raise InvalidInput(
-            f"columns of {dataset.id}", expected="columns or as_supervised, not both", received=repr(columns)
+            f"columns of {dataset.id}: expected columns or as_supervised, not both, received {columns!r}."
         )
     given = ["image", "factors"] if as_supervised else reading.checked_columns(dataset, columns, spec)
     rows = reading.rows_of(dataset, split)
@@ -425,10 +424,8 @@ def build(
     made = builder(dataset, data_dir, shuffled=shuffled)
     if file_format and made.info.splits and made.info.file_format.value != file_format:
         raise InvalidInput(
-            str(made.data_path),
-            expected=f"a free place, or files in {file_format}",
-            received=f"files in {made.info.file_format.value}",
-            remedy="Remove them or choose another folder.",
+            f"{made.data_path}: expected a free place, or files in {file_format}, received files in "
+            f"{made.info.file_format.value}. Remove them or choose another folder."
         )
     made.download_and_prepare(file_format=file_format)
     return Path(made.data_dir)

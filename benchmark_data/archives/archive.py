@@ -71,10 +71,8 @@ class Cached(Source):
         """
         if not self.ready:
             raise Unavailable(
-                self.id,
-                expected=f"a prepared dataset in {self.folder}",
-                received="nothing there",
-                remedy=f"Run: offaxis data prepare {self.id} (or benchmark_data.load({self.id!r}).prepare())",
+                f"{self.id}: expected a prepared dataset in {self.folder}, received nothing there. Run: offaxis data "
+                f"prepare {self.id} (or benchmark_data.load({self.id!r}).prepare())"
             )
         return store.opened(self.folder)
 
@@ -265,14 +263,7 @@ class Archive(Cached):
                     }
             except Unavailable as failure:
                 failures.append(failure)
-        if len(failures) == 1:
-            raise failures[0]
-        raise Unavailable(
-            self.id,
-            expected=" or ".join(f"{failure.what} ({failure.expected})" for failure in failures),
-            received="; ".join(failure.received for failure in failures),
-            remedy=failures[0].remedy,
-        )
+        raise Unavailable(" ".join(map(str, failures)))
 
     def _missing(self, distribution: Distribution, manual_dir: Path | None) -> float:
         """Return the share of a distribution's files that are not on this machine."""

@@ -73,10 +73,8 @@ class PublishedStatistics:
 
     def _wrong(self, dataset: Dataset, expected: str, received: str) -> DamagedFile:
         return DamagedFile(
-            f"pixels of {dataset.id}",
-            expected=f"{expected} ({self.source})",
-            received=received,
-            remedy="The source file is not the published one: remove it and fetch it again, or use another copy.",
+            f"pixels of {dataset.id}: expected {expected} ({self.source}), received {received}. The source file is not "
+            "the published one: remove it and fetch it again, or use another copy."
         )
 
 

@@ -62,10 +62,7 @@ def reading(path: Path, *errors: type[Exception]) -> Iterator[None]:
 def damaged(path: Path, expected: str, received: str) -> DamagedFile:
     """Make the error for a source file that does not hold what it should."""
     return DamagedFile(
-        str(path),
-        expected=expected,
-        received=received,
-        remedy="Remove the file and fetch it again, or use another copy.",
+        f"{path}: expected {expected}, received {received}. Remove the file and fetch it again, or use another copy."
     )
 
 

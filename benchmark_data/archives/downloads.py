@@ -137,7 +137,7 @@ def find_manual(download: Download, manual_dir: Path | None) -> Path | None:
     if manual_dir is None:
         return None
     if not manual_dir.is_dir():
-        raise InvalidInput("manual folder", expected="an existing folder", received=repr(str(manual_dir)))
+        raise InvalidInput(f"manual folder: expected an existing folder, received {str(manual_dir)!r}.")
     copies = [manual_dir / name for name in (download.name, *download.aliases)]
     return next((copy for copy in copies if copy.is_file()), None)
 
@@ -146,18 +146,13 @@ def _checked_copy(download: Download, path: Path, progress: rich.progress.Progre
     with path.open("rb") as stream:
         if _is_html(stream.read(512)):
             raise DamagedFile(
-                str(path),
-                expected=f"the file {download.name}",
-                received=HTML,
-                remedy="Download it again in a browser.",
+                f"{path}: expected the file {download.name}, received {HTML}. Download it again in a browser."
             )
     found = _identify(download, path, "the user's own copy", progress)
     if found.difference and download.binding:
         raise DamagedFile(
-            str(path),
-            expected=_expectation(download),
-            received=found.difference,
-            remedy="Replace it with an unbroken copy, or take it out of the manual folder to download it.",
+            f"{path}: expected {_expectation(download)}, received {found.difference}. Replace it with an unbroken "
+            "copy, or take it out of the manual folder to download it."
         )
     return found
 
@@ -201,13 +196,11 @@ def _from_mirrors(
                     break
     kept = f" {_length(part):,} bytes are kept and will be resumed." if _length(part) else ""
     looked = f" (nothing of that name in {manual_dir})" if manual_dir else ""
+    answers = "; ".join(f"from {urlsplit(url).netloc}: {failure}" for url, failure in failures.items())
     raise Unavailable(
-        download.name,
-        expected=_expectation(download),
-        received="; ".join(f"from {urlsplit(url).netloc}: {failure}" for url, failure in failures.items())
-        or "no mirror to ask",
-        remedy=f"Try again later, or put your own copy of {download.name} in a folder and name the folder with "
-        f"--manual-dir or {MANUAL_DIR}{looked}.{kept}",
+        f"{download.name}: expected {_expectation(download)}, received {answers or 'no mirror to ask'}. "
+        f"Try again later, or put your own copy of {download.name} in a folder and name the folder with --manual-dir "
+        f"or {MANUAL_DIR}{looked}.{kept}"
     )
 
 

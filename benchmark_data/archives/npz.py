@@ -91,7 +91,7 @@ class Archive:
             member = self._members.getinfo(f"{name}.npy")
         except KeyError:
             raise DamagedFile(
-                what, expected="an array of this name", received=f"arrays {sorted(self.names)[:10]}"
+                f"{what}: expected an array of this name, received arrays {sorted(self.names)[:10]}."
             ) from None
         with self._members.open(member) as stream:
             shape, fortran, dtype = _header(what, stream)
@@ -99,7 +99,7 @@ class Archive:
             size = math.prod(shape) * dtype.itemsize
             if self._largest is not None and size > self._largest:
                 raise DamagedFile(
-                    what, expected=f"at most {self._largest >> 20} MiB", received=f"{size / 2**20:.0f} MiB"
+                    f"{what}: expected at most {self._largest >> 20} MiB, received {size / 2**20:.0f} MiB."
                 )
             return _content(what, stream, shape, fortran, dtype)
 
@@ -122,13 +122,11 @@ def read(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> dict[str,
     try:
         status = path.lstat()
     except OSError as error:
-        raise DamagedFile(str(path), expected="an npz file", received="no such file") from error
+        raise DamagedFile(f"{path}: expected an npz file, received no such file.") from error
     if not stat.S_ISREG(status.st_mode):
-        raise DamagedFile(str(path), expected="a regular file", received="a link, folder or device")
+        raise DamagedFile(f"{path}: expected a regular file, received a link, folder or device.")
     if status.st_size > LARGEST:
-        raise DamagedFile(
-            str(path), expected=f"at most {LARGEST >> 20} MiB", received=f"{status.st_size / 2**20:.0f} MiB"
-        )
+        raise DamagedFile(f"{path}: expected at most {LARGEST >> 20} MiB, received {status.st_size / 2**20:.0f} MiB.")
     with opened(path, largest=LARGEST, most=_MEMBERS) as archive:
         found = {name: archive.array(name, wanted) for name, wanted in arrays.items()}
         others = sorted({name[:80] for name in archive.names} - set(arrays))
@@ -194,19 +192,15 @@ def opened(
             names = [member.filename for member in members.infolist()]
             if len(set(names)) != len(names) or (most is not None and len(names) > most):
                 some = "" if most is None else f"at most {most} "
-                raise DamagedFile(
-                    str(path), expected=f"{some}arrays with different names", received=f"{len(names)} entries"
-                )
+                raise DamagedFile(f"{path}: expected {some}arrays with different names, received {len(names)} entries.")
             yield Archive(path, members, largest)
     except OffaxisError:
         raise
     except Exception as error:
         # A stranger's bytes make zipfile, zlib, tokenize and numpy raise more kinds of errors than can be listed.
         raise DamagedFile(
-            str(path),
-            expected="an npz file written by numpy.savez or numpy.savez_compressed",
-            received=f"{type(error).__name__}: {error}",
-            remedy=remedy,
+            f"{path}: expected an npz file written by numpy.savez or numpy.savez_compressed, received "
+            f"{type(error).__name__}: {error}. {remedy}"
         ) from error
 
 
@@ -214,7 +208,7 @@ def _header(what: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dty
     version = npy.read_magic(stream)
     read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
     if read_header is None:
-        raise DamagedFile(what, expected="npy version 1.0 or 2.0", received=f"version {version}")
+        raise DamagedFile(f"{what}: expected npy version 1.0 or 2.0, received version {version}.")
     shape, fortran, dtype = read_header(stream, max_header_size=_HEADER)
     return shape, fortran, dtype
 
@@ -234,7 +228,7 @@ def _check(what: str, shape: tuple[int, ...], dtype: np.dtype[Any], wanted: Arra
         kinds = " or ".join({"f": "float", "i": "int", "u": "uint", "U": "str"}[kind] for kind in wanted.kinds)
         shapes = (", ".join("any" if axis is None else str(axis) for axis in axes) for axes in wanted.shapes)
         expected = f"{kinds} of shape " + " or ".join(f"({axes})" for axes in shapes)
-    raise DamagedFile(what, expected=expected, received=f"{dtype} of shape {shape}")
+    raise DamagedFile(f"{what}: expected {expected}, received {dtype} of shape {shape}.")
 
 
 def _content(what: str, stream: IO[bytes], shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -252,6 +246,6 @@ def _content(what: str, stream: IO[bytes], shape: tuple[int, ...], fortran: bool
         values[start : start + step] = np.frombuffer(piece, dtype)
     received += len(stream.read(1))  # to the end, which is also what makes zipfile compare the checksum
     if received != size:
-        raise DamagedFile(what, expected=f"{size} bytes for {dtype} of shape {shape}", received=f"{received} bytes")
+        raise DamagedFile(f"{what}: expected {size} bytes for {dtype} of shape {shape}, received {received} bytes.")
     array = values.reshape(shape, order="F" if fortran else "C")
     return array.astype(dtype.newbyteorder("="), copy=False)

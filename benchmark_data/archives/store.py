@@ -83,10 +83,8 @@ def require_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(existing).free
     if free < needed:
         raise InvalidInput(
-            str(folder),
-            expected=f"{needed / 2**30:.1f} GiB of free space",
-            received=f"{free / 2**30:.1f} GiB",
-            remedy=f"Free some space, or set {CACHE} to a folder on another disk.",
+            f"{folder}: expected {needed / 2**30:.1f} GiB of free space, received {free / 2**30:.1f} GiB. Free "
+            f"some space, or set {CACHE} to a folder on another disk."
         )
 
 
@@ -146,7 +144,7 @@ class Writer:
             self._stream = (folder / "files.bin").open("wb")
         else:
             if encoding == "bits" and math.prod(shape) % 8:
-                raise InvalidInput("bits", expected="images of a multiple of 8 pixels", received=f"{shape}")
+                raise InvalidInput(f"bits: expected images of a multiple of 8 pixels, received {shape}.")
             row = shape if encoding == "raw" else (math.prod(shape) // 8,)
             path = folder / ("images.npy" if encoding == "raw" else "bits.npy")
             # Rows go through a file, not the map: pages of a map that were written count as this process's memory.
@@ -166,9 +164,8 @@ class Writer:
         self._claim(rows)
         if images.dtype != np.uint8 or images.shape != (len(rows), *self.shape):
             raise DamagedFile(
-                self._images,
-                expected=f"uint8 of shape {(len(rows), *self.shape)}",
-                received=f"{images.dtype} of shape {images.shape}",
+                f"{self._images}: expected uint8 of shape {(len(rows), *self.shape)}, received {images.dtype} of shape "
+                f"{images.shape}."
             )
         flat = images.reshape(len(rows), -1)
         if self._counted:
@@ -178,7 +175,7 @@ class Writer:
             self._sums += columns.sum(axis=0, dtype=np.uint64)
         if self.encoding == "bits":
             if not ((flat == 0) | (flat == 255)).all():
-                raise DamagedFile(self._images, expected="black and white pixels", received="shades of grey")
+                raise DamagedFile(f"{self._images}: expected black and white pixels, received shades of grey.")
             flat = np.packbits(flat, axis=1)
         stride = flat.shape[1]
         if (np.diff(rows) == 1).all():
@@ -203,9 +200,8 @@ class Writer:
         with decoded(content) as image:
             if image.size != (width, height):
                 raise DamagedFile(
-                    self._images,
-                    expected=f"{width} x {height} pixels",
-                    received=f"{image.size[0]} x {image.size[1]} in row {row}",
+                    f"{self._images}: expected {width} x {height} pixels, received {image.size[0]} x {image.size[1]} "
+                    f"in row {row}."
                 )
             if row in self._counted:
                 self._sums += pixels(image, channels).sum(axis=(0, 1), dtype=np.uint64)
@@ -250,9 +246,8 @@ class Writer:
         missing = np.flatnonzero(~self._written | (~self._labelled if self._labels is not None else False))
         if len(missing):
             raise DamagedFile(
-                self._images,
-                expected=f"{self.rows:,} images with labels",
-                received=f"{self.rows - len(missing):,}; row {missing[0]} is the first that is missing",
+                f"{self._images}: expected {self.rows:,} images with labels, received {self.rows - len(missing):,}; "
+                f"row {missing[0]} is the first that is missing."
             )
         if self.encoding == "files":
             np.save(self.folder / "files.npy", self._places)
@@ -269,10 +264,10 @@ class Writer:
         """Take note that rows are written: each of them once."""
         if rows.min() < 0 or rows.max() >= self.rows:
             raise DamagedFile(
-                self._images, expected=f"rows in [0, {self.rows - 1}]", received=f"rows in [{rows.min()}, {rows.max()}]"
+                f"{self._images}: expected rows in [0, {self.rows - 1}], received rows in [{rows.min()}, {rows.max()}]."
             )
         if self._written[rows].any() or len(np.unique(rows)) != len(rows):
-            raise DamagedFile(self._images, expected="each row once", received="a row that comes twice")
+            raise DamagedFile(f"{self._images}: expected each row once, received a row that comes twice.")
         self._written[rows] = True
 
     def _put(self, place: int, content: NDArray[np.uint8]) -> None:
@@ -367,10 +362,8 @@ class Store:
 
     def _damaged(self, received: str) -> DamagedFile:
         return DamagedFile(
-            str(self.folder),
-            expected="a prepared dataset",
-            received=received,
-            remedy="Remove the folder and prepare the dataset again.",
+            f"{self.folder}: expected a prepared dataset, received {received}. Remove the folder and prepare the "
+            "dataset again."
         )
 
 
@@ -403,7 +396,7 @@ def decoded(content: bytes) -> Iterator[PIL.Image.Image]:
         with PIL.Image.open(io.BytesIO(content), formats=("PNG", "JPEG")) as image:
             yield image
     except (OSError, SyntaxError, PIL.Image.DecompressionBombError) as error:
-        raise DamagedFile("image", expected="a PNG or JPEG file", received=f"{error}") from error
+        raise DamagedFile(f"image: expected a PNG or JPEG file, received {error}.") from error
 
 
 def pixels(image: PIL.Image.Image, channels: int) -> Images:

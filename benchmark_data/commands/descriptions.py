@@ -6,7 +6,8 @@ import rich.table
 
 import benchmark_data
 from benchmark_data.archives.archive import Archive, Cached
-from benchmark_data.archives.own_images import InMemory, PictureFiles
+from benchmark_data.archives.picture_files import PictureFiles
+from benchmark_data.archives.user_images import InMemory
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor
 from benchmark_data.sources import chain

@@ -29,7 +29,7 @@ from benchmark_data.archives.containers import SLAB, Slabs, damaged, reading
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS
 from benchmark_data.sources import Selected, resized
@@ -181,7 +181,7 @@ def _check(archive: Archive, path: Path, split: str, table: NDArray[np.integer])
     try:
         views = len(np.unique(FactorSpace(*archive.factors[:-1]).index(table)))
     except InvalidInput as error:
-        raise damaged(path, error.expected, f"{error.received} for {error.what}") from error
+        raise DamagedFile(f"{path}: {error}") from error
     toys = tuple(np.unique(table[:, 1]).tolist())
     if views != len(table) or toys != INSTANCES[split]:
         raise damaged(

@@ -224,7 +224,7 @@ def audit(
         Estimate(value=0.0, low=0.0, high=0.0)
     """
     if not isinstance(dataset, Dataset):
-        raise InvalidInput("dataset", expected="what benchmark_data.load(name) returns", received=repr(dataset))
+        raise InvalidInput(f"dataset: expected what benchmark_data.load(name) returns, received {dataset!r}.")
     for what, number in (("traversals", traversals), ("pairs", pairs)):
         check_count(f"number of {what}", number, 2)
     varying = [column for column, factor in enumerate(dataset.space.factors) if factor.size > 1]

@@ -53,7 +53,7 @@ def contact_sheet(dataset: Dataset, *, rows: int = 4, columns: int = 8, seed: in
     """
     for name, number in (("rows", rows), ("columns", columns)):
         if number < 1:
-            raise InvalidInput(f"{name} of a sheet", expected="at least one", received=str(number))
+            raise InvalidInput(f"{name} of a sheet: expected at least one, received {number}.")
     tiles = _tiles(dataset.images(draws.sample(seed, len(dataset), rows * columns)))
     width, height = tiles[0].size
     rows, columns = math.ceil(len(tiles) / columns), min(columns, len(tiles))
@@ -81,9 +81,9 @@ def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -
         InvalidInput: fewer than two columns, no such row, or a dataset without factors.
     """
     if columns < 2:
-        raise InvalidInput("columns of a traversal", expected="two or more", received=str(columns))
+        raise InvalidInput(f"columns of a traversal: expected two or more, received {columns}.")
     if not dataset.space.factors:
-        raise InvalidInput(f"traversals of {dataset.id}", expected="a dataset with factors", received="none")
+        raise InvalidInput(f"traversals of {dataset.id}: expected a dataset with factors, received none.")
     font, small = ImageFont.load_default(TEXT), ImageFont.load_default(TEXT - 2)
     lines = []
     for factor in dataset.space.factors:
@@ -168,7 +168,7 @@ def perceived_side_by_side(matrices: Mapping[str, Mapping[str, Matrices]]) -> Im
     """
     factors = list(dict.fromkeys(factor for of_one in matrices.values() for factor in of_one))
     if any(list(of_one) != factors for of_one in matrices.values()):
-        raise InvalidInput("matrices", expected="the same factors of every dataset", received=", ".join(factors))
+        raise InvalidInput(f"matrices: expected the same factors of every dataset, received {', '.join(factors)}.")
     cells = [
         [
             *(_Cell(of_one[factor].ground_truth) for of_one in list(matrices.values())[:1]),
@@ -194,7 +194,7 @@ def _perceived(pair: Matrices) -> _Cell:
 def _grid(cells: Sequence[Sequence[_Cell]], rows: Sequence[str], columns: Sequence[str]) -> Image.Image:
     """Put matrices into a table with names on the left and on top."""
     if not cells or not cells[0]:
-        raise InvalidInput("matrices", expected="one or more", received="none")
+        raise InvalidInput("matrices: expected one or more, received none.")
     font, small = ImageFont.load_default(TEXT), ImageFont.load_default(TEXT - 2)
     tiles = [[heatmap(cell.matrix) for cell in row] for row in cells]
     captions = [[(f"max {cell.matrix.max():.3g}", cell.remark) for cell in row] for row in cells]

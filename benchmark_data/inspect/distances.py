@@ -152,7 +152,7 @@ def pair_distances(
     """
     _require("pairs", pairs, 2)
     if len(dataset) < 2:
-        raise InvalidInput(f"pairs of {dataset.id}", expected="two images or more", received="one image")
+        raise InvalidInput(f"pairs of {dataset.id}: expected two images or more, received one image.")
     columns = len(dataset.space.factors)
     uniform = draws.uniform(seed, np.arange(pairs), 2 * columns + 2).reshape(pairs, columns + 1, 2)
 
@@ -209,9 +209,8 @@ def matrices(dataset: Dataset, factor: str, *, traversals: int = 200, seed: int 
     _require("traversals", traversals, 1)
     if not dataset.space.full:
         raise InvalidInput(
-            f"factor traversals of {dataset.id}",
-            expected="a dataset that holds every combination of its factors",
-            received="a table of labels",
+            f"factor traversals of {dataset.id}: expected a dataset that holds every combination of its factors, "
+            "received a table of labels."
         )
     column = dataset.space.column(factor)
     size = dataset.space.sizes[column]
@@ -299,4 +298,4 @@ def published(dataset_id: str) -> tuple[str, Mapping[str, float]]:
 
 def _require(what: str, number: int, least: int) -> None:
     if number < least:
-        raise InvalidInput(f"number of {what}", expected=f"at least {least}", received=str(number))
+        raise InvalidInput(f"number of {what}: expected at least {least}, received {number}.")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmark_data import parallel
-from benchmark_data.archives.own_images import ABOUT
+from benchmark_data.archives.user_images import ABOUT
 from benchmark_data.dataset import Dataset, Rows, in_blocks
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices

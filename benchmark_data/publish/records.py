@@ -86,7 +86,7 @@ def pngs(images: Images, filter_type: int) -> list[bytes]:
     """
     n, height, width, channels = images.shape
     if channels not in _COLOUR_TYPES:
-        raise InvalidInput("images", expected="1, 3 or 4 channels", received=f"{channels} channels")
+        raise InvalidInput(f"images: expected 1, 3 or 4 channels, received {channels} channels.")
     rows = images.reshape(n, height, width * channels)
     lines = np.empty((n, height, 1 + width * channels), np.uint8)
     lines[:, :, 0] = filter_type
@@ -315,7 +315,7 @@ def shards(dataset: Dataset, rows: range, count: int | None = None, *, size: int
         [3, 3, 4]
     """
     if not rows:
-        raise InvalidInput(f"split of {dataset.id}", expected="at least one row", received="none")
+        raise InvalidInput(f"split of {dataset.id}: expected at least one row, received none.")
     count = min(count or -(-len(rows) * math.prod(dataset.image_shape) // (size or SHARD)), len(rows))
     bounds = [len(rows) * i // count for i in range(count + 1)]
     return [rows[a:b] for a, b in itertools.pairwise(bounds)]

@@ -250,9 +250,8 @@ def opened(dataset: Dataset, kind: Kind, folder: Path, shuffled: bool = False) -
         names = copy.names(factor.name)
         if names != list(factor.labels):
             raise DamagedFile(
-                f"label_{factor.name} of {kind} {folder}",
-                expected=", ".join(factor.labels[:8]),
-                received=", ".join(names[:8]),
+                f"label_{factor.name} of {kind} {folder}: expected {', '.join(factor.labels[:8])}, received "
+                f"{', '.join(names[:8])}."
             )
     return dataclasses.replace(dataset, source=copy, space=_Labels(dataset, copy))
 
@@ -270,9 +269,7 @@ class _Labels(FactorTable):
         if (columns["index"] != rows).any():
             row = int(np.argmax(columns["index"] != rows))
             raise DamagedFile(
-                str(self._copy.folder),
-                expected=f"row {rows[row]}",
-                received=f"row {columns['index'][row]} in its place",
+                f"{self._copy.folder}: expected row {rows[row]}, received row {columns['index'][row]} in its place."
             )
         if not self.names:
             return np.empty((len(rows), 0), np.int64)
@@ -280,7 +277,7 @@ class _Labels(FactorTable):
         values = np.stack([columns[f"value_{name}"] for name in self.names], axis=1)
         if not np.array_equal(values, self.values(labels).astype(np.float32), equal_nan=True):
             raise DamagedFile(
-                str(self._copy.folder), expected="each label's own value", received="values that differ from the labels"
+                f"{self._copy.folder}: expected each label's own value, received values that differ from the labels."
             )
         return labels
 
@@ -313,9 +310,8 @@ class _Copy(Source):
                 for place, image in zip(places, decoded, strict=True):
                     if image.size != images[0].size or image.dtype != np.uint8:
                         raise DamagedFile(
-                            f"row {indices[place]} of {self.folder}",
-                            expected=f"uint8 of shape {self._dataset.image_shape}",
-                            received=f"{image.dtype} of shape {image.shape}",
+                            f"row {indices[place]} of {self.folder}: expected uint8 of shape "
+                            f"{self._dataset.image_shape}, received {image.dtype} of shape {image.shape}."
                         )
                     images[place] = image.reshape(self._dataset.image_shape)
                 for name, column in found.items():
@@ -343,7 +339,7 @@ class _Copy(Source):
                     positions = _places(len(rows))[positions]
                 yield split, positions, np.flatnonzero(inside)
         if missing.any():
-            raise DamagedFile(str(self.folder), expected="every row in a split", received=f"{missing.sum()} in none")
+            raise DamagedFile(f"{self.folder}: expected every row in a split, received {missing.sum()} in none.")
 
 
 @functools.lru_cache(maxsize=4)
@@ -361,10 +357,7 @@ def _reading(folder: Path) -> Iterator[None]:
         raise
     except Exception as error:
         raise DamagedFile(
-            str(folder),
-            expected="files that can be read",
-            received=f"{type(error).__name__}: {error}",
-            remedy="Make the copy again.",
+            f"{folder}: expected files that can be read, received {type(error).__name__}: {error}. Make the copy again."
         ) from error
 
 
@@ -386,10 +379,8 @@ class _TFDS(_Copy):
             raise _no_copy(dataset, path, f"offaxis data build {dataset.id} --to {copy.folder}") from error
         if found != "array_record":
             raise InvalidInput(
-                str(path),
-                expected="array_record files, which can be read at random",
-                received=found,
-                remedy="Build the copy again without a file format.",
+                f"{path}: expected array_record files, which can be read at random, received {found}. Build the copy "
+                "again without a file format."
             )
 
     def names(self, factor: str) -> list[str]:
@@ -438,7 +429,7 @@ class _HF(_Copy):
         ends = np.cumsum([file.metadata.row_group(g).num_rows for file, g in groups])
         if positions.max() >= ends[-1]:
             raise DamagedFile(
-                f"{split} of {self.folder}", expected=f"row {positions.max()}", received=f"{ends[-1]} rows in all"
+                f"{split} of {self.folder}: expected row {positions.max()}, received {ends[-1]} rows in all."
             )
         found = np.searchsorted(ends, positions, side="right")
         needed = np.unique(found)
@@ -449,6 +440,4 @@ class _HF(_Copy):
 
 
 def _no_copy(dataset: Dataset, path: Path, remedy: str) -> InvalidInput:
-    return InvalidInput(
-        str(path), expected=f"a whole copy of {dataset.id}", received="none", remedy=f"Make one with: {remedy}"
-    )
+    return InvalidInput(f"{path}: expected a whole copy of {dataset.id}, received none. Make one with: {remedy}")

@@ -37,10 +37,8 @@ def grid(space: Space, rule: str) -> FactorSpace:
     """
     if not isinstance(space, FactorSpace):
         raise InvalidInput(
-            f"split rule {rule!r}",
-            expected="a dataset that is a full grid of factors",
-            received=repr(space),
-            remedy="Rules for any dataset: holdout and random.",
+            f"split rule {rule!r}: expected a dataset that is a full grid of factors, received {space!r}. Rules for "
+            "any dataset: holdout and random."
         )
     return space
 
@@ -52,9 +50,7 @@ def no_variant(rule: str, variant: str) -> None:
         InvalidInput: one was.
     """
     if variant:
-        raise InvalidInput(
-            f"split rule {rule!r}", expected="no variant", received=repr(variant), remedy=f"Write just {rule!r}."
-        )
+        raise InvalidInput(f"split rule {rule!r}: expected no variant, received {variant!r}. Write just {rule!r}.")
 
 
 def plain_grid(space: Space, rule: str, variant: str) -> FactorSpace:

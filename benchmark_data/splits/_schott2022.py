@@ -40,7 +40,7 @@ def held(space: FactorSpace, rule: str) -> list[int]:
         return [space.column(name) for name in MPI3D_HELD]
     columns = [column for column, factor in enumerate(space.factors) if _rule.ordered(factor)]
     if not columns:
-        raise InvalidInput(f"split rule {rule!r}", expected="a factor whose values have an order", received=repr(space))
+        raise InvalidInput(f"split rule {rule!r}: expected a factor whose values have an order, received {space!r}.")
     return columns
 
 

@@ -155,7 +155,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
     ends = np.cumsum(np.rint(weighed[rest] * UNITS).astype(np.uint64))
     if not ends[-1]:
         raise InvalidInput(
-            f"sigma of {variant!r}", expected="a wider one, so that some rows have a weight", received=f"{sigma:g}"
+            f"sigma of {variant!r}: expected a wider one, so that some rows have a weight, received {sigma:g}."
         )
     drawn = draws.bits(seed, np.arange(len(rest)), 2)[:, 1] % ends[-1]
     weighed[test] = 0.0  # a sampler of one's own must not draw them
@@ -184,9 +184,8 @@ def parsed(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
         sigma = math.nan
     if not words or len(words) % 2 or not 0 < sigma < math.inf:
         raise InvalidInput(
-            "variant of split rule 'correlated'",
-            expected="pairs of factors and sigma, such as " + ", ".join(variants(space)[:2]),
-            received=repr(variant),
+            "variant of split rule 'correlated': expected "
+            f"{'pairs of factors and sigma, such as ' + ', '.join(variants(space)[:2])}, received {variant!r}."
         )
     for word in words:
         if word.lower() not in spelled:
@@ -195,6 +194,6 @@ def parsed(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
     pairs = tuple(zip(names[::2], names[1::2], strict=True))
     if any(first == second for first, second in pairs):
         raise InvalidInput(
-            "variant of split rule 'correlated'", expected="pairs of two different factors", received=repr(variant)
+            f"variant of split rule 'correlated': expected pairs of two different factors, received {variant!r}."
         )
     return pairs, sigma

@@ -121,9 +121,7 @@ def chosen(distances: ArrayLike, count: int, *, wanted: Wanted = constant, cycli
     """
     matrix = _checked(distances)
     if not 2 <= count <= len(matrix):
-        raise InvalidInput(
-            "number of values to choose", expected=f"2 to the {len(matrix)} candidates", received=str(count)
-        )
+        raise InvalidInput(f"number of values to choose: expected 2 to the {len(matrix)} candidates, received {count}.")
     every = itertools.combinations(range(len(matrix)), count)
     return _best(matrix, every, math.comb(len(matrix), count), count, wanted, cyclic)
 
@@ -154,9 +152,8 @@ def redrawn(
     matrix = _checked(distances)
     if len(ways) < 2 or not all(way and 0 <= min(way) <= max(way) < len(matrix) for way in ways):
         raise InvalidInput(
-            "ways to draw values",
-            expected=f"candidates in [0, {len(matrix) - 1}] for each of two or more values",
-            received=str([list(way) for way in ways]),
+            f"ways to draw values: expected candidates in [0, {len(matrix) - 1}] for each of two or more values, "
+            f"received {[list(way) for way in ways]}."
         )
     return _best(matrix, itertools.product(*ways), math.prod(map(len, ways)), len(ways), wanted, cyclic)
 
@@ -167,17 +164,15 @@ def _best(
     """Compare all choices."""
     if number > MOST:
         raise InvalidInput(
-            "candidates",
-            expected=f"at most {MOST:,} ways to choose {count} of them",
-            received=f"{number:,} of {len(matrix)}",
-            remedy="Give fewer candidates, such as every second one.",
+            f"candidates: expected at most {MOST:,} ways to choose {count} of them, received {number:,} of "
+            f"{len(matrix)}. Give fewer candidates, such as every second one."
         )
     first, second = np.triu_indices(count, 1)
     spacing = (second - first).astype(np.float64)
     goal = np.asarray(wanted(np.minimum(spacing, count - spacing) if cyclic else spacing), np.float64)
     if goal.shape != spacing.shape or not np.isfinite(goal).all() or (goal <= 0).any():
         raise InvalidInput(
-            "wanted distances", expected="positive numbers, one for each spacing", received=np.array2string(goal)
+            f"wanted distances: expected positive numbers, one for each spacing, received {np.array2string(goal)}."
         )
     best = Choice((), math.inf, 0.0)
     while batch := list(itertools.islice(choices, BATCH)):
@@ -198,9 +193,8 @@ def _checked(distances: ArrayLike) -> Floats:
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
     if not square or not np.isfinite(matrix).all() or (matrix < 0).any() or not np.allclose(matrix, matrix.T):
         raise InvalidInput(
-            "distances of candidates",
-            expected="a symmetric matrix of numbers that are not negative",
-            received="another matrix" if square else f"shape {matrix.shape}",
+            "distances of candidates: expected a symmetric matrix of numbers that are not negative, received "
+            f"{'another matrix' if square else f'shape {matrix.shape}'}."
         )
     return matrix
 
@@ -256,9 +250,8 @@ def regridded(base: Dataset, values: Mapping[str, Sequence[int]], *, name: str) 
     for factor, ids in zip(grid.factors, kept, strict=True):
         if not ids or list(ids) != sorted(set(ids)) or not 0 <= ids[0] <= ids[-1] < factor.size:
             raise InvalidInput(
-                f"values of {factor.name!r}",
-                expected=f"ascending class ids in [0, {factor.size - 1}]",
-                received=str(list(ids)),
+                f"values of {factor.name!r}: expected ascending class ids in [0, {factor.size - 1}], received "
+                f"{list(ids)}."
             )
     factors = [with_values(factor, ids) for factor, ids in zip(grid.factors, kept, strict=True)]
     changed = ", ".join(
@@ -291,7 +284,7 @@ def regridded(base: Dataset, values: Mapping[str, Sequence[int]], *, name: str) 
 def _grid(dataset: Dataset) -> FactorSpace:
     if not isinstance(dataset.space, FactorSpace):
         raise InvalidInput(
-            f"values of {dataset.id}", expected="a dataset that is a full grid of factors", received=repr(dataset.space)
+            f"values of {dataset.id}: expected a dataset that is a full grid of factors, received {dataset.space!r}."
         )
     return dataset.space
 

@@ -192,9 +192,8 @@ def both_ways(**sides: Dataset) -> Family:
     """
     if len(sides) != 2 or len({dataset.image_shape for dataset in sides.values()}) != 1:
         raise InvalidInput(
-            "transfer pair",
-            expected="two datasets with images of one shape",
-            received=", ".join(f"{name} {dataset.image_shape}" for name, dataset in sides.items()) or "none",
+            "transfer pair: expected two datasets with images of one shape, received "
+            f"{', '.join((f'{name} {dataset.image_shape}' for name, dataset in sides.items())) or 'none'}."
         )
     first, second = sides
     return Family(
@@ -264,7 +263,7 @@ def sides(pair: Dataset) -> Mapping[str, Side]:
         ('sprites2d', ('sprites2d_shape', 'sprites2d_scale'), 663552, 73728)
     """
     if not isinstance(pair.source, Paired):
-        raise InvalidInput(pair.id, expected="a transfer pair", received="another dataset")
+        raise InvalidInput(f"{pair.id}: expected a transfer pair, received another dataset.")
     middle = 1 + len(pair.source.source.space.factors)
     return {
         side: Side(dataset, names, pair.splits[f"{side}_train"], pair.splits[f"{side}_test"])

@@ -139,7 +139,7 @@ def blend(images: Images, pattern: Bytes, *, epsilon: float) -> Images:
         [0, 51, 204, 255]
     """
     if not 0 < epsilon < 0.5:
-        raise InvalidInput("epsilon", expected="a number between 0 and 0.5", received=repr(epsilon))
+        raise InvalidInput(f"epsilon: expected a number between 0 and 0.5, received {epsilon!r}.")
     levels = np.arange(256)
     table = np.rint((1 - 2 * epsilon) * levels + 2 * epsilon * levels[:, None]).astype(np.uint8)
     return table[pattern, images]
@@ -168,7 +168,7 @@ def pattern(s: ArrayLike, height: int, width: int, *, rows_per_std: float = ROWS
     """
     rows = np.asarray(s, np.float64) * rows_per_std
     if not (np.abs(rows) < 10_000).all():
-        raise InvalidInput("s", expected="standardised values", received=f"values up to {np.abs(s).max():g}")
+        raise InvalidInput(f"s: expected standardised values, received values up to {np.abs(s).max():g}.")
     factors = 1 + (draws.bits(SEED, [0], width)[0] % np.uint64(4)).astype(np.int64)
     top = np.rint(rows[:, None] / factors).astype(np.int64)
     first = int(top.min())
@@ -321,10 +321,8 @@ class HiddenVariable:
             else:
                 remedy = f"Run: offaxis train derive-perturbation {self.base.id}, which makes conv_vae"
             raise Unavailable(
-                f"hidden variable of {self.base.id}",
-                expected=f"values of a latent in {self.path}",
-                received="nothing there",
-                remedy=remedy,
+                f"hidden variable of {self.base.id}: expected values of a latent in {self.path}, received nothing "
+                f"there. {remedy}"
             )
         provenance = {"method": "first principal component", "images": min(SAMPLE, len(self.base))}
         write_hidden(self, principal_component(self.base), provenance=provenance)
@@ -343,21 +341,18 @@ def _opened(path: Path, base: str, version: str, latent: str) -> Mapping[str, ND
         provenance = json.loads(str(arrays["provenance"]))
         recorded = provenance["digest"], provenance["base"], provenance["base_version"]
     except (ValueError, KeyError) as error:
-        raise DamagedFile(str(path), expected="values of a hidden variable", received=str(error)) from error
+        raise DamagedFile(f"{path}: expected values of a hidden variable, received {error}.") from error
     wanted = _digest(arrays), base, version
     if recorded != wanted:
         raise DamagedFile(
-            str(path),
-            expected=f"values with the digest {recorded[0]} for {base} {version}",
-            received=f"digest {wanted[0]} for {recorded[1]} {recorded[2]}",
-            remedy="Remove the file and make it again.",
+            f"{path}: expected values with the digest {recorded[0]} for {base} {version}, received digest {wanted[0]} "
+            f"for {recorded[1]} {recorded[2]}. Remove the file and make it again."
         )
     if latent and recorded[0] != latent:
         raise DamagedFile(
-            str(path),
-            expected=f"the latent with the digest {latent}, on which published pixels rest",
-            received=f"another one, {recorded[0]}",
-            remedy=f"Remove the file, and copy {_shipped(base, 'conv_vae')} of a checkout of Offaxis there.",
+            f"{path}: expected the latent with the digest {latent}, on which published pixels rest, received another "
+            f"one, {recorded[0]}. Remove the file, and copy {_shipped(base, 'conv_vae')} of a checkout of Offaxis "
+            "there."
         )
     return arrays
 
@@ -409,16 +404,14 @@ def write_hidden(
         table = stored["table"].astype(np.float64)
         if table.shape != (len(hidden.base),) or not (np.abs(table) < 7.9).all():
             raise InvalidInput(
-                f"hidden variable of {hidden.base.id}",
-                expected=f"standardised values of shape ({len(hidden.base)},), each within 7.9 of 0",
-                received=f"shape {table.shape}, values up to {np.abs(table).max(initial=0):g}",
+                f"hidden variable of {hidden.base.id}: expected standardised values of shape ({len(hidden.base)},), "
+                f"each within 7.9 of 0, received shape {table.shape}, values up to {np.abs(table).max(initial=0):g}."
             )
         stored = {"table": np.rint(table * UNIT).astype(np.int16)}
     elif set(stored) != {"direction", "mean", "std"}:
         raise InvalidInput(
-            f"hidden variable of {hidden.base.id}",
-            expected="a table, or a direction with mean and std",
-            received=", ".join(sorted(stored)) or "nothing",
+            f"hidden variable of {hidden.base.id}: expected a table, or a direction with mean and std, received "
+            f"{', '.join(sorted(stored)) or 'nothing'}."
         )
     base = hidden.base
     record = {
@@ -466,7 +459,7 @@ def principal_component(base: Dataset, *, sample: int = SAMPLE) -> dict[str, Arr
 
     start = draws.normal(SEED, [0], pixels)[0]
     if not covariance(start).any():
-        raise InvalidInput(f"images of {base.id}", expected="images that differ", received="one image, many times")
+        raise InvalidInput(f"images of {base.id}: expected images that differ, received one image, many times.")
     operator = LinearOperator((pixels, pixels), matvec=covariance, dtype=np.float64)
     component = eigsh(operator, k=1, v0=start, tol=1e-10)[1][:, 0]
     component *= np.sign(component @ start)

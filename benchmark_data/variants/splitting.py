@@ -187,9 +187,9 @@ def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Spl
     rule = _rule(rule_name)
     seed = named_seed if seed is None else seed
     if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
-        raise InvalidInput(f"seed of split {name!r}", expected="an integer in [0, 2**63)", received=str(seed))
+        raise InvalidInput(f"seed of split {name!r}: expected an integer in [0, 2**63), received {seed}.")
     if seed and not rule.DRAWN:
-        raise InvalidInput(f"seed of split {name!r}", expected="none, since the rule draws nothing", received=str(seed))
+        raise InvalidInput(f"seed of split {name!r}: expected none, since the rule draws nothing, received {seed}.")
     seed = int(seed)  # as the name has it
     base.known_length()  # or it says that it is not known yet
     parts = rule.divide(base.space, variant=variant, seed=seed)
@@ -236,10 +236,8 @@ def check_undivided(dataset: Dataset) -> None:
     base, rule = named(dataset.id)
     if rule:
         raise InvalidInput(
-            f"splits of {dataset.id}",
-            expected="a dataset that is not divided",
-            received=f"one that {rule!r} divides",
-            remedy=f"Divide {base}.",
+            f"splits of {dataset.id}: expected a dataset that is not divided, received one that {rule!r} divides. "
+            f"Divide {base}."
         )
 
 
@@ -341,11 +339,8 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
         return dataset, part
     if chosen not in ("", "train", "test"):
         raise InvalidInput(
-            f"split {part!r}",
-            expected="train or test behind the colon",
-            received=repr(chosen),
-            remedy="A rule's variant follows a full stop, such as correlated.posX-posY-0.1. "
-            f"List them: offaxis data splits {dataset}",
+            f"split {part!r}: expected train or test behind the colon, received {chosen!r}. A rule's variant follows a "
+            f"full stop, such as correlated.posX-posY-0.1. List them: offaxis data splits {dataset}"
         )
     return joined(dataset, name), chosen or "train"
 
@@ -373,5 +368,5 @@ def of(dataset: Dataset, name: str) -> Dataset:
     if name == dataset.id:
         return dataset
     if base != dataset.id or not rule:
-        raise InvalidInput("dataset", expected=f"the config's, {name!r}", received=repr(dataset.id))
+        raise InvalidInput(f"dataset: expected the config's, {name!r}, received {dataset.id!r}.")
     return split(dataset, rule).dataset

@@ -115,7 +115,7 @@ def validated(model: type[M], text: str | bytes, what: str) -> M:
         return found
     first = found[0]
     more = f" ({len(found) - 1} more problems.)" if len(found) > 1 else ""
-    raise DamagedFile(first.what, expected=first.expected, received=first.received, remedy=first.remedy + more)
+    raise DamagedFile(f"{first}{more}")
 
 
 def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError]:

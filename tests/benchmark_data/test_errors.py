@@ -26,7 +26,7 @@ EVERY = [
 def test_form():
     assert str(INVALID) == "rows: expected integers, received floats. Round them."
     assert str(EVERY[0]) == "a: expected b, received c."
-    assert (INVALID.what, INVALID.expected, INVALID.received, INVALID.remedy) == INVALID.args
+    assert str(InvalidInput("rows must be integers. Round them.")) == "rows must be integers. Round them."
 
 
 def test_an_unknown_name_lists_what_there_is_and_what_is_near():

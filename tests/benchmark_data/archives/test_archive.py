@@ -100,9 +100,8 @@ def test_all_forms_are_named_when_all_are_gone(served, server):
     server.add("a.npz", b"gone", status=410)
     server.add("b.npz", b"gone", status=503)
     message = (
-        r"mpi3d/toy: expected a.npz \(.+\) or b.npz \(.+\), received from 127.0.0.1:\d+: HTTP 410 Gone; "
-        r"from 127.0.0.1:\d+: HTTP 503 Service Unavailable. "
-        r"Try again later, or put your own copy of a.npz in a folder and name .*--manual-dir"
+        r"a.npz: expected .+, received from 127.0.0.1:\d+: HTTP 410 Gone. Try again later, or put your own copy of "
+        r"a.npz in a folder .*--manual-dir.* b.npz: .*from 127.0.0.1:\d+: HTTP 503 Service Unavailable. "
     )
     with pytest.raises(Unavailable, match=message):
         small.prepare()
