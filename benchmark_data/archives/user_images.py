@@ -51,7 +51,7 @@ class InMemory(Source):
         held: Any = self.pixels
         base: Any = held.base
         if isinstance(held, np.memmap) and isinstance(base, mmap.mmap) and held.flags.c_contiguous and held.mode != "c":
-            return _mapped, (os.fspath(held.filename), held.offset, held.shape)
+            return _mapped, (str(held.filename), held.offset, held.shape)
         return InMemory, (held,)
 
     def images(self, indices: Indices, labels: Indices) -> Images:
