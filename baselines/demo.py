@@ -24,12 +24,12 @@ import rich.progress
 import typer
 
 import benchmark_data
-from baselines import references
+from baselines import untrained
 from baselines.config import RunConfig
 from baselines.outputs import pictures
 from baselines.run import Run
 from baselines.training import sweep
-from baselines.training.bars import columns
+from baselines.training.progress import columns
 from benchmark_data import console
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
@@ -42,7 +42,7 @@ from leaderboard.store import results, results_tree
 
 DATASETS = ("xysquares/spacing_1", "xysquares/spacing_8")
 SEEDS = (0, 1, 2, 3, 4)
-REFERENCES = ("ground_truth", "pca", "random_encoder")
+UNTRAINED = ("ground_truth", "pca", "random_encoder")
 
 SETTINGS: dict[str, Any] = {
     "objective": "beta_tc_vae",
@@ -117,9 +117,9 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
         work = progress.add_task("score", total=None, rate="", loss="")
         folders = [run.folder for of in runs.values() for run in of]
         for dataset in DATASETS:
-            for name in REFERENCES:
+            for name in UNTRAINED:
                 progress.update(work, description=f"{name} on {dataset}")
-                folders.append(references.write(name, benchmark_data.load(dataset), folder / "runs" / dataset / name))
+                folders.append(untrained.write(name, benchmark_data.load(dataset), folder / "runs" / dataset / name))
 
         def told(what: str, done: int, total: int) -> None:
             progress.update(work, description=what, completed=done, total=total)

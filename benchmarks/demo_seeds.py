@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import baselines
 import benchmark_data
-from baselines import demo, references
+from baselines import demo, untrained
 from baselines.nets import backend
 from baselines.training import sweep
 from leaderboard import protocol
@@ -61,7 +61,7 @@ def trained(config: baselines.RunConfig, into: Path) -> dict[str, object]:
 
 def reference(name: str, dataset: str, seed: int) -> dict[str, object]:
     """Score what is not trained."""
-    codes = references.find(name).codes(benchmark_data.load(dataset), protocol.task(dataset).train, seed=seed)
+    codes = untrained.find(name).codes(benchmark_data.load(dataset), protocol.task(dataset).train, seed=seed)
     return {"method": name, "steps": 0, "mig": score(dataset, codes)}
 
 
@@ -102,7 +102,7 @@ def main() -> None:
 def add(method: str, dataset: str, seed: int, into: Path) -> None:
     """Measure a method and add its line to the record."""
     wall, cpu = time.perf_counter(), time.process_time()
-    if method in demo.REFERENCES:
+    if method in demo.UNTRAINED:
         found = reference(method, dataset, seed)
     else:
         found = trained(demo.configs(dataset, seeds=[seed])[0], into)

@@ -123,7 +123,7 @@ def run(
 ) -> None:
     """Train one run. If the folder holds the same run already, go on with it, or leave it alone if it is finished."""
     from baselines.config import RunConfig
-    from baselines.run import default_folder
+    from baselines.run_folder import default_folder
 
     values: dict[str, Any] = files.read_json(config) if config else {}
     if not isinstance(values, dict):
@@ -184,7 +184,7 @@ def resume(
     threads: Threads = None,
 ) -> None:
     """Go on with a run that was stopped, exactly where it was; with --steps, with one that is finished, too."""
-    from baselines.run import read_config
+    from baselines.run_folder import read_config
     from baselines.training import recorder
 
     config = read_config(run) if steps is None else recorder.longer(run, steps)
@@ -287,7 +287,8 @@ def _train(
     The user's own images, ``images``, are those of the folder ``pictures``; of a run that goes on without them, those
     that its own folder names. A run that is to ``lengthen`` loses what was made of it once nothing refuses it.
     """
-    from baselines.run import is_trained, own_images
+    from baselines.record import own_images
+    from baselines.run_folder import is_trained
     from baselines.training import devices, loggers, recorder, stopping, worker
     from baselines.training.loop import Stopped, train, training_rows
     from benchmark_data.variants import splitting
@@ -340,7 +341,7 @@ def _options(tensorboard: bool, wandb: str, encode: bool, device: str, threads: 
 
 def _claim(config: RunConfig, folder: Path, own: Dataset, pictures: Path) -> None:
     """Make a folder that of a run on the user's own images, and have it name them, so that ``resume`` finds them."""
-    from baselines.run import digests_of, remember_images, same_pixels
+    from baselines.record import digests_of, remember_images, same_pixels
     from baselines.training import finetune, loop, recorder
 
     config = finetune.resolved(config, folder, own)
@@ -604,13 +605,13 @@ def reference(
 ) -> None:
     """Write the codes of a reference, which nobody trains: the floor and the ceiling of a board."""
     import benchmark_data
-    from baselines import references
+    from baselines import untrained
 
-    references.find(name)
+    untrained.find(name)
     data = benchmark_data.load(dataset)
     folder = into or Path("runs") / data.id / name / f"seed_{seed}"
     parameters = dict(_setting(text) for text in set_ or [])
-    references.write(name, data, folder, seed=seed, parameters=parameters)
+    untrained.write(name, data, folder, seed=seed, parameters=parameters)
     console.say(folder)
 
 
@@ -661,7 +662,7 @@ def list_() -> None:
     """List objectives, architectures, reconstruction losses and references, with their parameters, and sweeps."""
     import dataclasses
 
-    from baselines import objectives, references
+    from baselines import objectives, untrained
     from baselines.nets import architectures, reconstruction
     from baselines.training import sweep
 
@@ -676,8 +677,8 @@ def list_() -> None:
         add("architecture", name, architectures.parameters(name, {}))
     for name in reconstruction.RECONSTRUCTIONS:
         add("reconstruction", name, {})
-    for name in references.names():
-        add("reference", name, dataclasses.asdict(references.find(name)))
+    for name in untrained.names():
+        add("reference", name, dataclasses.asdict(untrained.find(name)))
     for name in sweep.names():
         add("sweep", name, {})
     console.out.print(table)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import benchmark_data
-from baselines.run import Run, task_rows, write_arrays
+from baselines.run import Run, task_rows
+from baselines.run_folder import write_arrays
 from benchmark_data import files
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard.reading import representations

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 import benchmark_data
 from baselines.config import RunConfig
 from baselines.nets import backend
-from baselines.run import about, posterior_of
+from baselines.record import about
+from baselines.run import posterior_of
 from baselines.training.loop import train
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset

@@ -14,7 +14,8 @@ import numpy as np
 import benchmark_data
 from baselines.config import RunConfig
 from baselines.model import Model
-from baselines.run import Snapshots, task_rows
+from baselines.run import task_rows
+from baselines.run_folder import Snapshots
 from baselines.training import engines, finetune
 from baselines.training.loop import batches, training_rows
 from baselines.training.recorder import holds

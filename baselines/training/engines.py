@@ -19,7 +19,7 @@ from baselines.model import Model, check_shapes, varied
 from baselines.nets import backend
 from baselines.nets.backend import jax, ops, tensorflow
 from baselines.objectives import Adam
-from baselines.run import State
+from baselines.run_folder import State
 from baselines.training.device_images import Pixels
 
 Arrays = Mapping[str, NDArray[Any]]

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from baselines.config import RunConfig
 from baselines.model import Model, layer_of
-from baselines.run import Run, Snapshots, read_arrays, read_config, write_arrays
+from baselines.run import Run
+from baselines.run_folder import Snapshots, read_arrays, read_config, write_arrays
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 

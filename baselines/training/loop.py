@@ -23,12 +23,15 @@ from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.nets import backend
 from baselines.objectives import Objective
-from baselines.run import Run, default_folder, digests_of, is_trained, same_pixels
-from baselines.training import bars, device_images, devices, engines, finetune, stopping
-from baselines.training.behind import Behind
+from baselines.record import digests_of, same_pixels
+from baselines.run import Run
+from baselines.run_folder import default_folder, is_trained
+from baselines.training import device_images, devices, engines, finetune, stopping
 from baselines.training.prefetch import ahead
+from baselines.training.progress import Bar, columns, side_by_side
 from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim, holds
 from baselines.training.stopping import Stopped
+from baselines.training.writer import Writer
 from benchmark_data import console, draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisWarning, UnknownName
@@ -174,17 +177,17 @@ def train_together(
         devices.warn(configs[0].precision)
         _warn_of_means(configs[0])
         if progress is None:
-            progress = stack.enter_context(console.progress(*bars.columns()))
+            progress = stack.enter_context(console.progress(*columns()))
         digests = digests or digests_of(dataset)
-        behind = stack.enter_context(Behind())
+        writer = stack.enter_context(Writer())
         for i in left:
             told = observers[i] if observers else ()
-            recorders[i] = Recorder(configs[i], paths[i], dataset, digests, told, behind)
+            recorders[i] = Recorder(configs[i], paths[i], dataset, digests, told, writer)
         request = stack.enter_context(stopping.awaited())
         waiting = list(recorders.values())
         for group in [waiting] if together else [[recorder] for recorder in waiting]:
             if not request.made:
-                _train(group, dataset, behind, progress, checkpoint_seconds, device_bytes, request)
+                _train(group, dataset, writer, progress, checkpoint_seconds, device_bytes, request)
     if request.made:
         begun = [i for i in left if recorders[i].step] or left
         raise stopping.stopped([paths[i] for i in begun], [recorders[i].step for i in begun], own=own is not None)
@@ -273,7 +276,7 @@ def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
 def _train(
     recorders: Sequence[Recorder],
     dataset: Dataset,
-    behind: Behind,
+    writer: Writer,
     progress: rich.progress.Progress,
     checkpoint_seconds: float,
     device_bytes: int | None,
@@ -290,7 +293,7 @@ def _train(
     with batches([r.config for r in recorders], dataset, program.first, images=held is None) as feed:
         for batch in feed:
             scalars = program.step(batch)
-            behind.check()
+            writer.check()
             stop = request.made
             program.look(scalars, stop=stop)
             if stop or not any(recorder.running for recorder in recorders):
@@ -323,10 +326,10 @@ class _Program:
         self._checkpoint_seconds = checkpoint_seconds
         self._before = [self._resumed(i) for i in range(len(recorders))]
         self.first = [recorder.step for recorder in recorders]
-        shown = bars.side_by_side([r.config for r in recorders], self.first)
+        shown = side_by_side([r.config for r in recorders], self.first)
         self._groups = [[recorders[i] for i in group] for group in shown]
         self._bars = [
-            bars.Bar(progress, [r.config for r in group], [r.step for r in group], [r.loss for r in group])
+            Bar(progress, [r.config for r in group], [r.step for r in group], [r.loss for r in group])
             for group in self._groups
         ]
         self._stepped: list[int] = []

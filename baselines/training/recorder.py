@@ -17,21 +17,11 @@ import benchmark_data
 from baselines.config import RunConfig
 from baselines.nets import backend
 from baselines.objectives import Objective
-from baselines.run import (
-    LOCK,
-    Digests,
-    Snapshots,
-    clear_leftovers,
-    digests_of,
-    is_free,
-    read_config,
-    read_history,
-    same_pixels,
-    write_record,
-)
+from baselines.record import Digests, digests_of, read_record, same_pixels, write_record
+from baselines.run_folder import LOCK, Snapshots, clear_leftovers, is_free, read_config, read_history
 from baselines.training import devices
-from baselines.training.behind import Behind
 from baselines.training.engines import Copy
+from baselines.training.writer import Writer
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
@@ -56,7 +46,7 @@ class Recorder:
         dataset: its dataset.
         digests: the dataset's, as `digests_of` gives them.
         observers: functions that are told each line of the history.
-        behind: what writes, in the order in which it is told, so that no snapshot is there before its history.
+        writer: writes in the order in which it is asked, so that no snapshot is there before its history.
 
     Attributes:
         step: the step that was done last.
@@ -75,13 +65,13 @@ class Recorder:
         dataset: Dataset,
         digests: Digests,
         observers: Sequence[Observer],
-        behind: Behind,
+        writer: Writer,
     ) -> None:
         self.config, self.folder, self.snapshots = config, folder, Snapshots(folder)
         self.objective: Objective = config.build_objective()
         self.stopped: Diverged | None = None
         self._dataset, self._digests, self._observers = dataset, digests, observers
-        self._behind = behind
+        self._writer = writer
         self._kept: Future[None] | None = None
         clear_leftovers(folder)
         same_pixels(folder, digests)
@@ -128,7 +118,7 @@ class Recorder:
             raise self._diverged(self.loss)
         if self.step == 1:
             self._limit = _limit(row["loss"])
-        self._behind.do(_append, self._history, row)
+        self._writer.do(_append, self._history, row)
         for observe in self._observers:
             observe(self.step, {name: value for name, value in row.items() if name != "step"})
 
@@ -146,8 +136,8 @@ class Recorder:
         if copy.flaw:
             raise self._diverged(f"a {copy.flaw} that is not finite")
         if self._kept is not None:
-            self._kept.result()  # no more than one waits, or memory would fill up behind a slow disk
-        self._kept = self._behind.do(self._write, self.step, copy, seconds)
+            self._kept.result()  # no more than one waits, or memory would fill up writer a slow disk
+        self._kept = self._writer.do(self._write, self.step, copy, seconds)
 
     def describe(self, step: int, seconds: float) -> None:
         """Write the run's record.
@@ -160,23 +150,21 @@ class Recorder:
             InvalidInput: the file cannot be written.
         """
         computed = devices.record(self.config.precision)
+        before = [each for each in self._computed_before if each != computed]
+        images = step * self.images
         write_record(
             self.folder,
+            self._dataset,
+            self._digests,
             method=self.config.objective,
-            dataset=self._dataset,
-            digest=self._digests.quick,
-            full_digest=self._digests.full,
+            budget={"steps": step, "images": images, "seconds": round(seconds, 3), "device": backend.device()},
             seed=self.config.seed,
             supervision=self.objective.supervision,
-            hyperparameters=settings(self.config),
-            device=backend.device(),
-            versions=backend.versions("numpy", "keras", backend.name()),
             selection=self.config.selection,
-            steps=step,
-            images=step * self.images,
-            seconds=seconds,
+            hyperparameters=settings(self.config),
+            versions=backend.versions("numpy", "keras", backend.name()),
             computed=computed,
-            computed_before=[before for before in self._computed_before if before != computed],
+            **({"computed_before": before} if before else {}),
         )
 
     def _write(self, step: int, copy: Copy, seconds: float) -> None:
@@ -188,7 +176,7 @@ class Recorder:
                 self.snapshots.remove(other)
 
     def _diverged(self, received: str) -> Diverged:
-        self._behind.wait()
+        self._writer.wait()
         last = self.snapshots.last
         return Diverged(
             f"loss of {self.folder} at step {self.step}",
@@ -408,8 +396,7 @@ def settings(config: RunConfig) -> dict[str, Any]:
 
 def _computed(folder: Path) -> list[dict[str, Any]]:
     """Read how a run was computed so far, each way once."""
-    path = folder / "run.json"
-    held = files.read_json(path) if path.exists() else {}
+    held = read_record(folder)
     found = [*held.get("computed_before", []), *([held["computed"]] if "computed" in held else [])]
     return [each for i, each in enumerate(found) if each not in found[:i]]
 

@@ -33,9 +33,10 @@ import rich.progress
 
 import benchmark_data
 from baselines.config import Device, RunConfig
-from baselines.run import is_trained
-from baselines.training import bars, recorder, stopping, worker
+from baselines.run_folder import is_trained
+from baselines.training import recorder, stopping, worker
 from baselines.training.loop import groups
+from baselines.training.progress import Bar, columns, side_by_side
 from benchmark_data import console, discovery, files, parallel
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, UnknownName, needs
 
@@ -345,7 +346,7 @@ def run(
         stack.enter_context(_exclusive_lock(into))
         stack.enter_context(parallel.on_ray(ray, gpus=gpus))
         if progress is None:
-            progress = stack.enter_context(console.progress(*bars.columns()))
+            progress = stack.enter_context(console.progress(*columns()))
         monitor = _ProgressMonitor(configs, into, encode, progress)
         monitor.write()
         todo = [config for config in configs if not monitor.settled(config)]
@@ -430,7 +431,7 @@ class _ProgressMonitor:
         """
         for part in parts:
             steps = [self._states[config.digest].step for config in part]
-            for group in bars.side_by_side(part, steps):
+            for group in side_by_side(part, steps):
                 self._groups.append(_Group([part[i] for i in group], [steps[i] for i in group]))
         thread = threading.Thread(target=self._watch, name="monitor", daemon=True)
         thread.start()
@@ -484,7 +485,7 @@ class _Group:
 
     configs: Sequence[RunConfig]
     steps: list[int]
-    bar: bars.Bar | None = None
+    bar: Bar | None = None
 
     def show(self, progress: rich.progress.Progress, states: Sequence[RunStatus]) -> None:
         if all(now.state in ("done", "failed") for now in states):
@@ -498,7 +499,7 @@ class _Group:
         self.steps = steps
         losses = [f"{now.loss:.4g}" if isinstance(now.loss, float) else "" for now in states]
         if self.bar is None:
-            self.bar = bars.Bar(progress, self.configs, steps, losses)
+            self.bar = Bar(progress, self.configs, steps, losses)
         else:
             self.bar.show(steps, losses, [now.state == "failed" for now in states])
 

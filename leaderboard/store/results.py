@@ -64,7 +64,7 @@ ERROR = 0.001
 """How often an honest run is refused."""
 
 REFERENCES = ("ground_truth", "ica", "pca", "random_encoder")
-"""Names of the project's reference rows (`baselines.references`), which nothing else may bear."""
+"""Names of the project's reference rows (`baselines.untrained`), which nothing else may bear."""
 
 Supervision: TypeAlias = Literal["unsupervised", "weakly_supervised", "supervised", "reference"]
 """What a method may see."""

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from baselines.run import about
+from baselines.record import about
 from benchmark_data import discovery
 from leaderboard.store.results import About
 
-METHODS = [*discovery.names("baselines.objectives"), *discovery.names("baselines.references")]
+METHODS = [*discovery.names("baselines.objectives"), *discovery.names("baselines.untrained")]
 
 
 @pytest.mark.parametrize("method", METHODS)

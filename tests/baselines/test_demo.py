@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 import benchmark_data
-from baselines import demo, references, train
+from baselines import demo, train, untrained
 from baselines.training import sweep
-from baselines.training.bars import columns
+from baselines.training.progress import columns
 from benchmark_data import InvalidInput, console
 from leaderboard import protocol
 from leaderboard.metrics import mig
@@ -30,7 +30,7 @@ def call(command):
 
 def test_from_nothing_to_a_board(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "SEEDS", (0, 1))
-    monkeypatch.setattr(demo, "REFERENCES", demo.REFERENCES[:1])  # the quickest; the others' codes are tested below
+    monkeypatch.setattr(demo, "UNTRAINED", demo.UNTRAINED[:1])  # the quickest; the others' codes are tested below
     plan = demo.configs
     monkeypatch.setattr(demo, "configs", lambda dataset, steps: plan(dataset, steps, seeds=(0, 1)))
     done = call(f"--into {tmp_path} --steps 2 --no-open")
@@ -114,12 +114,12 @@ def test_every_seed_at_spacing_1_beats_every_seed_at_spacing_8():
 
 
 @pytest.mark.parametrize("dataset", demo.DATASETS)
-@pytest.mark.parametrize("name", demo.REFERENCES)
+@pytest.mark.parametrize("name", demo.UNTRAINED)
 def test_the_references_of_the_record_come_out(name, dataset):
     """Measured anew, seed 0: PCA is randomised, so that its score may differ by rounding."""
     rows = protocol.task(dataset).train
     data = benchmark_data.load(dataset)
-    codes = references.find(name).codes(data, rows, seed=0)
+    codes = untrained.find(name).codes(data, rows, seed=0)
     (recorded,) = scores(name, dataset)
     assert mig.score(codes, data.labels(rows))["mig"] == pytest.approx(recorded, abs=2e-3)
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from baselines import train
-from baselines.run import Run, read_history, task_rows
+from baselines.run import Run, task_rows
+from baselines.run_folder import read_history
 from baselines.training import recorder
 from benchmark_data import DamagedFile, Factor, FactorTable, InvalidInput, Unavailable
 from leaderboard import protocol

@@ -12,7 +12,7 @@ import typer.testing
 import benchmark_data
 from baselines import RunConfig, train
 from baselines.commands import train as cli
-from baselines.run import default_folder, read_config
+from baselines.run_folder import default_folder, read_config
 from baselines.sweeps import desk_splits
 from baselines.sweeps import splits as splits_sweep
 from baselines.training import sweep

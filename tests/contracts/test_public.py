@@ -30,7 +30,7 @@ NOUNS = {
     "benchmark_data/datasets": ("DATASET",),
     "benchmark_data/splits": ("divide",),
     "baselines/objectives": ("OBJECTIVE",),
-    "baselines/references": ("REFERENCE",),
+    "baselines/untrained": ("BASELINE",),
     "baselines/sweeps": ("SWEEP",),
     "baselines/reproduction/papers": ("ENTRIES",),
     "leaderboard/metrics": ("score",),
@@ -42,8 +42,8 @@ NOUNS = {
 NO_EXAMPLE = {
     "baselines": "training takes too long for a docstring; docs/training.md shows it",
     "baselines.objectives": "terms need a backend; docs/templates/objective.py is an example that the contracts run",
-    "baselines.references": "the README shows one",
     "baselines.presets": "constants",
+    "baselines.run": "it takes a trained run; docs/training.md shows it",
     "benchmark_data.types": "declarations alone",
     "leaderboard": "it holds rooms alone",
     "leaderboard.scoring.submission": "it needs a folder of codes; docs/submitting.md shows it",
@@ -58,7 +58,7 @@ UNITS = re.compile(
 """What says the unit or the range of a number; so does a pointer to another function."""
 
 SOURCE = re.compile(r"\b(19|20)\d\d\b|\b\d{4}\.\d{5}\b|of this project, and not of a paper")
-COMPUTE = ("splits", "objectives", "references", "metrics", "comparisons", "analyses")
+COMPUTE = ("splits", "objectives", "untrained", "metrics", "comparisons", "analyses")
 """Rooms in which what papers define is computed."""
 
 ARRAYS = re.compile(r"ArrayLike|NDArray|\b(Images|Indices|Floats|Bytes|Codes|LabelledCodes|Matrix)\b")

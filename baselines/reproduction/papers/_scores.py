@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from baselines import objectives, references
+from baselines import objectives, untrained
 from baselines.config import RunConfig
+from baselines.record import about
 from baselines.reproduction.entries import Runs
-from baselines.run import about
 from benchmark_data import files
 from leaderboard import figures, protocol
 from leaderboard.scoring import evaluate, measure
@@ -55,7 +55,7 @@ def of_pca(runs: Runs, dataset: str, tier: str, metrics: Sequence[str] = METRICS
     missing, held = _held(runs.root / "floors" / dataset.replace("/", "-") / f"{task.version}_{tier}", metrics)
     if missing:
         with tempfile.TemporaryDirectory() as folder:  # codes beside the runs' would be taken for a run's
-            references.write("pca", task.load(), Path(folder) / "pca")
+            untrained.write("pca", task.load(), Path(folder) / "pca")
             codes = evaluate.read_codes(Path(folder) / "pca" / "codes.npz", task)
         held |= _score(missing, codes, task, tier)
     return held

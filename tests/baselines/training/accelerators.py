@@ -19,7 +19,7 @@ import benchmark_data
 from baselines import Diverged, RunConfig, objectives, train_together
 from baselines.model import Model
 from baselines.nets.backend import jax
-from baselines.run import Snapshots
+from baselines.run_folder import Snapshots
 from baselines.training import device_images, engines
 from baselines.training.loop import draw_batch
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from baselines import RunConfig, train
-from baselines.run import Snapshots, read_config, read_history
+from baselines.run_folder import Snapshots, read_config, read_history
 from benchmark_data import InvalidInput, files
 
 

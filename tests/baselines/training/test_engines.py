@@ -12,7 +12,7 @@ import benchmark_data
 from baselines.model import Model
 from baselines.nets.backend import keras, tensorflow
 from baselines.objectives import Adam
-from baselines.run import State
+from baselines.run_folder import State
 from baselines.training import engines
 from baselines.training.engines import adam_step
 from baselines.training.loop import draw_batch

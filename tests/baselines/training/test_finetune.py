@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from baselines import RunConfig, train
 from baselines.commands import train as cli
 from baselines.model import Model, layer_of
-from baselines.run import Run, Snapshots, read_arrays
+from baselines.run import Run
+from baselines.run_folder import Snapshots, read_arrays
 from baselines.training import finetune
 from baselines.training.loop import training_rows
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, load

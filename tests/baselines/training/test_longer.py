@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from baselines import train
 from baselines.commands import train as cli
-from baselines.run import Run, read_config
+from baselines.run import Run
+from baselines.run_folder import read_config
 from baselines.training import devices, recorder
 from benchmark_data import InvalidInput, OffaxisError
 

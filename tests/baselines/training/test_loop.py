@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from baselines import Diverged, objectives, references, train
+from baselines import Diverged, objectives, train, untrained
 from baselines.objectives import beta_vae
-from baselines.run import Run, Snapshots
+from baselines.run import Run
+from baselines.run_folder import Snapshots
 from baselines.training import loop, recorder
 from baselines.training.loop import draw_batch, training_rows
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, files
@@ -261,7 +262,7 @@ def test_a_lock_that_a_killed_process_left_is_no_content(tiny, tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / ".lock").touch()
     assert train(tiny(steps=0, snapshots=[]), tmp_path / "run").step == 0
-    references.write("ground_truth", benchmark_data.load("xysquares/spacing_1"), tmp_path / "reference")
+    untrained.write("ground_truth", benchmark_data.load("xysquares/spacing_1"), tmp_path / "reference")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").touch()
     with pytest.raises(InvalidInput, match="expected a run's folder or an empty one, received something else"):

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from baselines import RunConfig, train
 from baselines.commands import train as cli
 from baselines.outputs import pictures
-from baselines.run import Run, Snapshots, default_folder
-from baselines.training import recorder
+from baselines.run import Run
+from baselines.run_folder import Snapshots, default_folder
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, from_folder, from_images
 from leaderboard.reading import representations
 from leaderboard.scoring import evaluate
@@ -106,17 +106,6 @@ def test_it_goes_on_with_the_same_images_only_of_many_too(many, tmp_path):
     with pytest.raises(InvalidInput, match=r"dataset of .*: expected the pixels and factors that the run began with"):
         train(config(steps=2), done.folder, dataset=other)
     assert train(config(steps=2), done.folder, dataset=first).step == 2
-
-
-def test_a_run_of_an_earlier_version_goes_on_by_the_quick_digest_that_it_recorded(many, tmp_path):
-    first, _ = many
-    done = train(config(steps=2), tmp_path / "run", dataset=first)
-    record = json.loads((done.folder / "run.json").read_text())
-    del record["dataset_full_digest"]
-    (done.folder / "run.json").write_text(json.dumps(record))
-    recorder.lengthen(done.folder, 3, first)
-    assert train(config(steps=3), done.folder, dataset=first).step == 3
-    assert "dataset_full_digest" in json.loads((done.folder / "run.json").read_text())
 
 
 def test_the_dataset_is_the_configs(tmp_path):

@@ -1,4 +1,4 @@
-"""A snapshot is written behind: training goes on, and a kill in the middle of the writing loses nothing."""
+"""A thread writes snapshots: training goes on, and a kill in the middle of the writing loses nothing."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import sys
 import pytest
 
 from baselines import train
-from baselines.run import Snapshots
+from baselines.run_folder import Snapshots
 from benchmark_data import InvalidInput
 
 KILLED = """
 import json, os, signal, sys, threading
 from baselines import RunConfig, train
-from baselines import run
+from baselines import run_folder
 
-save, halves = run.save_arrays, threading.Event()
+save, halves = run_folder.save_arrays, threading.Event()
 
 def slow(path, arrays):
     save(path, arrays)
@@ -31,7 +31,7 @@ def kill(step, scalars):
         halves.wait(600)
         os.kill(os.getpid(), signal.SIGKILL)
 
-run.save_arrays = slow
+run_folder.save_arrays = slow
 train(RunConfig.from_json(json.loads(sys.argv[1])), sys.argv[2], observers=[kill])
 """
 

@@ -21,7 +21,8 @@ from baselines import RunConfig, Stopped, train
 from baselines.commands import study
 from baselines.commands import train as cli
 from baselines.reproduction import runner
-from baselines.run import Run, Snapshots
+from baselines.run import Run
+from baselines.run_folder import Snapshots
 from baselines.training import devices, loop, stopping, sweep, worker
 
 TRAIN = [sys.executable, "-c", "from baselines import program; program.main()", "train"]

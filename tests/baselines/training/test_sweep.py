@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 import benchmark_data
 from baselines import RunConfig, train
 from baselines.commands import train as cli
-from baselines.run import Snapshots, is_trained, read_arrays
+from baselines.run_folder import Snapshots, is_trained, read_arrays
 from baselines.training import loop, recorder, sweep, worker
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, console, discovery, files
 from benchmark_data.datasets import smallnorb

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from baselines.reproduction import catalogue, entries, runner
-from baselines.run import read_history
+from baselines.run_folder import read_history
 from baselines.training import sweep, worker
 from benchmark_data import parallel
 

@@ -16,7 +16,7 @@ from baselines import Diverged, RunConfig, objectives, train, train_together
 from baselines.model import Model
 from baselines.nets import convolutions
 from baselines.nets.backend import jax
-from baselines.run import Snapshots, read_history
+from baselines.run_folder import Snapshots, read_history
 from baselines.training import device_images, engines
 from baselines.training.loop import draw_batch
 

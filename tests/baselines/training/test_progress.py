@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 import rich.progress
 
-from baselines.training import bars
+from baselines.training import progress
 
 
 @pytest.fixture
 def shown(tiny, monkeypatch):
     """Show three runs at the given steps, two seconds after they began."""
     now = [0.0, 2.0]
-    monkeypatch.setattr(bars.time, "perf_counter", lambda: now.pop(0))
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now.pop(0))
 
     def show(steps, losses, stopped):
-        display = rich.progress.Progress(*bars.columns(), disable=True)
-        bar = bars.Bar(display, [tiny(seed=seed) for seed in (4, 7, 5)[: len(steps)]], [0] * len(steps), [])
+        display = rich.progress.Progress(*progress.columns(), disable=True)
+        bar = progress.Bar(display, [tiny(seed=seed) for seed in (4, 7, 5)[: len(steps)]], [0] * len(steps), [])
         bar.show(steps, losses, stopped)
         (task,) = display.tasks
         return task.description, task.completed, task.fields["rate"], task.fields["loss"]

@@ -10,13 +10,13 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.references import Reference
+from baselines.untrained import Untrained
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Indices
 
 
 @dataclasses.dataclass(frozen=True)
-class REFERENCE(Reference):
+class BASELINE(Untrained):
     """One code for each factor. What keeps a metric from 1 here keeps it from 1 for everybody: bins too wide, say."""
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:

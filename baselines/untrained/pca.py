@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from baselines import validation
 from baselines.model import scaled
-from baselines.references import Reference, rows_to_fit
 from baselines.run import ENCODED
+from baselines.untrained import Untrained, rows_to_fit
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, needs
@@ -35,7 +35,7 @@ CITATION = """@article{pearson1901lines,
 
 
 @dataclasses.dataclass(frozen=True)
-class REFERENCE(Reference):
+class BASELINE(Untrained):
     """Principal components, fitted to a random sample of the dataset; of a divided one, of the rows to train on.
 
     Attributes:
@@ -71,7 +71,7 @@ class REFERENCE(Reference):
             InvalidInput: there are fewer images, or numbers in one, than latents.
             MissingExtra: scikit-learn is not installed.
         """
-        needs("a reference that is fitted", "metrics", "sklearn")
+        needs("an untrained baseline that is fitted", "metrics", "sklearn")
         from sklearn.decomposition import PCA
 
         known = rows_to_fit(dataset)

@@ -1,4 +1,4 @@
-"""Work that a thread does behind the one who goes on: what a run writes while it trains."""
+"""Write files in a background thread, in order. Internal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 
-class Behind:
+class Writer:
     """Calls functions one after another, in the order in which they were given, in one thread.
 
     Use it in a ``with`` block, at whose end all is done. After the first error nothing more is called, and `check`,
@@ -16,19 +16,19 @@ class Behind:
 
     Example:
         >>> done = []
-        >>> with Behind() as behind:
+        >>> with Writer() as writer:
         ...     for i in range(3):
-        ...         _ = behind.do(done.append, i)
+        ...         _ = writer.do(done.append, i)
         >>> done
         [0, 1, 2]
     """
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="behind")
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="writer")
         self._pending: collections.deque[Future[None]] = collections.deque()
         self._failed = False
 
-    def __enter__(self) -> Behind:
+    def __enter__(self) -> Writer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -1,7 +1,7 @@
-"""What a reference is: an untrained encoder, whose codes show where a metric's floor and ceiling are on a dataset.
+"""Untrained baselines, one file each: encoders whose codes show a metric's floor and ceiling on a dataset.
 
-A reference is one file in ``baselines/references``: a frozen dataclass called ``REFERENCE`` whose fields are its
-parameters. `write` gives it a folder of the same form as a run's, for the leaderboard.
+An untrained baseline is one file in ``baselines/untrained``, whose name is its own: a frozen dataclass called
+``BASELINE`` whose fields are its parameters. `write` gives it a folder of the same form as a run's.
 """
 
 from __future__ import annotations
@@ -17,17 +17,21 @@ from numpy.typing import NDArray
 
 from baselines import validation
 from baselines.nets import backend
-from baselines.run import is_free, task_rows, write_arrays, write_record
-from benchmark_data import discovery, files
+from baselines.record import digests_of, read_record, write_record
+from baselines.run import task_rows
+from baselines.run_folder import is_free, write_arrays
+from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices
 from benchmark_data.variants.splitting import Divided
 
+__all__ = ["Untrained", "find", "names", "rows_to_fit", "write"]
+
 
 @dataclasses.dataclass(frozen=True)
-class Reference:
-    """Base of all references."""
+class Untrained:
+    """Base of all untrained baselines."""
 
     packages: ClassVar[tuple[str, ...]] = ("numpy",)
     """The packages whose versions decide the codes."""
@@ -42,19 +46,25 @@ class Reference:
         Args:
             dataset: the dataset.
             rows: int64, shape (n,).
-            seed: the seed, for a reference that is random.
+            seed: the seed, for a baseline that is random.
 
         Returns:
             float32, shape (n, latents).
+
+        Raises:
+            NotImplementedError: always, of the base class.
         """
         raise NotImplementedError
 
 
 def rows_to_fit(dataset: Dataset) -> range:
-    """Return the rows that a reference may be fitted to: of a divided dataset the part ``train``, else all.
+    """Return the rows that a baseline may be fitted to: of a divided dataset the part ``train``, else all.
 
     Args:
         dataset: the dataset.
+
+    Returns:
+        Rows, one after another.
 
     Example:
         >>> import benchmark_data
@@ -65,30 +75,25 @@ def rows_to_fit(dataset: Dataset) -> range:
 
 
 def names() -> tuple[str, ...]:
-    """List the references, one for each file in ``baselines/references``.
-
-    Example:
-        >>> names()
-        ('ground_truth', 'ica', 'pca', 'random_encoder')
-    """
-    return discovery.names("baselines.references")
+    """List the untrained baselines, one for each file in ``baselines/untrained``."""
+    return discovery.names("baselines.untrained")
 
 
-def find(name: str, parameters: Mapping[str, Any] | None = None) -> Reference:
-    """Make a reference.
+def find(name: str, parameters: Mapping[str, Any] | None = None) -> Untrained:
+    """Make an untrained baseline.
 
     Args:
         name: its name.
         parameters: its parameters; those left out take their defaults.
 
     Returns:
-        The reference.
+        The baseline.
 
     Raises:
-        UnknownName: there is no such reference or parameter, with the near match.
+        UnknownName: there is no such baseline or parameter, with the near match.
         InvalidInput: a parameter has the wrong type or is out of range.
     """
-    cls: type[Reference] = discovery.find("baselines.references", name, kind="reference").REFERENCE
+    cls: type[Untrained] = discovery.find("baselines.untrained", name, kind="untrained baseline").BASELINE
     return validation.build(cls, parameters or {}, kind=f"parameter of {name}")
 
 
@@ -100,54 +105,49 @@ def write(
     seed: int = 0,
     parameters: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write a reference's codes for the leaderboard's rows, with the record of a run that took no steps.
+    """Write a baseline's codes for the leaderboard's rows, with the record of a run that took no steps.
 
     Args:
-        name: the reference.
+        name: the baseline.
         dataset: the dataset.
-        folder: where to; made if it is not there, and written again if it holds the same reference.
-        seed: the seed, for a reference that is random, in [0, 2**63).
+        folder: where to; made if it is not there, and written again if it holds the same baseline.
+        seed: the seed, for a baseline that is random, in [0, 2**63).
         parameters: its parameters; those left out take their defaults.
 
     Returns:
         The folder, with ``run.json`` and ``codes.npz``.
 
     Raises:
-        UnknownName: there is no such reference or parameter.
+        UnknownName: there is no such baseline or parameter.
         InvalidInput: a parameter or the seed is out of range, or the folder holds something else or cannot be written.
     """
     folder, seed = Path(folder), validation.seed(seed)
-    reference = find(name, parameters)
-    hyperparameters = dataclasses.asdict(reference)
-    if not is_free(folder):
-        held = files.read_json(folder / "run.json") if (folder / "run.json").exists() else {}
-        if not isinstance(held, dict) or [held.get(k) for k in ("method", "dataset", "hyperparameters", "seed")] != [
-            name,
-            dataset.id,
-            hyperparameters,
-            seed,
-        ]:
-            raise InvalidInput(
-                str(folder),
-                expected=f"a free folder, or one that holds {name} for {dataset.id} with the same parameters and seed",
-                received="something else",
-                remedy="Choose another folder.",
-            )
+    baseline = find(name, parameters)
+    hyperparameters = dataclasses.asdict(baseline)
+    ours = {"method": name, "dataset": dataset.id, "hyperparameters": hyperparameters, "seed": seed}
+    held = read_record(folder)
+    if not is_free(folder) and any(held.get(key) != value for key, value in ours.items()):
+        raise InvalidInput(
+            str(folder),
+            expected=f"a free folder, or one that holds {name} for {dataset.id} with the same parameters and seed",
+            received="something else",
+            remedy="Choose another folder.",
+        )
     rows = task_rows(dataset)
-    codes = np.ascontiguousarray(reference.codes(dataset, rows, seed=seed), np.float32)
-    # The record first, since a folder without one is something else to whoever goes on after a kill; and at no moment
-    # codes beside a record that is not theirs.
+    codes = np.ascontiguousarray(baseline.codes(dataset, rows, seed=seed), np.float32)
+    # The record first, since a folder without one is taken for something else after a kill; and at no moment are there
+    # codes with a record that is not theirs.
     (folder / "codes.npz").unlink(missing_ok=True)
     write_record(
         folder,
+        dataset,
+        digests_of(dataset),
         method=name,
-        dataset=dataset,
-        digest=dataset.digest(),
+        budget={"device": backend.host()},
         seed=seed,
         supervision="reference",
         hyperparameters=hyperparameters,
-        device=backend.host(),
-        versions=reference.versions(),
+        versions=baseline.versions(),
     )
     write_arrays(folder / "codes.npz", {"indices": rows, "codes": codes})
     return folder

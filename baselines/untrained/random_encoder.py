@@ -15,14 +15,14 @@ from baselines import validation
 from baselines.config import RunConfig
 from baselines.model import Model
 from baselines.nets import architectures, backend
-from baselines.references import Reference
 from baselines.run import posterior_of
+from baselines.untrained import Untrained
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Indices
 
 
 @dataclasses.dataclass(frozen=True)
-class REFERENCE(Reference):
+class BASELINE(Untrained):
     """The means that an untrained encoder gives.
 
     Attributes:

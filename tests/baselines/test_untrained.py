@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from baselines import references
+from baselines import untrained
 from baselines.nets import backend
 from benchmark_data import InvalidInput, UnknownName, draws
 from benchmark_data.dataset import Dataset
@@ -17,10 +17,10 @@ ROWS = np.arange(0, 60_000, 97)
 FITTED = ("ica", "pca")
 
 
-@pytest.mark.parametrize("name", references.names())
+@pytest.mark.parametrize("name", untrained.names())
 def test_codes_are_finite_and_repeat(name):
     parameters = {"sample": 64, "latents": 4} if name in FITTED else {}
-    made = references.find(name, parameters)
+    made = untrained.find(name, parameters)
     codes = made.codes(DATA, ROWS[:40], seed=1)
     assert len(codes) == 40
     assert codes.ndim == 2
@@ -29,13 +29,13 @@ def test_codes_are_finite_and_repeat(name):
 
 
 def test_ground_truth_is_the_factors():
-    codes = references.find("ground_truth").codes(DATA, ROWS, seed=0)
+    codes = untrained.find("ground_truth").codes(DATA, ROWS, seed=0)
     np.testing.assert_array_equal(codes, DATA.values(ROWS))
 
 
 def test_pca_keeps_the_most_variance():
     rows = draws.permutation(0, len(DATA))[:150]  # those it is fitted to
-    codes = references.find("pca", {"latents": 3, "sample": 150}).codes(DATA, rows, seed=0)
+    codes = untrained.find("pca", {"latents": 3, "sample": 150}).codes(DATA, rows, seed=0)
     images = DATA.images(rows).reshape(150, -1) / 255
     centred = images - images.mean(0)
     best = np.sort(np.linalg.eigvalsh(centred @ centred.T))[::-1][:3] / 150
@@ -48,7 +48,7 @@ def test_ica_finds_what_pca_cannot_turn_to():
     rows = draws.permutation(0, len(DATA))[:500]
 
     def correlations(name):
-        codes = references.find(name, {"latents": 6}).codes(DATA, rows, seed=0)
+        codes = untrained.find(name, {"latents": 6}).codes(DATA, rows, seed=0)
         return codes, np.abs(np.corrcoef(codes.T, DATA.values(rows).T))[:6, 6:]
 
     codes, found = correlations("ica")
@@ -59,12 +59,12 @@ def test_ica_finds_what_pca_cannot_turn_to():
     assert (correlations("pca")[1].max(1) < 0.95).all()
 
 
-@pytest.mark.parametrize("name", references.names())
+@pytest.mark.parametrize("name", untrained.names())
 def test_a_reference_is_fitted_to_the_rows_to_train_on_of_a_divided_dataset(name, monkeypatch):
     divided = benchmark_data.load("xysquares/spacing_1.composition")
     seen, look = [], Dataset.images
     monkeypatch.setattr(Dataset, "images", lambda self, rows: seen.append((self.id, rows)) or look(self, rows))
-    references.find(name, {"sample": 64, "latents": 4} if name in FITTED else {}).codes(divided, ROWS[:5], seed=1)
+    untrained.find(name, {"sample": 64, "latents": 4} if name in FITTED else {}).codes(divided, ROWS[:5], seed=1)
     fitted = [rows for of, rows in seen if of == divided.id and len(rows) > 5]
     assert len(fitted) == (name in FITTED)
     assert all(np.isin(rows, divided.splits["train"]).all() for rows in fitted)
@@ -73,12 +73,12 @@ def test_a_reference_is_fitted_to_the_rows_to_train_on_of_a_divided_dataset(name
 @pytest.mark.parametrize(("seed", "message"), [(-1, "seed: expected at least 0"), (2**63, "seed: expected less than")])
 def test_a_seed_that_a_record_cannot_hold_is_refused(seed, message, tmp_path):
     with pytest.raises(InvalidInput, match=message):
-        references.write("ground_truth", DATA, tmp_path / "reference", seed=seed)
+        untrained.write("ground_truth", DATA, tmp_path / "reference", seed=seed)
     assert not (tmp_path / "reference").exists()
 
 
 def test_the_random_encoder_is_random_by_its_seed():
-    made = references.find("random_encoder", {"latents": 2})
+    made = untrained.find("random_encoder", {"latents": 2})
     codes = [made.codes(DATA, ROWS[:5], seed=seed) for seed in (0, 1)]
     assert codes[0].shape == (5, 2)
     assert (codes[0] != codes[1]).all()
@@ -90,24 +90,24 @@ def test_what_was_killed_while_it_was_written_is_written_again(last, tmp_path, m
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"baselines.references._base.{last}", killed)
+        patch.setattr(f"baselines.untrained.{last}", killed)
         with pytest.raises(KeyboardInterrupt):
-            references.write("ground_truth", DATA, tmp_path / "run")
-    folder = references.write("ground_truth", DATA, tmp_path / "run")
+            untrained.write("ground_truth", DATA, tmp_path / "run")
+    folder = untrained.write("ground_truth", DATA, tmp_path / "run")
     assert {path.name for path in folder.iterdir()} == {"codes.npz", "run.json"}
 
 
 def test_another_seed_takes_another_folder(tmp_path):
     dataset = benchmark_data.load("xysquares/spacing_1")
-    references.write("random_encoder", dataset, tmp_path / "r", seed=0)
+    untrained.write("random_encoder", dataset, tmp_path / "r", seed=0)
     with pytest.raises(InvalidInput, match="with the same parameters and seed, received something else"):
-        references.write("random_encoder", dataset, tmp_path / "r", seed=7)
+        untrained.write("random_encoder", dataset, tmp_path / "r", seed=7)
     record = json.loads((tmp_path / "r" / "run.json").read_text())
     assert {"numpy", "keras", backend.name()} <= set(record["versions"]), "the backend computes the last bits"
 
 
 def test_the_folder_is_a_runs(tmp_path):
-    folder = references.write("ground_truth", DATA, tmp_path / "run", seed=3)
+    folder = untrained.write("ground_truth", DATA, tmp_path / "run", seed=3)
     record = json.loads((folder / "run.json").read_text())
     assert (record["method"], record["supervision"], record["seed"]) == ("ground_truth", "reference", 3)
     assert {key: record["budget"][key] for key in ("steps", "images", "seconds")} == {
@@ -120,15 +120,20 @@ def test_the_folder_is_a_runs(tmp_path):
         np.testing.assert_array_equal(codes["indices"], protocol.task(DATA.id).indices)
         assert codes["codes"].shape == (15_000, 6)
         assert codes["codes"].dtype == np.float32
-    assert references.write("ground_truth", DATA, folder, seed=3) == folder
+    assert untrained.write("ground_truth", DATA, folder, seed=3) == folder
     with pytest.raises(InvalidInput, match="expected a free folder, or one that holds pca for xysquares/spacing_1"):
-        references.write("pca", DATA, folder)
+        untrained.write("pca", DATA, folder)
 
 
 @pytest.mark.parametrize(
     ("name", "parameters", "error", "message"),
     [
-        ("pcaa", {}, UnknownName, r"reference: expected one of ground_truth, ica, pca, random_encoder, .* 'pca'\?"),
+        (
+            "pcaa",
+            {},
+            UnknownName,
+            r"untrained baseline: expected one of ground_truth, ica, pca, .* 'pca'\?",
+        ),
         ("pca", {"latent": 3}, UnknownName, r"parameter of pca: .* Did you mean 'latents'\?"),
         ("pca", {"latents": 0}, InvalidInput, "latents: expected at least 1, received 0"),
         ("pca", {"sample": 3}, InvalidInput, "sample: expected at least 10, received 3"),
@@ -139,4 +144,4 @@ def test_the_folder_is_a_runs(tmp_path):
 )
 def test_wrong_parameters(name, parameters, error, message):
     with pytest.raises(error, match=message):
-        references.find(name, parameters)
+        untrained.find(name, parameters)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines import validation
-from baselines.references import Reference, pca
 from baselines.run import ENCODED
+from baselines.untrained import Untrained, pca
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Indices
 
@@ -38,7 +38,7 @@ ITERATIONS = 1000
 
 
 @dataclasses.dataclass(frozen=True)
-class REFERENCE(Reference):
+class BASELINE(Untrained):
     """Independent components of the principal ones, fitted to a random sample as those are; codes of variance 1.
 
     Attributes:
@@ -57,7 +57,7 @@ class REFERENCE(Reference):
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Project the images onto the components, and turn them."""
-        principal, known = pca.REFERENCE(latents=self.latents, sample=self.sample).fit(dataset, seed=seed)
+        principal, known = pca.BASELINE(latents=self.latents, sample=self.sample).fit(dataset, seed=seed)
         from sklearn.decomposition import FastICA
         from sklearn.exceptions import ConvergenceWarning
 

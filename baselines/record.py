@@ -1,0 +1,144 @@
+"""The run's record, ``run.json``: what the leaderboard knows of a run besides its codes; and the run's own pixels.
+
+Internal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import benchmark_data
+from baselines.config import RunConfig
+from benchmark_data import discovery, files, parallel
+from benchmark_data.dataset import Dataset, Digest
+from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.variants import splitting
+
+SCHEMA = 1
+"""Version of ``run.json``."""
+
+
+class Digests(NamedTuple):
+    """What identifies the images of a run: the quick digest and, of the user's own images, that of every row."""
+
+    quick: Digest
+    full: Digest | None
+
+
+def digests_of(dataset: Dataset) -> Digests:
+    """Return a dataset's quick digest, and the full one where its name does not stand for its pixels."""
+    return Digests(dataset.digest(), None if parallel.has_name(dataset) else dataset.digest(full=True))
+
+
+def write_record(
+    folder: Path, dataset: Dataset, digests: Digests, *, method: str, budget: Mapping[str, Any], **facts: Any
+) -> None:
+    """Write ``run.json``.
+
+    Args:
+        folder: the run folder.
+        dataset: what the run was trained on.
+        digests: the dataset's.
+        method: name of the objective or untrained baseline.
+        budget: ``device``, and ``steps``, ``images`` and ``seconds`` where the method was trained.
+        **facts: ``seed``, ``supervision``, ``hyperparameters``, ``versions`` and what else is known.
+    """
+    files.write_json(
+        folder / "run.json",
+        {
+            "schema": SCHEMA,
+            "method": method,
+            "dataset": dataset.id,
+            "dataset_version": dataset.version,
+            "dataset_digest": digests.quick._asdict(),
+            **({"dataset_full_digest": digests.full._asdict()} if digests.full else {}),
+            "image_shape": dataset.image_shape,
+            "factor_sizes": dataset.space.sizes,
+            "selection": "none",
+            "budget": {"steps": 0, "images": 0, "seconds": 0.0, **budget},
+            "about": about(method),
+            **facts,
+        },
+    )
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Read ``run.json``; nothing where there is none yet."""
+    path = folder / "run.json"
+    held = files.read_json(path) if path.exists() else {}
+    if not isinstance(held, dict):
+        raise DamagedFile(str(path), expected="a run's record", received=json.dumps(held)[:80])
+    return held
+
+
+def about(method: str) -> dict[str, str]:
+    """Return what the leaderboard prints of a method, from its file; nothing for a method that has no file.
+
+    Returns:
+        ``title`` and ``description``, from the file's first line, ``title: description``; ``authors`` with the year,
+        where the description begins with them; ``paper``, ``code`` (an implementation that this one agrees with),
+        ``license`` (of that code, SPDX) and ``bibtex``, from the constants ``PAPER``, ``CODE``, ``CODE_LICENSE`` and
+        ``CITATION``, empty where the file has none.
+
+    Example:
+        >>> about("factor_vae")["title"], about("factor_vae")["authors"]
+        ('FactorVAE', 'Kim and Mnih, 2018')
+    """
+    for package in ("baselines.objectives", "baselines.untrained"):
+        if method in discovery.names(package):
+            module = discovery.find(package, method, kind="method")
+            title, _, description = (module.__doc__ or "").partition("\n")[0].partition(": ")
+            cited = re.match(r"([A-Z]\w+(?: et al\.| and [A-Z]\w+)), .*?\b(\d{4})\b", description)
+            constants = {"paper": "PAPER", "code": "CODE", "license": "CODE_LICENSE", "bibtex": "CITATION"}
+            return {
+                "title": title,
+                "description": description[:1].upper() + description[1:],
+                "authors": f"{cited[1]}, {cited[2]}" if cited else "",
+                **{key: getattr(module, constant, "") for key, constant in constants.items()},
+            }
+    return {}
+
+
+def same_pixels(folder: Path, digests: Digests) -> None:
+    """Check that a run began with these images; one that has no record yet may be of any.
+
+    Raises:
+        InvalidInput: it began with other pixels or factors.
+        DamagedFile: its record does not hold what it should.
+    """
+    held = read_record(folder)
+    if not held:
+        return
+    if "dataset_digest" not in held:
+        raise DamagedFile(str(folder / "run.json"), expected="a run's record", received="something else")
+    full = digests.full and digests.full._asdict()
+    if held["dataset_digest"] != digests.quick._asdict() or held.get("dataset_full_digest") != full:
+        mended = "Restore those images" if digests.full else "Use the version of the dataset that run.json names"
+        raise InvalidInput(
+            f"dataset of {folder}",
+            expected="the pixels and factors that the run began with",
+            received="others",
+            remedy=f"{mended}, or train again in another folder.",
+        )
+
+
+def remember_images(folder: Path, images: str | os.PathLike[str]) -> None:
+    """Write into a run folder where its images are, a folder of pictures, for all that opens the run later."""
+    files.write_json(folder / "images.json", {"folder": str(Path(images).resolve())})
+
+
+def own_images(folder: Path, config: RunConfig) -> Dataset | None:
+    """Return the pictures that a run was trained on, as they are in their folder now; None of any other run."""
+    path = folder / "images.json"
+    if not path.exists():
+        return None
+    held = files.read_json(path)
+    if not isinstance(held, dict) or not isinstance(held.get("folder"), str):
+        raise DamagedFile(str(path), expected="the folder of the run's images", received=json.dumps(held)[:80])
+    name, *_ = config.dataset.partition("/")
+    return splitting.of(benchmark_data.from_folder(held["folder"], name), config.dataset)

@@ -1,0 +1,190 @@
+"""The run folder: what a run leaves on disk, read and written. Internal.
+
+==============================  ===================================================================================
+``config.json``                 the resolved config; the same config gives the same run
+``run.json``                    what the leaderboard reads: method, dataset and digest, seed, budget, versions
+``history.jsonl``               one JSON object per recorded step: step, loss, reconstruction and the objective's terms
+``snapshots/step_00006000/``    ``weights.npz``, ``optimiser.npz`` and ``state.json`` (step, seconds of training)
+``codes.npz``                   ``indices`` int64 (n,), ``codes`` float32 (n, latents): means for the task's rows
+``activations.npz``             ``layers``, ``indices`` and one float32 (n, p) array per layer, from input to output
+==============================  ===================================================================================
+
+A snapshot appears whole or not at all. Random numbers depend on the seed and the step alone, so the step is the
+position of the random generator, and nothing else needs to be saved.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.config import RunConfig
+from benchmark_data import files
+from benchmark_data.archives import npz
+from benchmark_data.errors import DamagedFile, InvalidInput
+
+LOCK = ".lock"
+"""The file in a run folder that is locked while a process trains the run. Its presence alone has no meaning."""
+
+
+class State(NamedTuple):
+    """A run's state after a step: weights and Adam's two moments, float32 arrays by the weights' names."""
+
+    weights: Mapping[str, NDArray[Any]]
+    first: Mapping[str, NDArray[Any]]
+    second: Mapping[str, NDArray[Any]]
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write named arrays to an ``.npz`` file, atomically."""
+    with files.written_atomically(path) as temporary:
+        save_arrays(temporary, arrays)
+
+
+def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write named arrays to a file that is not yet under its final name."""
+    with path.open("wb") as stream:
+        np.savez(stream, **arrays)
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Read an ``.npz`` file whole; without Python objects."""
+    return npz.read_all(path, remedy="Restore the file, or remove the folder that holds it and resume the run.")
+
+
+class Snapshots:
+    """The snapshots of a run folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "snapshots"
+
+    def path(self, step: int) -> Path:
+        """Return the folder of the snapshot after a step."""
+        return self.folder / f"step_{step:08d}"
+
+    def steps(self) -> list[int]:
+        """List the steps that have a snapshot, in order."""
+        if not self.folder.is_dir():
+            return []
+        found = (re.fullmatch(r"step_(\d{8,})", p.name) for p in self.folder.iterdir())
+        return sorted(int(match[1]) for match in found if match)
+
+    @property
+    def last(self) -> int | None:
+        """The step of the last snapshot; None where there is none, not even that of the state before training."""
+        return max(self.steps(), default=None)
+
+    def write(self, step: int, state: State, seconds: float) -> None:
+        """Write the state after a step, and the seconds of training so far: whole or not at all."""
+        moments = {f"{part}/{n}": a for part in ("first", "second") for n, a in getattr(state, part).items()}
+        with files.written_atomically(self.path(step)) as temporary:
+            temporary.mkdir()
+            save_arrays(temporary / "weights.npz", state.weights)
+            save_arrays(temporary / "optimiser.npz", moments)
+            files.write_json(temporary / "state.json", {"step": step, "seconds": seconds})
+
+    def read(self, step: int) -> tuple[State, float]:
+        """Read the state after a step, and the seconds of training so far."""
+        folder = self.path(step)
+        moments = read_arrays(folder / "optimiser.npz")
+        first, second = (
+            {n.removeprefix(f"{part}/"): a for n, a in moments.items() if n.startswith(f"{part}/")}
+            for part in ("first", "second")
+        )
+        facts = files.read_json(folder / "state.json")
+        if not isinstance(facts, dict) or facts.get("step") != step or not isinstance(facts.get("seconds"), float):
+            found = json.dumps(facts)[:80]
+            raise DamagedFile(str(folder / "state.json"), expected=f"step {step} and seconds", received=found)
+        return State(read_arrays(folder / "weights.npz"), first, second), facts["seconds"]
+
+    def remove(self, step: int) -> None:
+        """Remove a snapshot; it is gone at once, however long the files take."""
+        doomed = self.path(step).with_name(f".{self.path(step).name}.part")
+        os.replace(self.path(step), doomed)
+        shutil.rmtree(doomed, ignore_errors=True)
+
+
+def default_folder(config: RunConfig) -> Path:
+    """Return the folder of a run for which none is named: ``runs/<dataset>/<objective>/seed_<seed>``.
+
+    Example:
+        >>> print(default_folder(RunConfig(dataset="sprites2d", objective="beta_vae", seed=3)).as_posix())
+        runs/sprites2d/beta_vae/seed_3
+    """
+    return Path("runs", config.dataset, config.objective, f"seed_{config.seed}")
+
+
+def is_free(folder: Path) -> bool:
+    """Return whether a folder is absent or empty, but for a lock and files whose writer was killed."""
+    if not folder.is_dir():
+        return not folder.exists()
+    return all(path.name == LOCK or files.is_unfinished(path) for path in folder.iterdir())
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove what a killed process left under temporary names."""
+    for path in (*folder.glob(".*.part"), *folder.glob("snapshots/.*.part")):
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def read_config(folder: Path) -> RunConfig:
+    """Read a run folder's config."""
+    path = files.in_run(folder, "config.json")
+    try:
+        return RunConfig.read(path)
+    except (InvalidInput, LookupError) as error:
+        raise DamagedFile(str(path), expected="a run's config", received=str(error)) from error
+
+
+def is_trained(folder: Path, config: RunConfig) -> bool:
+    """Return whether a folder holds all that training leaves of this run: its last snapshot, and its record."""
+    if Snapshots(folder).last != config.steps or not (folder / "run.json").exists():
+        return False
+    try:
+        held = read_config(folder)
+    except DamagedFile:
+        return False
+    if config.start_from and held.start_from and config.start_weights in ("", held.start_weights):
+        config = dataclasses.replace(config, start_from=held.start_from, start_weights=held.start_weights)
+    return held == config
+
+
+def read_history(path: Path, *, until: int | None = None) -> list[dict[str, float]]:
+    """Read a history, a dictionary for each recorded step; one that is not there is empty.
+
+    Args:
+        path: a ``history.jsonl``.
+        until: leave out what comes after this step. The last line may then be torn, as a killed process leaves it.
+
+    Raises:
+        DamagedFile: a line is no JSON object of numbers with a step and a loss.
+    """
+    rows: list[dict[str, float]] = []
+    try:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise DamagedFile(str(path), expected="lines of JSON", received=str(error)) from error
+    *lines, last = text.split("\n")
+    if last and until is None:
+        lines.append(last)
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+            step = row["step"]
+            if not isinstance(step, int) or not all(isinstance(row[name], int | float) for name in ("loss", *row)):
+                raise TypeError
+        except (ValueError, KeyError, TypeError) as error:
+            expected = "a JSON object of numbers, with a step and a loss"
+            raise DamagedFile(f"{path}, line {number}", expected=expected, received=repr(line[:60])) from error
+        if until is None or step <= until:
+            rows.append(row)
+    return rows
