@@ -9,10 +9,9 @@ kept for each entry; the page gives p-values after Holm over all of its entries,
 ``illustration``.
 
 Tiers: ``study`` has the papers' datasets and budgets. ``desk`` has rendered stand-ins and what two cores train in a
-day, with seeds enough for a verdict; where it can, it takes the runs of the board
-(`baselines.reproduction.papers._desk`). ``smoke`` has rendered stand-ins and models for a laptop, and too few seeds for
-a verdict (`baselines.reproduction.papers._smoke`). A claim that does not hold at a small scale is reported so. Not
-every entry has a ``desk``.
+day, with seeds enough for a verdict; where it can, it takes the runs of the board. ``smoke`` has rendered stand-ins and
+models for a laptop, and too few seeds for a verdict (`baselines.reproduction.papers._tiers`). A claim that does not
+hold at a small scale is reported so. Not every entry has a ``desk``.
 """
 
 from __future__ import annotations
@@ -181,7 +180,6 @@ class Plan:
             while these are the same: a computation that becomes another one gets another ``version`` among them.
         codes: the runs' codes for the leaderboard's tasks are needed.
         seconds: what the computation takes after training, measured on one core.
-        training: seconds that one step of a run takes on two cores, by dataset; by `HOURS_PER_IMAGE` where not given.
         own: datasets of the runs that the entry draws itself and ``benchmark_data`` does not know.
     """
 
@@ -191,7 +189,6 @@ class Plan:
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     codes: bool = False
     seconds: float = 1.0
-    training: Mapping[str, float] = dataclasses.field(default_factory=dict)
     own: tuple[Dataset, ...] = ()
 
     @property
@@ -286,21 +283,30 @@ class Entry:
         return plan
 
 
+SMALL = 20_000
+"""The most steps of a run that is timed on two cores, and not by `HOURS_PER_IMAGE`."""
+
+SECONDS = {"linear": 0.001, "fc": 0.01, "conv_small": 0.035, "conv": 0.05}
+"""Seconds for a step of 64 images by architecture, on two cores that train two runs at a time, about."""
+
+
 def hours(plans: Sequence[Plan]) -> float:
-    """Return the time that plans take together, runs that they share counted once.
+    """Return about how long plans take together, runs that they share counted once.
 
     Args:
         plans: the plans.
 
     Returns:
-        Hours: on two cores where a plan says how long its steps take, of an A100 elsewhere.
+        Hours: on two cores for runs of at most `SMALL` steps, of an A100 for others.
     """
     runs: dict[str, float] = {}
     for plan in plans:
         for digest, run in plan.configs.items():
             steps = run.steps * run.build_objective().n_views
-            if run.dataset in plan.training:
-                runs[digest] = plan.training[run.dataset] * steps / 3_600
+            if run.steps <= SMALL:
+                runs[digest] = (
+                    SECONDS.get(run.architecture, SECONDS["conv"]) * (1 + run.batch_size / 64) / 2 * steps / 3_600
+                )
             else:
                 runs[digest] = steps * run.batch_size * HOURS_PER_IMAGE
     return sum(runs.values()) + sum(plan.seconds for plan in plans) / 3_600

@@ -17,12 +17,11 @@ Expected: what the papers claim, each judged over seeds beside its control. docs
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Iterator
 from typing import Any
 
 from baselines.config import RunConfig
+from baselines.sweeps._forms import form
 
 STEPS = 1_000
 
@@ -63,14 +62,6 @@ FC: tuple[tuple[str, str, dict[str, Any]], ...] = (
 """The same of the fully connected ones."""
 
 
-def annealed(published: RunConfig, steps: int) -> dict[str, Any]:
-    """Return a run's hyperparameters for another number of steps: an annealing stays as long a part of the training."""
-    values = dict(published.hyperparameters)
-    if "iteration_threshold" in values:
-        values["iteration_threshold"] = math.ceil(values["iteration_threshold"] * steps / published.steps)
-    return values
-
-
 def of(published: RunConfig, dataset: str) -> RunConfig:
     """Return the desk's form of a run of the papers; objective, strength, latents and seed stay.
 
@@ -82,11 +73,10 @@ def of(published: RunConfig, dataset: str) -> RunConfig:
         The config, with convolutions of half the width, and an annealing that is as long a part of the training as
         before.
     """
-    return dataclasses.replace(
+    return form(
         published,
         dataset=dataset,
         split="",
-        hyperparameters=annealed(published, STEPS),
         architecture="conv_small" if published.architecture == "conv" else published.architecture,
         steps=STEPS,
         learning_rate=5e-4,

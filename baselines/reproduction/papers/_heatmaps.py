@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from baselines.config import RunConfig
 from baselines.reproduction.entries import ILLUSTRATION, NOT_JUDGED, Found, Plan, Runs, Transfer, Verdict, judged
-from baselines.reproduction.papers import _smoke, _tiers
+from baselines.reproduction.papers import _tiers
 from leaderboard import figures, protocol
 from leaderboard.comparisons import heatmap
 from leaderboard.store import verdicts
@@ -125,7 +125,7 @@ def timed(model: str, share: float) -> str:
 
 def _named(title: str) -> str:
     """Name the stand-ins in place of the datasets."""
-    for published, rendered in _smoke.STAND_INS.items():
+    for published, rendered in _tiers.STAND_INS.items():
         title = re.sub(published, rendered, title, flags=re.IGNORECASE)
     return title
 
@@ -141,7 +141,6 @@ def _plan(tier: str, panels: Sequence[Panel], *, samples: int, seconds: float) -
         transfers=transfers,
         settings={"panels": tuple(panels), "samples": samples},
         seconds=seconds * sum(COST[panel.similarity] for panel in panels),
-        training=_tiers.training(tier, (*runs, *(each.plain for each in transfers))),
     )
 
 

@@ -353,7 +353,7 @@ def _losses() -> dict[str, Plan]:
         )
         runs = tuple(run for _, found in chosen for run in found)
         settings = {"models": chosen, "every": 10 if tier == "study" else 1}
-        made[tier] = Plan(runs=runs, settings=settings, training=_tiers.training(tier, runs))
+        made[tier] = Plan(runs=runs, settings=settings)
     return made
 
 
@@ -367,9 +367,8 @@ def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> di
     ):
         chosen = tuple((value, _tiers.of(tier, models(dataset, "beta_vae", value))) for value in values)
         every = tuple(run for _, found in chosen for run in found)
-        training = _tiers.training(tier, every)
         own = {"strengths": chosen, "samples": count} | settings
-        made[tier] = Plan(runs=every, settings=own, seconds=seconds * len(every), training=training)
+        made[tier] = Plan(runs=every, settings=own, seconds=seconds * len(every))
     return made
 
 

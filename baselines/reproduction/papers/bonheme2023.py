@@ -340,8 +340,7 @@ def _shared(source: str, target: str, *properties: str) -> dict[str, Plan]:
         runs = vaes(source, tier)
         dataset = _tiers.dataset(tier, target)
         settings = {"target": dataset, "runs": runs, "images": images, "shown": 16, "properties": properties}
-        training = _tiers.training(tier, runs)
-        made[tier] = Plan(runs=runs, datasets=(dataset,), settings=settings, seconds=seconds, training=training)
+        made[tier] = Plan(runs=runs, datasets=(dataset,), settings=settings, seconds=seconds)
     return made
 
 
@@ -368,7 +367,6 @@ def _decoders(side: str) -> dict[str, Plan]:
             transfers=transfers,
             settings={"transfers": transfers, "images": images, "shown": 8},
             seconds=seconds * len(transfers),
-            training=_tiers.training(tier, (*runs, *(each.plain for each in transfers))),
         )
     return made
 
@@ -399,7 +397,6 @@ def _tables(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -> dict[s
                 "labels": labels if tier == "study" else (),
             },
             seconds=seconds * sum(map(len, targets.values())),
-            training=_tiers.training(tier, runs),
         )
     return made
 

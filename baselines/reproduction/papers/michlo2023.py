@@ -14,7 +14,6 @@ sprites2d, and at study tier on room3d, too.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +29,7 @@ import benchmark_data
 from baselines.config import RunConfig
 from baselines.nets import reconstruction
 from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged, of_table
-from baselines.reproduction.papers import _desk, _heatmaps, _images, _scores, _smoke
+from baselines.reproduction.papers import _heatmaps, _images, _scores, _tiers
 from baselines.run import Run
 from baselines.sweeps import _michlo2023
 from baselines.training import sweep
@@ -518,29 +517,33 @@ def _importance(tier: str, *, first: int = 0, **changes: Any) -> Plan:
         first: the first seed.
         **changes: other keys of the runs' configs.
     """
-    seeds = 2 if tier == "smoke" else _desk.SEEDS
+    seeds = _tiers.SEEDS.get(tier, 5)
     own = {"snapshots": LEARNED_AT} | changes
     runs = tuple(
-        _desk.run(dataset, "beta_vae", hyperparameters={"beta": 4}, seed=first + seed, **own)
-        for dataset in (_RENDERED if tier == "study" else _RENDERED[:1])
+        _tiers.plain(
+            RunConfig(dataset=dataset, objective="beta_vae", hyperparameters={"beta": 4}, latents=latents),
+            seed=first + seed,
+            **own,
+        )
+        for dataset, latents in (("sprites2d", 5), ("room3d", 6))[: 2 if tier == "study" else 1]
         for seed in range(seeds)
     )
     settings = {"runs": runs, "traversals": 200, "samples": 5_000}
-    return Plan(runs=runs, settings=settings, seconds=40, training=_desk.training(runs))
+    return Plan(runs=runs, settings=settings, seconds=40)
 
 
 LEARNED_AT = (50, 100, 200, 400, 800, 1_500)
 """Snapshots beside the first and the last."""
 
 FRESH: dict[str, Any] = {
-    "first": _desk.SEEDS,
+    "first": _tiers.SEEDS["desk"],
     "steps": 1_500,
     "snapshots": (50, 100, 200, 300, 400, 500, 600, 800, 1_000),
 }
 """Runs that ask which factor comes first. The question came from the others, so these have seeds of their own."""
 
 BENCHMARK = sweep.find("michlo2023_benchmark")
-BENCHMARK_SMALL = _smoke.board(["sprites2d", "room3d", "xysquares/spacing_8"], ("beta_vae", "ada_gvae"))
+BENCHMARK_SMALL = _tiers.board("smoke", ["sprites2d", "room3d", "xysquares/spacing_8"], ("beta_vae", "ada_gvae"))
 CARS = next(
     run
     for run in BENCHMARK
@@ -548,9 +551,9 @@ CARS = next(
     and math.isclose(run.hyperparameters["beta"], _michlo2023.beta(run.dataset, 0.001))
 )
 """The paper does not say which β-VAE figure 4 shows; this one weighs both terms most nearly as a VAE does."""
-CARS_SMALL = _smoke.board(["room3d"], ["beta_vae"])[0]
-OVERLAP_SMALL = _smoke.board([f"xysquares/spacing_{n}" for n in (8, 4, 2, 1)], ("beta_vae", "ada_gvae"))
-FAILS_SMALL = _smoke.board(["xysquares/spacing_8"], ["beta_vae"])[0]
+CARS_SMALL = _tiers.board("smoke", ["room3d"], ["beta_vae"])[0]
+OVERLAP_SMALL = _tiers.board("smoke", [f"xysquares/spacing_{n}" for n in (8, 4, 2, 1)], ("beta_vae", "ada_gvae"))
+FAILS_SMALL = _tiers.board("smoke", ["xysquares/spacing_8"], ["beta_vae"])[0]
 OVERLAP = sweep.find("michlo2023_overlap")
 BLUR = tuple(
     run
@@ -559,38 +562,26 @@ BLUR = tuple(
         run.hyperparameters["beta"], max(r.hyperparameters["beta"] for r in sweep.find("michlo2023_box_blur"))
     )
 )
-BLUR_SMALL = tuple(
-    dataclasses.replace(_smoke.run(run, learning_rate=1e-3), latents=9) for run in BLUR if run.seed < _smoke.SEEDS
-)
-TRAINING = _smoke.training(*(run.dataset for run in (*BENCHMARK_SMALL, *OVERLAP_SMALL)))
+BLUR_SMALL = tuple(_tiers.small(run, learning_rate=1e-3, latents=9) for run in BLUR if run.seed < _tiers.SEEDS["smoke"])
 
 
 _BOTH = ("beta_vae", "ada_gvae")
 _LADDER = tuple(f"xysquares/spacing_{n}" for n in (8, 4, 2, 1))
 _DESK_LADDER, _DESK_ENDS, _DESK_BENCHMARK = (
-    _desk.board(datasets, _BOTH)
+    _tiers.board("desk", datasets, _BOTH)
     for datasets in (_LADDER, (_LADDER[0], _LADDER[-1]), ("sprites2d", "room3d", "xysquares/spacing_8"))
 )
-_DESK_LEVELS = _desk.board(("room3d",), ("beta_vae",))
-_DESK_FAILS = _desk.board(("xysquares/spacing_8",), ("beta_vae",))[0]
+_DESK_LEVELS = _tiers.board("desk", ("room3d",), ("beta_vae",))
+_DESK_FAILS = _tiers.board("desk", ("xysquares/spacing_8",), ("beta_vae",))[0]
 _DESK_BLUR = tuple(
-    _desk.run(
-        "xysquares/spacing_8",
-        run.objective,
-        hyperparameters=dict(run.hyperparameters) | ({"symmetric": False} if run.objective == "ada_gvae" else {}),
-        reconstruction=run.reconstruction,
-        reduction=run.reduction,
-        latents=9,
-        seed=run.seed,
-    )
-    for run in BLUR
+    _tiers.plain(run, latents=9, **({"symmetric": False} if run.objective == "ada_gvae" else {})) for run in BLUR
 )
+"""Ada-GVAE here has the one-sided divergence, as the board's has."""
 
 
 def _scored(runs: tuple[RunConfig, ...], seconds: float = 5.0) -> Plan:
     """Return the plan of runs that are scored, at desk tier."""
-    training = _desk.training(runs)
-    return Plan(runs=runs, settings={"runs": runs}, codes=True, seconds=seconds * len(runs), training=training)
+    return Plan(runs=runs, settings={"runs": runs}, codes=True, seconds=seconds * len(runs))
 
 
 def _factors(*names: str) -> dict[str, tuple[str, ...]]:
@@ -695,8 +686,8 @@ ENTRIES = (
         paper="all levels have the distances of the input",
         claim="The distances of latents and of reconstructions follow those of the input images along every factor "
         f"(rank correlation above {AGREES}).",
-        smoke=_levels([CARS_SMALL], _each(CARS_SMALL.dataset), traversals=20, seconds=20, training=TRAINING),
-        desk=_levels(_DESK_LEVELS, _each("room3d"), traversals=20, seconds=60, training=_desk.training(_DESK_LEVELS)),
+        smoke=_levels([CARS_SMALL], _each(CARS_SMALL.dataset), traversals=20, seconds=20),
+        desk=_levels(_DESK_LEVELS, _each("room3d"), traversals=20, seconds=60),
         study=_levels([CARS], _each(CARS.dataset), traversals=20, seconds=300),
         compute=levels,
         draw=draw_levels,
@@ -719,7 +710,7 @@ ENTRIES = (
         paper="the highest score over the settings is far lower on XYSquares",
         claim="The highest MIG and DCI over the settings, of which tier desk has one, are lower on XYSquares than on "
         "every other dataset, for β-VAE and Ada-GVAE.",
-        smoke=Plan(runs=BENCHMARK_SMALL, settings={"runs": BENCHMARK_SMALL}, codes=True, seconds=50, training=TRAINING),
+        smoke=Plan(runs=BENCHMARK_SMALL, settings={"runs": BENCHMARK_SMALL}, codes=True, seconds=50),
         desk=_scored(_DESK_BENCHMARK),
         study=Plan(runs=BENCHMARK, settings={"runs": BENCHMARK}, codes=True, seconds=6_000),
         compute=scored,
@@ -736,14 +727,12 @@ ENTRIES = (
             settings={"run": FAILS_SMALL, "row": 0, "latents": 6, "columns": 8},
             codes=True,
             seconds=5,
-            training=TRAINING,
         ),
         desk=Plan(
             runs=(_DESK_FAILS,),
             settings={"run": _DESK_FAILS, "row": 0, "latents": 6, "columns": 8},
             codes=True,
             seconds=5,
-            training=_desk.training([_DESK_FAILS]),
         ),
         study=Plan(
             runs=OVERLAP[:1],
@@ -771,7 +760,7 @@ ENTRIES = (
         title="Scores over the spacing of XYSquares",
         paper="MIG and DCI rise as the spacing falls",
         claim="MIG and DCI rise as the spacing falls, for β-VAE and Ada-GVAE.",
-        smoke=Plan(runs=OVERLAP_SMALL, settings={"runs": OVERLAP_SMALL}, codes=True, seconds=100, training=TRAINING),
+        smoke=Plan(runs=OVERLAP_SMALL, settings={"runs": OVERLAP_SMALL}, codes=True, seconds=100),
         desk=_scored(_DESK_LADDER),
         study=Plan(runs=OVERLAP, settings={"runs": OVERLAP}, codes=True, seconds=6_000),
         compute=scored_by_spacing,
@@ -783,8 +772,8 @@ ENTRIES = (
         title="The two ends of figure 9",
         paper="MIG and DCI rise as the spacing falls",
         claim="MIG and DCI are higher at spacing 1 than at spacing 8, for β-VAE and Ada-GVAE.",
-        smoke=_ends(OVERLAP_SMALL, seconds=50, training=TRAINING),
-        desk=_ends(_DESK_ENDS, seconds=100, training=_desk.training(_DESK_ENDS)),
+        smoke=_ends(OVERLAP_SMALL, seconds=50),
+        desk=_ends(_DESK_ENDS, seconds=100),
         study=_ends(OVERLAP, seconds=2_000),
         compute=scored_by_spacing,
         draw=of_table(_scores.draw_curves, x="spacing", group="objective"),
@@ -796,8 +785,8 @@ ENTRIES = (
         paper="with the blur all levels have the distances of the factors, without it none",
         claim="At every level of a β-VAE on XYSquares, distances follow those of the factors better with the blur than "
         "without.",
-        smoke=_blurred(BLUR_SMALL, traversals=10, seconds=30, training=TRAINING),
-        desk=_blurred(_DESK_BLUR, traversals=10, seconds=60, training=_desk.training(_DESK_BLUR)),
+        smoke=_blurred(BLUR_SMALL, traversals=10, seconds=30),
+        desk=_blurred(_DESK_BLUR, traversals=10, seconds=60),
         study=_blurred(BLUR, traversals=50, seconds=300),
         compute=levels,
         draw=draw_levels,
@@ -808,7 +797,7 @@ ENTRIES = (
         title="Scores with squared error and with blurred squared error",
         paper="the blur gives far higher MIG and DCI",
         claim="An error of blurred images raises MIG and DCI on XYSquares at spacing 8.",
-        smoke=Plan(runs=BLUR_SMALL, settings={"runs": BLUR_SMALL}, codes=True, seconds=60, training=TRAINING),
+        smoke=Plan(runs=BLUR_SMALL, settings={"runs": BLUR_SMALL}, codes=True, seconds=60),
         desk=_scored(_DESK_BLUR),
         study=Plan(runs=BLUR, settings={"runs": BLUR}, codes=True, seconds=1_000),
         compute=scored,

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 import benchmark_data
 from baselines.config import RunConfig
 from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged, of_table
-from baselines.reproduction.papers import _desk, _images, _plane, _scores, _smoke
+from baselines.reproduction.papers import _images, _plane, _scores, _tiers
 from baselines.run import Run
 from baselines.sweeps.desk import family
 from benchmark_data.factors import Indices
@@ -80,7 +80,7 @@ PAIRED = ("ada_gvae", "ada_ml_vae")
 """Objectives that are told pairs, with their defaults: on squeezed sprites no others reach the floor. The paper has
 none."""
 
-FRESH = range(_desk.SEEDS, _desk.SEEDS + 20)
+FRESH = range(_tiers.SEEDS["desk"], _tiers.SEEDS["desk"] + 20)
 """Seeds of `PAIRED` at desk tier: by the board's, before them, the two were chosen."""
 
 STRENGTHS = tuple(round(0.01 * step, 2) for step in range(21))
@@ -148,8 +148,8 @@ def small(configs: Iterable[RunConfig]) -> tuple[RunConfig, ...]:
     """Return the smoke tier's form of runs: the board's of that tier, trained on the same changes of its datasets."""
     chosen = []
     for config in configs:
-        dataset = _smoke.stand_in(config.dataset).replace(LEARNED, BY_PIXELS)
-        base = _smoke.board({family(dataset)}, {config.objective})
+        dataset = _tiers.stand_in(config.dataset).replace(LEARNED, BY_PIXELS)
+        base = _tiers.board("smoke", {family(dataset)}, {config.objective})
         chosen += [dataclasses.replace(run, dataset=dataset) for run in base if run.seed == config.seed]
     return tuple(chosen)
 
@@ -179,15 +179,7 @@ def plan(
         settings={"strengths": tuple(made.items()), "metrics": tuple(metrics)} | own,
         codes=True,
         seconds=(60.0 if tier == "study" else 4.0) * len(every),
-        training=_training(tier, every),
     )
-
-
-def _training(tier: str, every: Iterable[RunConfig]) -> dict[str, float]:
-    """Return the seconds of a step by dataset, for `Plan`."""
-    if tier == "study":
-        return {}
-    return _desk.training(every) if tier == "desk" else _smoke.training(*(config.dataset for config in every))
 
 
 def table_plans(
@@ -197,7 +189,7 @@ def table_plans(
     *,
     bases: Container[str] = LATENTS,
     times: int = 1,
-    seeds: range = range(_desk.SEEDS),
+    seeds: range = range(_tiers.SEEDS["desk"]),
 ) -> dict[str, Plan]:
     """Return the plans of a table that compares variants, or one of them with the unchanged data.
 
@@ -210,8 +202,8 @@ def table_plans(
         seeds: at desk tier, as many as the board's or a multiple.
     """
     published = runs(variants, objectives, bases)
-    board = _desk.board(desk, objectives)
-    more = seeds[:: _desk.SEEDS]
+    board = _tiers.board("desk", desk, objectives)
+    more = seeds[:: _tiers.SEEDS["desk"]]
     made = {
         "smoke": small(published),
         "desk": longer((dataclasses.replace(run, seed=run.seed + first) for first in more for run in board), times),
@@ -240,7 +232,7 @@ def tuned_plans(objective: str, variant: str, scales: tuple[float, ...], *, time
         times: how many times as many steps the models are trained, at all tiers but smoke, which stays small.
     """
     published = [run for run in runs(("", variant), (objective,)) if family(run.dataset) == "dsprites"]
-    desk = _desk.board({"sprites2d", f"sprites2d{variant}"}, {objective})
+    desk = _tiers.board("desk", {"sprites2d", f"sprites2d{variant}"}, {objective})
     made = {}
     for tier, configs in (
         ("smoke", small(published)),
@@ -606,10 +598,8 @@ def _noises() -> dict[str, Plan]:
     datasets = tuple(f"sprites2d_patterned/eps{round(1000 * epsilon):03d}" for epsilon in perturbation.PATTERNED)
     published = [run for run in runs(("",), ("beta_vae",)) if run.dataset == "dsprites"]
     made = {
-        "smoke": _smoke.board({"sprites2d"}, {"beta_vae"}),
-        "desk": tuple(
-            _desk.run("sprites2d", "beta_vae", hyperparameters={"beta": 4}, seed=seed) for seed in range(_desk.SEEDS)
-        ),
+        "smoke": _tiers.board("smoke", {"sprites2d"}, {"beta_vae"}),
+        "desk": tuple(_tiers.plain(run) for run in published[: _tiers.SEEDS["desk"]]),
         "study": tuple(published),
     }
     plans = {}
@@ -620,8 +610,7 @@ def _noises() -> dict[str, Plan]:
             for run in base
         )
         settings = {"runs": every, "encoded": 5_000}
-        seconds = 2.0 * len(every)
-        plans[tier] = Plan(runs=every, settings=settings, seconds=seconds, training=_training(tier, every))
+        plans[tier] = Plan(runs=every, settings=settings, seconds=2.0 * len(every))
     return plans
 
 
@@ -640,7 +629,7 @@ def _strengths() -> dict[str, Plan]:
     sprites = [run for run in published if family(run.dataset) == "dsprites"]
     made = {
         "smoke": small(run for run in sprites if run.objective == "beta_vae"),
-        "desk": _desk.board({"sprites2d", f"sprites2d{LEARNED}"}, _STRONGEST),
+        "desk": _tiers.board("desk", {"sprites2d", f"sprites2d{LEARNED}"}, _STRONGEST),
         "study": published,
     }
     samples = {"smoke": 1_000, "desk": 1_000, "study": 5_000}
@@ -691,7 +680,7 @@ BESIDE = (
 )
 """Entries that share runs: the two halves of figure 1 (b), and tables that compare with the same models."""
 
-_PLANE = {"smoke": _plane.plan(2, steps=5_000), "desk": _plane.plan(_desk.SEEDS, steps=20_000)}
+_PLANE = {"smoke": _plane.plan(2, steps=5_000), "desk": _plane.plan(_tiers.SEEDS["desk"], steps=20_000)}
 _PLANE["study"] = _PLANE["desk"]
 
 ENTRIES = (

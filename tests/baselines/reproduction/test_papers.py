@@ -24,17 +24,18 @@ from baselines.nets import reconstruction
 from baselines.reproduction import catalogue, entries, records, runner
 from baselines.reproduction.entries import Found
 from baselines.reproduction.papers import (
-    _desk,
     _heatmaps,
     _plane,
-    _smoke,
+    _tiers,
     bonheme2022,
     bonheme2023,
     michlo2023,
     zietlow2021,
 )
+from baselines.sweeps import _forms
 from baselines.training import sweep
 from benchmark_data import console
+from benchmark_data.errors import InvalidInput
 from leaderboard.analyses import transfer_accuracy
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "reproduction"
@@ -438,7 +439,6 @@ def test_plans_name_runs_and_datasets_that_exist(entry, tier):
 @every
 def test_smoke_runs_are_small(entry):
     for run in entry.smoke.configs.values():
-        assert run.dataset in entry.smoke.training
         if run.dataset in entry.smoke.known:
             continue
         assert (run.architecture, run.architecture_parameters["width"]) == ("fc", 128)
@@ -455,19 +455,20 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
             continue
         models = {}
         for run in entry.desk.runs:
-            assert run.dataset in entry.desk.training
             models.setdefault(dataclasses.replace(run, seed=0).digest, set()).add(run.seed)
-        seeds = {"rooms": zietlow2021.SEEDS, "pairs": len(zietlow2021.FRESH)}.get(id_.rpartition("_")[2], _desk.SEEDS)
+        seeds = {"rooms": zietlow2021.SEEDS, "pairs": len(zietlow2021.FRESH)}.get(
+            id_.rpartition("_")[2], _tiers.SEEDS["desk"]
+        )
         assert all(len(found) == seeds for found in models.values())
         if id_.startswith(("2205", "2304")):
             assert {run.digest for run in entry.desk.runs} <= similarity
     for what in ("table1", "table2"):
         assert {run.digest for run in ENTRIES[f"2102.06822/{what}"].desk.runs} <= board
         rooms = ENTRIES[f"2102.06822/{what}_rooms"].desk.runs
-        assert {run.digest for run in rooms if run.seed < _desk.SEEDS} <= board
+        assert {run.digest for run in rooms if run.seed < _tiers.SEEDS["desk"]} <= board
         fresh = ENTRIES[f"2102.06822/{what}_pairs"].desk.runs
         assert {run.digest for run in fresh}.isdisjoint(board)
-        assert {dataclasses.replace(run, seed=run.seed % _desk.SEEDS).digest for run in fresh} <= board
+        assert {dataclasses.replace(run, seed=run.seed % _tiers.SEEDS["desk"]).digest for run in fresh} <= board
     for what in ("fig4", "fig6", "fig7", "fig9", "fig9_ends"):
         assert {run.digest for run in ENTRIES[f"2202.13341/{what}"].desk.runs} <= board
     first = {run.dataset for run in ENTRIES["2102.06822/table1"].desk.runs}
@@ -512,17 +513,16 @@ def test_desk_transfers_have_the_papers_layers_and_a_source_of_every_seed():
         models = {}
         for each in plan.transfers:
             assert each.source in plan.runs
-            assert each.plain.dataset in plan.training
             assert each.plain.steps == each.source.steps
             assert (each.source.dataset, each.dataset) == ("xyobject/plain", "room3d")
             models.setdefault((each.heads, each.decoder), set()).add(each.source.seed)
-        assert all(len(seeds) == _desk.SEEDS for seeds in models.values())
+        assert all(len(seeds) == _tiers.SEEDS["desk"] for seeds in models.values())
     assert {(each.heads, each.decoder) for each in plans[5].transfers} == {(True, 1)}
     both = set(itertools.product((False, True), range(1, 7)))
     assert all({(each.heads, each.decoder) for each in plans[number].transfers} == both for number in (6, 9))
     digests = {number: {each.digest for each in plan.transfers} for number, plan in plans.items()}
     assert digests[5] <= digests[6]
-    assert len(digests[6] & digests[9]) == 2 * _desk.SEEDS  # all of the decoder is the same from either side
+    assert len(digests[6] & digests[9]) == 2 * _tiers.SEEDS["desk"]  # all of the decoder is the same from either side
 
 
 def test_every_run_of_the_similarity_sweep_is_some_figures():
@@ -861,9 +861,49 @@ def test_how_many_runs_of_its_own_a_figure_has_at_smoke_tier(id_, own):
     assert len({run.digest for run in ENTRIES[id_].smoke.runs} - shared) == own
 
 
-def test_a_smoke_run_keeps_objective_strength_and_seed():
+SCALE = ("hyperparameters", "reconstruction", "reduction", "reconstruction_weight")
+"""A strength and what it was made for: they go together or not at all."""
+
+
+def board_scales():
+    """What the board's runs have of `SCALE`, by objective."""
+    runs = {run.digest: run for name in ("board", "desk", "desk_conv32") for run in sweep.find(name)}
+    return {json.dumps([run.objective, [getattr(run, key) for key in SCALE]]) for run in runs.values()}
+
+
+@pytest.mark.parametrize("tier", ["smoke", "desk"])
+def test_a_smaller_form_keeps_every_key_that_it_does_not_declare(tier):
+    """Each run of a tier is a published one with the keys of `CHANGED` replaced, or has the board's strength, loss and
+    reduction, all together; figure 5 of 2102.06822 and its kin scale that strength."""
+    of_board = board_scales()
+    lost = set()
+    for entry in ENTRIES.values():
+        plan = entry.plan(tier) if tier in entry.tiers else entries.Plan()
+        sources = {each.source.digest for each in plan.transfers}
+        scales = {run.digest: scale for scale, runs in plan.settings.get("strengths", ()) for run in runs}
+        for run in plan.runs:
+            keys = {key: getattr(run, key) for key in _forms.CHANGED}
+            terms = {key: run.hyperparameters[key] for key in _forms.TERMS if key in run.hyperparameters}
+            published = {other.digest: other for other in entry.study.runs if other.objective == run.objective}
+            if any(_forms.form(other, **keys, **terms) == run for other in published.values()):
+                continue
+            usual = zietlow2021.scaled(run, 1 / scale) if (scale := scales.get(run.digest, 1.0)) != 1.0 else run
+            if json.dumps([usual.objective, [getattr(usual, key) for key in SCALE]]) not in of_board:
+                lost.add((entry.id, run.objective, run.dataset, run.digest in sources))
+    assert not lost
+
+
+def test_a_form_refuses_to_change_what_a_strength_was_made_for():
+    config = ENTRIES["2202.13341/fig11"].study.runs[0]
+    assert _forms.form(config, steps=10).reduction == "mean"
+    for wrong in ({"reduction": "sum"}, {"hyperparameters": {}}, {"reconstruction_weight": 4.0}, {"beta": 2.0}):
+        with pytest.raises(InvalidInput, match=f"changes of dataset, .* received {next(iter(wrong))}"):
+            _forms.form(config, **wrong)
+
+
+def test_a_smaller_form_anneals_for_the_same_part_of_the_training():
     config = ENTRIES["2205.08399/fig19"].study.runs[3]
-    small = _smoke.run(config)
+    small = _tiers.small(config)
     assert (small.dataset, small.objective, small.seed, small.latents) == ("solids", "annealed_vae", 3, 10)
     assert small.hyperparameters["c_max"] == config.hyperparameters["c_max"]
     part = config.hyperparameters["iteration_threshold"] / config.steps

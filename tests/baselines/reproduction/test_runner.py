@@ -361,9 +361,9 @@ def test_a_file_that_was_changed_by_hand_is_noticed(tmp_path):
 
 
 def test_hours_count_a_shared_run_once(tiny):
-    config = tiny(steps=3_600, snapshots=[])
-    slow = Plan(runs=(config,), seconds=0, training={config.dataset: 1.0})
-    assert entries.hours([slow, slow]) == pytest.approx(1.0)
+    config = tiny(steps=3_600, snapshots=[], batch_size=64)
+    small = Plan(runs=(config,), seconds=0)
+    assert entries.hours([small, small]) == pytest.approx(entries.SECONDS[config.architecture])
     stated = Plan(runs=(dataclasses.replace(config, steps=300_000, batch_size=64),), seconds=0)
     assert entries.hours([stated]) == pytest.approx(20)  # 6,000 hours for 300 runs
 

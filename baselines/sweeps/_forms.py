@@ -1,0 +1,52 @@
+"""A published run at another budget: what is not changed by name stays as it was published.
+
+A strength means what it does beside its loss, reduction and weight. So none of these can be changed here, and a form
+cannot lose one: it is made by replacing keys of `CHANGED` in the published config, never by writing a config anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+from baselines.config import RunConfig
+from benchmark_data.errors import InvalidInput
+
+CHANGED = (
+    *("dataset", "split", "train_share", "seed", "selection"),
+    *("architecture", "architecture_parameters", "latents"),
+    *("steps", "batch_size", "learning_rate", "beta_2", "snapshots"),
+)
+"""The keys of a config that a smaller form of a published run may change."""
+
+TERMS = ("symmetric",)
+"""The hyperparameters that it may change."""
+
+
+def form(published: RunConfig, **changes: Any) -> RunConfig:
+    """Return a published run with some keys changed and all others kept.
+
+    Args:
+        published: the paper's run.
+        **changes: keys of `CHANGED`, or hyperparameters of `TERMS`.
+
+    Returns:
+        The config. An annealing stays as long a part of the training as it was.
+
+    Raises:
+        InvalidInput: another key is changed.
+
+    Example:
+        >>> paper = RunConfig(dataset="dsprites", objective="beta_vae", hyperparameters={"beta": 4}, reduction="mean")
+        >>> small = form(paper, dataset="sprites2d", steps=100)
+        >>> small.hyperparameters, small.reduction, small.steps
+        ({'beta': 4.0}, 'mean', 100)
+    """
+    if other := sorted(changes.keys() - {*CHANGED, *TERMS}):
+        raise InvalidInput("form of a published run", expected=f"changes of {', '.join(CHANGED)}", received=other[0])
+    own = dict(published.hyperparameters) | {key: changes.pop(key) for key in TERMS if key in changes}
+    if "iteration_threshold" in own:
+        steps = changes.get("steps", published.steps)
+        own["iteration_threshold"] = math.ceil(own["iteration_threshold"] * steps / published.steps)
+    return dataclasses.replace(published, hyperparameters=own, **changes)
