@@ -1,4 +1,4 @@
-"""What does a board of thousands of results cost: to build, to build again, to ask and to look at?
+"""What does a board of thousands of results cost: to build, to ask and to look at?
 
     python benchmarks/board_size.py
 
@@ -163,39 +163,22 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         at = given.at or Path(scratch)
-        root, site, whole = at / "results", at / "site", at / "whole"
+        root, site = at / "results", at / "site"
         if not root.exists():
             fill(root, given.methods, given.seeds)
         found = results_tree.files(root)
         print(f"{len(found):,} results, {len({file.parent for file in found})} tasks")
-        for folder in (site, whole):
-            shutil.rmtree(folder, ignore_errors=True)
-        build = board("build", str(root), "--to")
+        shutil.rmtree(site, ignore_errors=True)
         measured("help", *board("--help"))
-        measured("build", *build, str(site))
-        measured("build again, nothing changed", *build, str(site))
-        file = found[len(found) // 2]
-        before = file.read_bytes()
-        try:
-            results_tree.quarantine(file, "a change, to build again")
-            measured("build again, one file changed", *build, str(site))
-            measured("build of the same in a new folder", *build, str(whole))
-            same = all(
-                (site / one.relative_to(whole)).read_bytes() == one.read_bytes()
-                for one in whole.rglob("*")
-                if one.is_file()
-            )
-            print(f"the two have {'the same bytes' if same else 'DIFFERENT bytes'}")
-        finally:
-            file.write_bytes(before)
-        task = results_tree.read(file).dataset
+        measured("build", *board("build", str(root), "--to", str(site)))
+        task = results_tree.read(found[len(found) // 2]).dataset
         measured(f"show --task {task}", *board("show", str(root), "--task", task))
         measured("tasks", *board("tasks"))
-        size = sum(one.stat().st_size for one in whole.rglob("*") if one.is_file())
-        print(f"index.html {(whole / 'index.html').stat().st_size / 1e6:.2f} MB, site {size / 1e6:.1f} MB")
+        size = sum(one.stat().st_size for one in site.rglob("*") if one.is_file())
+        print(f"index.html {(site / 'index.html').stat().st_size / 1e6:.2f} MB, site {size / 1e6:.1f} MB")
         if given.chromium:
             for _ in range(3):
-                print(f"index.html in Chromium: {painted(whole / 'index.html', given.chromium)}")
+                print(f"index.html in Chromium: {painted(site / 'index.html', given.chromium)}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import typer
 from benchmark_data import console
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import err, out, say
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unavailable, UnknownName
+from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, UnknownName
 from benchmark_data.files import check_ending, write_text, written_atomically
 from leaderboard.commands import analyse, compare, metrics, submissions, transfer
 from leaderboard.commands.arguments import PUBLISHED, OneTask, Replace, Results, Seed, Tier, report, there
@@ -220,7 +220,7 @@ def show(
     if tier and tier not in tiers:
         raise UnknownName("tier with results", tier, tiers)
     if json:
-        out.print_json(data=formats.plain(found, tier), allow_nan=False)
+        out.print_json(data=[one for one in formats.records(ranking.tables(found)) if tier in ("", one["tier"])])
         return
     out.print(formats.terminal(found, tier))
 
@@ -338,70 +338,17 @@ def show_datasets(
         write_text(to, hardness.comma_separated(found))
 
 
-@app.command("ledger")
-def show_ledger(
-    root: Results = PUBLISHED,
-    record: Annotated[
-        bool, typer.Option("--record", help="Write what is new into the ledger beside the results.")
-    ] = False,
-    number: Annotated[int, typer.Option("--last", min=1, help="How many entries to print.")] = 20,
-) -> None:
-    """List rows that were added, removed and scored anew; with --record, write down what the ledger lacks."""
-    import datetime
-
-    from leaderboard.report import ledger
-    from leaderboard.store import results_tree
-
-    if record:
-        new = ledger.record(root, datetime.datetime.now(datetime.UTC).date())
-        out.print(f"{len(new)} new entries", highlight=False)
-    events = ledger.read(root)
-    missing = ledger.pending(events, results_tree.read_all(root))
-    table = rich.table.Table(
-        "date", "change", "method", "task", "tier", "seeds", "before", "after", box=None, pad_edge=False
-    )
-    for event in (*events, *missing)[-number:]:
-        scores = ("" if value is None else f"{value:.3f}" for value in (event.before, event.mean))
-        row = (event.date.isoformat(), event.change, event.method, event.task, event.tier, str(event.seeds))
-        table.add_row(*row, *scores)
-    out.print(table, highlight=False)
-    if missing:
-        out.print(f"{len(missing)} of these are not in the ledger yet: --record writes them.", highlight=False)
-
-
 @app.command()
 def build(
     root: Results = PUBLISHED,
     to: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("site"),
-    address: Annotated[
-        str,
-        typer.Option(metavar="URL", help="Where it will be, ending in /: for what other sites show of it."),
-    ] = "",
-    space: Annotated[
-        bool, typer.Option("--space", help="Add the README.md of a static Space of the Hugging Face Hub.")
-    ] = False,
 ) -> None:
-    """Build the board: HTML pages, and tables as Markdown, CSV, JSON and LaTeX, from the results alone."""
+    """Build the board: HTML pages, and tables as CSV, from the results alone."""
     from leaderboard.report.site import build as site
 
     with err.status("building"):
-        page = site.build(root, to, address=address, space=space)
+        page = site.build(root, to)
     say(f"{page}\n{page.resolve().as_uri()}")
-
-
-@app.command()
-def export(
-    to: Annotated[Path, typer.Option(help="The folder to make.")],
-    owner: Annotated[str, typer.Option(help="Who publishes the datasets on the Hub, as OWNER/<dataset>.")],
-    root: Results = PUBLISHED,
-    source: Annotated[str, typer.Option(metavar="URL", help="The board's address, to be named as the source.")] = "",
-) -> None:
-    """Export for Hugging Face: a dataset of all results, and evaluation results and a card for each method's model."""
-    from leaderboard.report import hub
-
-    with err.status("exporting"):
-        folder = hub.write(root, to, owner=owner, source=source)
-    say(f"{folder / 'dataset'}\n{folder / 'models'}")
 
 
 app.command()(submissions.review)
@@ -411,32 +358,19 @@ app.command()(submissions.validate)
 @app.command()
 def check(
     root: Results = PUBLISHED,
-    site: Annotated[Path | None, typer.Option(help="A built board that must be up to date.")] = None,
     against: Annotated[
         str, typer.Option(metavar="TREE|REVISION", help="An earlier copy, or a git revision: no score may have moved.")
     ] = "",
 ) -> None:
-    """Check what is published: results sound, no score moved, the built board up to date. Exit status 1 if not."""
-    from leaderboard.report import audit
+    """Check what is published: results sound, and no score moved. Exit status 1 if not."""
+    from leaderboard.report import integrity
 
-    problems = audit.check(root)
+    problems = integrity.check(root)
     report(str(root), problems)
     if against:
-        drift = audit.moved(root, against)
+        drift = integrity.moved(root, against)
         report(f"scores against {against}", drift)
         problems += drift
-    if site is not None and not problems:
-        problems = audit.unattributed(root)
-        report("paper, code and citation of every method", problems)
-    if site is not None and not problems:
-        stale: list[OffaxisError] = [
-            InvalidInput(str(site / name), expected="what the results give", received="something else")
-            for name in audit.stale(root, site)
-        ]
-        report(str(site), stale)
-        if stale:
-            out.print(f"Build it again: offaxis board build {root} --to {site}", soft_wrap=True, highlight=False)
-        problems += stale
     if problems:
         raise typer.Exit(1)
 

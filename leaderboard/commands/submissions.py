@@ -249,7 +249,7 @@ def validate(
 
     Of what is valid, it is said what will not be ranked, and why.
     """
-    from leaderboard.report import audit
+    from leaderboard.report import integrity
     from leaderboard.scoring import evaluate, submission
     from leaderboard.store import results_tree
 
@@ -271,9 +271,9 @@ def validate(
             if not problems:
                 runs.append(evaluate.candidate(path))
         elif path.is_dir():
-            problems = audit.check(path)
+            problems = integrity.check(path)
         elif path.is_file() and results_tree.is_place(path):
-            problems = audit.check_file(path)
+            problems = integrity.check_file(path)
         else:
             problems = [
                 DamagedFile(

@@ -1,12 +1,9 @@
-"""Tables as Markdown, LaTeX, CSV, BibTeX and for the terminal. What they say is decided in `report.ranking`."""
+"""Tables as Markdown, CSV and for the terminal. What they say is decided in `report.ranking`."""
 
 from __future__ import annotations
 
-import json
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from benchmark_data import files
@@ -17,19 +14,6 @@ from leaderboard.store.results import Result, Summary
 
 if TYPE_CHECKING:
     import rich.console
-
-
-def bibtex(found: Iterable[Result]) -> str:
-    """Collect how to cite the methods of a board.
-
-    Args:
-        found: results.
-
-    Returns:
-        BibTeX entries, each once, in the order of the methods.
-    """
-    entries = {result.method: result.about.bibtex.strip() for result in found if result.about.bibtex.strip()}
-    return "\n\n".join(dict.fromkeys(entries[method] for method in sorted(entries))) + "\n" if entries else ""
 
 
 def number(value: float | None) -> str:
@@ -162,154 +146,12 @@ def markdown(board: Table) -> str:
     return "\n".join([*lines, "", escaped(board.caption), "", NOTE, ""])
 
 
-def latex(board: Table) -> str:
-    """Render a table as LaTeX for the booktabs package.
-
-    Args:
-        board: the table.
-
-    Returns:
-        A ``table`` environment.
-    """
-    rows = []
-    for category, of_category in board.groups.items():
-        rows.append(
-            rf"\addlinespace \multicolumn{{{len(board.columns) + 3}}}{{l}}{{\emph{{{CATEGORIES[category]}}}}} \\"
-        )
-        for row in of_category:
-            cells = [
-                _rank(row).replace("–", "--"),
-                tex(row.result.title),
-                *(_tex_cell(row, column.key) for column in board.columns),
-                str(row.seeds),
-            ]
-            rows.append(" & ".join(cells) + r" \\")
-    heads = " & ".join(["", "Method", *(tex(column.title) for column in board.columns), "Seeds"])
-    body = "\n".join(rows)
-    return rf"""% Needs \usepackage{{booktabs}} and \usepackage[T1]{{fontenc}}
-\begin{{table}}
-\centering
-\footnotesize
-\setlength{{\tabcolsep}}{{2.5pt}}
-\begin{{tabular}}{{rl{"r" * (len(board.columns) + 1)}}}
-\toprule
-{heads} \\
-\midrule
-{body}
-\bottomrule
-\end{{tabular}}
-\caption{{{tex(board.task)}. {tex(board.caption)} {tex(NOTE)}}}
-\end{{table}}
-"""
-
-
-def _tex_cell(row: Row, key: str) -> str:
-    """Print a score with its interval in small print and without the zeros before its points."""
-    found = row.cells.get(key)
-    if found is None:
-        return "--"
-    mean = _tex_number(found.mean)
-    if found.low is None or found.high is None:
-        return mean
-    low, high = (_tex_number(end).replace("0.", ".", 1 if abs(end) < 1 else 0) for end in (found.low, found.high))
-    return rf"{mean}\,{{\tiny {low}{' to ' if found.low < 0 else '--'}{high}}}"
-
-
-def _tex_number(value: float) -> str:
-    return number(value).replace("-", "$-$")
-
-
-def tex(text: str) -> str:
-    r"""Escape text for LaTeX, so that pdfLaTeX takes it whatever it is.
-
-    Greek letters become maths; letters that it cannot print become their number, such as ``[U+4E2D]``.
-
-    Args:
-        text: any text.
-
-    Returns:
-        The same as LaTeX source.
-
-    Example:
-        >>> print(tex("β-VAE & 5%"))
-        $\beta$-VAE \& 5\%
-    """
-    return "".join(_tex_letter(letter) for letter in text)
-
-
-_TEX = {
-    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "–": "--",
-    "≈": r"$\approx$",
-    "±": r"$\pm$",
-    "ο": "o",
-    "λ": r"$\lambda$",
-    "Λ": r"$\Lambda$",
-}
-
-
-_TEX_LATIN = frozenset(map(chr, range(0xA1, 0x180))) - set("\u00adĦħĸĿŀŉŦŧſ") | set("–—‘’“”…†‡€")
-"""Letters beyond ASCII that pdfLaTeX prints as they are, in the encoding T1."""
-
-
-_TEX_CAPITALS = frozenset(["GAMMA", "DELTA", "THETA", "XI", "PI", "SIGMA", "UPSILON", "PHI", "PSI", "OMEGA"])
-
-
-_TEX_GREEK = _TEX_CAPITALS.union(
-    ("ALPHA", "BETA", "EPSILON", "ZETA", "ETA", "IOTA", "KAPPA", "MU", "NU", "RHO", "TAU", "CHI")
+FIELDS = (
+    *("task", "tier", "category", "rank", "rank_low", "rank_high", "band", "method", "title", "seeds", "score"),
+    *("mean", "iqm", "low", "high", "note", "steps", "images", "seconds", "device", "supervision", "selection"),
+    *("status", "trust", "dataset_version", "date", "ranked_by"),
 )
-
-
-def _tex_letter(letter: str) -> str:
-    match unicodedata.name(letter, "").split():
-        case ["GREEK", "SMALL", "LETTER", name] if name in _TEX_GREEK:
-            return rf"$\{name.lower()}$"
-        case ["GREEK", "CAPITAL", "LETTER", name] if name in _TEX_CAPITALS:
-            return rf"$\{name.capitalize()}$"
-    if letter in _TEX:
-        return _TEX[letter]
-    if letter in _TEX_LATIN or " " <= letter <= "~":
-        return letter
-    return " " if letter.isspace() else f"[U+{ord(letter):04X}]"
-
-
-FIELDS: Mapping[str, type] = MappingProxyType(
-    {
-        "task": str,
-        "tier": str,
-        "category": str,
-        "rank": int,
-        "rank_low": int,
-        "rank_high": int,
-        "band": int,
-        "method": str,
-        "title": str,
-        "seeds": int,
-        "score": str,
-        "mean": float,
-        "iqm": float,
-        "low": float,
-        "high": float,
-        "note": str,
-        "steps": int,
-        "images": int,
-        "seconds": float,
-        "device": str,
-        "supervision": str,
-        "selection": str,
-        "status": str,
-        "trust": str,
-        "dataset_version": str,
-        "date": str,
-        "ranked_by": str,
-    }
-)
-"""What a record says, and of which type. What each field is stands in ``docs/publishing.md``."""
+"""What a record says; ``docs/publishing.md`` says what each field is."""
 
 
 def records(boards: Iterable[Table]) -> Iterator[dict[str, object]]:
@@ -353,30 +195,6 @@ def records(boards: Iterable[Table]) -> Iterator[dict[str, object]]:
                 }
 
 
-def as_json(boards: Iterable[Table]) -> str:
-    """Render tables as JSON: what the CSV says, with numbers as numbers.
-
-    Args:
-        boards: the tables.
-
-    Returns:
-        A JSON list of records, one in a line.
-    """
-    return listed(records(boards))
-
-
-def listed(found: Iterable[Mapping[str, object]]) -> str:
-    """Render records as JSON.
-
-    Args:
-        found: the records.
-
-    Returns:
-        A JSON list of them, one in a line.
-    """
-    return "[\n" + ",\n".join(json.dumps(record, ensure_ascii=False) for record in found) + "\n]\n"
-
-
 def comma_separated(boards: Iterable[Table]) -> str:
     """Render tables as CSV in the tidy form: one line for each score of each method.
 
@@ -384,20 +202,7 @@ def comma_separated(boards: Iterable[Table]) -> str:
         boards: the tables.
 
     Returns:
-        CSV with the header ``FIELDS``, as ``separated`` writes it.
-    """
-    return separated(FIELDS, records(boards))
-
-
-def separated(fields: Iterable[str], found: Iterable[Mapping[str, object]]) -> str:
-    """Render records as CSV.
-
-    Args:
-        fields: their keys, in order.
-        found: the records.
-
-    Returns:
-        CSV with a header. Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
+        CSV with the header ``FIELDS``. Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
     """
 
     def written(name: str, value: object) -> object:
@@ -405,80 +210,7 @@ def separated(fields: Iterable[str], found: Iterable[Mapping[str, object]]) -> s
             return f"{value:.1f}"
         return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
 
-    names = tuple(fields)
-    return files.comma_separated(names, ([written(name, record[name]) for name in names] for record in found))
-
-
-def joined_json(parts: Sequence[bytes]) -> bytes:
-    r"""Put several tables in JSON into one list.
-
-    Args:
-        parts: as from ``as_json``, in UTF-8.
-
-    Returns:
-        The same as ``as_json`` of all of them.
-
-    Example:
-        >>> joined_json([b'[\n{"a": 1}\n]\n', b'[\n{"a": 2}\n]\n'])
-        b'[\n{"a": 1},\n{"a": 2}\n]\n'
-    """
-    return b"[\n" + b",\n".join(part.removeprefix(b"[\n").removesuffix(b"\n]\n") for part in parts) + b"\n]\n"
-
-
-def joined_csv(parts: Sequence[bytes]) -> bytes:
-    r"""Put several tables in CSV into one, under one header.
-
-    Args:
-        parts: as from ``comma_separated``, in UTF-8, at least one.
-
-    Returns:
-        The same as ``comma_separated`` of all of them.
-
-    Example:
-        >>> joined_csv([b"a,b\n1,2\n", b"a,b\n3,4\n"])
-        b'a,b\n1,2\n3,4\n'
-    """
-    return parts[0] + b"".join(part.partition(b"\n")[2] for part in parts[1:])
-
-
-def plain(found: Iterable[Result], tier: str = "") -> list[dict[str, object]]:
-    """Put tables into dictionaries and lists, for JSON.
-
-    Args:
-        found: results.
-        tier: only the tables of this tier; all of them if empty.
-
-    Returns:
-        One for each task and tier: ``task``, ``tier``, ``ranked_by`` (the score that ranks; None where no row has a
-        rank) and ``rows`` in the order of the tables. A row has ``method``, ``title``, ``category``, ``rank``, the
-        ranks that its seeds leave open (``rank_low``, ``rank_high``) and its ``band`` (None where it is not ranked),
-        ``note`` (why it is not ranked), ``seeds`` and ``scores``: score -> ``mean``, ``iqm``, ``low`` and ``high``,
-        None where there are too few seeds for an interval.
-    """
-    return [
-        {
-            "task": board.task,
-            "tier": board.tier,
-            "ranked_by": board.ranked_by.key if board.ranked_by else None,
-            "rows": [
-                {
-                    "method": row.result.method,
-                    "title": row.result.title,
-                    "category": row.category,
-                    "rank": row.rank,
-                    "rank_low": row.place.low if row.place else None,
-                    "rank_high": row.place.high if row.place else None,
-                    "band": row.place.band if row.place else None,
-                    "note": row.note,
-                    "seeds": row.seeds,
-                    "scores": {key: _statistics(cell) for key, cell in row.cells.items()},
-                }
-                for row in board.rows
-            ],
-        }
-        for board in tables(found)
-        if tier in ("", board.tier)
-    ]
+    return files.comma_separated(FIELDS, ([written(name, one[name]) for name in FIELDS] for one in records(boards)))
 
 
 def _statistics(cell: Summary) -> dict[str, float | None]:

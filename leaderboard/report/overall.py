@@ -1,4 +1,4 @@
-"""Methods across the tasks of a tier: average ranks, overall scores, how probably one beats another; with intervals.
+"""Methods across the tasks of a tier: their mean over tasks, their rank by it, and which ranks the seeds leave open.
 
 What is averaged over are the tasks that at least half of the ranked methods share (`shared`): a task that few methods
 were trained on would otherwise leave all others without a place. The tasks are taken as they are: intervals say what
@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import itertools
 from collections.abc import Sequence
 
 from leaderboard.properties import Column
 from leaderboard.report import ranking
 from leaderboard.report.ranking import Table
-from leaderboard.store import statistics, verdicts
+from leaderboard.store import verdicts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +29,6 @@ class Standing:
             share a rank.
         place: the ranks that the seeds leave open, and the band (`verdicts.places`).
         mean: over tasks, of the mean score.
-        across: average rank, interquartile mean and probability of improvement.
     """
 
     method: str
@@ -39,7 +37,6 @@ class Standing:
     rank: int
     place: verdicts.Place
     mean: float
-    across: statistics.Across
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,8 +50,6 @@ class Overall:
         others: the tier's other tasks.
         standings: the methods that are ranked on all of ``tasks``, best first within each category.
         left_out: titles of methods that are ranked on some tasks, but not on all of these.
-        chances: for categories of at most `MOST` methods: (row, column) -> the probability that a run of the first
-            beats a run of the second, on a task drawn at random, with its 95% interval.
     """
 
     tier: str
@@ -63,7 +58,6 @@ class Overall:
     others: tuple[str, ...]
     standings: tuple[Standing, ...]
     left_out: tuple[str, ...]
-    chances: dict[tuple[str, str], statistics.Estimate]
 
     @property
     def groups(self) -> dict[str, list[Standing]]:
@@ -88,8 +82,6 @@ class Leader:
         firsts: on how many of these tasks it has the first rank; of all tasks, where ``mean`` is None.
         tasks: on how many of the same tasks any method of the category has a rank.
         lacking: titles of methods that are ranked on some tasks, but not on all of these.
-        average: its average rank on these tasks; None where ``mean`` is.
-        other: the title and the average rank of the method that leads by average rank, if that is another one.
     """
 
     category: str
@@ -101,17 +93,10 @@ class Leader:
     firsts: int
     tasks: int
     lacking: tuple[str, ...]
-    average: float | None
-    other: tuple[str, float] | None
 
 
 MOST = 24
 """Methods of a category up to which pairs of them are compared on pages of their own."""
-
-RESAMPLES = 2_000
-"""Of the intervals; `FEWER` where there are more than `MOST` methods."""
-
-FEWER = 400
 
 
 def shared(boards: Sequence[Table]) -> tuple[Table, ...]:
@@ -149,7 +134,6 @@ def overall(boards: Sequence[Table]) -> Overall | None:
     (column,) = columns
     found: list[Standing] = []
     left_out: set[str] = set()
-    chances: dict[tuple[str, str], statistics.Estimate] = {}
     for category in ranking.CATEGORIES:
         ranked = [{row.result.method: row for row in board.groups.get(category, ()) if row.rank} for board in counted]
         methods = sorted(set.intersection(*(set(rows) for rows in ranked)))
@@ -162,16 +146,9 @@ def overall(boards: Sequence[Table]) -> Overall | None:
         means = {method: sum(sum(task) / len(task) for task in tasks) / len(tasks) for method, tasks in scores.items()}
         printed = {method: round(mean, ranking.DIGITS) for method, mean in means.items()}
         places = verdicts.places(scores, printed=printed)
-        resamples = RESAMPLES if len(methods) <= MOST else FEWER
-        across = dict(zip(methods, statistics.across(list(scores.values()), resamples=resamples), strict=True))
         for method in sorted(methods, key=lambda m: (-means[m], m)):
             rank = 1 + sum(other > printed[method] for other in printed.values())
-            found.append(
-                Standing(method, titles[method], category, rank, places[method], means[method], across[method])
-            )
-        for a, b in itertools.combinations(methods, 2) if len(methods) <= MOST else ():
-            value, low, high = chances[a, b] = statistics.improvement(scores[a], scores[b])
-            chances[b, a] = statistics.Estimate(1 - value, 1 - high, 1 - low)
+            found.append(Standing(method, titles[method], category, rank, places[method], means[method]))
     if not found:
         return None
     tasks = tuple(board.dataset for board in counted)
@@ -182,7 +159,6 @@ def overall(boards: Sequence[Table]) -> Overall | None:
         others=tuple(board.dataset for board in boards if board.dataset not in tasks),
         standings=tuple(found),
         left_out=tuple(sorted(left_out)),
-        chances=chances,
     )
 
 
@@ -217,10 +193,6 @@ def leaders(boards: Sequence[Table], found: Overall | None) -> tuple[Leader, ...
             others, near = len(titles) - 1, 0
         whole = {standing.method for standing in placed}
         lacking = tuple(sorted(titles[method] for method in titles.keys() - whole)) if placed else ()
-        average, other = None, None
-        if placed:
-            average, ahead = _average(placed[0]), min(placed, key=_average)
-            other = (ahead.title, _average(ahead)) if _average(ahead) < average else None
         made.append(
             Leader(
                 category=category,
@@ -232,12 +204,6 @@ def leaders(boards: Sequence[Table], found: Overall | None) -> tuple[Leader, ...
                 firsts=firsts[best],
                 tasks=len(tables),
                 lacking=lacking,
-                average=average,
-                other=other,
             )
         )
     return tuple(made)
-
-
-def _average(standing: Standing) -> float:
-    return standing.across.rank.value

@@ -8,7 +8,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,24 +17,21 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.factors import FactorSpace
 from benchmark_data.sources import Derived
 from leaderboard import protocol
-from leaderboard.analyses import metric_agreement
 from leaderboard.properties import Column
 from leaderboard.report import (
     families,
     generalisation,
     hardness,
-    ledger,
     overall,
     pairwise,
-    paper_claims,
     ranking,
     weights,
 )
 from leaderboard.report.ranking import Row, Table
-from leaderboard.report.site import pictures, plots
-from leaderboard.report.site.pictures import Picture
+from leaderboard.report.site import gallery, plots
+from leaderboard.report.site.gallery import Picture
 from leaderboard.report.site.plots import Plot
-from leaderboard.store import giveaways, results_tree, statistics
+from leaderboard.store import giveaways, results_tree
 from leaderboard.store.results import About, Digests, Result
 
 
@@ -106,25 +103,8 @@ class MethodPage:
         return any(row.rank for rows in self.by_tier.values() for _, row in rows)
 
     def tasks(self, tier: str) -> int:
-        """Return on how many tasks of a tier it was scored; those that were replaced do not count."""
+        """Return on how many tasks of a tier it was scored."""
         return len(self.by_tier[tier])
-
-
-@dataclasses.dataclass(frozen=True)
-class Agreement:
-    """How metrics agree on which runs are better.
-
-    Attributes:
-        titles: the scores' keys and what they are called.
-        cells: (score, other score) -> Spearman's correlation within tasks, averaged over tasks, with its interval.
-        runs: how many there are.
-        tasks: on how many tasks.
-    """
-
-    titles: tuple[tuple[str, str], ...]
-    cells: dict[tuple[str, str], statistics.Estimate]
-    runs: int
-    tasks: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,11 +124,7 @@ class TierPage:
         overall: the standings across tasks; None where there are none.
         pairs: every two methods compared, in both orders; none where there are too many.
         plots: what scores depend on.
-        scatters: cost against score, and one score against another.
-        directions: what papers report, and what is seen here.
         hardness: its datasets by how hard they are; None where no giveaway was measured.
-        giveaways: the giveaway of datasets against scores on them; None where there is nothing to draw.
-        agreement: how metrics agree on which runs are better; None where that is not known.
         studies: methods on held-out and correlated rows, beside what they are compared with.
         runs: how many runs have scores in it.
     """
@@ -165,11 +141,7 @@ class TierPage:
     overall: overall.Overall | None
     pairs: tuple[pairwise.Pair, ...]
     plots: tuple[Plot, ...]
-    scatters: tuple[Plot, ...]
-    directions: tuple[paper_claims.Direction, ...]
     hardness: hardness.Hardness | None
-    giveaways: Plot | None
-    agreement: Agreement | None
     studies: tuple[generalisation.Study, ...]
     runs: int
 
@@ -187,45 +159,6 @@ class TierPage:
             category: tuple(sorted(rows, key=lambda row: (*row.order(column.key), row.title.lower())))
             for category, rows in self.groups.items()
         }
-
-    def records(self) -> Iterator[dict[str, object]]:
-        """List what the table of all tasks and the page across tasks say, as records with the keys `ACROSS`.
-
-        Yields:
-            One for each method and score with a mean over all tasks that are averaged over. What is worked out for the
-            score that ranks alone is None beside the others, and where a method is not ranked on all of these tasks.
-        """
-        for category, rows in self.groups.items():
-            for row in rows:
-                for column in self.columns:
-                    if column.key not in row.means:
-                        continue
-                    ranks = self.overall is not None and column == self.overall.column
-                    standing = row.standing if ranks else None
-                    place, across = (standing.place, standing.across) if standing else (None, None)
-                    estimates = {
-                        "average_rank": across.rank if across else None,
-                        "iqm": across.iqm if across else None,
-                        "beats_another": across.improvement if across else None,
-                    }
-                    yield {
-                        "tier": self.name,
-                        "category": category,
-                        "method": row.method,
-                        "title": row.title,
-                        "score": column.key,
-                        "tasks": self.averaged,
-                        "mean": round(row.means[column.key], 6),
-                        "rank": standing.rank if standing else None,
-                        "rank_low": place.low if place else None,
-                        "rank_high": place.high if place else None,
-                        "band": place.band if place else None,
-                        **{
-                            f"{name}{end}": round(getattr(one, part), 6) if one else None
-                            for name, one in estimates.items()
-                            for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))
-                        },
-                    }
 
     @property
     def verified(self) -> tuple[int, int]:
@@ -267,11 +200,6 @@ class TierPage:
         return tuple(dict.fromkeys(family(table.dataset) for table in self.tables))
 
     @property
-    def verdicts(self) -> dict[str, int]:
-        """How many directions come out how."""
-        return paper_claims.counted(self.directions)
-
-    @property
     def paired(self) -> tuple[tuple[str, str], ...]:
         """Names and titles of the methods that are compared."""
         return tuple(dict.fromkeys(pair.first for pair in self.pairs))
@@ -287,14 +215,6 @@ class TierPage:
             words = f"{answers.count('holds')} : {answers.count('contradicted')}" if judged else "few seeds"
             found[pair.first[0], pair.second[0]] = words
         return found
-
-
-ACROSS = (
-    *("tier", "category", "method", "title", "score", "tasks", "mean", "rank", "rank_low", "rank_high", "band"),
-    *("average_rank", "average_rank_low", "average_rank_high", "iqm", "iqm_low", "iqm_high"),
-    *("beats_another", "beats_another_low", "beats_another_high"),
-)
-"""What a record across tasks says; docs/publishing.md says what each field is."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -366,12 +286,10 @@ class Contents:
     """What is shown of a results tree.
 
     Attributes:
-        tasks: in order, those that were replaced included.
+        tasks: in order.
         methods: by name.
         tiers: the one that the board shows first, first.
-        columns: the scores of any task that was not replaced.
-        events: the ledger, the oldest first.
-        pending: what the ledger does not hold yet.
+        columns: the scores of any task.
         dates: of the evaluations, in order.
         weights: the encoders to fetch.
         files: pictures that pages show: path within the board -> content.
@@ -381,38 +299,30 @@ class Contents:
     methods: tuple[MethodPage, ...]
     tiers: tuple[TierPage, ...]
     columns: tuple[Column, ...]
-    events: tuple[ledger.Event, ...]
-    pending: tuple[ledger.Event, ...]
     dates: tuple[str, ...]
     weights: tuple[weights.Weights, ...]
     files: dict[str, bytes]
 
 
-def collect(
-    root: Path, found: Sequence[Result], tables: Sequence[Table], claims: Sequence[paper_claims.Direction] | None
-) -> Contents:
+def collect(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> Contents:
     """Collect what is shown of a results tree.
 
     Args:
-        root: the tree, for the pictures that lie beside the results, its audits, its weights and its ledger.
+        root: the tree, for the pictures that lie beside the results, its audits and its weights.
         found: its results.
         tables: their tables.
-        claims: what the tables say of papers' claims; None works it out.
 
     Raises:
-        DamagedFile: a picture or the ledger cannot be read.
+        DamagedFile: a picture cannot be read.
     """
     files: dict[str, bytes] = {}
-    claims = paper_claims.find(tables) if claims is None else claims
-    published, events = weights.read_all(root), ledger.read(root)
+    published = weights.read_all(root)
     names = sorted({table.task for table in tables}, key=protocol.natural)
     return Contents(
         tasks=tuple(_task(root, name, tables, found, files) for name in names),
         methods=_methods(root, found, tables, published, files),
-        tiers=_tiers(root, found, tables, claims),
+        tiers=_tiers(root, found, tables),
         columns=tuple(c for key, c in protocol.COLUMNS.items() if any(c in table.columns for table in tables)),
-        events=tuple(events),
-        pending=tuple(ledger.pending(events, found)),
         dates=tuple(sorted({run.date.isoformat() for result in found for run in result.runs})),
         weights=tuple(published),
         files=files,
@@ -440,11 +350,11 @@ def _task(
         digest=run.dataset_digest,
         dataset=dataset,
         tables=tuple(table for table in tables if table.task == task_id),
-        sheet=pictures.picture(
+        sheet=gallery.picture(
             folder / "sheet.png", files, alt=f"Contact sheet of {name}", caption="Images drawn at random"
         ),
-        thumb=pictures.thumb(folder / "sheet.png", files),
-        factors=pictures.picture(
+        thumb=gallery.thumb(folder / "sheet.png", files),
+        factors=gallery.picture(
             folder / "factors.png",
             files,
             alt=f"Each factor of {name} varied alone, one factor in a row",
@@ -462,7 +372,7 @@ def _methods(
     files: dict[str, bytes],
 ) -> tuple[MethodPage, ...]:
     """Collect what is shown of every method; their pictures go among the files."""
-    beside = pictures.beside(root, found)
+    beside = gallery.beside(root, found)
     results_of: dict[str, list[Result]] = {}
     for result in found:
         results_of.setdefault(result.method, []).append(result)
@@ -472,7 +382,7 @@ def _methods(
             rows_of.setdefault(row.result.method, []).append((table, row))
     made = []
     for name, mine in sorted(results_of.items()):
-        shown = {result.task: pictures.of_method(result, beside, files) for result in mine}
+        shown = {result.task: gallery.of_method(result, beside, files) for result in mine}
         made.append(_method(mine, rows_of[name], shown, [one for one in published if one.method == name]))
     return tuple(made)
 
@@ -498,21 +408,18 @@ def _method(
         columns=tuple(column for key, column in protocol.COLUMNS.items() if key in there),
         results=tuple(in_order),
         by_tier={tier: by_tier[tier] for tier in sorted(by_tier, key=ranking.tier_order)},
-        galleries=pictures.galleries([shown[result.task] for result in in_order]),
+        galleries=gallery.galleries([shown[result.task] for result in in_order]),
         weights=tuple(published),
     )
 
 
-def _tiers(
-    root: Path, found: Sequence[Result], tables: Sequence[Table], claims: Sequence[paper_claims.Direction]
-) -> tuple[TierPage, ...]:
+def _tiers(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> tuple[TierPage, ...]:
     known = giveaways.read(root)
     names = sorted({table.tier for table in tables}, key=ranking.tier_order)
     return tuple(
         _tier(
             name,
             [table for table in tables if table.tier == name],
-            [claim for claim in claims if claim.tier == name],
             place == 0,
             known,
             found,
@@ -524,7 +431,6 @@ def _tiers(
 def _tier(
     tier: str,
     boards: Sequence[Table],
-    claims: Sequence[paper_claims.Direction],
     first: bool,
     known: Mapping[str, giveaways.Giveaway],
     found: Sequence[Result],
@@ -532,7 +438,7 @@ def _tier(
     averaged = overall.shared(boards)
     counted = {board.task for board in averaged}
     ordered = (*averaged, *(board for board in boards if board.task not in counted))
-    standings, hard = overall.overall(boards), hardness.hardness(boards, known)
+    standings = overall.overall(boards)
     return TierPage(
         name=tier,
         first=first,
@@ -546,39 +452,9 @@ def _tier(
         leaders=overall.leaders(boards, standings),
         pairs=_pairs(boards),
         plots=(*plots.scores_vs_parameter(boards), *plots.pairs(boards)),
-        scatters=tuple(plots.scatters(averaged)),
-        directions=tuple(claims),
-        hardness=hard,
-        giveaways=plots.giveaways(hard) if hard else None,
-        agreement=_agreement(tier, found),
+        hardness=hardness.hardness(boards, known),
         studies=generalisation.studies(boards),
         runs=sum(len(result.of(tier)) for result in found),
-    )
-
-
-MANY = 2_000
-"""Runs beyond which intervals of agreement are of fewer resamples."""
-
-
-def _agreement(tier: str, found: Sequence[Result]) -> Agreement | None:
-    """Correlate the scores of all runs of a tier."""
-    many = sum(len(result.of(tier)) for result in found) > MANY
-    shown = metric_agreement.over_tasks(found, tier=tier, resamples=100 if many else 1_000)
-    if shown is None:
-        return None
-    names = [name for name in protocol.COLUMNS if name in shown.names]
-    names += sorted(set(shown.names) - set(names))
-    numbers = np.stack([shown.correlations, shown.low, shown.high], axis=-1).tolist()
-    return Agreement(
-        titles=tuple((name, protocol.COLUMNS[name].title if name in protocol.COLUMNS else name) for name in names),
-        cells={
-            (one, other): statistics.Estimate(*numbers[i][j])
-            for i, one in enumerate(shown.names)
-            for j, other in enumerate(shown.names)
-            if i != j
-        },
-        runs=shown.runs,
-        tasks=shown.tasks,
     )
 
 

@@ -14,12 +14,23 @@ from typing import TYPE_CHECKING
 from benchmark_data.errors import needs
 from leaderboard import protocol
 from leaderboard.report import formats, pairwise, ranking
-from leaderboard.report.site import contents, extras, pictures
+from leaderboard.report.site import contents, gallery
 from leaderboard.store import verdicts
 from leaderboard.store.results import Result
 
 if TYPE_CHECKING:
     import jinja2
+
+DESCRIPTION = (
+    "How well methods find the factors that images were made from, scored from codes, with intervals and budgets."
+)
+BIBTEX = """@misc{offaxis,
+  title = {Offaxis: a disentanglement benchmark whose datasets do not hand the answer to a VAE},
+  author = {{The Offaxis developers}},
+  year = {2026},
+  note = {Version 0.1.0}
+}"""
+"""How to cite the benchmark; a test holds it to ``CITATION.cff``."""
 
 
 @functools.cache
@@ -58,12 +69,11 @@ def environment() -> jinja2.Environment:
         command=_command,
         tiers_of=lambda result: sorted(result.tiers, key=ranking.tier_order),
         version=protocol.VERSION,
-        description=extras.DESCRIPTION,
-        citation=extras.BIBTEX,
+        description=DESCRIPTION,
+        citation=BIBTEX,
         seeds_needed=protocol.SEEDS,
         least_seeds=verdicts.SEEDS,
-        floor=verdicts.FLOOR,
-        SCALE=[pictures.colour(k / 10) for k in range(11)],
+        SCALE=[gallery.colour(k / 10) for k in range(11)],
     )
     return env
 

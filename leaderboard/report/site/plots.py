@@ -9,7 +9,7 @@ import csv
 import dataclasses
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,6 @@ import numpy as np
 from benchmark_data.errors import DamagedFile
 from leaderboard import protocol
 from leaderboard.report import families, media, ranking
-from leaderboard.report.hardness import Hardness
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store import schema
 from leaderboard.store.results import Summary
@@ -237,141 +236,9 @@ DRAWN = 12
 """The most methods that a plot shows: those with the best means. More could not be told apart."""
 
 
-def scatters(boards: Sequence[Table]) -> Iterator[Plot]:
-    """Draw cost against score, and the first score against each other one.
-
-    Args:
-        boards: the tables of one tier.
-
-    Yields:
-        A plot of seconds per run against the first score, with a point for each method, the mean over its tasks; and
-        one for each other score, with a point for each method and task.
-    """
-    rows: dict[str, list[Row]] = {}
-    for board in boards:
-        for row in board.rows:
-            if row.category != "reference" and not row.warning and row.cells:
-                rows.setdefault(row.result.method, []).append(row)
-    columns = [c for c in protocol.COLUMNS.values() if any(c in board.columns for board in boards)]
-    if not columns or len(rows) < 2:
-        return
-    first, *others = columns
-    whole = {method for method, of in rows.items() if len(of) == max(map(len, rows.values()))}
-    known = {
-        method: [row for row in of if first.key in row.cells] for method, of in sorted(rows.items()) if method in whole
-    }
-    means = {m: float(np.mean([row.cells[first.key].mean for row in of])) for m, of in known.items() if of}
-    drawn = sorted(sorted(means, key=lambda m: -means[m])[:DRAWN])
-    note = "" if len(whole) == len(rows) else f" Only methods that were scored on {len(rows[min(whole)])} tasks."
-    note += f" The {DRAWN} methods with the highest means." if len(drawn) < len(means) else ""
-    costs = {m: float(np.mean([run.budget.seconds for row in known[m] for run in row.runs])) for m in drawn}
-    if len(set(costs.values())) > 1:
-        points = {m: [(costs[m], means[m])] for m in drawn}
-        yield _cloud(
-            f"Cost against {first.title}",
-            "seconds of training, mean over runs",
-            first.title,
-            boards[0].tier,
-            f"A point for each method: means over its tasks.{note}",
-            points,
-            known,
-        )
-    for other in others:
-        points = {
-            m: [(row.cells[first.key].mean, row.cells[other.key].mean) for row in known[m] if other.key in row.cells]
-            for m in drawn
-        }
-        if any(points.values()):
-            yield _cloud(
-                f"{first.title} against {other.title}",
-                first.title,
-                other.title,
-                boards[0].tier,
-                f"A point for each method and task.{note}",
-                points,
-                known,
-            )
-
-
-def giveaways(found: Hardness) -> Plot | None:
-    """Draw how far datasets give their factors away against the scores on them.
-
-    Args:
-        found: the datasets of a tier.
-
-    Returns:
-        A plot with a point for each dataset and method; None where there is none.
-    """
-    key = found.column.key
-    points = {
-        method: [
-            (line.giveaway.value, line.rows[method].cells[key].mean)
-            for line in found.lines
-            if line.giveaway and method in line.rows and key in line.rows[method].cells
-        ]
-        for method, _ in found.methods
-    }
-    points = {method: of for method, of in points.items() if of}
-    if not points:
-        return None
-    rows = {method: [line.rows[method] for line in found.lines if method in line.rows] for method in points}
-    drawn = dict(sorted(points.items(), key=lambda item: -len(item[1]))[:DRAWN])
-    note = "" if len(drawn) == len(points) else f" The {len(drawn)} methods with the most datasets."
-    return _cloud(
-        f"Giveaway against {found.column.title}",
-        "giveaway",
-        found.column.title,
-        found.tier,
-        f"A point for each method and dataset.{note}",
-        drawn,
-        rows,
-    )
-
-
-def _cloud(
-    title: str,
-    across: str,
-    up: str,
-    tier: str,
-    caption: str,
-    points: Mapping[str, Sequence[tuple[float, float]]],
-    rows: Mapping[str, Sequence[Row]],
-) -> Plot:
-    """Draw points on axes that begin at 0."""
-    plot = Plot(title, across, tier, caption + _below(y for of in points.values() for _, y in of), (), (), (), 320)
-    widest = _round_up(max(x for of in points.values() for x, _ in of))
-    top = ceiling(max(y for of in points.values() for _, y in of))
-    vertical = _vertical(plot, top)
-
-    def horizontal(value: float) -> float:
-        return round(plot.left + max(value, 0.0) / widest * (plot.right - plot.left - INSET), 1)
-
-    series = tuple(
-        dataclasses.replace(
-            _line(rows[m][0].result.title, place, False, tuple(Point(horizontal(x), vertical(y)) for x, y in of)),
-            joined=False,
-        )
-        for place, (m, of) in enumerate(points.items())
-    )
-    return dataclasses.replace(
-        plot,
-        x_ticks=tuple(Tick(horizontal(widest * k / 4), f"{widest * k / 4:.3g}") for k in range(5)),
-        panels=(Panel(up, "", _y_ticks(vertical, top), series),),
-        legend=series,
-    )
-
-
 def _below(values: Iterable[float]) -> str:
     """Say where values below 0 stand, if there are any."""
     return " What is below 0 is drawn at 0." if any(value < 0 for value in values) else ""
-
-
-def _round_up(value: float) -> float:
-    """Return the end of an axis that begins at 0: a round number not far above a value."""
-    scale = 10 ** math.floor(math.log10(max(value, 1e-4)))
-    return float(
-        next(step * scale for step in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10) if step * scale >= value * 0.999)
-    )
 
 
 def _line(title: str, place: int, reference: bool, points: tuple[Point, ...]) -> Series:
@@ -421,7 +288,7 @@ def perceived(file: Path) -> Plot | None:
     """Draw perceived distances against steps along each factor.
 
     Args:
-        file: a table as from ``pictures.distances``.
+        file: a table as from ``gallery.distances``.
 
     Returns:
         The plot: both axes go from 0 to the greatest value, steps as a share of the factor's range. None where there

@@ -81,10 +81,8 @@ def test_help_names_every_command():
         "validate",
         "check",
         "serve",
-        "export",
         "review",
         "compare-methods",
-        "ledger",
     ):
         assert re.search(rf"\b{command}\b", shown), command
 
@@ -175,18 +173,6 @@ def test_one_tier_is_shown(board, made_result, tmp_path):
     assert (code, "tier with results: expected one of smoke, received 'desk'" in error) == (2, True)
 
 
-def test_the_ledger_is_shown_and_recorded(board, made_result, tmp_path):
-    root = tmp_path / "r"
-    results_tree.write(root, [made_result("toy/small", "a", 0.25)])
-    assert "--record writes them" in board("ledger", root)[1]
-    assert "1 new entries" in board("ledger", root, "--record")[1]
-    code, shown, _ = board("ledger", root)
-    assert code == 0
-    assert "2026-01-02 added a toy/small@v1 smoke 1 0.250" in " ".join(shown.split())
-    assert "--record" not in shown
-    assert json.loads((root / "ledger.json").read_text("utf-8"))["events"][0]["change"] == "added"
-
-
 def test_evaluate_show_build_check(board, run_folder, tmp_path):
     root, site = tmp_path / "r", tmp_path / "s"
     about = {
@@ -206,14 +192,9 @@ def test_evaluate_show_build_check(board, run_folder, tmp_path):
     code, out, _ = board("build", root, "--to", site)
     assert code == 0
     assert "file://" in out
-    code, out, _ = board("check", root, "--site", site, "--against", root)
+    code, out, _ = board("check", root, "--against", root)
     assert code == 0
-    assert out.count("ok:") == 4
-    (site / "tables" / "all.md").write_text("0.999")
-    code, out, _ = board("check", root, "--site", site)
-    assert code == 1
-    assert "all.md: expected what the results give" in out
-    assert "Build it again: offaxis board build" in out
+    assert out.count("ok:") == 2
 
 
 def test_validate_lists_what_is_wrong_and_exits_with_1(board, tree, run_folder):
@@ -371,16 +352,14 @@ def test_show_of_a_task_reads_that_task_alone(board, tree):
 def test_show_as_json(board, tree):
     code, out, _ = board("show", tree, "--json")
     assert code == 0
-    (table,) = json.loads(out)
-    rows = {row["method"]: row for row in table["rows"]}
+    rows = {row["method"]: row for row in json.loads(out) if row["score"] == "mig"}
     stored = {result.method: result for result in results_tree.read_all(tree)}
     assert rows.keys() == stored.keys()
     assert {row["seeds"] for row in rows.values()} == {1, 2}
     for method, row in rows.items():
         (of_tier,) = stored[method].summary.values()
         assert row["rank"] is None  # a rank takes five seeds
-        assert set(row["scores"]) >= {"mig"}
-        assert row["scores"]["mig"]["mean"] == pytest.approx(of_tier["mig"].mean)
+        assert row["mean"] == pytest.approx(of_tier["mig"].mean, abs=1e-6)
 
 
 def test_published_results_that_are_not_installed_are_said_to_be_elsewhere(board, tree, tmp_path, monkeypatch):
@@ -544,14 +523,6 @@ def test_pictures_are_shown_when_asked_for(board, run_folder, tmp_path):
     assert not list((tmp_path / "r").rglob("*.webp"))
     assert board("evaluate", folder, "--into", tmp_path / "r", "--pictures")[0] == 0
     assert [file.name for file in (tmp_path / "r").rglob("*.webp")] == ["beta_vae.traversals.webp"]
-
-
-def test_export(board, tree, tmp_path):
-    code, out, err = board("export", tree, "--to", tmp_path / "e", "--owner", "someone")
-    assert code == 0, err
-    assert (tmp_path / "e" / "dataset" / "summaries.parquet").is_file()
-    assert (tmp_path / "e" / "models" / "beta_vae" / ".eval_results" / "toy.smoke.yaml").is_file()
-    assert "models" in out
 
 
 def test_review_of_what_is_no_submission(board, tmp_path):

@@ -8,8 +8,7 @@ import typer.testing
 from benchmark_data.inspect import audit
 from leaderboard import protocol
 from leaderboard.commands import board
-from leaderboard.report import audit as audits
-from leaderboard.report import hardness, ranking
+from leaderboard.report import hardness, integrity, ranking
 from leaderboard.report.site import build
 from leaderboard.store import giveaways, results, results_tree
 
@@ -108,7 +107,7 @@ def test_a_giveaway_of_another_version_counts_as_not_measured(tables, tmp_path):
     boards = tables({"beta_vae": {1: [0.1] * 4, 8: [0.1] * 4}})
     assert hardness.hardness(boards, known({1: 1.0, 8: 0.0}, version="0.9.0")) is None
     giveaways.write(tmp_path, known({1: 1.0}, version="0.9.0").values())
-    (problem,) = audits._outdated(tmp_path)
+    (problem,) = integrity._outdated(tmp_path)
     assert "xysquares/spacing_1: expected version 1.0.0, received 0.9.0" in str(problem)
 
 
@@ -152,6 +151,6 @@ def test_the_page_is_complete_without_a_script_and_the_command_says_the_same(tab
 
 
 def test_the_published_giveaways_are_of_the_datasets_as_they_are():
-    assert list(audits._outdated(board.PUBLISHED)) == []
+    assert list(integrity._outdated(board.PUBLISHED)) == []
     xysquares = giveaways.read(board.PUBLISHED)["xysquares/spacing_8"]
     assert (xysquares.giveaway, xysquares.low, xysquares.high) == (0, 0, 0), "docs/audit.md says so"

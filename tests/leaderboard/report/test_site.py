@@ -1,27 +1,24 @@
 """The pages: complete in themselves, harmless, and usable in a real browser."""
 
-import csv
 import dataclasses
 import html.parser
 import importlib.resources
-import io
 import json
 import pathlib
 import re
 import shutil
-import xml.etree.ElementTree
 
 import numpy as np
 import pytest
 import yaml
 from PIL import Image
 
-from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.errors import DamagedFile
 from benchmark_data.sources import Derived
 from leaderboard import properties, protocol
 from leaderboard.commands import board
-from leaderboard.report import audit, media, ranking
-from leaderboard.report.site import build, extras, pages, pictures, plots
+from leaderboard.report import media
+from leaderboard.report.site import build, environment, gallery, pages, plots
 from leaderboard.scoring import evaluate
 from leaderboard.store import giveaways, results, results_tree
 
@@ -102,13 +99,11 @@ class Links(html.parser.HTMLParser):
 @pytest.mark.parametrize(
     ("board", "count"),
     [
-        # The tasks, the methods, and a page each on all tasks, across tasks, datasets, agreement of metrics, pairs,
-        # submitting and changes; three methods are no references, so that three pages compare one with the others.
-        # Three scores beside the first have a page.
-        ("site", 2 + 4 + 7 + 3 + 3),
-        # In each of two tiers a page for each score, one across tasks, agreement, the pairs, and one for each of three
-        # methods.
-        ("two_scores", 3 + 3 + 2 + 2 * (2 + 1 + 1 + 1 + 3)),
+        # The tasks, the methods, and a page each on all tasks, datasets, pairs and submitting; three methods are no
+        # references, so that three pages compare one with the others. Three scores beside the first have a page.
+        ("site", 2 + 4 + 4 + 3 + 3),
+        # In each of two tiers a page for each score, one of the pairs, and one for each of three methods.
+        ("two_scores", 3 + 3 + 1 + 2 * (2 + 1 + 3)),
     ],
 )
 def test_every_link_leads_somewhere_and_nothing_is_fetched(board, count, request):
@@ -187,7 +182,7 @@ def test_in_the_browser_nothing_complains_and_nothing_is_asked_for(site, browser
     for page in site.rglob("*.html"):
         browser.open(page)
         assert browser.complaints == []
-        own = (page.as_uri(), f"{site.as_uri()}/pictures/", f"{site.as_uri()}/badges/")
+        own = (page.as_uri(), f"{site.as_uri()}/pictures/")
         assert all(url.startswith(own) for url in browser.requests)
         broken = "[...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)"
         assert browser.run(broken) == []
@@ -391,33 +386,6 @@ def test_two_methods_are_compared_with_and_without_a_script(two_scores, browser)
     assert "mean over tasks+0.100 ▲" in text
 
 
-def test_the_page_across_tasks_says_what_it_averages(two_scores):
-    text = (two_scores / "overall.desk.html").read_text("utf-8")
-    assert "other/small, toy/spacing_1, toy/spacing_8. Each counts once." in text
-    assert "Average rank" in text
-    assert "Beats another" in text
-    assert "How probably one beats another" not in text, "one method alone is ranked"
-
-
-def test_what_the_table_of_all_tasks_shows_can_be_fetched(two_scores):
-    """Until then means and ranks over tasks stood on pages alone."""
-    records = json.loads((two_scores / "tables" / "across.desk.json").read_text("utf-8"))
-    lines = list(csv.DictReader(io.StringIO((two_scores / "tables" / "across.desk.csv").read_text("utf-8"))))
-    assert [{k: "" if v is None else v for k, v in one.items()} for one in records] == [
-        {k: type(one[k])(v) if v else v for k, v in line.items()} for one, line in zip(records, lines, strict=True)
-    ]
-    by = {(one["method"], one["score"]): one for one in records}
-    page = (two_scores / "overall.desk.html").read_text("utf-8")
-    ranked = next(one for one in records if one["rank"])
-    assert f'data-value="{ranked["mean"]:.6f}">{ranked["mean"]:.3f}</td>' in page
-    assert (ranked["score"], ranked["tasks"], ranked["average_rank"]) == ("mig", 3, 1.0)
-    assert 0 < ranked["iqm_low"] <= ranked["iqm"] <= ranked["iqm_high"]
-    assert by["beta_vae", "dci.completeness"]["mean"] == 0.82
-    assert by["beta_vae", "dci.completeness"]["rank"] is None, "another score than the one that ranks"
-    for name in ("index.html", "overall.desk.html"):
-        assert 'href="tables/across.desk.csv"' in (two_scores / name).read_text("utf-8")
-
-
 def test_the_rank_names_the_score_that_it_ranks(two_scores):
     for name in ("index.html", "tasks/toy.spacing_1.html", "methods/factor_vae.html"):
         heads = re.findall(r">Rank</button>(.*?)</th>", (two_scores / name).read_text("utf-8"))
@@ -439,24 +407,11 @@ def test_a_task_that_few_methods_have_stands_behind_a_line(tmp_path, made_result
         for task in ("toy/spacing_1", "toy/spacing_8", *(["other/small"] if method == "beta_vae" else [])):
             results_tree.write(root, [made_result(task, method, *[0.2] * 5, tier="desk", status="reproduced")])
     shown = dict(pages.render(root, results_tree.read_all(root)))
-    first, across = shown["index.html"].decode(), shown["overall.desk.html"].decode()
+    first = shown["index.html"].decode()
     heads = re.findall(r'<th scope="col" class="([^"]*)" data-col="(\w+\.\w+)"', first)
     assert heads == [("number", "toy.spacing_1"), ("number", "toy.spacing_8"), ("number apart", "other.small")]
     assert "Mean over the first 2 tasks" in first
     assert first.count('<td data-value="0.200000" style="--v: 0.200">0.200</td>') == 3 * 3, "three means, six scores"
-    assert "toy/spacing_1, toy/spacing_8. Each counts once." in across
-    assert "Not averaged: other/small." in across
-
-
-def test_the_page_across_tasks_gives_intervals_of_single_pairs(two_scores, tmp_path, made_result):
-    root = tmp_path / "pair"
-    for task in ("other/small", "toy/spacing_1"):
-        for method, mean in (("beta_vae", 0.1), ("factor_vae", 0.2)):
-            results_tree.write(root, [made_result(task, method, *[mean] * 5, tier="desk", status="reproduced")])
-    text = dict(pages.render(root, results_tree.read_all(root)))["overall.desk.html"].decode()
-    pair = re.search(r'<td style="--v: 1.000">(.*?)</td>', text)[1]
-    low, high = map(float, re.search(r'<span class="interval">(.*?)–(.*?)</span>', pair).groups())
-    assert 0.5 < low < high == 1, "five runs a task, all better, leave an interval"
 
 
 def test_the_methods_page_gives_the_command_that_trains_a_row_again(site, tmp_path, made_result):
@@ -501,7 +456,7 @@ def test_a_slider_shows_one_column_of_a_traversal(site, tmp_path, browser):
 
 def test_traversals_are_laid_out_as_the_trainer_draws_them():
     drawn = pytest.importorskip("baselines.outputs.pictures")
-    assert (drawn.LABEL, drawn.GAP, drawn.VALUES) == (pictures.LABELS, pictures.GAP, pictures.VALUES)
+    assert (drawn.LABEL, drawn.GAP, drawn.VALUES) == (gallery.LABELS, gallery.GAP, gallery.VALUES)
 
 
 def test_a_phone_shows_a_method_and_its_first_score_at_once(two_scores, browser):
@@ -518,38 +473,11 @@ def test_a_phone_shows_a_method_and_its_first_score_at_once(two_scores, browser)
         assert browser.run("getComputedStyle(document.querySelector('.more')).display") == "block"
 
 
-def test_what_other_sites_and_machines_read(site, two_scores, tmp_path):
-    root = tmp_path / "results"
-    with pytest.raises(InvalidInput, match="address: expected one that begins with https"):
-        build.build(root, tmp_path / "hub", address="example.org")
-    folder = build.build(root, tmp_path / "hub", address="https://example.org/board/", space=True).parent
-    text = (folder / "tasks" / "toy.spacing_1.html").read_text("utf-8")
-    assert '<link rel="canonical" href="https://example.org/board/tasks/toy.spacing_1.html">' in text
-    assert '<meta property="og:image" content="https://example.org/board/pictures/link.png">' in text
-    with Image.open(folder / "pictures" / "link.png") as picture:
-        assert picture.size == (1200, 630)
-    found = re.search(r'<script type="application/ld\+json">(.*?)</script>', (folder / "index.html").read_text(), re.S)
-    described = json.loads(found[1])
-    assert described["@type"] == "Dataset"
-    for download in described["distribution"]:
-        assert (folder / download["contentUrl"].removeprefix("https://example.org/board/")).is_file()
-    _, head, _ = (folder / "README.md").read_text("utf-8").split("---\n")
-    assert yaml.safe_load(head)["sdk"] == "static"
-    assert (folder / yaml.safe_load(head)["app_file"]).is_file()
-    for file, label in (
-        (folder / "badges" / "offaxis.svg", "Offaxis: 2 tasks"),
-        (two_scores / "badges" / "factor_vae.svg", "Offaxis desk: rank 1 of 1"),
-    ):
-        assert xml.etree.ElementTree.fromstring(file.read_text("utf-8")).attrib["aria-label"] == label
-    assert audit.stale(root, folder) == [], "a check builds with the same address"
-    assert "og:image" not in (site / "index.html").read_text("utf-8")
-
-
 def test_the_benchmark_is_cited_as_its_citation_file_says():
     said = yaml.safe_load((pathlib.Path(__file__).parents[3] / "CITATION.cff").read_text("utf-8"))
-    assert f"title = {{{said['title']}}}" in extras.BIBTEX
-    assert said["authors"][0]["name"] in extras.BIBTEX
-    assert f"Version {said['version']}" in extras.BIBTEX
+    assert f"title = {{{said['title']}}}" in environment.BIBTEX
+    assert said["authors"][0]["name"] in environment.BIBTEX
+    assert f"Version {said['version']}" in environment.BIBTEX
 
 
 def violations(browser, page, dark=False, width=1300):
@@ -656,7 +584,6 @@ def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_n
         assert browser.run("document.documentElement.scrollWidth") <= 360, page.name
     text = (site / "index.html").read_text("utf-8")
     assert text.count('<li class="card"><img') == 5
-    assert "Average rank" in (site / "overall.smoke.html").read_text("utf-8")
     assert "0.06 ± 0.03" in (site / "reported.html").read_text("utf-8")
     assert "0.06 ± 0.03" in (site / "tasks" / "toy.spacing_2.html").read_text("utf-8")
 
@@ -720,24 +647,9 @@ def test_pages_of_a_tier_count_what_is_in_it(made_result, toys, tmp_path, monkey
         "methods/b.html": "1 task",
     }
     task = (tmp_path / "s" / "tasks" / "toy.small.html").read_text("utf-8")
-    assert "Tables of this task: tier desk: <a" in task
+    assert 'id="tier-desk"' in task
     method = (tmp_path / "s" / "methods" / "a.html").read_text("utf-8")
     assert "<dt>Scores are</dt><dd>reproduced</dd>" in method
-
-
-def test_a_cloud_says_which_methods_it_leaves_out(made_result, toys, monkeypatch):
-    made = [made_result(f"toy/{config}", method, 0.1) for config in ("small", "spacing_1") for method in "abd"]
-    made.append(made_result("toy/small", "c", 0.9))
-    for place, one in enumerate(made):
-        budget = one.runs[0].budget.model_copy(update={"seconds": float(place)})
-        made[place] = results.result(one.task, one.method, [one.runs[0].model_copy(update={"budget": budget})])
-
-    def caption():
-        return next(plots.scatters(ranking.tables(made))).caption
-
-    assert caption() == "A point for each method: means over its tasks. Only methods that were scored on 2 tasks."
-    monkeypatch.setattr(plots, "DRAWN", 2)
-    assert caption().endswith(" scored on 2 tasks. The 2 methods with the highest means.")
 
 
 def test_where_seeds_are_too_few_for_a_verdict_none_is_counted(made_result, toys, tmp_path):
@@ -747,14 +659,3 @@ def test_where_seeds_are_too_few_for_a_verdict_none_is_counted(made_result, toys
     assert text.count(">few seeds</a>") == 2
     assert "Few seeds: fewer than 4 a side, so no verdict." in text
     assert "No method is ranked across these tasks" not in (tmp_path / "s" / "index.html").read_text("utf-8")
-
-
-def test_the_verdict_floor_is_explained_where_it_is_counted(made_result, toys, tmp_path):
-    low = [0.01, 0.02, 0.01, 0.02, 0.01]
-    for spacing in (1, 8):
-        toys[f"xysquares/spacing_{spacing}"] = dataclasses.replace(
-            toys[f"toy/spacing_{spacing}"], name="xysquares", parameters={"spacing": spacing}
-        )
-    results_tree.write(tmp_path / "r", [made_result(f"xysquares/spacing_{k}", "a", *low) for k in (1, 8)])
-    text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
-    assert "1 floor (no method does well enough on the first dataset for a fall to show)." in text

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from benchmark_data.errors import DamagedFile, InvalidInput
-from leaderboard.report import audit
+from leaderboard.report import integrity
 from leaderboard.scoring import evaluate
 from leaderboard.store import results, results_tree, schema
 
@@ -370,7 +370,7 @@ def test_a_tree_that_is_not_there(tmp_path):
 
 
 def test_a_sound_tree_has_no_problems(tree):
-    assert audit.check(tree) == []
+    assert integrity.check(tree) == []
 
 
 def test_every_problem_of_a_tree_is_listed(tree, tmp_path):
@@ -382,7 +382,7 @@ def test_every_problem_of_a_tree_is_listed(tree, tmp_path):
     (folder / "notes.txt").write_text("hello")
     (folder / "link.png").symlink_to("/etc/passwd")
     (folder / "beta_vae.cka.png").write_bytes(b"")
-    problems = [str(problem) for problem in audit.check(tree)]
+    problems = [str(problem) for problem in integrity.check(tree)]
     assert len(problems) == 13
     for part in (
         "rows_digest",
@@ -401,7 +401,7 @@ def test_what_lies_beside_the_scores_is_looked_at(tree):
     for name in ("reported/old.json", "transfer/v1/toy/small/beta_vae.toy.json"):
         (tree / name).parent.mkdir(parents=True)
         (tree / name).write_text("{}")
-    problems = [str(problem) for problem in audit.check(tree)]
+    problems = [str(problem) for problem in integrity.check(tree)]
     assert len(problems) == 2
     assert "old.json" in problems[0]
     assert "beta_vae.toy.json" in problems[1]
@@ -409,7 +409,7 @@ def test_what_lies_beside_the_scores_is_looked_at(tree):
 
 def test_methods_that_differ_by_an_underscore(tree, run_folder):
     results_tree.write(tree, evaluate.evaluate([run_folder("betavae")]))
-    (problem,) = audit.check(tree)
+    (problem,) = integrity.check(tree)
     assert "a name that differs from 'beta_vae' by more than underscores" in str(problem)
 
 
@@ -419,11 +419,11 @@ def test_a_score_that_moved_or_vanished_since_an_earlier_copy(tree, tmp_path, mo
     for result in results_tree.read_all(copy):
         runs = [moved(r, -0.01) for r in result.runs if r.seed == 0]
         results_tree.write(tree, [results.result(result.task, result.method, runs, about=result.about)])
-    problems = [str(problem) for problem in audit.moved(tree, copy)]
+    problems = [str(problem) for problem in integrity.moved(tree, copy)]
     assert len(problems) == 3
     assert "mig, tier smoke, seed 0: expected" in problems[0]
     assert "seed 1: expected a run that was published, received nothing" in problems[1]
-    assert audit.moved(copy, copy) == []
+    assert integrity.moved(copy, copy) == []
 
 
 def test_what_is_said_of_a_method_and_its_trust_are_compared_with_an_earlier_copy(tree, tmp_path, verification):
@@ -434,10 +434,10 @@ def test_what_is_said_of_a_method_and_its_trust_are_compared_with_an_earlier_cop
     about = plain.about.model_copy(update={"title": "Another"})
     for root, runs in (("a", plain.runs), ("c", verified)):
         results_tree.write(tmp_path / root, [results.result(plain.task, plain.method, runs, about=about)])
-    first, second = (str(problem) for problem in audit.moved(tmp_path / "a", tmp_path / "b"))
+    first, second = (str(problem) for problem in integrity.moved(tmp_path / "a", tmp_path / "b"))
     assert "beta_vae on toy/small@v1: about.title: expected 'β-VAE', as published, received 'Another'" in first
     assert "trust, tier smoke: expected verified, as published, received recomputed" in second
-    assert audit.moved(tmp_path / "c", tmp_path / "a") == [], "verified since"
+    assert integrity.moved(tmp_path / "c", tmp_path / "a") == [], "verified since"
 
 
 def test_an_earlier_state_can_be_a_git_revision(tree):
@@ -448,12 +448,12 @@ def test_an_earlier_state_can_be_a_git_revision(tree):
     git("init", "-q")
     git("add", "v1")
     git("commit", "-q", "-m", "results")
-    assert audit.moved(tree, "HEAD") == []
+    assert integrity.moved(tree, "HEAD") == []
     results_tree.path(tree, "toy/small@v1", "pca").unlink()
-    (problem,) = audit.moved(tree, "HEAD")
+    (problem,) = integrity.moved(tree, "HEAD")
     assert "pca on toy/small@v1" in str(problem)
     with pytest.raises(DamagedFile, match="expected an earlier copy of the tree, or a git revision"):
-        audit.moved(tree, "no-such-revision")
+        integrity.moved(tree, "no-such-revision")
 
 
 def test_a_missing_extra_is_named():

@@ -1,4 +1,4 @@
-"""What CI asks of a results tree: is every file sound, did a score move, is the board up to date?"""
+"""What CI asks of a results tree: is every file sound, and did a published score move?"""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.sources import OfBase, Rendered, chain
 from leaderboard import protocol
-from leaderboard.report import families, ledger, weights
-from leaderboard.report.site import build
+from leaderboard.report import families, weights
 from leaderboard.scoring import evaluate, verification
 from leaderboard.store import giveaways, reported, results, results_tree, schema, transfers
 from leaderboard.store.results import Result, Run, Sample
@@ -24,7 +23,7 @@ BESIDE = re.compile(r"(sheet\.png|factors\.png|distances\.csv|[a-z0-9_]+\.[a-z0-
 """What may lie beside results: pictures and their numbers."""
 
 
-ALONE = ("transfer", "reported", "giveaways.json", "ledger.json")
+ALONE = ("transfer", "reported", "giveaways.json")
 """What a results tree may hold beside results, and alone."""
 
 
@@ -42,7 +41,7 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
     """
     found: list[OffaxisError] = []
     sound: list[Result] = []
-    today = _today(root)
+    today = datetime.datetime.now(datetime.UTC).date()
     for file in results_tree.files(root):
         result, problems = _of_file(file, today)
         sound += [result] if result else []
@@ -82,49 +81,6 @@ def _of_file(file: Path, today: datetime.date) -> tuple[Result | None, list[Offa
         return result, [*_against_protocol(file, result), *_dated(file, result, today)]
     except OffaxisError as error:
         return result, [error]
-
-
-def unattributed(root: str | os.PathLike[str]) -> list[OffaxisError]:
-    """Find methods of a results tree, trained here, that a reader cannot look up or cite; references need not be.
-
-    What others hand in may be unpublished: `leaderboard.scoring.submission` says what it must tell.
-
-    Args:
-        root: the results tree.
-
-    Returns:
-        An error for each result of a method that lacks a paper, code, its licence or a BibTeX entry.
-
-    Raises:
-        DamagedFile: there is no such folder, or a file is damaged.
-    """
-    found: list[OffaxisError] = []
-    for result in results_tree.read_all(root):
-        if all(run.supervision == "reference" for run in result.runs):
-            continue
-        if not any(result.trained_here(tier) for tier in result.tiers):
-            continue
-        wanted = ("paper", "code", "license", "bibtex")
-        if missing := [name for name in wanted if not getattr(result.about, name).strip()]:
-            found.append(
-                InvalidInput(
-                    f"{results_tree.path(root, result.task, result.method)}: about",
-                    expected="paper, code, license and bibtex of a published method",
-                    received=f"no {', '.join(missing)}",
-                    remedy="Write them into run.json under about, or into the method's file (PAPER, CODE, "
-                    "CODE_LICENSE, CITATION); then evaluate --replace.",
-                )
-            )
-    return found
-
-
-def _today(root: str | os.PathLike[str]) -> datetime.date:
-    """Return the day, UTC; or the last in the ledger: a clock that is behind it is wrong."""
-    try:
-        recorded = [event.date for event in ledger.read(root)]
-    except OffaxisError:
-        recorded = []  # whoever reads the ledger is told
-    return max([datetime.datetime.now(datetime.UTC).date(), *recorded])
 
 
 def _dated(file: Path, result: Result, today: datetime.date) -> Iterator[OffaxisError]:
@@ -290,31 +246,6 @@ def _strays(root: Path) -> Iterator[OffaxisError]:
                     received="a link" if path.is_symlink() else "another file",
                     remedy="Remove it.",
                 )
-
-
-def stale(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> list[str]:
-    """Compare a built board with what the results give now.
-
-    Args:
-        root: the results tree.
-        site: the folder of the built board.
-
-    Returns:
-        The files that differ, are missing, or should not be there; nothing if the board is up to date.
-
-    Raises:
-        DamagedFile: the tree is missing, empty or damaged.
-        InvalidInput: the folder holds something else than a board.
-    """
-    site = Path(site)
-    before = build.built(site)
-    address, space = build.settings(site)
-    expected, differ = set(), set()
-    for name, content in build.files(root, address=address, space=space):
-        expected.add(name)
-        if not (site / name).is_file() or (site / name).read_bytes() != content:
-            differ.add(name)
-    return sorted(differ | (before.keys() - expected))
 
 
 def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[OffaxisError]:
