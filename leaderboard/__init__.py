@@ -1,3 +1,17 @@
-"""The judge: metrics, comparisons and tables, computed from arrays and files that anyone may have written."""
+"""The judge: metrics, comparisons and tables, computed from arrays and files that anyone may have written.
 
-__all__ = ["analyses", "arrays", "comparisons", "figures", "metrics", "properties", "protocol", "reading", "scoring"]
+`leaderboard.evaluate` scores an encoder on tasks, `leaderboard.Monitor` inside a training loop.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from benchmark_data import discovery
+
+if TYPE_CHECKING:
+    from leaderboard.monitor import Monitor
+
+__all__ = ["Monitor"]
+
+__getattr__, __dir__ = discovery.on_demand(__name__, {"leaderboard.monitor": ("Monitor",)})

@@ -37,7 +37,7 @@ ROOMS = {
         "commands",
     ),
     "leaderboard": (
-        "__init__ arrays figures information properties protocol",
+        "arrays encoding figures information properties protocol",
         "reading",
         "metrics",
         "comparisons",
@@ -45,6 +45,8 @@ ROOMS = {
         "analyses",
         "scoring",
         "report",
+        "monitor",
+        "__init__",
         "commands",
     ),
     "baselines": (

@@ -1,0 +1,174 @@
+"""Any encoder as one function from uint8 images to codes: plain functions, PyTorch, Keras and JAX."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data.errors import InvalidInput
+from benchmark_data.types import Images
+
+__all__ = ["Encoder", "Input"]
+
+Input: TypeAlias = Literal["uint8_hwc", "uint8_chw", "float32_hwc", "float32_chw"]
+"""What an encoder is called with: uint8 in [0, 255] or float32 in [0, 1], channels last or first."""
+
+
+class Encoder:
+    """Calls an encoder batch by batch with what it expects, and returns its codes as numpy arrays.
+
+    PyTorch modules and Keras layers are found in what is passed: the object itself, the object of a bound method, the
+    arguments of a ``functools.partial``, the variables that a function or lambda refers to, the attributes of a
+    callable object. While a module encodes, it is in evaluation mode and no gradient is kept; its mode is restored
+    afterwards.
+
+    Args:
+        encode: called with a batch of images, returns codes (n, L), or (n, K, d) for K units of d numbers. An object
+            that is not callable but has a method ``encode`` is called by that.
+        input: what ``encode`` is called with. Default: ``"float32_chw"`` as a tensor on the module's device if a
+            PyTorch module was found, ``"float32_hwc"`` if a Keras layer was, ``"uint8_hwc"`` otherwise.
+        batch_size: images per call.
+
+    Raises:
+        InvalidInput: ``encode`` cannot be called, or ``input`` is unknown.
+
+    Example:
+        >>> encoder = Encoder(lambda images: images.mean(axis=(1, 2)))
+        >>> encoder(np.full((3, 64, 64, 1), 255, np.uint8)).tolist()
+        [[255.0], [255.0], [255.0]]
+        >>> encoder.description
+        'numpy arrays, uint8 (n, H, W, C) in [0, 255]'
+    """
+
+    def __init__(self, encode: Any, *, input: Input | None = None, batch_size: int = 256) -> None:
+        if not callable(encode):
+            encode = getattr(encode, "encode", encode)
+        if not callable(encode):
+            raise InvalidInput(
+                "encode", expected="a function from images to codes", received=f"a {type(encode).__name__}"
+            )
+        if input is not None and input not in get_args(Input):
+            raise InvalidInput("input", expected=f"one of {', '.join(get_args(Input))}", received=repr(input))
+        self._encode = encode
+        reached = list(_reached(encode))
+        torch, keras = sys.modules.get("torch"), sys.modules.get("keras")
+        self._torch = [value for value in reached if torch and isinstance(value, torch.nn.Module)]
+        layers = [value for value in reached if keras and isinstance(value, keras.Layer)]
+        # With Keras on PyTorch, a layer is a module, too: called as Keras calls it.
+        self._torch = [module for module in self._torch if not any(module is layer for layer in layers)]
+        self.input: Input = input or ("float32_chw" if self._torch else "float32_hwc" if layers else "uint8_hwc")
+        self.batch_size = batch_size
+        self._keywords = {"training": False} if any(encode is layer for layer in layers) else {}
+
+    @property
+    def device(self) -> str:
+        """Where the PyTorch module is; empty for other encoders."""
+        tensors = (tensor for module in self._torch for tensor in (*module.parameters(), *module.buffers()))
+        return str(next((tensor.device for tensor in tensors), "cpu")) if self._torch else ""
+
+    @property
+    def description(self) -> str:
+        """What the encoder is called with, in words."""
+        kind, layout = self.input.split("_")
+        shape = "(n, H, W, C)" if layout == "hwc" else "(n, C, H, W)"
+        span = "[0, 255]" if kind == "uint8" else "[0, 1]"
+        return f"{f'PyTorch tensors on {self.device}' if self._torch else 'numpy arrays'}, {kind} {shape} in {span}"
+
+    def __call__(self, images: Images, *, progress: Callable[[int], None] = lambda done: None) -> NDArray[np.float32]:
+        """Encode images.
+
+        Args:
+            images: uint8, shape (n, H, W, C).
+            progress: is told after each batch how many images are encoded.
+
+        Returns:
+            Codes, float32, shape (n, L) or (n, K, d).
+
+        Raises:
+            InvalidInput: the encoder returned something else than real numbers of such a shape.
+        """
+        codes = []
+        with _evaluating(self._torch):
+            for start in range(0, len(images), self.batch_size):
+                batch = images[start : start + self.batch_size]
+                codes.append(_checked(self._encode(self._prepared(batch), **self._keywords), len(batch)))
+                progress(start + len(batch))
+        return np.concatenate(codes)
+
+    def _prepared(self, images: Images) -> Any:
+        """Return a batch as the encoder expects it."""
+        kind, layout = self.input.split("_")
+        batch: NDArray[Any] = images.astype(np.float32) / 255 if kind == "float32" else images
+        if layout == "chw":
+            batch = np.ascontiguousarray(batch.transpose(0, 3, 1, 2))
+        return sys.modules["torch"].from_numpy(batch).to(self.device) if self._torch else batch
+
+
+def _reached(encode: Any) -> Iterator[Any]:
+    """Yield an encoder and the objects that it is made of or refers to."""
+    yield encode
+    if isinstance(encode, functools.partial):
+        yield from (*_reached(encode.func), *encode.args, *encode.keywords.values())
+    elif inspect.ismethod(encode):
+        yield encode.__self__
+        yield from vars(encode.__self__).values() if hasattr(encode.__self__, "__dict__") else ()
+    elif inspect.isfunction(encode):
+        variables = inspect.getclosurevars(encode)
+        for value in (*variables.nonlocals.values(), *variables.globals.values()):
+            yield value
+            if inspect.ismethod(value):
+                yield value.__self__
+    elif hasattr(encode, "__dict__"):
+        yield from vars(encode).values()
+
+
+@contextlib.contextmanager
+def _evaluating(modules: list[Any]) -> Iterator[None]:
+    """Put PyTorch modules into evaluation mode without gradients, and restore their mode afterwards."""
+    if not modules:
+        yield
+        return
+    modes = [(part, part.training) for module in modules for part in module.modules()]
+    try:
+        for module in modules:
+            module.eval()
+        with sys.modules["torch"].no_grad():
+            yield
+    finally:
+        for part, training in modes:
+            part.training = training
+
+
+def _checked(codes: Any, n: int) -> NDArray[np.float32]:
+    """Return the codes of a batch of n images as float32, shape (n, L) or (n, K, d)."""
+    if isinstance(codes, tuple | list | dict):
+        raise InvalidInput(
+            "codes",
+            expected="one array",
+            received=f"a {type(codes).__name__} of {len(codes)}",
+            remedy="Pass the part that holds the codes, for example `lambda images: model(images)[0]`.",
+        )
+    if hasattr(codes, "detach"):
+        codes = codes.detach().float().cpu()
+    array = np.asarray(codes)
+    if array.dtype.kind not in "fiub":
+        raise InvalidInput("codes", expected="real numbers", received=f"dtype {array.dtype}")
+    if array.ndim not in (2, 3) or len(array) != n:
+        remedy = "Return one row of numbers for each image."
+        if array.ndim == 2 and array.shape[1] == n:
+            remedy = "They look transposed: return codes.T."
+        elif array.ndim == 1 and len(array) == n:
+            remedy = "For a single latent, return codes[:, None]."
+        elif array.ndim > 3 and len(array) == n:
+            remedy = "Average or flatten the maps of features: return codes.reshape(len(codes), -1)."
+        raise InvalidInput(
+            "codes", expected=f"shape ({n}, latents) for {n} images", received=f"shape {array.shape}", remedy=remedy
+        )
+    return array.astype(np.float32, copy=False)

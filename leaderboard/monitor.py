@@ -1,0 +1,82 @@
+"""Scores inside a training loop: a task's first rows, encoded and scored each time that the monitor is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import benchmark_data
+from benchmark_data.errors import InvalidInput
+from leaderboard import protocol
+from leaderboard.encoding import Encoder, Input
+from leaderboard.reading import units
+from leaderboard.scoring import measure
+
+__all__ = ["Monitor"]
+
+
+class Monitor:
+    """Scores an encoder on a task's first rows, for training loops.
+
+    The images are drawn once, when the monitor is made. Scores of so few rows are for watching a training: the board's
+    come from `leaderboard.evaluate`, on all rows of the task.
+
+    Args:
+        task: name of a dataset, such as ``"xysquares/spacing_8"``.
+        metrics: names of files in ``leaderboard/metrics``.
+        samples: rows to learn from, and held-out rows.
+        input: what the encoder is called with, as in `leaderboard.encoding.Encoder`.
+        batch_size: images per call of the encoder.
+
+    Raises:
+        UnknownName: there is no such task or metric.
+        InvalidInput: more rows than the task has.
+
+    Example:
+        >>> monitor = Monitor("xysquares/spacing_8", metrics=["mig"], samples=(200, 100))
+        >>> scores = monitor(lambda images: images.mean(axis=(1, 2)))  # after each epoch
+        >>> sorted(scores)
+        ['mig']
+    """
+
+    def __init__(
+        self,
+        task: str,
+        metrics: Sequence[str] = ("mig", "dci"),
+        samples: tuple[int, int] = (2_000, 1_000),
+        *,
+        input: Input | None = None,
+        batch_size: int = 256,
+    ) -> None:
+        rows = protocol.task(task)
+        for name, wanted, there in zip(("train", "test"), samples, (rows.train, rows.test), strict=True):
+            if not 0 < wanted <= len(there):
+                raise InvalidInput(
+                    "samples", expected=f"1 to {len(there)} {name} rows of {rows.dataset}", received=str(wanted)
+                )
+        self._train = samples[0]
+        self._modules = measure.named(list(metrics))
+        dataset = benchmark_data.load(rows.dataset)
+        chosen = [*rows.train[: samples[0]], *rows.test[: samples[1]]]
+        self._images, self._factors = dataset.images(chosen), dataset.labels(chosen)
+        self._input, self._batch_size = input, batch_size
+
+    def __call__(self, encode: Any) -> dict[str, float]:
+        """Encode the rows and score the codes.
+
+        Args:
+            encode: as `leaderboard.encoding.Encoder` takes it.
+
+        Returns:
+            Score -> value: ``mig``, ``dci.disentanglement`` and so on.
+
+        Raises:
+            InvalidInput: the encoder does not return codes, or a metric cannot be computed from them.
+        """
+        codes = units.reduced(Encoder(encode, input=self._input, batch_size=self._batch_size)(self._images))
+        held_out = codes[self._train :], self._factors[self._train :]
+        scores: dict[str, float] = {}
+        for name, metric in self._modules.items():
+            sample, arguments = measure.divided(metric, codes[: self._train], self._factors[: self._train], held_out)
+            scores |= {protocol.key(name, key): value for key, value in metric.score(*sample, **arguments).items()}
+        return scores

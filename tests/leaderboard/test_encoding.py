@@ -1,0 +1,142 @@
+"""Encoders of any framework, called with what they expect."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+from benchmark_data.errors import InvalidInput
+from leaderboard.encoding import Encoder
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (5, 8, 6, 3), np.uint8)
+
+
+def means(images):
+    return images.mean(axis=(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("input", "shape", "dtype", "largest"),
+    [
+        (None, (5, 8, 6, 3), np.uint8, IMAGES.max()),
+        ("uint8_chw", (5, 3, 8, 6), np.uint8, IMAGES.max()),
+        ("float32_hwc", (5, 8, 6, 3), np.float32, np.float32(IMAGES.max()) / 255),
+        ("float32_chw", (5, 3, 8, 6), np.float32, np.float32(IMAGES.max()) / 255),
+    ],
+)
+def test_a_function_is_called_with_the_input_that_is_asked_for(input, shape, dtype, largest):
+    seen = []
+
+    def encode(images):
+        seen.append(images)
+        return images.reshape(len(images), -1)[:, :2]
+
+    Encoder(encode, input=input, batch_size=8)(IMAGES)
+    assert seen[0].shape == shape
+    assert seen[0].dtype == dtype
+    assert seen[0].max() == largest
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 5, 7])
+def test_batches_make_no_difference(batch_size):
+    done = []
+    codes = Encoder(means, batch_size=batch_size)(IMAGES, progress=done.append)
+    np.testing.assert_array_equal(codes, means(IMAGES).astype(np.float32))
+    assert codes.dtype == np.float32
+    assert done[-1] == 5
+
+
+def test_units_of_several_numbers_pass():
+    assert Encoder(lambda images: images[:, :, 0, :])(IMAGES).shape == (5, 8, 3)
+
+
+def test_an_object_with_a_method_encode_is_called_by_it():
+    class Model:
+        def encode(self, images):
+            return means(images)
+
+    np.testing.assert_array_equal(Encoder(Model())(IMAGES), Encoder(means)(IMAGES))
+
+
+@pytest.mark.parametrize(
+    ("encode", "message"),
+    [
+        (lambda images: (means(images), means(images)), r"model\(images\)\[0\]"),
+        (lambda images: means(images).T, r"return codes\.T"),
+        (lambda images: images.mean(axis=(1, 2, 3)), r"codes\[:, None\]"),
+        (lambda images: images, r"codes\.reshape\(len\(codes\), -1\)"),
+        (lambda images: means(images)[:3], "shape"),
+        (lambda images: np.array([["a"]] * len(images)), "real numbers"),
+    ],
+)
+def test_what_is_no_codes_is_refused_with_the_remedy(encode, message):
+    with pytest.raises(InvalidInput, match=message):
+        Encoder(encode)(IMAGES)
+
+
+@pytest.mark.parametrize(("encode", "input"), [(7, None), (means, "nchw")])
+def test_what_is_no_encoder_or_input_is_refused(encode, input):
+    with pytest.raises(InvalidInput, match=r"encode|input"):
+        Encoder(encode, input=input)
+
+
+@pytest.mark.parametrize("how", ["module", "method", "lambda", "partial", "attribute"])
+def test_a_torch_module_is_found_and_called_as_it_expects(how):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(3 * 8 * 6, 4)
+            self.drop = torch.nn.Dropout(0.5)
+
+        def encode(self, images):
+            assert images.dtype == torch.float32
+            assert images.shape[1:] == (3, 8, 6)
+            assert not torch.is_grad_enabled()
+            assert not self.training
+            return self.drop(self.layer(images.flatten(1)))
+
+        forward = encode
+
+    class Holder:
+        def __init__(self, model):
+            self.model = model
+
+        def __call__(self, images):
+            return self.model(images)
+
+    model = Model()
+    encode = {
+        "module": model,
+        "method": model.encode,
+        "lambda": lambda images: (model.encode(images), 0)[0],
+        "partial": functools.partial(Model.encode, model),
+        "attribute": Holder(model),
+    }[how]
+    model.drop.train(False)
+    model.train(True)
+    model.drop.eval()  # a frozen part stays frozen afterwards
+    encoder = Encoder(encode)
+    codes = encoder(IMAGES)
+    expected = model.layer(torch.from_numpy(IMAGES.transpose(0, 3, 1, 2).astype(np.float32) / 255).flatten(1))
+    np.testing.assert_allclose(codes, expected.detach().numpy(), rtol=1e-5)
+    assert model.training
+    assert not model.drop.training
+    assert encoder.description == "PyTorch tensors on cpu, float32 (n, C, H, W) in [0, 1]"
+
+
+def test_a_keras_model_is_called_for_inference():
+    keras = pytest.importorskip("keras")
+    model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dropout(0.5)])
+    codes = Encoder(model)(IMAGES)
+    np.testing.assert_allclose(codes, IMAGES.reshape(5, -1) / 255, rtol=1e-6)
+    np.testing.assert_array_equal(Encoder(lambda images: model(images, training=False))(IMAGES), codes)
+
+
+def test_a_jax_function_is_called_with_arrays():
+    jax = pytest.importorskip("jax")
+    encode = jax.jit(lambda images: images.mean(axis=(1, 2)))
+    np.testing.assert_allclose(Encoder(encode, input="float32_hwc")(IMAGES), means(IMAGES) / 255, rtol=1e-5)

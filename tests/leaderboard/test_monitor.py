@@ -1,0 +1,46 @@
+"""Scores inside a training loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import benchmark_data
+from benchmark_data.errors import InvalidInput, UnknownName
+from leaderboard import Monitor, protocol
+from leaderboard.metrics import dci, mig
+
+
+def encode(images):
+    return images.reshape(len(images), -1)[:, ::997].astype(np.float32)
+
+
+def test_scores_are_those_of_the_metrics_on_the_tasks_first_rows():
+    scores = Monitor("sprites2d", samples=(300, 150), batch_size=64)(encode)
+    dataset, task = benchmark_data.load("sprites2d"), protocol.task("sprites2d")
+    (codes, factors), (codes_test, factors_test) = (
+        (encode(dataset.images(rows)), dataset.labels(rows)) for rows in (task.train[:300], task.test[:150])
+    )
+    expected = dci.score(codes, factors, codes_test=codes_test, factors_test=factors_test)
+    assert scores["mig"] == mig.score(codes, factors)["mig"]
+    assert {key: value for key, value in scores.items() if key != "mig"} == {
+        f"dci.{key}": value for key, value in expected.items()
+    }
+
+
+def test_units_of_several_numbers_are_reduced():
+    scores = Monitor("sprites2d", metrics=["mig"], samples=(300, 150))(lambda images: images[:, 20:40, 20:30, 0])
+    assert set(scores) == {"mig"}
+
+
+@pytest.mark.parametrize("samples", [(0, 100), (20_000, 100), (100, 6_000)])
+def test_more_rows_than_there_are_are_refused(samples):
+    with pytest.raises(InvalidInput, match="samples"):
+        Monitor("sprites2d", samples=samples)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(UnknownName, match="metric"):
+        Monitor("sprites2d", metrics=["migg"])
+    with pytest.raises(UnknownName):
+        Monitor("sprites3d")
