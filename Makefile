@@ -12,7 +12,7 @@ SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
 # Programs that tests start share what one of them has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test lint pages docs setup clean
+.PHONY: demo check test lint pages board docs setup clean
 
 setup: $(VENV)/.installed
 
@@ -39,6 +39,10 @@ test: lint
 # What pages list, from the files that they list.
 pages: setup
 	$(BIN)/python docs/pages.py
+
+# The pages of the board, in docs/board/, from the published results. `make docs` after it puts them into the site.
+board: setup
+	$(BIN)/offaxis board build --to docs/board
 
 # The documentation site, in site/. Any warning is an error: a link that leads nowhere, a docstring that does not fit.
 docs: setup

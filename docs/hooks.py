@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,6 +38,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the pages that are made into the navigation."""
     _made.clear()
     config.nav = _filled(config.nav)
+    if (DOCS / "board" / "index.html").is_file():
+        config.nav.append({"Board": "board/index.html"})
     return config
 
 
@@ -130,7 +131,5 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:
-    """Copy the board's tables, which are files to download, and check every link of every page that was built."""
-    for table in sorted((DOCS / "board").rglob("*.md")):
-        shutil.copy(table, Path(config.site_dir) / table.relative_to(DOCS))
+    """Check every link of every page that was built."""
     links.check(Path(config.site_dir))

@@ -29,7 +29,7 @@ from benchmark_data.commands.descriptions import stores
 from benchmark_data.dataset import Dataset
 from benchmark_data.variants.pairs import Paired
 from leaderboard import properties
-from leaderboard.report import hardness, ranking
+from leaderboard.report import formats, hardness, ranking
 from leaderboard.store import giveaways, results, results_tree, verdicts
 
 DOCS = Path(__file__).parent
@@ -233,15 +233,21 @@ def table_of_the_board(tasks: Mapping[str, str]) -> list[str]:
     return lines
 
 
+def ranked_tables() -> list[str]:
+    """Write the tables of the tier desk, XYSquares first."""
+    boards = [board for board in ranking.tables(results_tree.read_all(RESULTS)) if board.tier == "desk"]
+    return [formats.NOTE, "", *"\n".join(map(formats.markdown, boards)).rstrip().split("\n")]
+
+
 def spread(scores: Sequence[float]) -> str:
-    """Write the mean of scores and, of more than one, the lowest and the highest.
+    """Write the mean of scores and, of several, its 95% interval within [0, 1].
 
     Example:
-        >>> spread([0.1, 0.3]), spread([0.5])
-        ('0.20 (0.10 to 0.30)', '0.50')
+        >>> spread([0.1, 0.2, 0.3, 0.4]), spread([0.5])
+        ('0.25 (0.05 to 0.45)', '0.50')
     """
-    mean = f"{sum(scores) / len(scores):.2f}"
-    return mean if len(scores) == 1 else f"{mean} ({min(scores):.2f} to {max(scores):.2f})"
+    mean, ends = f"{sum(scores) / len(scores):.2f}", verdicts.mean_interval(scores)
+    return f"{mean} ({max(ends[0], 0.0):.2f} to {min(ends[1], 1.0):.2f})" if ends else mean
 
 
 def table_of_precision() -> list[str]:
@@ -360,6 +366,7 @@ TABLES_OVER_SEEDS = {
 
 PAGES = {
     "audit.md": {"giveaways": table_of_giveaways},
+    "leaderboard.md": {"desk": ranked_tables},
     "datasets.md": {"datasets": table_of_datasets, "files": table_of_files, "defects": list_of_defects},
     "metrics.md": {"metrics": table_of_metrics},
     "performance.md": {"precision": table_of_precision},

@@ -88,14 +88,10 @@ def span(place: verdicts.Place | None) -> str:
     return f"{place.low}–{place.high}" if place and place.low != place.high else ""
 
 
-def _header(board: Table) -> list[str]:
-    return ["Rank", "Method", "Category", *(column.title for column in board.columns), "Seeds", "Training"]
-
-
 NOTE = (
-    f"Mean over seeds with Student's 95% interval, from {verdicts.SEEDS} seeds on. Ranked by the first score within a "
-    f"category from {protocol.SEEDS} seeds on; a dash means not ranked. In brackets: the ranks that seeds leave open "
-    f"(Welch's test, Holm over all pairs of the category, so that all are to hold at once in 95% of tables)."
+    f"Mean over seeds with its 95% interval (Student's t, from {verdicts.SEEDS} seeds on). Ranked by the first score "
+    f"within a group, from {protocol.SEEDS} seeds on. In brackets: the ranks that the seeds leave open (Welch's test, "
+    f"Holm over all pairs of the group)."
 )
 
 
@@ -124,26 +120,19 @@ def markdown(board: Table) -> str:
         board: the table.
 
     Returns:
-        A heading, the table, and what must be known to read it.
+        A heading, what must be known to read the table, and the table.
     """
-    header = _header(board)
-    lines = [
-        f"## {escaped(board.task)}",
-        "",
-        "| " + " | ".join(header) + " |",
-        "| ---: | :--- | :--- |" + " ---: |" * (len(board.columns) + 1) + " :--- |",
-    ]
-    for row in board.rows:
-        cells = [
-            _rank(row),
-            escaped(row.result.title),
-            CATEGORIES[row.category],
-            *(cell(row, column.key) for column in board.columns),
-            str(row.seeds),
-            escaped(row.budget),
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join([*lines, "", escaped(board.caption), "", NOTE, ""])
+    header = ["Rank", "Method", *(column.title for column in board.columns), "Seeds"]
+    lines = [f"## {escaped(board.task)}, tier {escaped(board.tier)}", "", escaped(board.caption), ""]
+    for note in board.notes:
+        lines += [escaped(note), ""]
+    lines += ["| " + " | ".join(header) + " |", "| ---: | :--- |" + " ---: |" * (len(board.columns) + 1)]
+    for category, rows in board.groups.items():
+        lines.append(f"| | *{CATEGORIES[category]}* |" + " |" * (len(board.columns) + 1))
+        for row in rows:
+            cells = (_rank(row), escaped(row.result.title), *(cell(row, column.key) for column in board.columns))
+            lines.append("| " + " | ".join((*cells, str(row.seeds))) + " |")
+    return "\n".join([*lines, ""])
 
 
 FIELDS = (
@@ -217,14 +206,6 @@ def _statistics(cell: Summary) -> dict[str, float | None]:
     return {"mean": cell.mean, "iqm": cell.iqm, "low": cell.low, "high": cell.high}
 
 
-def _unranked(board: Table) -> str:
-    """Describe why rows are not ranked, where the reader could not know."""
-    rows = [row for row in board.rows if not row.rank and row.category != "reference"]
-    few = [f"A rank takes {protocol.SEEDS} seeds."] if any(row.seeds < protocol.SEEDS for row in rows) else []
-    others = [f"{row.result.title} is not ranked: {row.note}." for row in rows if row.seeds >= protocol.SEEDS]
-    return " ".join([*few, *others])
-
-
 def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
     """Make tables to print in a terminal.
 
@@ -256,6 +237,7 @@ def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
         shown.add_column("Seeds", justify="right", no_wrap=True)
         for category, rows in board.groups.items():
             shown.add_section()
+            shown.add_row(*([""] if board.ranked else []), rich.text.Text(CATEGORIES[category], style="bold"))
             for row in rows:
                 cells = [
                     rich.text.Text.from_ansi(cell(row, column.key, "{mean}\n\x1b[2m{low}–{high}\x1b[0m"))
@@ -268,8 +250,8 @@ def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
                     str(row.seeds),
                     style="italic" if category == "reference" else "",
                 )
-        ranks = f" Ranked by {board.ranked_by.title}." if board.ranked_by else ""
-        caption = f"{board.caption}{ranks}\n{_unranked(board)}".rstrip() + "\n"
+        ranks = f" Ranked by {board.ranked_by.title} within a group." if board.ranked_by else ""
         title = rich.text.Text(f"{board.task}, tier {board.tier}", style="table.title")
-        parts += [title, shown, rich.text.Text(caption, style="table.caption")]
+        said = rich.text.Text("\n".join([board.caption + ranks, *board.notes]), style="table.caption")
+        parts += [title, said, shown, ""]
     return rich.console.Group(*parts)

@@ -109,12 +109,14 @@ class Table:
         tier: the tier's name.
         columns: the scores that any row has, in the protocol's order.
         groups: category -> rows in the order they are printed. Categories without rows are left out.
+        elsewhere: tier -> titles of the methods that were scored on the task in that tier, and not in this one.
     """
 
     task: str
     tier: str
     columns: tuple[Column, ...]
     groups: dict[str, tuple[Row, ...]]
+    elsewhere: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
     @property
     def dataset(self) -> str:
@@ -138,19 +140,54 @@ class Table:
 
     @property
     def caption(self) -> str:
-        """Sample sizes and budget: what a reader must know before comparing these numbers with others."""
+        """Model, budget and sample sizes: what a reader must know before comparing these numbers with others."""
         return caption(self.tier, self.rows)
+
+    @property
+    def notes(self) -> list[str]:
+        """Which methods have no rank or no row here, why, and what would change that: a sentence or two for each."""
+        why: dict[str, list[str]] = {}
+        for row in self.rows:
+            if row.note and row.category != "reference":
+                why.setdefault(row.note, []).append(row.result.title)
+        said = [f"Not ranked: {_named(titles)} ({note}). {_remedy(note)}" for note, titles in why.items()]
+        others = [f"{_named(titles)} ({tier})" for tier, titles in self.elsewhere.items()]
+        if others:
+            said.append(f"Scored in other tiers only: {'; '.join(others)}. A row here takes runs of tier {self.tier}.")
+        return said
+
+
+def _named(titles: Sequence[str], most: int = 8) -> str:
+    """Name some methods, and count those beyond ``most``."""
+    more = f" and {len(titles) - most} more" if len(titles) > most else ""
+    return ", ".join(titles[:most]) + more
+
+
+def _remedy(note: str) -> str:
+    """Say what to do about a row that has no rank."""
+    if note.startswith("in quarantine"):
+        return "Those who keep the board can lift it."
+    if note.startswith("marked"):
+        return (
+            "Put its encoder in ONNX beside the codes: `offaxis board verify` runs it on fresh rows, and the flag goes."
+        )
+    if note.startswith("recomputed"):
+        return "Put its encoder in ONNX beside the codes, and run `offaxis board verify`."
+    if note.startswith("no "):
+        return "Score its runs again in this tier."
+    return f"A rank takes {protocol.SEEDS} seeds: train and score more."
 
 
 def caption(tier: str, rows: Sequence[Row]) -> str:
-    """Describe on how many rows of a dataset methods were scored, and what training cost.
+    """Describe with which model and budget methods were trained, and on how many rows of a dataset they were scored.
 
     Args:
         tier: the tier's name.
         rows: methods, on one or several tasks.
 
     Returns:
-        Such as ``Tier smoke: MIG on 10,000 rows. Training: 3,000 steps, 61 to 64 s on 2 cores.``
+        Such as ``Training: fc, 6 latents; 3,000 steps, 192,000 images, 61 to 64 s on 2 cores; 1.0% of the images of
+        Locatello et al. (2019). Tier smoke: MIG on 10,000 rows.``
     """
     sizes: dict[str, list[str]] = {}
     order = [key.partition(".")[0] for key in protocol.COLUMNS]
@@ -162,8 +199,37 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
             )
     parts = [f"{', '.join(dict.fromkeys(metrics))} {size}" for size, metrics in sizes.items()]
     trained = [run for row in rows if row.category != "reference" for run in row.runs]
-    cost = f" Training: {budgets.budget(trained)}." if trained else ""
-    return f"Tier {tier}: {'; '.join(parts)}.{cost}"
+    cost = f"Training: {'; '.join([*_models(trained), budgets.budget(trained), _share(trained)])}. " if trained else ""
+    return f"{cost}Tier {tier}: {'; '.join(parts)}."
+
+
+def _models(runs: Sequence[Run]) -> list[str]:
+    """Name the models of runs: architecture and number of latents."""
+    latents: dict[str, set[int]] = {}
+    for run in runs:
+        latents.setdefault(str(run.hyperparameters.get("architecture") or "model not stated"), set()).add(run.latents)
+    return [f"{name}, {' or '.join(map(str, sorted(of)))} latents" for name, of in sorted(latents.items())]
+
+
+PAPER_IMAGES = 300_000 * 64
+"""Images that a run of Locatello et al. (2019, arXiv 1811.12359) is trained on, the yardstick of budgets."""
+
+
+def _share(runs: Sequence[Run]) -> str:
+    """Compare the images of runs with those of a run of a paper."""
+    images = [run.budget.images for run in runs]
+    low, high = (f"{100 * number / PAPER_IMAGES:.2g}%" for number in (min(images), max(images)))
+    return f"{low if low == high else f'{low} to {high}'} of the images of a run of Locatello et al. (2019)"
+
+
+def task_order(task: str) -> tuple[object, ...]:
+    """Return a key that sorts tasks: XYSquares, of which the main claim is, before all others.
+
+    Example:
+        >>> sorted(["sprites2d@v1", "xysquares/spacing_8@v1", "room3d@v1"], key=task_order)
+        ['xysquares/spacing_8@v1', 'room3d@v1', 'sprites2d@v1']
+    """
+    return not task.startswith("xysquares/"), protocol.natural(task)
 
 
 def tables(found: Iterable[Result]) -> list[Table]:
@@ -173,14 +239,20 @@ def tables(found: Iterable[Result]) -> list[Table]:
         found: results.
 
     Returns:
-        Tables in the order of task and of `protocol.TIERS`; none of results without a score that tables show.
+        Tables in the order of task (`task_order`) and tier; none of results without a score that tables show.
     """
-    by_table: dict[tuple[str, str], list[Result]] = {}
+    by_task: dict[str, list[Result]] = {}
     for result in found:
-        for tier in result.tiers:
-            by_table.setdefault((result.task, tier), []).append(result)
-    order = sorted(by_table, key=lambda key: (protocol.natural(key[0]), tier_order(key[1])))
-    made = [table(task, tier, by_table[task, tier]) for task, tier in order]
+        by_task.setdefault(result.task, []).append(result)
+    made = []
+    for task in sorted(by_task, key=task_order):
+        tiers = sorted({tier for result in by_task[task] for tier in result.tiers}, key=tier_order)
+        for tier in tiers:
+            here = [result for result in by_task[task] if tier in result.tiers]
+            absent = [result for result in by_task[task] if tier not in result.tiers]
+            elsewhere = {other: tuple(r.title for r in absent if other in r.tiers) for other in tiers}
+            one = table(task, tier, here)
+            made.append(dataclasses.replace(one, elsewhere={other: of for other, of in elsewhere.items() if of}))
     return [one for one in made if one.columns]
 
 

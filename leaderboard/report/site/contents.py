@@ -174,9 +174,10 @@ class TierPage:
         return f"{f'{least} to ' if least != most else ''}{most} seed{'s' if most != 1 else ''}"
 
     @property
-    def incomplete(self) -> bool:
-        """Whether a method lacks a task that is averaged over, and so a mean."""
-        return any(self.columns[0].key not in row.means for rows in self.groups.values() for row in rows)
+    def incomplete(self) -> list[str]:
+        """Titles of the methods that lack a task that is averaged over, and so a mean."""
+        key = self.columns[0].key
+        return [row.title for rows in self.groups.values() for row in rows if key not in row.means]
 
     @property
     def struck(self) -> bool:

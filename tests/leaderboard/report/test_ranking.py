@@ -135,7 +135,8 @@ def test_tiers_and_tasks_are_never_mixed():
 def test_every_table_states_sample_size_and_budget():
     board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2)])
     assert board.caption == (
-        "Tier smoke: MIG on 10,000 rows. Training: 1,000 steps, 64,000 images, 12 to 13 s on 2 cores."
+        "Training: model not stated, 10 latents; 1,000 steps, 64,000 images, 12 to 13 s on 2 cores; "
+        "0.33% of the images of a run of Locatello et al. (2019). Tier smoke: MIG on 10,000 rows."
     )
     assert board.rows[0].cost == "1,000 steps, 12 to 13 s"
     assert "1,000 steps, 64,000 images" in formats.markdown(board)
@@ -144,18 +145,24 @@ def test_every_table_states_sample_size_and_budget():
 def test_markdown():
     board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2, 0.1, 0.2), method("n", 0.3)])
     # Student's interval: 0.15 and 3.182 times 0.0577 / 2.
-    assert formats.markdown(board).splitlines()[2:6] == [
-        "| Rank | Method | Category | MIG | Seeds | Training |",
-        "| ---: | :--- | :--- | ---: | ---: | :--- |",
-        "| – | n | Unsupervised | 0.300 | 1 | 1,000 steps, 64,000 images, 12 s on 2 cores |",
-        "| – | m | Unsupervised | 0.150 [0.058, 0.242] | 4 | 1,000 steps, 64,000 images, 12 to 15 s on 2 cores |",
+    lines = formats.markdown(board).splitlines()
+    assert lines[4:7:2] == [
+        r"Not ranked: n \(1 of 5 seeds\). A rank takes 5 seeds: train and score more.",
+        r"Not ranked: m \(4 of 5 seeds\). A rank takes 5 seeds: train and score more.",
+    ]
+    assert lines[8:] == [
+        "| Rank | Method | MIG | Seeds |",
+        "| ---: | :--- | ---: | ---: |",
+        "| | *Unsupervised* | | |",
+        "| – | n | 0.300 | 1 |",
+        "| – | m | 0.150 [0.058, 0.242] | 4 |",
     ]
 
 
 @pytest.mark.parametrize("migs", [(0.1,), (0.1, 0.1, 0.1)])
 def test_few_seeds_have_no_interval(migs):
     board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", *migs)])
-    assert "[" not in formats.markdown(board).splitlines()[4]
+    assert "[" not in formats.markdown(board).splitlines()[-1]
     (record,) = csv.DictReader(io.StringIO(formats.comma_separated([board])))
     assert (record["mean"], record["low"], record["high"]) == ("0.100000", "", "")
 
@@ -198,9 +205,9 @@ def test_csv_is_tidy_and_no_spreadsheet_runs_it():
 
 def test_hostile_text_stays_text_in_markdown():
     board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, about=About(title=HOSTILE))])
-    row = formats.markdown(board).splitlines()[4]
-    assert "<" not in row
-    assert len(re.findall(r"(?<!\\)\|", row)) == 7
+    text = formats.markdown(board)
+    assert "<" not in text
+    assert len(re.findall(r"(?<!\\)\|", text.splitlines()[-1])) == 5
 
 
 def test_the_terminal_prints_what_strangers_write_as_it_is(capsys):
@@ -208,7 +215,7 @@ def test_the_terminal_prints_what_strangers_write_as_it_is(capsys):
     run = found.runs[0]
     run = run.model_copy(update={"budget": run.budget.model_copy(update={"device": "rtx [cuda] [/x]"})})
     rich.console.Console(width=120).print(formats.terminal([found.model_copy(update={"runs": (run,)})]))
-    assert "on rtx [cuda] [/x]." in " ".join(capsys.readouterr().out.split())
+    assert "on rtx [cuda] [/x];" in " ".join(capsys.readouterr().out.split())
 
 
 def test_terminal_shows_a_table_for_each_task(capsys):
@@ -220,7 +227,8 @@ def test_terminal_shows_a_table_for_each_task(capsys):
     assert "xysquares/spacing_8@v1, tier smoke" in shown
     assert "[red]β[/red]" in shown
     assert "0.058–0.242" in shown
-    assert "A rank takes 5 seeds." in shown
+    assert "Not ranked: [red]β[/red] (4 of 5 seeds). A rank takes 5 seeds" in " ".join(shown.split())
+    assert "Unsupervised" in shown
 
 
 def test_terminal_keeps_names_beside_four_intervals_and_says_why_a_row_has_no_rank():
@@ -248,7 +256,7 @@ def test_terminal_keeps_names_beside_four_intervals_and_says_why_a_row_has_no_ra
     assert all(title in shown for title in results_of)
     assert shown.count("(1–2)") == 2
     assert "Seeds\n" in shown
-    assert "My own ICA is not ranked: recomputed from codes, not verified." in " ".join(shown.split())
+    assert "Not ranked: My own ICA (recomputed from codes, not verified). Put its encoder" in " ".join(shown.split())
 
 
 def write(root, *found):
@@ -325,6 +333,23 @@ def test_an_empty_tree(tmp_path):
         build.build(tmp_path / "results", tmp_path / "site")
 
 
+def test_a_table_says_who_is_not_in_it_and_what_to_do():
+    task = "xysquares/spacing_8@v1"
+    flagged = results.result(task, "perfect", [run(0.99, seed, marks=("codes_equal_labels",)) for seed in range(5)])
+    held = results.result(task, "held", [run(0.5, seed) for seed in range(5)], quarantine="saw the labels")
+    found = [method("m", *[0.1] * 5), flagged, held, results.result(task, "other", [run(0.2, tier="desk")])]
+    desk, smoke = ranking.tables(found)
+    assert smoke.notes == [
+        "Not ranked: perfect (marked: codes_equal_labels). Put its encoder in ONNX beside the codes: `offaxis board "
+        "verify` runs it on fresh rows, and the flag goes.",
+        "Not ranked: held (in quarantine: saw the labels). Those who keep the board can lift it.",
+        "Scored in other tiers only: other (desk). A row here takes runs of tier smoke.",
+    ]
+    assert desk.notes[-1].startswith("Scored in other tiers only: m, perfect, held (smoke).")
+    for note in smoke.notes:
+        assert formats.escaped(note) in formats.markdown(smoke)
+
+
 def test_natural_order():
     assert sorted(["s_10", "s_9", "s_1"], key=protocol.natural) == ["s_1", "s_9", "s_10"]
 
@@ -391,9 +416,9 @@ def test_a_task_that_few_methods_have_does_not_take_the_place_of_the_others():
     found += [method("d", *[0.9] * 5, task=one)]
     boards = ranking.tables(found)
     assert [board.dataset for board in overall.shared(boards)] == [
-        "sprites2d",
         "xysquares/spacing_1",
         "xysquares/spacing_8",
+        "sprites2d",
     ], "two of four is half of them"
     boards = ranking.tables([*found, *(method("e", *[0.5] * 5, task=task) for task in (one, two))])
     board = overall.overall(boards)

@@ -600,7 +600,7 @@ def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):
         "A tier is a budget; this one is for tests.",
         "Means over 2 seeds and over 2 tasks (2 of toy); the rank is by them, within a category.",
         "No method is ranked across these tasks: that takes 5 seeds on each.",
-        "A dash for the mean: not scored on every task that it is over.",
+        "No mean, for lack of a score on every task that it is over: b.",
     ):
         assert sentence in text
     assert "toy/<wbr>spacing_<wbr>1</a>" in (tmp_path / "s/methods/a.html").read_text("utf-8")
@@ -618,7 +618,7 @@ def test_what_is_in_quarantine_is_struck_and_counts_nowhere(made_result, toys, t
     assert '<s title="in quarantine: saw the labels">0.987</s>' in row
     matrix = text.split('id="m-smoke"')[1].split("</table>")[0]
     assert matrix.count("0.987") == 1
-    assert "Struck through: marked or in quarantine, so in no mean and no comparison." in text
+    assert "Struck through: flagged or in quarantine, so in no mean and no comparison;" in text
     pairs = (tmp_path / "s" / "compare" / "c.smoke.html").read_text("utf-8")
     assert "spacing_1" in pairs
     assert "mean over tasks" not in pairs
