@@ -21,7 +21,7 @@ import pytest
 pytest.importorskip("hatchling")
 
 ROOT = Path(__file__).parents[1]
-MEGABYTES = 3
+MEGABYTES = 5
 INSTALLED_MEGABYTES = 120
 """Of the wheel and all that it requires, unpacked, with the bytecode that pip compiles of what it requires."""
 

@@ -4,7 +4,7 @@ Zietlow, Rolinek and Martius, "Demystifying Inductive Biases for (Beta-)VAE Base
 2102.06822), section 4.1: of several restarts of a beta-VAE take the one with the lowest MIG, and of its latents the one
 with the least noise, averaged over the dataset; s(x) is its posterior mean (equation 6). A beta-TCVAE will do as well,
 where beta-VAEs learn too little for the lowest MIG to mean anything.
-`benchmark_data.variants.perturbation` reads the file that is written here.
+`benchmark_data.variants.hidden` reads the file that is written here.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.variants import perturbation
-from benchmark_data.variants.perturbation import HiddenVariable
+from benchmark_data.variants.hidden import SEED, HiddenVariable, write_hidden
 from leaderboard.metrics import mig
 
 KIND = "conv_vae"
-"""The kind of hidden variable that is derived, of `benchmark_data.variants.perturbation.KINDS`."""
+"""The kind of hidden variable that is derived, of `benchmark_data.variants.hidden.KINDS`."""
 
 OBJECTIVES = ("beta_vae", "beta_tc_vae")
 """What the restarts may be: the paper's objective, or one whose posterior is weighed alike and that learns sooner."""
@@ -114,13 +114,6 @@ def derive(
     hidden = HiddenVariable(base, KIND)
     if path is None:
         benchmark_data.load(f"{base.name}_perturbed", hidden=KIND, epsilon=perturbation.DEFAULT)
-        if hidden.latent and not hidden.ready:
-            raise InvalidInput(
-                f"hidden variable of {base.id}",
-                expected="a base without a published latent, or a file to write",
-                received=base.id,
-                remedy="Pixels of its perturbed form rest on the published one. To derive another, say where to.",
-            )
         if hidden.ready:
             raise InvalidInput(
                 f"hidden variable of {base.id}",
@@ -130,7 +123,7 @@ def derive(
             )
     seeds = range(config.seed, config.seed + restarts)
     runs = {seed: train(dataclasses.replace(config, seed=seed), Path(folder) / f"seed_{seed}") for seed in seeds}
-    rows = draws.sample(perturbation.SEED, len(base), SCORED)
+    rows = draws.sample(SEED, len(base), SCORED)
     factors = base.labels(rows)
     migs = {
         seed: mig.score(run.encode_rows(rows), factors, constant_factors="drop")["mig"] for seed, run in runs.items()
@@ -148,7 +141,7 @@ def derive(
     noise = np.exp(posterior.log_variance.astype(np.float64)).mean(axis=0)
     latent = int(noise.argmin())
     s = posterior.mean[:, latent].astype(np.float64)
-    written = perturbation.write_hidden(
+    written = write_hidden(
         hidden,
         {"table": (s - s.mean()) / s.std()},
         path=None if path is None else Path(path),

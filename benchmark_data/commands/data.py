@@ -83,7 +83,6 @@ def info(name: NameOrFolder, json: console.Json = False) -> None:
         {
             "download": "archive, to be downloaded",
             "derive": "values of a latent, which `offaxis train derive-perturbation` makes",
-            "missing": "values of a latent, which nothing makes: see the known defects",
             "own": f"the pictures in {rich.markup.escape(name)}",
         }.get(kind, kind),
     )

@@ -11,7 +11,7 @@ from benchmark_data.archives.user_images import InMemory
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor
 from benchmark_data.sources import chain
-from benchmark_data.variants.perturbation import HiddenVariable
+from benchmark_data.variants.hidden import HiddenVariable
 
 
 def outline(dataset: Dataset) -> dict[str, object]:
@@ -79,12 +79,12 @@ def value_range(factor: Factor) -> str:
 
 
 def source_kind(dataset: Dataset) -> str:
-    """Say in a word where images come from: computed, on disk, one's own, to be downloaded or derived, or missing."""
+    """Say in a word where images come from: computed, on disk, one's own, to be downloaded or derived."""
     if isinstance(dataset.source, (InMemory, PictureFiles)):
         return "own"
     hidden = getattr(dataset.source, "hidden", None)
     if isinstance(hidden, HiddenVariable) and hidden.kind != "pca" and not hidden.ready:
-        return "missing" if hidden.kind == "vae" else "derive"  # of the first edition nothing is made anew
+        return "derive"
     if not dataset.prepared:
         return "download"
     return "on disk" if stores(dataset) else "rendered"

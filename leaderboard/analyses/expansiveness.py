@@ -23,6 +23,7 @@ from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import FactorSpace
 from benchmark_data.sources import Images
 from benchmark_data.variants import perturbation
+from benchmark_data.variants.hidden import HiddenVariable
 from leaderboard import figures
 from leaderboard.analyses._pixels import flat, unit
 from leaderboard.analyses.latents import check_posterior
@@ -404,7 +405,7 @@ def measure_run(dataset: Dataset, rows: ArrayLike, mean: ArrayLike, variance: Ar
     checked = dataset.rows(rows)
     labels, names = dataset.labels(checked), list(dataset.space.names)
     hidden = getattr(dataset.source, "hidden", None)
-    if isinstance(hidden, perturbation.HiddenVariable):
+    if isinstance(hidden, HiddenVariable):
         values = hidden.values(hidden.base.images(checked), checked)
         ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
         labels, names = np.column_stack([labels, ranks * 20 // len(ranks)]), [*names, "s"]

@@ -16,8 +16,9 @@ from baselines.outputs import hidden_variable
 from baselines.run import Run
 from benchmark_data import FactorSpace, InvalidInput, UnknownName
 from benchmark_data.datasets import xysquares
+from benchmark_data.variants import hidden as artifacts
 from benchmark_data.variants import perturbation
-from benchmark_data.variants.perturbation import HiddenVariable
+from benchmark_data.variants.hidden import HiddenVariable
 from leaderboard.metrics import mig
 
 TINY = {"architecture": "fc", "architecture_parameters": {"width": 8}, "steps": 3, "batch_size": 4}
@@ -53,7 +54,7 @@ def known(small, monkeypatch, tmp_path):
         return small if name == "small" else load(name, **parameters)
 
     monkeypatch.setattr(benchmark_data, "load", loaded)
-    monkeypatch.setattr(perturbation, "PACKAGED", tmp_path / "package")
+    monkeypatch.setattr(artifacts, "PACKAGED", tmp_path / "package")
     monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "cache"))
 
 

@@ -16,7 +16,7 @@ from PIL import Image
 import benchmark_data
 from baselines import program
 from benchmark_data.commands import data as cli
-from benchmark_data.variants import perturbation
+from benchmark_data.variants import hidden
 
 
 @pytest.fixture
@@ -139,14 +139,14 @@ def test_distances_prints_and_writes_the_same_figures(command, tmp_path):
 
 
 def test_of_all_configs_those_that_are_not_ready_are_left_out_and_named(command, tmp_path, monkeypatch):
-    shutil.copytree(perturbation.PACKAGED, tmp_path / "wheel", ignore=shutil.ignore_patterns("*_conv_vae.npz"))
-    monkeypatch.setattr(perturbation, "PACKAGED", tmp_path / "wheel")
+    shutil.copytree(hidden.PACKAGED, tmp_path / "wheel", ignore=shutil.ignore_patterns("*_conv_vae.npz"))
+    monkeypatch.setattr(hidden, "PACKAGED", tmp_path / "wheel")
     monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "cache"))
     file = tmp_path / "distances.csv"
     options = ("--pairs", 2, "--traversals", 1, "--csv", file)
     code, _, err = command("distances", "sprites2d_perturbed", "--all", *options)
     assert code == 0
-    assert "left out: sprites2d_perturbed: expected a prepared dataset" in err
+    assert "left out: The hidden variable conv_vae of sprites2d is not" in err
     with file.open(newline="") as stream:
         measured = {row["dataset"] for row in csv.DictReader(stream)}
     assert "sprites2d_perturbed/pca32_eps10" in measured
@@ -209,14 +209,10 @@ def test_matrices_of_configs_with_different_factors_stand_alone(command, tmp_pat
 
 def test_what_a_latent_is_missing_for_is_said(command):
     _, out, _ = command("list")
-    for config, source in (("conv32_eps10", "derive"), ("vae_eps10", "missing")):
-        (line,) = (line for line in out.splitlines() if line.startswith(f"shapes3d_perturbed/{config}"))
-        assert line.split()[4] == source
+    (line,) = (line for line in out.splitlines() if line.startswith("shapes3d_perturbed/conv32_eps10"))
+    assert line.split()[4] == "derive"
     _, out, _ = command("info", "shapes3d_perturbed/conv32_eps10")
     assert "values of a latent, which `offaxis train derive-perturbation` makes" in " ".join(out.split())
-    _, out, _ = command("info", "shapes3d_perturbed/vae_eps10")  # the command makes conv_vae alone
-    assert "values of a latent, which nothing makes: see the known defects" in " ".join(out.split())
-    assert "The second edition's conv32_* take their place" in " ".join(out.split())
 
 
 def test_distances_of_several_datasets(command, tmp_path):

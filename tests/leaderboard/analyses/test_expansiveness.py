@@ -158,7 +158,7 @@ def test_hidden_in_a_dataset():
 
 
 def test_a_run_on_perturbed_data_that_encodes_the_hidden_variable():
-    dataset = benchmark_data.load("sprites2d_perturbed/pca_eps15")
+    dataset = benchmark_data.load("sprites2d_perturbed/pca32_eps15")
     rows = draws.permutation(0, len(dataset))[:400]
     hidden = dataset.source.hidden.values(dataset.source.base.images(rows), rows)
     mean = np.column_stack([hidden, dataset.labels(rows)[:, dataset.space.column("scale")]])

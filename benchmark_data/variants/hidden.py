@@ -1,0 +1,265 @@
+"""The hidden variable of a perturbed dataset: a scalar of each image, in a small file with its digest and provenance.
+
+It is the first principal component of the base's pixels, which `HiddenVariable.prepare` computes, or a latent of a VAE,
+which `baselines` trains. Those of sprites2d and room3d, on which published pixels rest, come with the package.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data import discovery, draws
+from benchmark_data.archives import npz, store
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, needs
+from benchmark_data.factors import Indices
+from benchmark_data.files import written_atomically
+from benchmark_data.types import Images
+
+__all__ = ["KINDS", "HiddenVariable", "principal_component", "write_hidden"]
+
+KINDS = {
+    "pca": "the first principal component of the base's pixels",
+    "vae": "the latent with the least noise of the beta-VAE with the lowest MIG among several trained on the base",
+    "conv_vae": (
+        "the latent with the least noise of the convolutional beta-VAE or beta-TCVAE with the lowest MIG among ten or "
+        "more trained on the base, whose mean MIG is 0.15 or more"
+    ),
+}
+"""What the hidden variable is."""
+
+SEED = 2021
+SAMPLE = 16_384
+"""Images from which the principal component is computed: the first of `draws.permutation`."""
+
+UNIT = 4096
+"""Steps to one standard deviation in a table of s."""
+
+PACKAGED = Path(__file__).with_name("artifacts")
+"""Hidden variables that come with the package."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class HiddenVariable:
+    """A scalar of each image of a dataset.
+
+    The file is a numpy archive without pickles. It holds ``provenance``, JSON text, and either ``direction`` (int16,
+    one weight for each pixel), ``mean`` and ``std``: s = (direction . x - mean) / std; or ``table`` (int16, one entry
+    for each row): s = table / `UNIT`. Products of bytes and int16 are whole numbers, so that s and every pixel that
+    depends on it are the same on every machine.
+
+    Args:
+        base: the dataset.
+        kind: one of `KINDS`.
+    """
+
+    base: Dataset
+    kind: str
+
+    @property
+    def path(self) -> Path:
+        """Where the file is: in the package, or in the cache."""
+        packaged = PACKAGED / f"{self.base.name}_{self.kind}.npz"
+        if packaged.is_file():
+            return packaged
+        return store.root() / "artifacts" / self.base.id / self.base.version / f"{self.kind}.npz"
+
+    @property
+    def ready(self) -> bool:
+        """Whether the file is there."""
+        return self.path.is_file()
+
+    def values(self, images: Images, indices: Indices) -> Floats:
+        """Return s.
+
+        Args:
+            images: the base's, uint8, shape (n, H, W, C).
+            indices: their rows, int64, shape (n,).
+
+        Returns:
+            float64, shape (n,), with mean 0 and standard deviation 1 over the dataset, up to sampling.
+
+        Raises:
+            Unavailable: there is no such file yet.
+            DamagedFile: the file was damaged, or belongs to another version of the base.
+        """
+        arrays = self._arrays()
+        if "table" in arrays:
+            return arrays["table"][indices] / float(UNIT)
+        # Exact in any order of summation: whole numbers below 2**53.
+        product = images.reshape(len(images), -1).astype(np.float64) @ arrays["direction"].astype(np.float64)
+        standard: Floats = (product - arrays["mean"]) / arrays["std"]
+        return standard
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """How the values were made: method, base with version and digest, and what the maker recorded."""
+        return dict(json.loads(str(self._arrays()["provenance"])))
+
+    def _arrays(self) -> Mapping[str, NDArray[Any]]:
+        """Return the file's arrays."""
+        if not self.ready:
+            raise self._missing()
+        return _opened(self.path, self.base.id, self.base.version)
+
+    def _missing(self) -> Unavailable:
+        """Say how to make the file."""
+        name = f"{self.base.name}_perturbed"
+        if self.kind != "pca":
+            remedy = (
+                "Train it with baselines.outputs.hidden_variable.derive, or write values of your own with "
+                "benchmark_data.variants.hidden.write_hidden."
+            )
+        elif name in discovery.names("benchmark_data.datasets"):
+            remedy = f"Run: offaxis data prepare {name}"
+        else:
+            remedy = "Call the dataset's prepare()."
+        return Unavailable(f"The hidden variable {self.kind} of {self.base.id} is not in {self.path}. {remedy}")
+
+    def prepare(self) -> None:
+        """Compute the principal component, unless the file is there.
+
+        Raises:
+            Unavailable: values of a VAE are missing: training is for `baselines`.
+        """
+        if self.ready:
+            return
+        if self.kind != "pca":
+            raise self._missing()
+        provenance = {"method": "first principal component", "images": min(SAMPLE, len(self.base))}
+        write_hidden(self, principal_component(self.base), provenance=provenance)
+
+
+@functools.lru_cache(maxsize=16)
+def _opened(path: Path, base: str, version: str) -> Mapping[str, NDArray[Any]]:
+    """Read a file once and check it."""
+    try:
+        arrays = npz.read_all(path, remedy="Remove the file and make it again.")
+        provenance = json.loads(str(arrays["provenance"]))
+        recorded = provenance["digest"], provenance["base"], provenance["base_version"]
+    except (ValueError, KeyError) as error:
+        raise DamagedFile(f"{path}: expected values of a hidden variable, received {error}.") from error
+    wanted = _digest(arrays), base, version
+    if recorded != wanted:
+        raise DamagedFile(
+            f"{path}: expected values with the digest {recorded[0]} for {base} {version}, received digest {wanted[0]} "
+            f"for {recorded[1]} {recorded[2]}. Remove the file and make it again."
+        )
+    return arrays
+
+
+def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Hash the arrays, in a form that does not depend on the machine."""
+    content = hashlib.sha256()
+    for name in sorted(set(arrays) - {"provenance"}):
+        array = arrays[name]
+        content.update(f"{name} {array.dtype.kind} {array.shape}".encode())
+        content.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
+    return content.hexdigest()
+
+
+def write_hidden(
+    hidden: HiddenVariable, arrays: Mapping[str, ArrayLike], *, provenance: Mapping[str, Any], path: Path | None = None
+) -> Path:
+    """Write the file that `HiddenVariable` reads.
+
+    Args:
+        hidden: the variable.
+        arrays: ``table`` (standardised floats, one for each row of the base), or ``direction`` (int16), ``mean`` and
+            ``std``.
+        provenance: JSON: the method and whatever else tells how the values were made. Base, version and digests of
+            base and values are added.
+        path: where to write; by default where ``hidden`` looks for it.
+
+    Returns:
+        The path.
+
+    Raises:
+        InvalidInput: the arrays are not these, a table has another length, is not finite or reaches beyond 7.9.
+
+    Example:
+        >>> import tempfile, benchmark_data
+        >>> hidden = HiddenVariable(benchmark_data.load("xysquares"), "vae")
+        >>> s = hidden.base.labels(range(len(hidden.base)))[:, 0] / 4 - 1
+        >>> path = Path(tempfile.mkdtemp()) / "s.npz"
+        >>> write_hidden(hidden, {"table": s}, provenance={"method": "by hand"}, path=path) == path
+        True
+    """
+    stored = {name: np.asarray(array) for name, array in arrays.items()}
+    if set(stored) == {"table"}:
+        table = stored["table"].astype(np.float64)
+        if table.shape != (len(hidden.base),) or not (np.abs(table) < 7.9).all():
+            raise InvalidInput(
+                f"hidden variable of {hidden.base.id}: expected standardised values of shape ({len(hidden.base)},), "
+                f"each within 7.9 of 0, received shape {table.shape}, values up to {np.abs(table).max(initial=0):g}."
+            )
+        stored = {"table": np.rint(table * UNIT).astype(np.int16)}
+    elif set(stored) != {"direction", "mean", "std"}:
+        raise InvalidInput(
+            f"hidden variable of {hidden.base.id}: expected a table, or a direction with mean and std, received "
+            f"{', '.join(sorted(stored)) or 'nothing'}."
+        )
+    base = hidden.base
+    record = {
+        **provenance,
+        "base": base.id,
+        "base_version": base.version,
+        "base_digest": base.digest()._asdict(),
+        "digest": _digest(stored),
+    }
+    path = path or hidden.path
+    content: dict[str, Any] = {**stored, "provenance": np.array(json.dumps(record, sort_keys=True))}
+    with written_atomically(path) as temporary, temporary.open("wb") as stream:
+        np.savez_compressed(stream, **content)
+    return path
+
+
+def principal_component(base: Dataset, *, sample: int = SAMPLE) -> dict[str, ArrayLike]:
+    """Compute the first principal component of a dataset's pixels, in batches.
+
+    Args:
+        base: the dataset.
+        sample: how many images to look at, the first of a fixed permutation; all of them in a smaller dataset.
+
+    Returns:
+        ``direction``, int16, shape (H * W * C,), the component scaled so that its largest weight is 32767; ``mean`` and
+        ``std`` of its product with the images, float64.
+
+    Raises:
+        InvalidInput: all images are the same.
+    """
+    needs("principal components", "metrics", "scipy")
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    rows = draws.sample(SEED, len(base), sample)
+    batches = [images.reshape(len(images), -1) for _, images in base.batches(rows, size=1024)]
+    pixels = batches[0].shape[1]
+    centre = sum(batch.sum(0, dtype=np.float64) for batch in batches) / len(rows)
+
+    def covariance(vector: Floats) -> Floats:
+        total = np.zeros(pixels)
+        for batch in batches:
+            centred = batch - centre
+            total += centred.T @ (centred @ vector)
+        return total / len(rows)
+
+    start = draws.normal(SEED, [0], pixels)[0]
+    if not covariance(start).any():
+        raise InvalidInput(f"images of {base.id}: expected images that differ, received one image, many times.")
+    operator = LinearOperator((pixels, pixels), matvec=covariance, dtype=np.float64)
+    component = eigsh(operator, k=1, v0=start, tol=1e-10)[1][:, 0]
+    component *= np.sign(component @ start)
+    direction = np.rint(32767 * component / np.abs(component).max()).astype(np.int16)
+    products = np.concatenate([batch.astype(np.float64) @ direction.astype(np.float64) for batch in batches])
+    return {"direction": direction, "mean": products.mean(), "std": products.std()}
