@@ -9,19 +9,23 @@ A record holds
 
 - ``image``: PNG, decoded to a Pillow image;
 - ``index``: the row of the dataset, int64; records stand in the order of rows;
+- ``factors``: all class ids, int64 (F,);
 - ``extra_<name>``: what else the dataset has, such as rotations or landmarks, float32 or int64;
 - ``label_<factor>``: class id, a ``ClassLabel`` with names; ``value_<factor>``: value, float32.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import hashlib
 import json
+import operator
 import os
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,14 +70,16 @@ def features(dataset: Dataset) -> Any:
     Returns:
         ``datasets.Features``.
     """
-    factors = dataset.space.factors
+    names = dataset.space.names
+    count = len(names) or -1  # Arrow has no list of a fixed length of 0
     return datasets.Features(
         {
             "image": datasets.Image(),
             "index": datasets.Value("int64"),
+            "factors": datasets.List(datasets.Value("int64"), length=count),
             **{f"extra_{name}": _nested(extra) for name, extra in dataset.extras.items()},
-            **{f"label_{f.name}": datasets.ClassLabel(names=list(f.labels)) for f in factors},
-            **{f"value_{f.name}": datasets.Value("float32") for f in factors},
+            **{f"label_{f.name}": datasets.ClassLabel(names=list(f.labels)) for f in dataset.space.factors},
+            **{f"value_{name}": datasets.Value("float32") for name in names},
         }
     )
 
@@ -95,17 +101,32 @@ def table(dataset: Dataset, batch: encoding.Batch) -> Any:
     Returns:
         A ``pyarrow.Table`` with the schema of `features`.
     """
-    n = len(batch.rows)
-    image = pa.StructArray.from_arrays([pa.array(batch.pngs, pa.binary()), pa.nulls(n, pa.string())], ["bytes", "path"])
-    values = dataset.space.values(batch.labels).astype(np.float32)
-    columns = [image, pa.array(batch.rows)]
-    for name in dataset.extras:
-        column = pa.array(batch.extras[name].ravel())
-        for size in reversed(batch.extras[name].shape[1:]):
-            column = pa.FixedSizeListArray.from_arrays(column, size)
-        columns.append(column)
-    columns += [*map(pa.array, batch.labels.T), *map(pa.array, values.T)]
-    return pa.Table.from_arrays(columns, schema=features(dataset).arrow_schema)
+    image = pa.StructArray.from_arrays(
+        [pa.array(batch.pngs, pa.binary()), pa.nulls(len(batch.rows), pa.string())], ["bytes", "path"]
+    )
+    return pa.Table.from_arrays(
+        [image, *_arrow(dataset, batch.rows, batch.labels, batch.extras)], schema=features(dataset).arrow_schema
+    )
+
+
+def _arrow(dataset: Dataset, rows: Indices, labels: Indices, extras: Mapping[str, NDArray[Any]]) -> list[Any]:
+    """Return the columns of some records but the image, as Arrow arrays."""
+    values = dataset.space.values(labels).astype(np.float32)
+    return [
+        pa.array(rows),
+        _lists(labels) if labels.shape[1] else pa.array([[]] * len(rows), pa.list_(pa.int64())),
+        *map(_lists, extras.values()),
+        *map(pa.array, labels.T),
+        *map(pa.array, values.T),
+    ]
+
+
+def _lists(array: NDArray[Any]) -> Any:
+    """Return an array of any number of axes as Arrow's lists of fixed lengths."""
+    column = pa.array(array.ravel())
+    for size in reversed(array.shape[1:]):
+        column = pa.FixedSizeListArray.from_arrays(column, size)
+    return column
 
 
 class _Builder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
@@ -245,12 +266,11 @@ def as_dataset(
 ) -> Any:
     """Return a dataset as Hugging Face ``datasets`` at once, without any file: numpy arrays in place of PNG.
 
-    The table holds the numbers of rows alone. A transform makes the records when they are asked for, straight from the
-    dataset: drawn, or read from what ``offaxis data prepare`` keeps. Ask for many at once, by ``data[:256]`` or
-    ``data.iter(batch_size=256)``; one by one takes many times as long. ``select``, ``shuffle`` and
-    ``datasets.distributed.split_dataset_by_node`` work as ever; ``shuffle_seed`` shuffles as exactly as ``shuffle``
-    does, and reads faster. What looks at columns before the transform, such as ``filter(..., input_columns=...)``,
-    sees ``index`` only.
+    The table holds all columns but pixels: the column ``image`` holds rows of the dataset, and its feature draws the
+    pixels when they are asked for, or reads them from what ``offaxis data prepare`` keeps. Ask for many at once, by
+    ``data[:256]`` or ``data.iter(batch_size=256)``; one by one takes many times as long. ``map``, ``filter``, ``sort``,
+    ``select``, ``shuffle`` and ``datasets.distributed.split_dataset_by_node`` work as ever; ``shuffle_seed`` shuffles
+    as exactly as ``shuffle`` does, and reads faster.
 
     Args:
         name: ``"<dataset>"`` or ``"<dataset>/<config>"``, or a dataset of your own.
@@ -263,14 +283,7 @@ def as_dataset(
 
     Returns:
         A ``datasets.Dataset``. Its records are those of ``load_dataset(...).with_format("numpy")``, but that an image
-        is always of shape (H, W, C), grey ones too. Rows are drawn by a transform of the one column that is stored,
-        ``index``: records and batches have all fields, ``column_names`` and ``data["label_..."]`` do not know them.
-        Give ``columns`` to choose; where columns are to be sorted, take `load_dataset`. ``with_format`` would take the
-        place of the transform and leave ``index`` alone: arrays are numpy's already, and `benchmark_data.torch` gives
-        tensors. Columns that ``map`` or ``add_column`` stores stand beside those that are drawn, or in their place
-        where they bear their name, as Python values. Without ``index`` nothing is drawn. ``concatenate_datasets`` keeps
-        the records of one dataset with the same columns; of different ones it drops the transform, so that ``index``
-        alone is left.
+        is always of shape (H, W, C), grey ones too. ``map`` may replace the image; where it does not, the image stays.
 
     Raises:
         UnknownName: there is no such dataset, config, split or column.
@@ -286,57 +299,99 @@ def as_dataset(
     """
     dataset = _named(name, config)
     dataset.prepare()
-    known = features(dataset)
-    columns = reading.checked_columns(dataset, columns, known)
+    columns = reading.checked_columns(dataset, columns, encoding.columns(dataset))
     chosen = reading.rows_of(dataset, _split_text(dataset, split))
     rows = reading.order(chosen, seed=shuffle_seed, epoch=epoch, shard=shard)
-    table = datasets.Dataset.from_dict({"index": rows}, features=datasets.Features({"index": known["index"]}))
-    return table.with_transform(_Records(parallel.handle(dataset), columns))
+    transform = _Decoded(parallel.handle(dataset))
+    schema = features(dataset)
+    schema["image"] = DrawnImage(transform.key)
+    extras = {of: dataset.extra(of, rows).astype(encoding.extra_dtype(extra)) for of, extra in dataset.extras.items()}
+    arrays = dict(zip(schema, [pa.array(rows), *_arrow(dataset, rows, dataset.labels(rows), extras)], strict=True))
+    schema = datasets.Features({column: schema[column] for column in columns})
+    table = pa.Table.from_arrays([arrays[column] for column in columns], schema=schema.arrow_schema)
+    return datasets.Dataset(table).with_transform(transform)
 
 
-class _Records:
-    """Makes records of row numbers. It travels to other processes as the dataset's name."""
+_opened: dict[str, Dataset] = {}
+"""Datasets whose images this process draws, by what `DrawnImage` calls them."""
 
-    def __init__(self, handle: parallel.Handle, columns: list[str]) -> None:
-        self._handle = handle
-        self._columns = columns
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        stored = {column: values for column, values in batch.items() if column != "index"}
-        if "index" not in batch:
-            return stored
-        dataset = parallel.opened(self._handle)
-        rows = np.asarray(batch["index"], np.int64)
-        labels = dataset.space.labels(rows)
-        drawn = [column for column in self._columns if column not in stored]
-        return {column: self._column(dataset, column, rows, labels) for column in drawn} | stored
+@dataclasses.dataclass
+class DrawnImage:
+    """A feature of ``datasets``: a row of a dataset, which is decoded to its image.
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Records) and self._key() == other._key()
+    Args:
+        dataset: the name of a published dataset, or what `_Decoded` opened one under.
+    """
 
-    def __hash__(self) -> int:
-        return hash(self._key())
+    dataset: str
+    id: str | None = dataclasses.field(default=None, repr=False)
+    pa_type: ClassVar[Any] = pa.int64()
+    _type: str = dataclasses.field(default="OffaxisImage", init=False, repr=False)
 
-    def __deepcopy__(self, memo: object) -> _Records:
+    def __call__(self) -> Any:
+        """Return the type in which Arrow stores it."""
+        return self.pa_type
+
+    def encode_example(self, value: Any) -> int:
+        """Take a row; another image is no row, and changes the feature of the column."""
+        return operator.index(value.row if isinstance(value, _Drawn) else value)
+
+    def decode_example(self, value: int, token_per_repo_id: object = None) -> Any:
+        """Return what becomes the image."""
+        return _Drawn(self.dataset, value)
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it says that it is experimental
+    datasets.features.features.register_feature(DrawnImage, "OffaxisImage")
+
+
+class _Drawn:
+    """An image that is drawn when it is looked at, uint8 (H, W, C)."""
+
+    def __init__(self, dataset: str, row: int) -> None:
+        self.dataset, self.row = dataset, row
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return _images([self])[0].astype(dtype or np.uint8, copy=False)
+
+
+def _images(drawn: Sequence[_Drawn]) -> NDArray[np.uint8]:
+    """Draw images of one dataset at once."""
+    name = drawn[0].dataset
+    dataset = _opened[name] if name in _opened else benchmark_data.load(name)
+    return dataset.images([each.row for each in drawn])
+
+
+class _Decoded:
+    """Turns batches of a table into numpy arrays. It travels to other processes with its dataset, or with its name."""
+
+    def __init__(self, handle: parallel.Handle, key: str = "") -> None:
+        self.handle = handle
+        self.key = handle if isinstance(handle, str) else key or f"{handle.id} {id(handle):x}"
+        _opened[self.key] = parallel.opened(handle)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Decoded, (self.handle, self.key)
+
+    def __deepcopy__(self, memo: object) -> _Decoded:
         return self  # `datasets` copies transforms with their tables; nothing in this one changes
 
-    def _key(self) -> tuple[str | int, ...]:
-        """Return what is equal for equal records: a dataset that travels as itself is equal to none but itself."""
-        return (self._handle if isinstance(self._handle, str) else id(self._handle), *self._columns)
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Decoded) and self.key == other.key
 
-    @staticmethod
-    def _column(dataset: Dataset, column: str, rows: Indices, labels: Indices) -> NDArray[Any]:
-        if column == "image":
-            return dataset.drawn(rows, labels)
-        if column == "index":
-            return rows
-        kind, _, name = column.partition("_")
-        if kind == "extra":
-            return dataset.extra(name, rows).astype(encoding.extra_dtype(dataset.extras[name]))
-        factor = dataset.space.column(name)
-        if kind == "label":
-            return labels[:, factor]
-        return np.asarray(dataset.space.factors[factor].values, np.float32)[labels[:, factor]]
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        return {column: self._array(column, values) for column, values in batch.items()}
+
+    def _array(self, column: str, values: list[Any]) -> Any:
+        if values and isinstance(values[0], _Drawn):
+            return _images(values)
+        known = encoding.columns(_opened[self.key])
+        return np.asarray(values, known[column]) if column in known and column != "image" else values
 
 
 def publish(
@@ -344,7 +399,6 @@ def publish(
     folder: str | os.PathLike[str],
     *,
     shuffled: bool = False,
-    evaluation: bool = False,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> None:
     """Write a dataset as a folder that ``datasets.load_dataset(folder, config)`` and the Hub read without our code.
@@ -363,8 +417,6 @@ def publish(
         folder: where to write. Made if it is not there.
         shuffled: write the rows of each split in the order ``draws.permutation(0, n)``, as a config of its own called
             ``<config>_shuffled``, or ``shuffled``. ``index`` keeps the row of the dataset.
-        evaluation: write ``eval.yaml``, too. The Hub checks it when it is uploaded, and refuses it until it knows the
-            framework ``offaxis``.
         progress: is told how many rows were hashed or written since the last call; every row is both in turn.
 
     Raises:
@@ -412,18 +464,14 @@ def publish(
         shuffled=shuffled,
     )
     write_json(folder / config / card.RECORD, content | {"published": _day(folder / config / card.RECORD, content)})
-    records = [card.read_record(path) for path in folder.glob(f"*/{card.RECORD}")]
+    records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
     for other in records:
         other["features"] = _declared_features(folder, other)._to_yaml_list()
-        if "files" not in other:  # published by an earlier version
-            other["files"] = [_described(path) for path in sorted((folder / other["config"]).glob("*-of-*.parquet"))]
         other["files"] = [*other["files"], _described(folder / other["config"] / card.RECORD)]
     texts = {
         "README.md": card.readme(records),
         card.CROISSANT: json.dumps(croissant.document(records), indent=2, ensure_ascii=False) + "\n",
     }
-    if evaluation:
-        texts["eval.yaml"] = card.evaluation(records)
     for name, text in texts.items():
         write_text(folder / name, text)
 

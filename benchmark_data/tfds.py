@@ -22,10 +22,10 @@ Rows stand in order, so a shuffle buffer that reads them as a stream sees the fi
 
 ``info.metadata`` also holds the factors' sizes, kinds and units, the known defects and the quick digest.
 
-Files are array_record by default. TFDS itself reads these by random access only; this module adds the missing
-``tf.data`` reader for array_record files, for any dataset. Without this module imported, ``tfds.data_source`` and
+Files are array_record by default. TFDS itself reads these by random access only; builders of this module read them by
+``tf.data``, too. Without this module imported, ``tfds.data_source`` and
 ``tfds.builder_from_directory(...).as_data_source()`` still read them, and ``file_format="tfrecord"`` makes files that
-``tf.data`` reads anywhere.
+``tf.data`` reads anywhere. Other people's datasets are left as they are.
 
 On the command line, ``offaxis data build xysquares/spacing_4`` and ``tfds build --imports benchmark_data.tfds
 offaxis_xysquares/spacing_4`` do the same. (TFDS 4.9.10's own command does not start, for any dataset, without the
@@ -35,11 +35,13 @@ packages apache-beam and mlcroissant.)
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import itertools
 import os
 import secrets
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -156,6 +158,19 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
                 redistributable=dataset.redistributable,
             ),
         )
+
+    def _as_dataset(
+        self, split: Any, decoders: Any = None, read_config: Any = None, shuffle_files: bool = False
+    ) -> Any:
+        if shuffle_files and (read_config is None or read_config.enable_ordering_guard):
+            config = f"/{self.builder_config.name}" if self.builder_config else ""
+            raise InvalidInput(
+                f"{self.name}{config}: shuffle_files=True is not for files whose records stand in a fixed order. Take "
+                f"benchmark_data.tfds.as_dataset({self.dataset.id!r}, shuffle_seed=0), which shuffles all rows, or the "
+                f"config {encoding.tfds_names(self.dataset, shuffled=True)[1]}."
+            )
+        with _array_record_reader():
+            return super()._as_dataset(split, decoders, read_config, shuffle_files)
 
     def download_and_prepare(self, **kwargs: Any) -> None:
         """Build the files, on all cores, unless they are there. What a build that was killed left behind is removed.
@@ -336,10 +351,10 @@ def as_dataset(
     dataset.prepare()
     spec = features(dataset)
     if as_supervised and columns is not None:
-        raise InvalidInput(
-            f"columns of {dataset.id}: expected columns or as_supervised, not both, received {columns!r}."
-        )
-    given = ["image", "factors"] if as_supervised else reading.checked_columns(dataset, columns, spec)
+        raise InvalidInput(f"columns of {dataset.id}: give columns or as_supervised, not both.")
+    given = (
+        ["image", "factors"] if as_supervised else reading.checked_columns(dataset, columns, encoding.columns(dataset))
+    )
     rows = reading.rows_of(dataset, split)
     size = UNBATCHED if batch_size is None else reading.checked_size(batch_size)
     whole = drop_remainder and batch_size is not None
@@ -352,35 +367,15 @@ def as_dataset(
     def ordered() -> Indices:
         return reading.order(rows, seed=seed, epoch=next(epochs), shard=shard, even=whole)
 
-    extras = [column for column in given if column.startswith("extra_")]
-    tables = {f.name: np.asarray(f.values, np.float32) for f in dataset.space.factors}
-
     def read(indices: Indices) -> list[NDArray[Any]]:
         labels = dataset.space.labels(indices)
-        pixels = [dataset.drawn(indices, labels)] if "image" in given else []
-        arrays = (dataset.extra(column.removeprefix("extra_"), indices) for column in extras)
-        return [labels, *pixels, *(a.astype(spec[c].np_dtype) for a, c in zip(arrays, extras, strict=True))]
-
-    read_columns = [column for column in ("image", *extras) if column in given]
-    types = [tf.int64, *(spec[column].tf_dtype for column in read_columns)]
+        return [encoding.column(dataset, column, indices, labels) for column in given]
 
     def records(indices: Any) -> Any:
-        indices = tf.ensure_shape(indices, (static,))
-        labels, *found = tf.numpy_function(read, [indices], types)
-        labels.set_shape((static, len(tables)))
-        record = {"index": indices, "factors": labels}
-        for column, array in zip(read_columns, found, strict=True):
+        found = tf.numpy_function(read, [indices], [spec[column].tf_dtype for column in given])
+        for column, array in zip(given, found, strict=True):
             array.set_shape((static, *spec[column].shape))
-            record[column] = array
-        # What depends on the class ids alone is looked up by TensorFlow, without Python.
-        for factor, (factor_name, values) in enumerate(tables.items()):
-            record[f"label_{factor_name}"] = labels[:, factor]
-            record[f"value_{factor_name}"] = tf.gather(values, labels[:, factor])
-        return tuple(record[c] for c in given) if as_supervised else {c: record[c] for c in given}
-
-    def single(*batch: Any) -> Any:
-        # As tf.data's own unbatch, which crashes where images have no factors: on a tensor of shape (n, 0).
-        return tf.data.Dataset.from_tensor_slices(batch if as_supervised else batch[0])
+        return tuple(found) if as_supervised else dict(zip(given, found, strict=True))
 
     def batches(order: Any) -> Any:
         made = tf.data.Dataset.range(starts.start, starts.stop, starts.step)
@@ -391,7 +386,8 @@ def as_dataset(
     )
     made = passes.flat_map(batches).map(records, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
     if batch_size is None:
-        made = made.flat_map(single)
+        # As tf.data's own unbatch, which crashes where images have no factors: on a tensor of shape (n, 0).
+        made = made.flat_map(lambda *batch: tf.data.Dataset.from_tensor_slices(batch if as_supervised else batch[0]))
     length = per_epoch if batch_size is None else len(starts)
     return made.apply(tf.data.experimental.assert_cardinality(length)).prefetch(tf.data.AUTOTUNE)
 
@@ -487,8 +483,20 @@ class _ArrayRecord(file_adapters.ArrayRecordFileAdapter):  # type: ignore[misc]
         return tf.data.Dataset.from_generator(blocks, args=(filename,), output_signature=signature).unbatch()
 
 
-# TFDS's reader looks the adapter up here by format; there is no other way to hand it one.
-file_adapters.ADAPTER_FOR_FORMAT[file_adapters.FileFormat.ARRAY_RECORD] = _ArrayRecord
+_swapped = threading.Lock()
+
+
+@contextlib.contextmanager
+def _array_record_reader() -> Iterator[None]:
+    """Let TFDS find `_ArrayRecord` while a pipeline is made, and only then: other datasets keep TFDS's own adapter."""
+    table, key = file_adapters.ADAPTER_FOR_FORMAT, file_adapters.FileFormat.ARRAY_RECORD
+    with _swapped:
+        own = table[key]
+        table[key] = _ArrayRecord
+        try:
+            yield
+        finally:
+            table[key] = own
 
 
 def builder_class(declared: Dataset | Family) -> type[Builder]:

@@ -493,9 +493,6 @@ def publish(
     config: Configs = None,
     every: Every = False,
     shuffled: Shuffled = False,
-    eval_yaml: Annotated[
-        bool, typer.Option("--eval-yaml", help="Write eval.yaml, too; the Hub must know the framework first.")
-    ] = False,
     ray: Ray = None,
 ) -> None:
     """Write a folder for the Hugging Face Hub: Parquet files, a card and croissant.json, to load without our code."""
@@ -513,7 +510,6 @@ def publish(
                 dataset,
                 to,
                 shuffled=shuffled,
-                evaluation=eval_yaml,
                 progress=lambda rows: bars.advance(bar, rows),  # noqa: B023  called in this turn
             )
         out.print(f"{dataset.id}: {to / card.config_name(dataset, shuffled=shuffled)}", markup=False, highlight=False)

@@ -7,9 +7,7 @@ configs can be published in any order, and again.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +16,6 @@ import benchmark_data
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import UnknownName
 from benchmark_data.factors import FactorSpace
-from benchmark_data.files import read_json
 from benchmark_data.publish import datasheet
 from benchmark_data.publish import records as encoding
 from benchmark_data.variants import splitting
@@ -50,32 +47,15 @@ SHUFFLED = (
 
 HUB_LICENSES = frozenset(
     (
-        "apache-2.0",
-        "bsd-2-clause",
-        "bsd-3-clause",
-        "cc0-1.0",
-        "cc-by-3.0",
-        "cc-by-4.0",
-        "cc-by-sa-3.0",
-        "cc-by-sa-4.0",
-        "cc-by-nc-4.0",
-        "cc-by-nc-sa-4.0",
-        "cc-by-nc-nd-4.0",
-        "cc-by-nd-4.0",
-        "gpl-3.0",
-        "lgpl-3.0",
-        "mit",
-        "odbl",
-        "unlicense",
+        *("apache-2.0", "bsd-2-clause", "bsd-3-clause", "gpl-3.0", "lgpl-3.0", "mit", "odbl", "unlicense", "cc0-1.0"),
+        *("cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nd-4.0"),
+        *("cc-by-nc-4.0", "cc-by-nc-sa-4.0", "cc-by-nc-nd-4.0"),
     )
 )
 """Licences that the Hub knows by these names; any other is ``other`` there, with its own name beside it."""
 
 TAGS = ["disentanglement", "representation-learning", "factors-of-variation", "benchmark"]
 """What a published dataset is found by."""
-
-EVALUATIONS = ("v1_desk", "v1_smoke", "v1_study")
-"""What ``offaxis board`` scores a config for: its protocol's versions and tiers, whose scores are never mixed."""
 
 Record: TypeAlias = dict[str, Any]
 
@@ -158,24 +138,6 @@ def record(
         "files": list(files),
         "digests": digests,
     }
-
-
-def read_record(path: Path) -> Record:
-    """Read a config's record, of this version or an earlier one.
-
-    Args:
-        path: the file `RECORD` of a config.
-
-    Returns:
-        Its content, with the key ``license``, which a record may spell ``licence``.
-
-    Raises:
-        DamagedFile: the file is missing or no JSON.
-    """
-    content: Record = read_json(path)
-    if "licence" in content:
-        content["license"] = content.pop("licence")
-    return content
 
 
 def is_default(dataset: Dataset) -> bool:
@@ -330,7 +292,6 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
     Returns:
         What the Hub and ``datasets.load_dataset`` read.
     """
-    rows = sum(s["rows"] for r in records for s in r["splits"])
     licenses = sorted({r["license"] for r in records})
     license = licenses[0].lower()
     known = len(licenses) == 1 and license in HUB_LICENSES
@@ -356,8 +317,6 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
         "pretty_name": records[0]["name"],
         "language": ["en"],
         **({"license": license} if known else other),
-        **_origins(records),
-        "size_categories": [_size_category(rows)],
         "task_categories": ["image-feature-extraction"],
         "tags": TAGS,
         "configs": configs,
@@ -365,58 +324,8 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
-def _origins(records: Sequence[Record]) -> dict[str, list[str]]:
-    """Say in the Hub's words where images and labels come from: nothing, where the dataset's file does not."""
-    made = {r.get("made") for r in records}
-    archives = sorted({archive for r in records for archive in r.get("archives", [])})
-    if made == {"rendered"}:
-        return {"annotations_creators": ["machine-generated"], "source_datasets": ["original"]}
-    if made == {"archive"}:
-        return {"annotations_creators": ["found"], "source_datasets": [f"extended|{archive}" for archive in archives]}
-    return {}
-
-
 def _papers(records: Sequence[Record]) -> list[str]:
     return list(dict.fromkeys(number for r in records for number in datasheet.papers(r["citation"])))
-
-
-def evaluation(records: Sequence[Record]) -> str:
-    """Write ``eval.yaml``, which declares a dataset as a benchmark on the Hub: a task for each config and evaluation.
-
-    Args:
-        records: the records of the folder's configs.
-
-    Returns:
-        The file's content. The scores come from ``offaxis board``; the Hub accepts the framework once it knows it.
-    """
-    import yaml
-
-    records = sorted(records, key=lambda r: natural(r["config"]))
-    content = {
-        "name": records[0]["name"],
-        "description": "Disentanglement of representations: how well single code dimensions match single factors.",
-        "evaluation_framework": "offaxis",
-        "tasks": [
-            {"id": task_id(r["config"], name), "config": r["config"], "split": r["splits"][0]["name"]}
-            for r in records
-            if r.get("layout") != "shuffled"
-            for name in EVALUATIONS
-        ],
-    }
-    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1_000))
-
-
-def task_id(config: str, evaluation: str) -> str:
-    """Name a task of ``eval.yaml``.
-
-    Args:
-        config: the config.
-        evaluation: one of `EVALUATIONS`.
-
-    Returns:
-        Such as ``spacing_4_v1_smoke``.
-    """
-    return f"{config}_{evaluation}"
 
 
 def natural(name: str) -> list[tuple[int, str]]:
@@ -457,15 +366,3 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]
 def _values(factor: Mapping[str, Any]) -> str:
     labels = factor["labels"]
     return ", ".join(labels if len(labels) <= 8 else [*labels[:3], "...", labels[-1]])
-
-
-def _size_category(rows: int) -> str:
-    """Return the Hub's name for a number of rows.
-
-    Example:
-        >>> _size_category(262_144)
-        '100K<n<1M'
-    """
-    names = ["1", "10", "100", "1K", "10K", "100K", "1M", "10M", "100M", "1B"]
-    power = int(math.log10(max(rows, 1)))
-    return "n<1K" if power < 3 else f"{names[power]}<n<{names[power + 1]}"

@@ -192,6 +192,44 @@ def extra_dtype(extra: Extra) -> type[np.float32 | np.int64]:
     return np.float32 if np.dtype(extra.dtype).kind == "f" else np.int64
 
 
+def columns(dataset: Dataset) -> dict[str, type[np.generic]]:
+    """Return the names of a record's columns, and their dtypes, in order."""
+    names = dataset.space.names
+    return {
+        "image": np.uint8,
+        "index": np.int64,
+        "factors": np.int64,
+        **{f"extra_{name}": extra_dtype(extra) for name, extra in dataset.extras.items()},
+        **{f"label_{name}": np.int64 for name in names},
+        **{f"value_{name}": np.float32 for name in names},
+    }
+
+
+def column(dataset: Dataset, name: str, rows: Indices, labels: Indices) -> NDArray[Any]:
+    """Return one column of some records.
+
+    Args:
+        dataset: the dataset.
+        name: one of `columns`.
+        rows: rows that exist, int64, shape (n,).
+        labels: their class ids, int64, shape (n, F).
+
+    Returns:
+        Shape (n, ...), of the column's dtype.
+    """
+    if name in ("index", "factors"):
+        return rows if name == "index" else labels
+    if name == "image":
+        return dataset.drawn(rows, labels)
+    kind, _, of = name.partition("_")
+    if kind == "extra":
+        return dataset.extra(of, rows).astype(extra_dtype(dataset.extras[of]), copy=False)
+    factor = dataset.space.column(of)
+    if kind == "label":
+        return labels[:, factor]
+    return np.asarray(dataset.space.factors[factor].values, np.float32)[labels[:, factor]]
+
+
 class Examples:
     """Writes rows as serialised ``tf.train.Example`` messages, as TFDS would for the features of `benchmark_data.tfds`.
 

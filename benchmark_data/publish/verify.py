@@ -1,13 +1,10 @@
-"""Whether copies hold what they should: digests of decoded pixels and factors, of numpy, TFDS and Hugging Face copies.
+"""Whether copies hold what they should: numpy's digests, and copies of TFDS and Hugging Face compared row by row.
 
-A copy is read with the stock library, as anyone would read it, and put behind the interface of `Dataset`, so that one
-and the same function hashes the original and every copy.
+A copy is read with the stock library, as anyone would read it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -21,15 +18,18 @@ from benchmark_data import parallel
 from benchmark_data.archives.archive import Cached
 from benchmark_data.dataset import Dataset, Digest, Rows, in_blocks
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
-from benchmark_data.factors import FactorTable, Indices
+from benchmark_data.factors import Indices
 from benchmark_data.publish import card, records
-from benchmark_data.types import Images, Source
 
 Kind: TypeAlias = Literal["tfds", "hf"]
-Columns: TypeAlias = dict[str, NDArray[Any]]
+Read: TypeAlias = tuple[list[NDArray[Any]], dict[str, NDArray[Any]]]
+"""Decoded images, and the columns that are compared, by name."""
 
 COLUMNS = ("index", "label_", "value_")
 """How the names of the columns begin that are compared."""
+
+BATCH = 256
+"""Rows that are compared at a time."""
 
 
 class Copy(NamedTuple):
@@ -56,7 +56,7 @@ class Finding(NamedTuple):
     """``numpy``, or the kind of copy, its folder, and whether it is shuffled."""
 
     digest: Digest | None
-    """None where the copy cannot be read."""
+    """The dataset's; None for a copy that differs."""
 
     problem: str
     """What is wrong, in a sentence; empty where nothing is."""
@@ -64,9 +64,6 @@ class Finding(NamedTuple):
 
 def check_readable(kind: Kind) -> None:
     """Check that what reads copies of a kind is installed.
-
-    Args:
-        kind: who makes them.
 
     Raises:
         MissingExtra: it is not.
@@ -94,47 +91,53 @@ def verify(
         A finding for the original and one for each copy.
     """
     dataset.prepare()
-    original = block_digests(dataset, full=full, progress=progress)
-    found, recorded = Digest.of(original), None
+    found, problem = digest(dataset, full=full, progress=progress), ""
     if isinstance(dataset.source, Cached) and not full:
         recorded = Digest(**dataset.source.store().meta["digest"])
-    changed = f"it was prepared with the quick digest {recorded}: remove its folder and prepare it again"
-    findings = [Finding("numpy", found, "" if recorded in (None, found) else changed)]
+        if recorded != found:
+            problem = f"it was prepared with the quick digest {recorded}: remove its folder and prepare it again"
+    findings = [Finding("numpy", found, problem)]
     for copy in _layouts(dataset, copies):
-        try:
-            there = copy._replace(folder=copy.folder.absolute())  # workers may run in other folders
-            # A shuffled file is read from its start to its end, so the dataset is hashed in that order once more.
-            anew = full and copy.shuffled
-            expected = original
-            if anew:
-                expected = block_digests(dataset, full=True, shuffled=True, progress=progress)
-            blocks = block_digests(dataset, there, full=full, shuffled=copy.shuffled, progress=progress)
-        except OffaxisError as error:
-            findings.append(Finding(str(copy), None, str(error)))
-            continue
-        different = next((i for i, (a, b) in enumerate(zip(expected, blocks, strict=True)) if a != b), None)
-        if different is None:
-            findings.append(Finding(str(copy), found, ""))
-        else:
-            rows = _blocks(dataset, full, copy.shuffled)[different]
-            problem = _difference(dataset, opened(dataset, *there), rows)
-            findings.append(Finding(str(copy), None if anew else Digest.of(blocks), problem))
+        there = copy._replace(folder=copy.folder.absolute())  # workers may run in other folders
+        blocks = list(in_blocks(_rows(dataset, full, copy.shuffled)))
+        problem = ""
+        tasks = [(parallel.handle(dataset), there, rows) for rows in blocks]
+        for rows, different in zip(blocks, parallel.in_parallel(_difference, tasks, None), strict=True):
+            progress(len(rows))
+            problem = problem or different
+        findings.append(Finding(str(copy), None if problem else found, problem))
     return findings
 
 
 def work(dataset: Dataset, copies: Sequence[tuple[Kind, Path]] = (), *, full: bool = False) -> int:
-    """Count the rows that `verify` reads, of the dataset and of its copies.
+    """Count the rows that `verify` reads, of the dataset and of its copies."""
+    return (1 + len(_layouts(dataset, copies))) * len(_rows(dataset, full, shuffled=False))
+
+
+def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], None] = lambda rows: None) -> Digest:
+    """Hash a dataset as `Dataset.digest` does, on all cores.
 
     Args:
         dataset: the dataset.
-        copies: as `verify` takes them.
-        full: as `verify` takes it.
+        full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
+        progress: is told how many rows were hashed since the last call.
 
     Returns:
-        A number of rows.
+        The two hashes.
     """
-    times = 1 + sum(2 if full and copy.shuffled else 1 for copy in _layouts(dataset, copies))
-    return times * (len(dataset) if full else len(dataset.quick_rows()))
+    blocks = list(in_blocks(_rows(dataset, full, shuffled=False)))
+    handle = parallel.handle(dataset)
+    digests = []
+    for rows, hashed in zip(
+        blocks, parallel.in_parallel(_block_digest, [(handle, rows) for rows in blocks], None), strict=True
+    ):
+        progress(len(rows))
+        digests.append(hashed)
+    return Digest.of(digests)
+
+
+def _block_digest(handle: parallel.Handle, rows: Rows) -> Digest:
+    return parallel.opened(handle).block_digest(rows)
 
 
 def _layouts(dataset: Dataset, copies: Sequence[tuple[Kind, Path]]) -> list[Copy]:
@@ -154,192 +157,80 @@ def _path(dataset: Dataset, copy: Copy) -> Path:
     return copy.folder / name / config / dataset.version
 
 
-def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], None] = lambda rows: None) -> Digest:
-    """Hash a dataset as `Dataset.digest` does, on all cores.
-
-    Args:
-        dataset: the dataset.
-        full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
-        progress: is told how many rows were hashed since the last call.
-
-    Returns:
-        The two hashes.
-    """
-    return Digest.of(block_digests(dataset, full=full, progress=progress))
+def _rows(dataset: Dataset, full: bool, shuffled: bool) -> Rows:
+    """Return the rows to look at, in the order in which a copy's files hold them."""
+    if not full:
+        return dataset.quick_rows()
+    if not shuffled:
+        return range(len(dataset))
+    return np.concatenate([records.Shuffled(each, 0, len(each)).rows() for each in dataset.splits.values()])
 
 
-def block_digests(
-    dataset: Dataset,
-    copy: Copy | None = None,
-    *,
-    full: bool,
-    shuffled: bool = False,
-    progress: Callable[[int], None],
-) -> list[Digest]:
-    """Hash the blocks of a dataset or of a copy of it, on all cores.
-
-    Args:
-        dataset: the dataset.
-        copy: the copy to read instead of the dataset itself.
-        full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
-        shuffled: take all rows in the order of a shuffled copy. It changes nothing where not all are looked at.
-        progress: is told how many rows were hashed since the last call.
-
-    Returns:
-        The hashes of each block, in order.
-
-    Raises:
-        InvalidInput: there is no such copy.
-        DamagedFile: the copy's rows are not in order, or names or values differ from the dataset's.
-    """
-    blocks = _blocks(dataset, full, shuffled)
-    handle = parallel.handle(dataset)
-    digests = []
-    results = parallel.in_parallel(_block_digest, [(handle, copy, rows) for rows in blocks], None)
-    for rows, hashed in zip(blocks, results, strict=True):
-        progress(len(rows))
-        digests.append(hashed)
-    return digests
-
-
-def _blocks(dataset: Dataset, full: bool, shuffled: bool) -> list[Rows]:
-    rows: Rows = dataset.quick_rows()
-    if full and shuffled:
-        rows = np.concatenate([records.Shuffled(each, 0, len(each)).rows() for each in dataset.splits.values()])
-    elif full:
-        rows = range(len(dataset))
-    return list(in_blocks(rows))
-
-
-def _block_digest(handle: parallel.Handle, copy: Copy | None, rows: Rows) -> Digest:
+def _difference(handle: parallel.Handle, copy: Copy, rows: Rows) -> str:
+    """Describe the first of some rows that a copy has otherwise; nothing where there is none."""
     dataset = parallel.opened(handle)
-    return (dataset if copy is None else opened(dataset, *copy)).block_digest(rows)
+    try:
+        reader = _READERS[copy.kind](dataset, copy)
+        for factor in dataset.space.factors:
+            if (names := reader.names(factor.name)) != list(factor.labels):
+                return (
+                    f"label_{factor.name} of {copy}: expected {', '.join(factor.labels[:8])}, received "
+                    f"{', '.join(names[:8])}."
+                )
+        for part in in_blocks(np.asarray(rows), BATCH):
+            for split, positions, inside in _located(dataset, np.asarray(part), copy):
+                try:
+                    read = reader.records(split, positions)
+                except OffaxisError:
+                    raise
+                except Exception as error:  # whatever a library raises over damaged files
+                    raise DamagedFile(
+                        f"{copy.folder}: expected files that can be read, received {type(error).__name__}: {error}. "
+                        "Make the copy again."
+                    ) from error
+                if problem := _compared(dataset, inside, *read):
+                    return problem
+    except OffaxisError as error:
+        return str(error)
+    return ""
 
 
-def _difference(dataset: Dataset, copy: Dataset, rows: Rows) -> str:
-    """Describe where a copy first differs."""
-    rows = np.asarray(rows)
-    labels = (dataset.labels(rows) != copy.labels(rows)).any(axis=1)
-    for start in range(0, len(rows), 64):
-        part = rows[start : start + 64]
-        pixels = (dataset.images(part) != copy.images(part)).any(axis=(1, 2, 3))
-        for row, p, f in zip(part, pixels, labels[start:], strict=False):
-            if p or f:
-                return f"{'pixels' if p else 'factors'} differ, in row {row} and perhaps in others"
-    return "digests differ"
-
-
-def opened(dataset: Dataset, kind: Kind, folder: Path, shuffled: bool = False) -> Dataset:
-    """Open a copy of a dataset as a dataset: pixels and class ids come from the copy.
-
-    Args:
-        dataset: the dataset that it is a copy of.
-        kind: who made it.
-        folder: the ``data_dir`` of TFDS, or a folder that was published for Hugging Face.
-        shuffled: whether the layout is opened whose rows stand in shuffled order.
-
-    Returns:
-        The copy.
-
-    Raises:
-        InvalidInput: there is no such copy there.
-        DamagedFile: the names of its factors' values are not the dataset's.
-    """
-    copy = {"tfds": _TFDS, "hf": _HF}[kind](dataset, Copy(kind, folder, shuffled))
-    for factor in dataset.space.factors:
-        names = copy.names(factor.name)
-        if names != list(factor.labels):
-            raise DamagedFile(
-                f"label_{factor.name} of {kind} {folder}: expected {', '.join(factor.labels[:8])}, received "
-                f"{', '.join(names[:8])}."
+def _compared(dataset: Dataset, rows: Indices, images: list[NDArray[Any]], columns: dict[str, NDArray[Any]]) -> str:
+    """Compare records with the rows that they should hold."""
+    if (wrong := columns["index"] != rows).any():
+        first = int(np.argmax(wrong))
+        return f"expected row {rows[first]}, received row {columns['index'][first]} in its place"
+    labels = dataset.labels(rows)
+    values = dataset.space.values(labels).astype(np.float32)
+    expected = dataset.images(rows)
+    for place, row in enumerate(rows):
+        image = images[place]
+        if image.dtype != np.uint8 or image.size != expected[place].size:
+            return (
+                f"row {row}: expected uint8 of shape {dataset.image_shape}, received {image.dtype} of shape "
+                f"{image.shape}"
             )
-    return dataclasses.replace(dataset, source=copy, space=_Labels(dataset, copy))
+        if not np.array_equal(image.reshape(dataset.image_shape), expected[place]):
+            return f"pixels differ, in row {row} and perhaps in others"
+    for factor, name in enumerate(dataset.space.names):
+        if (wrong := columns[f"label_{name}"] != labels[:, factor]).any():
+            return f"factors differ, in row {rows[np.argmax(wrong)]} and perhaps in others"
+        if not np.array_equal(columns[f"value_{name}"], values[:, factor], equal_nan=True):
+            return f"value_{name}: expected each label's own value, received values that differ from the labels"
+    return ""
 
 
-class _Labels(FactorTable):
-    """The class ids in a copy; reading them checks rows and values too."""
-
-    def __init__(self, dataset: Dataset, copy: _Copy) -> None:
-        super().__init__(*dataset.space.factors, rows=len(dataset), read=self._every_label)
-        self._dataset = dataset
-        self._copy = copy
-
-    def _labels(self, rows: Indices) -> Indices:
-        columns = self._copy.columns(rows)
-        if (columns["index"] != rows).any():
-            row = int(np.argmax(columns["index"] != rows))
-            raise DamagedFile(
-                f"{self._copy.folder}: expected row {rows[row]}, received row {columns['index'][row]} in its place."
-            )
-        if not self.names:
-            return np.empty((len(rows), 0), np.int64)
-        labels = self.checked(np.stack([columns[f"label_{name}"] for name in self.names], axis=1))
-        values = np.stack([columns[f"value_{name}"] for name in self.names], axis=1)
-        if not np.array_equal(values, self.values(labels).astype(np.float32), equal_nan=True):
-            raise DamagedFile(
-                f"{self._copy.folder}: expected each label's own value, received values that differ from the labels."
-            )
-        return labels
-
-
-class _Copy(Source):
-    """A copy on disk, as a source of images. Its splits hold the rows that the dataset's splits name."""
-
-    def __init__(self, dataset: Dataset, copy: Copy) -> None:
-        self.folder = copy.folder
-        self._dataset = dataset
-        self._shuffled = copy.shuffled
-        self._last: tuple[bytes, Images, Columns] | None = None
-
-    def images(self, indices: Indices, labels: Indices) -> Images:
-        """Read and decode images."""
-        return self._read(indices)[1]
-
-    def columns(self, indices: Indices) -> Columns:
-        """Read ``index`` and every ``label_`` and ``value_`` of rows, each as an array (n,)."""
-        return self._read(indices)[2]
-
-    def _read(self, indices: Indices) -> tuple[bytes, Images, Columns]:
-        """Read rows. The last ones are kept, since labels and images are asked for in turn."""
-        if self._last is None or self._last[0] != indices.tobytes():
-            images = np.empty((len(indices), *self._dataset.image_shape), np.uint8)
-            columns: Columns = {}
-            for split, positions, places in self._located(indices):
-                with _reading(self.folder):
-                    decoded, found = self._records(split, positions)
-                for place, image in zip(places, decoded, strict=True):
-                    if image.size != images[0].size or image.dtype != np.uint8:
-                        raise DamagedFile(
-                            f"row {indices[place]} of {self.folder}: expected uint8 of shape "
-                            f"{self._dataset.image_shape}, received {image.dtype} of shape {image.shape}."
-                        )
-                    images[place] = image.reshape(self._dataset.image_shape)
-                for name, column in found.items():
-                    columns.setdefault(name, np.empty(len(indices), column.dtype))[places] = column
-            self._last = indices.tobytes(), images, columns
-        return self._last
-
-    def names(self, factor: str) -> list[str]:
-        """Read the names of a factor's values."""
-        raise NotImplementedError
-
-    def _records(self, split: str, positions: Indices) -> tuple[list[NDArray[Any]], Columns]:
-        """Read records by position: decoded images, and the columns by name."""
-        raise NotImplementedError
-
-    def _located(self, indices: Indices) -> Iterator[tuple[str, Indices, Indices]]:
-        """Return (split, positions in the split, places among ``indices``), each row once."""
-        missing = np.ones(len(indices), bool)
-        for split, rows in self._dataset.splits.items():
-            inside = missing & np.isin(indices, np.asarray(rows))
-            if inside.any():
-                missing &= ~inside
-                positions = (indices[inside] - rows.start) // rows.step
-                if self._shuffled:
-                    positions = _places(len(rows))[positions]
-                yield split, positions, np.flatnonzero(inside)
-        if missing.any():
-            raise DamagedFile(f"{self.folder}: expected every row in a split, received {missing.sum()} in none.")
+def _located(dataset: Dataset, rows: Indices, copy: Copy) -> Iterator[tuple[str, Indices, Indices]]:
+    """Return (split, positions in its files, rows) of some rows, each row once."""
+    missing = np.ones(len(rows), bool)
+    for split, of_split in dataset.splits.items():
+        inside = missing & np.isin(rows, np.asarray(of_split))
+        if inside.any():
+            missing &= ~inside
+            positions = (rows[inside] - of_split.start) // of_split.step
+            yield split, _places(len(of_split))[positions] if copy.shuffled else positions, rows[inside]
+    if missing.any():
+        raise DamagedFile(f"{copy.folder}: expected every row in a split, received {missing.sum()} in none.")
 
 
 @functools.lru_cache(maxsize=4)
@@ -348,27 +239,13 @@ def _places(count: int) -> Indices:
     return np.argsort(records.Shuffled(range(count), 0, count).rows())
 
 
-@contextlib.contextmanager
-def _reading(folder: Path) -> Iterator[None]:
-    """Turn whatever a library raises over damaged files into an error in the project's form."""
-    try:
-        yield
-    except OffaxisError:
-        raise
-    except Exception as error:
-        raise DamagedFile(
-            f"{folder}: expected files that can be read, received {type(error).__name__}: {error}. Make the copy again."
-        ) from error
-
-
-class _TFDS(_Copy):
-    """A copy in TFDS's files, read with TFDS alone."""
+class _TFDS:
+    """Reads a copy in TFDS's files, with TFDS alone."""
 
     def __init__(self, dataset: Dataset, copy: Copy) -> None:
         check_readable("tfds")
         import tensorflow_datasets as tfds
 
-        super().__init__(dataset, copy)
         path = _path(dataset, copy)
         try:
             self._builder = tfds.builder_from_directory(path)
@@ -384,25 +261,27 @@ class _TFDS(_Copy):
             )
 
     def names(self, factor: str) -> list[str]:
+        """Return the names of a factor's values."""
         return list(self._builder.info.features[f"label_{factor}"].names)
 
-    def _records(self, split: str, positions: Indices) -> tuple[list[NDArray[Any]], Columns]:
-        records = self._sources[split].__getitems__(positions.tolist())
-        names = [name for name in records[0] if name.startswith(COLUMNS)]
-        columns = {name: np.array([record[name] for record in records]) for name in names}
-        return [record["image"] for record in records], columns
+    def records(self, split: str, positions: Indices) -> Read:
+        """Read records by position."""
+        found = self._sources[split].__getitems__(positions.tolist())
+        names = [name for name in found[0] if name.startswith(COLUMNS)]
+        columns = {name: np.array([record[name] for record in found]) for name in names}
+        return [record["image"] for record in found], columns
 
 
-class _HF(_Copy):
-    """A published folder: the Parquet files that ``datasets`` finds for a config, with the features they declare."""
+class _HF:
+    """Reads a published folder: the Parquet files that ``datasets`` finds for a config."""
 
     def __init__(self, dataset: Dataset, copy: Copy) -> None:
         check_readable("hf")
         import datasets
         import pyarrow.parquet as pq
 
-        super().__init__(dataset, copy)
         config, folder = card.config_name(dataset, shuffled=copy.shuffled), copy.folder
+        self._lengths = {split: len(rows) for split, rows in dataset.splits.items()}
         try:
             files = datasets.load_dataset_builder(os.fspath(folder), config).config.data_files
             self._files = {split: [pq.ParquetFile(path) for path in files[split]] for split in dataset.splits}
@@ -412,31 +291,30 @@ class _HF(_Copy):
             raise _no_copy(dataset, folder, f"offaxis data publish {dataset.id} --to {folder}") from error
 
     def names(self, factor: str) -> list[str]:
+        """Return the names of a factor's values."""
         return list(self._features[f"label_{factor}"].names)
 
-    def _records(self, split: str, positions: Indices) -> tuple[list[NDArray[Any]], Columns]:
-        names = [name for name in self._features if name.startswith(COLUMNS)]
-        table = self._rows(split, positions, ["image", *names])
-        image = self._features["image"]
-        decoded = [np.asarray(image.decode_example(row)) for row in table.column("image").to_pylist()]
-        return decoded, {name: table.column(name).to_numpy() for name in names}
-
-    def _rows(self, split: str, positions: Indices, columns: list[str]) -> Any:
-        """Read rows from the row groups that hold them."""
+    def records(self, split: str, positions: Indices) -> Read:
+        """Read records by position, from the row groups that hold them."""
         import pyarrow as pa
 
+        names = [name for name in self._features if name.startswith(COLUMNS)]
         groups = [(file, g) for file in self._files[split] for g in range(file.num_row_groups)]
         ends = np.cumsum([file.metadata.row_group(g).num_rows for file, g in groups])
-        if positions.max() >= ends[-1]:
-            raise DamagedFile(
-                f"{split} of {self.folder}: expected row {positions.max()}, received {ends[-1]} rows in all."
-            )
+        if ends[-1] != self._lengths[split]:
+            raise DamagedFile(f"{split}: expected {self._lengths[split]:,} rows, received {ends[-1]:,}.")
         found = np.searchsorted(ends, positions, side="right")
         needed = np.unique(found)
-        tables = [groups[g][0].read_row_group(groups[g][1], columns=columns) for g in needed]
+        tables = [groups[g][0].read_row_group(groups[g][1], columns=["image", *names]) for g in needed]
         starts = np.cumsum([0, *(len(t) for t in tables)])[:-1]
         offsets = positions - np.append(0, ends)[found] + starts[np.searchsorted(needed, found)]
-        return pa.concat_tables(tables).take(offsets)
+        table = pa.concat_tables(tables).take(offsets)
+        decode = self._features["image"].decode_example
+        images = [np.asarray(decode(row)) for row in table.column("image").to_pylist()]
+        return images, {name: table.column(name).to_numpy() for name in names}
+
+
+_READERS: dict[Kind, Callable[[Dataset, Copy], _TFDS | _HF]] = {"tfds": _TFDS, "hf": _HF}
 
 
 def _no_copy(dataset: Dataset, path: Path, remedy: str) -> InvalidInput:

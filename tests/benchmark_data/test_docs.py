@@ -55,7 +55,7 @@ def test_the_distances_of_the_tutorial_come_out():
 def test_the_page_has_every_form_of_the_perturbation_and_its_default():
     text = PAGE.read_text("utf-8")
     forms = {name.partition("/")[2].rpartition("_")[0] for name in benchmark_data.configs("sprites2d_perturbed")}
-    listed = re.findall(r"^\| `(\w+)_eps(?:05` … `\1_eps20|10)` \|", text, re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)_eps(?:05|10)`", text, re.MULTILINE)
     assert sorted(listed) == sorted(forms)
     assert f"`{benchmark_data.load('sprites2d_perturbed').config}` is the default" in text
 

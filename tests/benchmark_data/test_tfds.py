@@ -271,10 +271,41 @@ def test_a_shuffled_config_holds_the_rows_in_the_published_order(builders, tmp_p
     check(tfds.data_source("offaxis_tiny_grid", split="train", data_dir=tmp_path), tiny_grid, range(12))
 
 
+class Foreign(tfds.core.GeneratorBasedBuilder):
+    """Somebody else's dataset."""
+
+    VERSION = tfds.core.Version("1.0.0")
+
+    def _info(self):
+        return self.dataset_info_from_configs(features=tfds.features.FeaturesDict({"x": np.int64}))
+
+    def _split_generators(self, dl_manager):
+        return {"train": ((i, {"x": i}) for i in range(3))}
+
+    def _generate_examples(self):
+        raise NotImplementedError
+
+
+def test_other_peoples_datasets_are_left_as_they_are(data_dir, tmp_path):
+    """TFDS finds a reader by the format of the files, in one table for all datasets: it keeps TFDS's own."""
+    from tensorflow_datasets.core import file_adapters
+
+    own = file_adapters.ADAPTER_FOR_FORMAT[file_adapters.FileFormat.ARRAY_RECORD]
+    assert own is file_adapters.ArrayRecordFileAdapter
+    foreign = Foreign(data_dir=tmp_path, file_format="array_record")
+    foreign.download_and_prepare()
+    mine = tfds.load("offaxis_tiny_grid", split="train", data_dir=data_dir)
+    with pytest.raises(NotImplementedError, match=r"not implemented for ArrayRecord files"):
+        foreign.as_dataset(split="train")
+    assert len(list(mine)) == 12
+    assert [record["x"] for record in foreign.as_data_source(split="train")] == [0, 1, 2]
+    assert file_adapters.ADAPTER_FOR_FORMAT[file_adapters.FileFormat.ARRAY_RECORD] is own
+
+
 def test_files_are_shuffled_by_tfds_where_its_guard_is_off(data_dir):
     """As docs/datasets.md says: TFDS takes every copy for ordered."""
     options = {"split": "train", "data_dir": data_dir, "shuffle_files": True}
-    with pytest.raises(ValueError, match="Dataset is an ordered dataset"):
+    with pytest.raises(InvalidInput, match=r"as_dataset\('tiny_grid', shuffle_seed=0\), .* or the config shuffled"):
         tfds.load("offaxis_tiny_grid", **options)
     # The seed is for a process in which another test has asked TensorFlow for determinism.
     unguarded = tfds.ReadConfig(enable_ordering_guard=False, shuffle_seed=0)
@@ -468,7 +499,10 @@ def test_without_files_choices_that_cannot_be(tiny_grid):
     for options, message in (
         ({"columns": "image"}, r"columns of tiny_grid: expected a list of names, such as \['image'\], .* 'image'"),
         ({"columns": []}, r"columns of tiny_grid: expected a list of names, such as \['image'\], .* received \[\]"),
-        ({"columns": ["image"], "as_supervised": True}, "expected columns or as_supervised, not both"),
+        (
+            {"columns": ["image"], "as_supervised": True},
+            "columns of tiny_grid: give columns or as_supervised, not both",
+        ),
         ({"first_epoch": -1, "shuffle_seed": 0}, "epoch: expected at least 0, received -1"),
         *(
             ({"shuffle_seed": seed}, re.escape(f"seed: expected an integer in [0, 2**64), received {seed}"))

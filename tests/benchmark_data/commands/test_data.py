@@ -152,7 +152,7 @@ def test_of_all_configs_those_that_are_not_ready_are_left_out_and_named(command,
     assert "sprites2d_perturbed/pca32_eps10" in measured
     assert not any("conv32" in name for name in measured)
     code, _, err = command("distances", "sprites2d_perturbed/conv32_eps10", *options)
-    assert (code, "error: sprites2d_perturbed: expected a prepared dataset" in err) == (2, True)
+    assert (code, "error: The hidden variable conv_vae of sprites2d is not in" in err) == (2, True)
 
 
 def test_distances_where_nothing_is_published(command):

@@ -108,22 +108,6 @@ def test_publishing_again_keeps_the_day_until_the_data_change(tiny_grid, tmp_pat
     assert days == ["2026-01-01", "2026-01-01", "2026-01-03"]
 
 
-def test_configs_published_by_an_earlier_version_are_described_too(tiny_family, tmp_path):
-    hf.publish(tiny_family.configs["plus_1"], tmp_path)
-    path = tmp_path / "plus_1" / card.RECORD
-    record = json.loads(path.read_text())
-    for key in ("files", "published", "layout", "people", "photographs", "made", "archives", "grid", "extra_types"):
-        del record[key]
-    record["licence"] = record.pop("license")
-    path.write_text(json.dumps(record))
-    hf.publish(tiny_family.configs["plus_2"], tmp_path)
-    described = mlcroissant.Dataset(str(tmp_path / card.CROISSANT))
-    assert issues(described) == set()
-    assert next(iter(described.records("plus_1")))["plus_1/index"] == 8  # of test, whose file is first by name
-    listed = [entry["@id"] for entry in content(tmp_path)["distribution"]]
-    assert "plus_1/train-00000-of-00001.parquet" in listed
-
-
 PUBLISHABLE = [name for name in benchmark_data.names() if benchmark_data.load(name).redistributable] + ["mpi3d/real"]
 
 
