@@ -224,7 +224,6 @@ def split(dataset: Dataset | str, name: str = "holdout", *, seed: int | None = N
 
     Raises:
         UnknownName: there is no such dataset, rule, variant or factor.
-        Unavailable: the dataset's length is not known before it is prepared.
         InvalidInput: the dataset is divided already, or the rule needs a full grid or an ordered factor, or draws
             nothing and was given a seed.
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
 from benchmark_data.effects import Effect
-from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
+from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import FactorSpace, FactorTable, Indices, integers
 from benchmark_data.types import Extra, Images, Source
 
@@ -187,27 +187,6 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.space)
 
-    def known_length(self) -> int:
-        """Return how many images there are, as ``len`` does, and refuse where only a prepared archive would tell.
-
-        Returns:
-            The number of rows, at least 1.
-
-        Raises:
-            Unavailable: the dataset's length is not known before it is prepared.
-
-        Example:
-            >>> import benchmark_data
-            >>> benchmark_data.load("sprites2d").known_length()
-            737280
-        """
-        if not len(self):
-            raise Unavailable(
-                f"{self.id}: expected a prepared dataset, received one whose length is not known yet. Run: "
-                f"offaxis data prepare {self.id}"
-            )
-        return len(self)
-
     def __repr__(self) -> str:
         return f"<Dataset {self.id} {self.version}: {len(self)} images {self.image_shape}, {self.space!r}>"
 
@@ -344,13 +323,12 @@ class Dataset:
             The same as int64.
 
         Raises:
-            Unavailable: the dataset's length is not known before it is prepared.
             InvalidInput: an empty selection, not integers, or a row that does not exist.
         """
         array = integers(f"rows of {self.id}", indices)
         if not len(array):
             raise InvalidInput(f"rows of {self.id}: expected at least one row, received an empty selection.")
-        count = self.known_length()
+        count = len(self)
         if array.min() < 0 or array.max() >= count:
             raise InvalidInput(
                 f"rows of {self.id}: expected rows in [0, {count - 1}], received rows in [{array.min()}, "
@@ -381,11 +359,8 @@ class Dataset:
 
         Returns:
             1,024 rows, or all rows of a smaller dataset: int64, shape (n,).
-
-        Raises:
-            Unavailable: the dataset's length is not known before it is prepared.
         """
-        return draws.sample(0, self.known_length(), 1024)
+        return draws.sample(0, len(self), 1024)
 
     def digest(self, *, full: bool = False, progress: Callable[[int], None] = lambda done: None) -> Digest:
         """Hash the decoded pixels and the class ids.
@@ -400,7 +375,7 @@ class Dataset:
         Raises:
             Unavailable: the dataset must be prepared first.
         """
-        rows: Rows = range(self.known_length()) if full else self.quick_rows()
+        rows: Rows = range(len(self)) if full else self.quick_rows()
         return Digest.of(self.block_digest(block, progress) for block in in_blocks(rows))
 
     def block_digest(self, rows: Rows, progress: Callable[[int], None] = lambda done: None) -> Digest:

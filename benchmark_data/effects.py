@@ -5,7 +5,7 @@ occurs, a model trains. Only what the factor is said to do gives them away. So a
 
     DATASET = Dataset(..., effects={"x": effects.right(), "y": effects.down(), "radius": effects.larger()})
 
-and `benchmark_data.inspect.label_check` measures it: an ordinal factor's measure must rise with its class id, a cyclic
+and `tests/contracts/label_check.py` measures it: an ordinal factor's measure must rise with its class id, a cyclic
 one's must go round with its value, and a categorical one's must come in the declared order. A factor that no simple
 measure of one image shows has a sentence in place of an effect, which says why.
 """

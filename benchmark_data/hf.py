@@ -354,7 +354,8 @@ class _Drawn:
         self.dataset, self.row = dataset, row
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return _images([self])[0].astype(dtype or np.uint8, copy=False)
+        image: NDArray[Any] = _images([self])[0].astype(dtype or np.uint8, copy=False)
+        return image
 
 
 def _images(drawn: Sequence[_Drawn]) -> NDArray[np.uint8]:
@@ -407,7 +408,7 @@ def publish(
     ``<config>/contact_sheet.png``, and for all configs together ``README.md`` (the card) and ``croissant.json`` (the
     same for machines). Publishing another config of the same dataset into the folder extends both. Files appear when
     they are complete; whole ones of the same data are kept, so that a publication that was interrupted goes on where
-    it was. So is the day of the first publication, as long as the data are the same.
+    it was.
 
     Rows stand in order, which is that of the factors: whoever streams them through a shuffle buffer of some thousand
     rows sees the first factors hardly change. The shuffled layout is for them.
@@ -463,7 +464,7 @@ def publish(
         files=[*files, _described(sheet)],
         shuffled=shuffled,
     )
-    write_json(folder / config / card.RECORD, content | {"published": _day(folder / config / card.RECORD, content)})
+    write_json(folder / config / card.RECORD, content | {"published": _today()})
     records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
     for other in records:
         other["features"] = _declared_features(folder, other)._to_yaml_list()
@@ -482,15 +483,8 @@ def _described(path: Path) -> dict[str, Any]:
     return {"path": name, "bytes": path.stat().st_size, "sha256": hash_of(path)}
 
 
-def _day(path: Path, content: card.Record) -> str:
-    """Describe when a config was published first: the day in its record if that has the same data, else today.
-
-    Today is that of ``SOURCE_DATE_EPOCH`` where it is set, as of everything that builds the same bytes again.
-    """
-    if path.is_file():
-        earlier = read_json(path)
-        if earlier.get("published") and earlier["digests"] == content["digests"]:
-            return str(earlier["published"])
+def _today() -> str:
+    """Return the day, that of ``SOURCE_DATE_EPOCH`` where it is set, so that the same bytes can be built again."""
     seconds = os.environ.get("SOURCE_DATE_EPOCH")
     now = datetime.datetime.now(datetime.UTC)
     return (datetime.datetime.fromtimestamp(float(seconds), datetime.UTC) if seconds else now).date().isoformat()

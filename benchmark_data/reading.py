@@ -52,7 +52,6 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
         The rows, in order; a range where they are one.
 
     Raises:
-        Unavailable: the dataset's length is not known before it is prepared.
         UnknownName: there is no such split.
         InvalidInput: not a split that can be read, or no row is in it.
 
@@ -60,7 +59,7 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
         >>> rows_of(benchmark_data.load("xysquares"), "train[:1%]")
         range(0, 2621)
     """
-    count = dataset.known_length()
+    count = len(dataset)
     if split is None:
         return range(count)
     parts = []

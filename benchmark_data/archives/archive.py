@@ -115,9 +115,9 @@ class Cached(Source):
     def _build(self, manual_dir: Path | None, timeout: float, keep_downloads: bool) -> None:
         raise NotImplementedError
 
-    def _write(self, fill: Callable[[Writer], None], sources: list[dict[str, object]], rows: int | None = None) -> None:
+    def _write(self, fill: Callable[[Writer], None], sources: list[dict[str, object]]) -> None:
         """Fill the folder, check the pixels, and let the folder appear."""
-        rows = len(self.space) if rows is None else rows
+        rows = len(self.space)
         with written_atomically(self.folder) as temporary, console.progress() as progress:
             task = progress.add_task(f"{self.id}: preparing", total=rows)
             writer = Writer(

@@ -12,8 +12,7 @@ grid that is rendered, in three steps:
    is given away, `linear` so that everything is, or any other. `redrawn` does so where each value has candidates of its
    own.
 
-`regridded` makes a dataset of the values that were chosen. Where candidates are no values of the dataset, a file draws
-the chosen ones: ``sprites2d_spaced`` is re-placed and ``room3d_equal`` re-coloured so.
+A dataset's file then draws the chosen ones: ``sprites2d_spaced`` is re-placed and ``room3d_equal`` re-coloured so.
 
 What cannot be had shows in `Choice.misfit`. Flat colours, for one, are points in three dimensions: no more than four
 are equally far apart.
@@ -23,21 +22,17 @@ Internal.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.dataset import Dataset
-from benchmark_data.effects import Effect
 from benchmark_data.errors import InvalidInput
-from benchmark_data.factors import Factor, FactorSpace, Indices, with_values
 from benchmark_data.inspect import distances as perceived
-from benchmark_data.sources import OfBase
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -197,108 +192,3 @@ def _checked(distances: ArrayLike) -> Floats:
             f"{'another matrix' if square else f'shape {matrix.shape}'}."
         )
     return matrix
-
-
-@dataclasses.dataclass(frozen=True)
-class Regridded(OfBase):
-    """Some values of the factors of a grid.
-
-    Args:
-        base: the grid to take from.
-        ids: for each of its factors the class ids that are kept, ascending.
-    """
-
-    ids: tuple[tuple[int, ...], ...]
-
-    def base_rows(self, indices: Indices) -> Indices:
-        """Return the base's row for each row: int64, shape (n,)."""
-        columns = np.unravel_index(indices, [len(kept) for kept in self.ids])
-        ids = [np.asarray(kept)[column] for kept, column in zip(self.ids, columns, strict=True)]
-        return _grid(self.base).index(np.stack(ids, axis=1))
-
-
-def regridded(base: Dataset, values: Mapping[str, Sequence[int]], *, name: str) -> Dataset:
-    """Make a dataset of some values of a grid's factors.
-
-    Args:
-        base: a dataset with a full grid of factors.
-        values: the class ids that are kept, ascending, by factor; factors that are left out keep all.
-        name: the name of the new dataset.
-
-    Returns:
-        The smaller grid, in the order of the base's factors. A cyclic factor stays cyclic where its values are evenly
-        spaced round the circle; else it is ordinal, since the last value is not beside the first.
-
-    Raises:
-        UnknownName: there is no such factor.
-        InvalidInput: the base is no grid, or class ids are not ascending or do not exist.
-
-    Example:
-        >>> import benchmark_data
-        >>> sprites = benchmark_data.load("sprites2d")
-        >>> places = chosen(along(sprites, "posX", traversals=20), 3).places
-        >>> places
-        (0, 15, 31)
-        >>> few = regridded(sprites, {"posX": places, "posY": places}, name="far_sprites")
-        >>> few.space.sizes, len(few), few.images([0]).shape
-        ((3, 6, 40, 3, 3), 6480, (1, 64, 64, 1))
-    """
-    grid = _grid(base)
-    for wanted in values:
-        grid.column(wanted)
-    kept = [tuple(int(i) for i in values.get(factor.name, range(factor.size))) for factor in grid.factors]
-    for factor, ids in zip(grid.factors, kept, strict=True):
-        if not ids or list(ids) != sorted(set(ids)) or not 0 <= ids[0] <= ids[-1] < factor.size:
-            raise InvalidInput(
-                f"values of {factor.name!r}: expected ascending class ids in [0, {factor.size - 1}], received "
-                f"{list(ids)}."
-            )
-    factors = [with_values(factor, ids) for factor, ids in zip(grid.factors, kept, strict=True)]
-    changed = ", ".join(
-        f"{len(ids)} of the {factor.size} values of {factor.name}"
-        for factor, ids in zip(grid.factors, kept, strict=True)
-        if len(ids) < factor.size
-    )
-    return dataclasses.replace(
-        base,
-        name=name,
-        config="",
-        parameters={},
-        space=FactorSpace(*factors),
-        source=Regridded(base, tuple(kept)),
-        splits={},
-        description=f"{base.description} Here with {changed or 'all values'}.",
-        effects={
-            factor.name: _seen(
-                base.effects[factor.name],
-                factor,
-                dict(zip(grid.names, kept, strict=True)),
-                cut=factor.kind != whole.kind,
-            )
-            for whole, factor in zip(grid.factors, factors, strict=True)
-            if factor.name in base.effects
-        },
-    )
-
-
-def _grid(dataset: Dataset) -> FactorSpace:
-    if not isinstance(dataset.space, FactorSpace):
-        raise InvalidInput(
-            f"values of {dataset.id}: expected a dataset that is a full grid of factors, received {dataset.space!r}."
-        )
-    return dataset.space
-
-
-def _seen(effect: Effect | str, factor: Factor, kept: Mapping[str, Sequence[int]], cut: bool) -> Effect | str:
-    """Say what a factor does where others have fewer values: at the value that is nearest to the declared one."""
-    if isinstance(effect, str):
-        return effect
-    if cut:
-        return (
-            f"It {effect.summary} along a part of a circle, where no measure of an angle need rise with the class id."
-        )
-    where = {
-        name: min(range(len(kept[name])), key=lambda i: abs(kept[name][i] - at)) for name, at in effect.where.items()
-    }
-    order = tuple(label for label in effect.order if label in factor.labels)
-    return dataclasses.replace(effect, order=order, where=where)

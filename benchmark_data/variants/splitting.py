@@ -191,7 +191,6 @@ def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Spl
     if seed and not rule.DRAWN:
         raise InvalidInput(f"seed of split {name!r}: expected none, since the rule draws nothing, received {seed}.")
     seed = int(seed)  # as the name has it
-    base.known_length()  # or it says that it is not known yet
     parts = rule.divide(base.space, variant=variant, seed=seed)
     for array in (parts.train, parts.test, parts.weights):
         if array is not None:

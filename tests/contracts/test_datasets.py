@@ -21,10 +21,10 @@ import pytest
 import benchmark_data
 from benchmark_data import Dataset, Factor, FactorSpace, InvalidInput, Unavailable, draws
 from benchmark_data.effects import Effect
-from benchmark_data.inspect import label_check
 from benchmark_data.sources import Derived
 from benchmark_data.types import Source
 from benchmark_data.variants import pairs
+from tests.contracts import label_check
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "digests.json"
 ALL = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 
@@ -94,18 +93,6 @@ def test_what_the_folder_says_of_itself(published):
     assert made["rai:dataLimitations"] == ["Row 3 is blurred."]
     assert made["rai:personalSensitiveInformation"] == [datasheet.NOT_STATED]
     assert "rai:hasSyntheticData" not in made  # the family does not say whether a camera took its images
-
-
-def test_publishing_again_keeps_the_day_until_the_data_change(tiny_grid, tmp_path, monkeypatch):
-    days = []
-    louder = dataclasses.replace(
-        tiny_grid, source=benchmark_data.Rendered(lambda labels: 255 - tiny_grid.source.render(labels))
-    )
-    for seconds, dataset in ((DAY, tiny_grid), ("1767398400", tiny_grid), ("1767398400", louder)):
-        monkeypatch.setenv("SOURCE_DATE_EPOCH", seconds)
-        hf.publish(dataset, tmp_path)
-        days.append(content(tmp_path)["datePublished"])
-    assert days == ["2026-01-01", "2026-01-01", "2026-01-03"]
 
 
 PUBLISHABLE = [name for name in benchmark_data.names() if benchmark_data.load(name).redistributable] + ["mpi3d/real"]

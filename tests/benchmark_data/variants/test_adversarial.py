@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import Factor, FactorSpace, FactorTable, InvalidInput, UnknownName
+from benchmark_data import InvalidInput, UnknownName
 from benchmark_data.datasets import sprites2d, sprites2d_spaced
-from benchmark_data.inspect import label_check
-from benchmark_data.inspect.audit import audit
+from benchmark_data.factors import with_values
 from benchmark_data.inspect.distances import mean_squared_errors
-from benchmark_data.variants.adversarial import Choice, along, chosen, constant, linear, redrawn, regridded
+from benchmark_data.variants.adversarial import Choice, along, chosen, constant, linear, redrawn
 
 STRIPS = np.minimum(np.abs(np.arange(13)[:, None] - np.arange(13)), 4.0)
 """Distances of strips of four pixels at 13 places: they grow until the strips no longer overlap."""
@@ -91,34 +88,6 @@ def test_the_values_of_a_factor_as_they_are():
         along(data, "x_Red")
 
 
-def test_a_smaller_grid_shows_the_chosen_images():
-    base = benchmark_data.load("sprites2d")
-    data = regridded(base, {"posX": (0, 15, 31), "shape": (0, 2)}, name="few_sprites")
-    assert (data.id, data.space.sizes, len(data)) == ("few_sprites", (2, 6, 40, 3, 32), 2 * 6 * 40 * 3 * 32)
-    assert data.space.factors[0].labels == ("square", "heart")
-    assert data.space.factors[3].values == tuple(base.space.factors[3].values[i] for i in (0, 15, 31))
-    labels = np.array([[1, 5, 7, 2, 9], [0, 0, 0, 1, 31]])
-    expected = base.images(base.space.index(np.array([[2, 5, 7, 31, 9], [0, 0, 0, 15, 31]])))
-    np.testing.assert_array_equal(data.images(data.space.index(labels)), expected)
-    assert "3 of the 32 values of posX" in data.description
-    assert label_check.problems(data) == []  # effects at class ids of the base are found again
-
-
-def test_part_of_a_circle_is_a_line():
-    """Five of ten hues are half the colour circle. Measured round it, the last lay beside the first: 0.52, not 0.95."""
-    room = benchmark_data.load("room3d")
-    one = {"floor_hue": [0], "object_hue": [0], "scale": [3], "orientation": [7]}
-    data = regridded(room, {"wall_hue": [0, 1, 2, 3, 4], **one}, name="few")
-    column = data.space.column("wall_hue")
-    assert data.space.factors[column].kind == "ordinal"
-    as_circle = [dataclasses.replace(f, kind="cyclic") if f.name == "wall_hue" else f for f in data.space.factors]
-    round_it = dataclasses.replace(data, space=FactorSpace(*as_circle))
-    line, circle = (audit(each, traversals=4, pairs=20).giveaway.value for each in (data, round_it))
-    assert line > 0.9
-    assert circle < 0.6
-    assert "part of a circle" in data.effects["wall_hue"]  # the measure of a whole one need not rise
-
-
 @pytest.mark.parametrize(
     ("ids", "kind"),
     [
@@ -131,8 +100,7 @@ def test_part_of_a_circle_is_a_line():
 )
 def test_evenly_spaced_values_of_a_circle_are_a_circle(ids, kind):
     room = benchmark_data.load("room3d")
-    data = regridded(room, {"wall_hue": ids}, name="x")
-    assert data.space.factors[data.space.column("wall_hue")].kind == kind
+    assert with_values(room.space.factors[room.space.column("wall_hue")], list(ids)).kind == kind
 
 
 def test_a_full_turn_may_be_left_out_where_it_is_the_start_again():
@@ -143,17 +111,7 @@ def test_a_full_turn_may_be_left_out_where_it_is_the_start_again():
         (range(0, 39, 3), "cyclic"),
         (range(38), "ordinal"),
     ):
-        assert regridded(sprites, {"orientation": ids}, name="x").space.factors[2].kind == kind
-
-
-def test_extra_arrays_follow_the_images():
-    base = benchmark_data.load("sprites2d_noisy/eps10")
-    data = regridded(base, {"posX": (3, 4)}, name="x")
-    rows = np.array([1, 40, 77])
-    of_base = base.space.index(data.labels(rows) + np.array([0, 0, 0, 3, 0]))
-    np.testing.assert_array_equal(data.images(rows), base.images(of_base))
-    for name in base.extras:
-        np.testing.assert_array_equal(data.extra(name, rows), base.extra(name, of_base))
+        assert with_values(sprites.space.factors[2], list(ids)).kind == kind
 
 
 def test_what_is_no_choice_is_refused():
@@ -171,14 +129,6 @@ def test_what_is_no_choice_is_refused():
         chosen(np.zeros((64, 64)), 8)
     with pytest.raises(InvalidInput, match="ways to draw values: expected candidates in"):
         redrawn(STRIPS, [(0, 1), (13,)])
-    base = benchmark_data.load("sprites2d")
-    with pytest.raises(InvalidInput, match=r"values of 'posX': expected ascending class ids in \[0, 31\]"):
-        regridded(base, {"posX": (3, 1)}, name="x")
-    with pytest.raises(UnknownName, match="pos"):
-        regridded(base, {"pos": (1,)}, name="x")
-    table = FactorTable(Factor("a", (0, 1)), rows=2, read=lambda: np.array([[0], [1]]))
-    with pytest.raises(InvalidInput, match="expected a dataset that is a full grid"):
-        regridded(dataclasses.replace(base, space=table, splits={}), {}, name="x")
 
 
 def test_the_named_functions_are_what_they_say():

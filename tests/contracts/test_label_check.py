@@ -8,7 +8,7 @@ import numpy as np
 
 import benchmark_data
 from benchmark_data.effects import Effect
-from benchmark_data.inspect import label_check
+from tests.contracts import label_check
 
 
 def test_where_most_places_show_nothing_that_is_said_and_not_a_correlation_that_is_fine():
