@@ -3,9 +3,10 @@
 A file is public if it has ``__all__``, or if it is found by name: then its noun's contract says what is public in it.
 All other files begin with an underscore, or say that they are internal, or lie in a folder that says so.
 
-The docstring of an entry function must say, as far as it applies: every parameter, what is returned, what is raised, the
-shape of arrays, and the unit or the range of numbers. Any other public function needs a line. What computes or divides as papers do names one, or says that it is our own. A
-method that a base class declares is documented there; a docstring may point to another one with "see".
+The docstring of an entry function must say, as far as it applies: every parameter, what is returned, what is raised,
+the shape of arrays, and the unit or the range of numbers. Any other public function needs a line. What computes or
+divides as papers do names one, or says that it is our own. A method that a base class declares is documented there; a
+docstring may point to another one with "see".
 """
 
 from __future__ import annotations
