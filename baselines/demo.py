@@ -37,7 +37,7 @@ from leaderboard.comparisons import heatmap
 from leaderboard.reading import representations
 from leaderboard.report import formats, media
 from leaderboard.report.site import build
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import candidates
 from leaderboard.store import results, results_tree
 
 DATASETS = ("xysquares/spacing_1", "xysquares/spacing_8")
@@ -121,10 +121,8 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
                 progress.update(work, description=f"{name} on {dataset}")
                 folders.append(untrained.write(name, benchmark_data.load(dataset), folder / "runs" / dataset / name))
 
-        def told(what: str, done: int, total: int) -> None:
-            progress.update(work, description=what, completed=done, total=total)
-
-        scored = list(evaluate.evaluate(folders, tier="smoke", status="reproduced", progress=told))
+        progress.update(work, description="scores")
+        scored = list(candidates.results_of(folders, status="reproduced"))
         for file in results_tree.write(folder / "results", scored, replace=True):
             media.of_dataset(results_tree.read(file).dataset, file.parent)
         for dataset, of in runs.items():

@@ -18,9 +18,7 @@ from benchmark_data import discovery, files, parallel
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.variants import splitting
-
-SCHEMA = 1
-"""Version of ``run.json``."""
+from leaderboard import record
 
 
 class Digests(NamedTuple):
@@ -48,10 +46,9 @@ def write_record(
         budget: ``device``, and ``steps``, ``images`` and ``seconds`` where the method was trained.
         **facts: ``seed``, ``supervision``, ``hyperparameters``, ``versions`` and what else is known.
     """
-    files.write_json(
-        folder / "run.json",
+    record.write(
+        folder,
         {
-            "schema": SCHEMA,
             "method": method,
             "dataset": dataset.id,
             "dataset_version": dataset.version,

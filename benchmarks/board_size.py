@@ -77,7 +77,7 @@ def _by_task() -> dict[str, dict[str, results.Result]]:
     return found
 
 
-def _runs(runs: Sequence[results.Run], method: int, task: int, seeds: int) -> list[results.Run]:
+def _runs(runs: Sequence[results.Scored], method: int, task: int, seeds: int) -> list[results.Scored]:
     """Return runs that are made of those of a published result: the gaps of MIG are scaled by chance."""
     combine = discovery.find("leaderboard.metrics", "mig", kind="metric").combine
     skill = draws.uniform(0, [method], 1)[0, 0]

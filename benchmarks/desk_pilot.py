@@ -16,7 +16,7 @@ import pandas as pd
 from baselines.run import Run
 from leaderboard import protocol
 from leaderboard.metrics import mig
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import candidates
 
 KEY = ["dataset", "architecture", "objective", "strengths", "weight", "seed", "steps"]
 SHOWN = ("beta", "gamma", "c_max", "lambda_od", "lambda_d")
@@ -28,7 +28,7 @@ def row(folder: Path) -> dict[str, object]:
     config, last = run.config, run.history[-1]
     task = protocol.task(config.dataset)
     train = len(task.train)
-    codes = evaluate.read_codes(folder / "codes.npz", task)[:train]
+    codes = candidates.read_codes(folder / "codes.npz", task)[:train]
     strengths = {name: value for name, value in config.hyperparameters.items() if name in SHOWN}
     return {
         "dataset": config.dataset,

@@ -13,7 +13,8 @@ from baselines.run_folder import write_arrays
 from benchmark_data import files
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard.reading import representations
-from leaderboard.scoring import evaluate, submission
+from leaderboard.record import read as read_record
+from leaderboard.scoring import submission
 
 
 def encode_target(run: Run, dataset: str, path: str | os.PathLike[str]) -> Path:
@@ -72,7 +73,7 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     places = {_place(folder, content, run): run for run in runs}
     if len(places) < len(runs):
         raise InvalidInput("runs", expected="one for each dataset and seed", received="two with the same")
-    records = {place: evaluate.read_record(run.folder).model_dump(mode="json") for place, run in places.items()}
+    records = {place: read_record(run.folder).model_dump(mode="json") for place, run in places.items()}
     first = next(iter(records.values()))
     for place, record in records.items():
         places[place].check_finished()
@@ -88,8 +89,8 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
         rows = run.dataset.rows(representations.arrays(place.with_name("rows.npy"))["codes"])
         write_arrays(place, {"indices": rows, "codes": run.encode_rows(rows)})
         _seed(content, run)["budget"] = records[place]["budget"]
-    for key, known in (("supervision",) * 2, ("hyperparameters",) * 2, ("trained_with", "versions")):
-        content[key] = content.get(key) or first[known]
+    for key in ("supervision", "hyperparameters", "versions"):
+        content[key] = content.get(key) or first[key]
     files.write_json(path, content)
     return list(places)
 

@@ -28,7 +28,7 @@ from baselines.run import Run
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, needs
 from leaderboard.report.weights import FILES
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import candidates
 from leaderboard.store.results import Result
 
 ENCODER = "encoder.onnx"
@@ -114,7 +114,7 @@ def export(run: Run, to: str | os.PathLike[str], *, tier: str = "smoke") -> Path
         _write_weights(run, temporary / "weights.safetensors")
         for name in ("codes.npz", "run.json", "config.json"):
             shutil.copyfile(run.folder / name, temporary / name)
-        (scored,) = evaluate.evaluate([temporary], tier=tier)
+        (scored,) = candidates.results_of([temporary], tier=tier)
         files.write_json(temporary / "scores.json", {"tier": tier, "scores": scored.runs[0].scores})
         (temporary / "README.md").write_text(_card(run, scored, temporary, to.name), "utf-8")
     return to

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import secrets
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import rich.table
 import rich.text
@@ -121,37 +121,37 @@ def evaluate(
 
     A run with an encoder is verified, too: its encoder encodes fresh rows, and their scores must be those of its codes.
     """
+    from leaderboard import protocol
     from leaderboard.report import formats, media
-    from leaderboard.scoring import evaluate
+    from leaderboard.scoring import candidates
     from leaderboard.store import results_tree
 
+    protocol.tier(tier)
+    written: list[Path] = []
+    notes: list[str] = []
+    status: Literal["reproduced", "recomputed"] = "reproduced" if reproduced else "recomputed"
+    fresh = (seed or secrets.token_hex(16)) if verify else ""
     with console.working("checking") as told:
-        written: list[Path] = []
-        notes: list[str] = []
-        doubts: list[str] = []
+        groups = candidates.grouped([candidates.load(run).renamed(method) for run in runs], tier, status=status)
         if new:
-            runs = evaluate.unscored(runs, into, tier=tier, method=method)
-            if not runs:
-                out.print("nothing new")
-                return
-        grouped = evaluate.by_result(runs, method=method) if with_pictures else {}
-        for result in evaluate.evaluate(
-            runs,
-            tier=tier,
-            method=method,
-            see=lambda where, codes, task: doubts.extend(metrics.small_sample(where, codes, task, tier)),
-            allow=functools.partial(results_tree.check_write, into, replace=replace),
-            status="reproduced" if reproduced else "recomputed",
-            fresh=(seed or secrets.token_hex(16)) if verify else "",
-            tell=notes.append,
-            progress=told,
-        ):
+            groups = [group for group in groups if not results_tree.holds(into, group.planned)]
+        for group in groups:
+            results_tree.check_write(into, group.planned, replace=replace)
+        for number, group in enumerate(groups):
+            told(f"{group.planned.method} on {group.planned.dataset}", number, len(groups))
+            for one in group.candidates:
+                notes += metrics.small_sample(one.where, one.codes, one.task, tier)
+            result, doubts = candidates.score_group(group, fresh)
+            notes += doubts
             written += results_tree.write(into, [result], replace=replace)
             media.of_dataset(result.dataset, written[-1].parent)
             if with_pictures:
-                media.of_runs(grouped[result.dataset, result.method], written[-1])
+                media.of_runs([Path(one.where) for one in group.candidates], written[-1])
+    if not written:
+        out.print("nothing new")
+        return
     out.print(formats.terminal([results_tree.read(file) for file in written]))
-    for sentence in (*notes, *doubts):
+    for sentence in notes:
         console.warn(sentence)
     for file in written:
         say(file)
@@ -381,7 +381,6 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 8000,
 ) -> None:
     """Show a built board at a local address, until interrupted."""
-    import functools
     import http.server
 
     if not (site / "index.html").is_file():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import secrets
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +19,7 @@ from benchmark_data.files import write_text
 from leaderboard.commands.arguments import PUBLISHED, Beside, Replace, Seed, SubmittedTier, report
 
 if TYPE_CHECKING:
+    from leaderboard.scoring.candidates import Candidate
     from leaderboard.store.results import Result
 
 submit = console.command_line("Hand in a method: a folder with codes, checked and scored by this program.")
@@ -92,17 +93,18 @@ def score(
     Exit status 1 if it is invalid. For the differences to one method: compare-methods, with --into RESULTS first.
     """
     from leaderboard.report import media
-    from leaderboard.scoring import submission
+    from leaderboard.scoring import remarks, submission
     from leaderboard.store import results_tree
 
     published = results_tree.read_all(beside) if beside.is_dir() else []
-    if problems := submission.check(folder, published=published).problems:
-        report(str(folder), problems)
+    checked = submission.check(folder, published=published)
+    if checked.problems or checked.submission is None:
+        report(str(folder), checked.problems)
         raise typer.Exit(1)
     with console.working("checking") as told:
-        scored = submission.score(folder, published=published, allow=_allow(into, replace), progress=told)
+        scored, _ = _scored(checked.candidates, checked.submission.tier, into, replace, told)
     _show_beside(scored, published)
-    for sentence in submission.outliers(scored, published):
+    for sentence in remarks.outliers(scored, published):
         console.warn(sentence)
     if any(folder.glob("**/seed_*.onnx")):
         sentence = f"Scores are not verified yet, so nothing is ranked: offaxis board verify {folder}"
@@ -134,9 +136,8 @@ def verify(
     status 1 if anything is wrong or not verified. The fresh rows are drawn by a text that is made up now and stands in
     the results.
     """
-    from leaderboard import protocol
     from leaderboard.report import media
-    from leaderboard.scoring import evaluate, submission
+    from leaderboard.scoring import candidates, submission
     from leaderboard.store import results, results_tree
 
     fresh = seed or secrets.token_hex(16)
@@ -145,25 +146,22 @@ def verify(
     submissions = [path for path in paths if (path / submission.FILE).exists()]
     folders = [path for path in paths if path not in submissions]
     published = results_tree.read_all(beside) if beside.is_dir() and submissions else []
-    invalid = False
-    bare = [evaluate.read_record(path) for path in folders if evaluate.encoder_file(path) is None]
+    waiting: list[tuple[str, list[candidates.Candidate]]] = []
     for path in submissions:
         checked = submission.check(path, published=published)
-        bare += [candidate.run for candidate in checked.candidates if candidate.encoder is None]
         report(str(path), checked.problems)
-        invalid |= bool(checked.problems)
-    if invalid:
+        if checked.submission and not checked.problems:
+            waiting.append((checked.submission.tier, checked.candidates))
+    if len(waiting) < len(submissions):
         raise typer.Exit(1)
-    allow = _allow(into, replace)
     with console.working("checking") as told:
-        for path in submissions:
-            found += submission.score(
-                path, published=published, fresh=fresh, tell=notes.append, allow=allow, progress=told
-            )
         for path in folders:
             submission.encode_run(path, progress=told)
-        if folders:
-            found += evaluate.evaluate(folders, tier=tier, fresh=fresh, tell=notes.append, allow=allow, progress=told)
+        waiting += [(tier, [candidates.load(path) for path in folders])] if folders else []
+        for of, runs in waiting:
+            scored, doubts = _scored(runs, of, into, replace, told, fresh)
+            found += scored
+            notes += doubts
     _show_beside(found, published)
     say(f"fresh rows drawn by {fresh}")
     out.print(_verified(found))
@@ -171,21 +169,41 @@ def verify(
         for file in results_tree.write(into, found, replace=replace):
             media.of_dataset(results_tree.read(file).dataset, file.parent)
             say(file)
-    names = (f"{run.method} on {protocol.task(run.dataset).id}, seed {run.seed}" for run in bare)
+    bare = [one for _, runs in waiting for one in runs if one.encoder is None]
+    names = (f"{one.record.method} on {one.task.id}, seed {one.record.seed}" for one in bare)
     for sentence in (*notes, *(f"not verified: {name}: it has no encoder" for name in names)):
         say(sentence, style="red")
-    runs = [run for result in found for run in result.runs]
-    verified = sum(run.verification is not None for run in runs)
-    say(f"verified: {verified} of {len(runs)} seeds")
-    if verified < len(runs):
+    seeds = [run for result in found for run in result.runs]
+    verified = sum(run.verification is not None for run in seeds)
+    say(f"verified: {verified} of {len(seeds)} seeds")
+    if verified < len(seeds):
         raise typer.Exit(1)
 
 
-def _allow(into: Path | None, replace: bool) -> Callable[[Result], None]:
-    """Return what refuses a result, before it is scored, that could not be written."""
+def _scored(
+    runs: Sequence[Candidate],
+    tier: str,
+    into: Path | None,
+    replace: bool,
+    told: Callable[[str, int, int], None],
+    fresh: str = "",
+) -> tuple[list[Result], list[str]]:
+    """Score runs that could be written, and verify them if there is a text to draw rows by: results and doubts."""
+    from leaderboard.scoring import candidates
     from leaderboard.store import results_tree
 
-    return functools.partial(results_tree.check_write, into, replace=replace) if into else lambda result: None
+    groups = candidates.grouped(runs, tier)
+    if into is not None:
+        for group in groups:
+            results_tree.check_write(into, group.planned, replace=replace)
+    found: list[Result] = []
+    doubts: list[str] = []
+    for group in groups:
+        told(f"{group.planned.method} on {group.planned.dataset}", len(found), len(groups))
+        result, notes = candidates.score_group(group, fresh)
+        found.append(result)
+        doubts += notes
+    return found, doubts
 
 
 def _show_beside(scored: list[Result], published: list[Result]) -> None:
@@ -202,9 +220,9 @@ def _show_beside(scored: list[Result], published: list[Result]) -> None:
 
 def _say_alone(tasks: set[str], tier: str, published: list[Result]) -> None:
     """Warn of tasks that have published rows to compare with in other tiers only."""
-    from leaderboard.scoring import submission
+    from leaderboard.scoring import remarks
 
-    for sentence in submission.alone(tasks, tier, published):
+    for sentence in remarks.alone(tasks, tier, published):
         console.warn(sentence)
 
 
@@ -250,12 +268,12 @@ def validate(
     Of what is valid, it is said what will not be ranked, and why.
     """
     from leaderboard.report import integrity
-    from leaderboard.scoring import evaluate, submission
+    from leaderboard.scoring import candidates, remarks, submission
     from leaderboard.store import results_tree
 
     published = functools.cache(lambda: results_tree.read_all(PUBLISHED) if PUBLISHED.is_dir() else [])
     failed = False
-    runs: list[evaluate.Candidate] = []
+    runs: list[candidates.Candidate] = []
     unranked: list[str] = []
     for path in paths:
         problems: list[OffaxisError] = []
@@ -265,11 +283,10 @@ def validate(
             checked = submission.check(path, published=published())
             problems = checked.problems
             if checked.submission and not problems:
-                unranked += submission.unranked(checked.candidates, published(), tier=checked.submission.tier)
+                unranked += remarks.unranked(checked.candidates, published(), tier=checked.submission.tier)
         elif (path / "run.json").exists():
-            problems = evaluate.check_run(path)
-            if not problems:
-                runs.append(evaluate.candidate(path))
+            one = candidates.check(path)
+            problems, runs = (one, runs) if isinstance(one, list) else ([], [*runs, one])
         elif path.is_dir():
             problems = integrity.check(path)
         elif path.is_file() and results_tree.is_place(path):
@@ -285,7 +302,7 @@ def validate(
             ]
         report(str(path), problems)
         failed |= bool(problems)
-    for sentence in (*unranked, *submission.unranked(runs)):
+    for sentence in (*unranked, *remarks.unranked(runs)):
         console.warn(sentence)
     if failed:
         raise typer.Exit(1)

@@ -170,7 +170,7 @@ def transfer_evaluate(
     offaxis board transfer evaluate sprites2d --codes runs/solids/beta_vae=codes.npz --codes runs/pca --into results
     """
     from leaderboard import protocol
-    from leaderboard.scoring import evaluate, transfer_matrix
+    from leaderboard.scoring import candidates, transfer_matrix
     from leaderboard.store import transfers
 
     task = protocol.task(target)
@@ -184,7 +184,7 @@ def transfer_evaluate(
             one = transfer_matrix.of_run(name, path, target)
         elif equals and colon:
             seed = sum((one.method, one.source) == (method, source) for one in encoded)
-            one = transfer_matrix.Encoded(method, source, seed, evaluate.read_codes(path, task), method)
+            one = transfer_matrix.Encoded(method, source, seed, candidates.read_codes(path, task), method)
         else:
             raise InvalidInput("--codes", expected="a run folder, RUN=FILE or METHOD:SOURCE=FILE", received=repr(given))
         encoded.append(one)

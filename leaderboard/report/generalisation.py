@@ -23,7 +23,7 @@ from leaderboard.properties import Column
 from leaderboard.report import families
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store import verdicts
-from leaderboard.store.results import Run
+from leaderboard.store.results import Scored
 
 Mean: TypeAlias = tuple[float, tuple[float, float] | None]
 """A mean over seeds and its interval, which one seed does not have."""
@@ -174,7 +174,7 @@ def _scores(row: Row, explained: dict[str, list[float]]) -> dict[str, list[float
     return {key: values for key, values in found.items() if values}
 
 
-def _explained(board: Table, runs: Sequence[Run]) -> dict[str, list[float]]:
+def _explained(board: Table, runs: Sequence[Scored]) -> dict[str, list[float]]:
     """Work out the R² of each factor for every seed from what the score is made of; none but of full grids."""
     parts = [run.parts.get("r_squared", {}) for run in runs]
     source = benchmark_data.load(board.dataset).source

@@ -13,11 +13,11 @@ from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.sources import OfBase, Rendered, chain
-from leaderboard import protocol
+from leaderboard import protocol, schema
 from leaderboard.report import families, weights
-from leaderboard.scoring import evaluate, verification
-from leaderboard.store import giveaways, reported, results, results_tree, schema, transfers
-from leaderboard.store.results import Result, Run, Sample
+from leaderboard.scoring import candidates, verification
+from leaderboard.store import giveaways, reported, results, results_tree, transfers
+from leaderboard.store.results import Result, Sample, Scored
 
 BESIDE = re.compile(r"(sheet\.png|factors\.png|distances\.csv|[a-z0-9_]+\.[a-z0-9_]+\.(png|gif|webp|csv))")
 """What may lie beside results: pictures and their numbers."""
@@ -104,7 +104,7 @@ def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
     except UnknownName as error:
         yield error
         return
-    here = evaluate.dataset_digest(result.dataset)[1] if needs_no_download(dataset) else None
+    here = candidates.dataset_digest(result.dataset)[1] if needs_no_download(dataset) else None
     for run in result.runs:
         place = f"{file}: seed {run.seed}"
         if run.tier not in protocol.TIERS:
@@ -119,11 +119,11 @@ def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
         yield from _as_it_was_verified(place, run, task)
 
 
-def _as_the_tier_says(place: str, run: Run, task: protocol.Task) -> Iterator[OffaxisError]:
+def _as_the_tier_says(place: str, run: Scored, task: protocol.Task) -> Iterator[OffaxisError]:
     """Compare how metrics were called with the tier, and look for what their scores are made of."""
     tier = protocol.TIERS.get(run.tier)
     for measurement in tier.measurements if tier else ():
-        wanted, found = evaluate.sample(measurement, task), run.samples.get(measurement.metric)
+        wanted, found = candidates.sample(measurement, task), run.samples.get(measurement.metric)
         if found != wanted:
             yield InvalidInput(
                 f"{place}: samples of {measurement.metric}", expected=_said(wanted), received=_said(found)
@@ -135,7 +135,7 @@ def _as_the_tier_says(place: str, run: Run, task: protocol.Task) -> Iterator[Off
             )
 
 
-def _as_it_was_verified(place: str, run: Run, task: protocol.Task) -> Iterator[OffaxisError]:
+def _as_it_was_verified(place: str, run: Scored, task: protocol.Task) -> Iterator[OffaxisError]:
     """Compare a record of a verification with the rows that its text draws, and with the scores that it speaks of."""
     if (record := run.verification) is None:
         return
@@ -201,7 +201,7 @@ def _other(root: Path) -> Iterator[OffaxisError]:
         except UnknownName as error:
             yield error
             continue
-        here = evaluate.dataset_digest(one.target)[1] if needs_no_download(dataset) else one.dataset_digest
+        here = candidates.dataset_digest(one.target)[1] if needs_no_download(dataset) else one.dataset_digest
         if one.dataset_digest != here:
             yield InvalidInput(f"{what}: dataset_digest", expected=str(here), received=str(one.dataset_digest))
 

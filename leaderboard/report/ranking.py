@@ -14,7 +14,7 @@ from benchmark_data.errors import UnknownName
 from leaderboard import protocol
 from leaderboard.properties import Column
 from leaderboard.store import budgets, verdicts
-from leaderboard.store.results import Result, Run, Summary, Trust
+from leaderboard.store.results import Result, Scored, Summary, Trust
 
 DIGITS = 3
 """Decimals that are printed. Methods whose means agree in all of them share a rank."""
@@ -49,7 +49,7 @@ class Row:
     """
 
     result: Result
-    runs: tuple[Run, ...]
+    runs: tuple[Scored, ...]
     rank: int | None
     note: str
     cells: dict[str, Summary]
@@ -203,7 +203,7 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
     return f"{cost}Tier {tier}: {'; '.join(parts)}."
 
 
-def _models(runs: Sequence[Run]) -> list[str]:
+def _models(runs: Sequence[Scored]) -> list[str]:
     """Name the models of runs: architecture and number of latents."""
     latents: dict[str, set[int]] = {}
     for run in runs:
@@ -215,7 +215,7 @@ PAPER_IMAGES = 300_000 * 64
 """Images that a run of Locatello et al. (2019, arXiv 1811.12359) is trained on, the yardstick of budgets."""
 
 
-def _share(runs: Sequence[Run]) -> str:
+def _share(runs: Sequence[Scored]) -> str:
     """Compare the images of runs with those of a run of a paper."""
     images = [run.budget.images for run in runs]
     low, high = (f"{100 * number / PAPER_IMAGES:.2g}%" for number in (min(images), max(images)))
@@ -331,7 +331,7 @@ def trusted(result: Result, tier: str) -> bool:
     return RANKED == "all" or ours or result.trust(tier) == "verified"
 
 
-def _shown(stored: Mapping[str, Summary], runs: Sequence[Run]) -> dict[str, Summary]:
+def _shown(stored: Mapping[str, Summary], runs: Sequence[Scored]) -> dict[str, Summary]:
     """Return summaries with the intervals that are shown, within the scores' ranges; none where no range is known."""
     ends = verdicts.mean_intervals([[run.scores[key] for run in runs] for key in stored])
     cells = {}

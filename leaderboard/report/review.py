@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmark_data.errors import DamagedFile, OffaxisError
 from leaderboard.report import formats, ranking
-from leaderboard.scoring import evaluate, submission
+from leaderboard.scoring import candidates, remarks, submission
 from leaderboard.store.results import Result
 
 LONGEST = 60_000
@@ -25,7 +25,7 @@ def report(
     folder: str | os.PathLike[str],
     published: Sequence[Result],
     *,
-    progress: evaluate.Progress = lambda what, done, total: None,
+    progress: submission.Progress = submission.no_progress,
 ) -> tuple[str, bool]:
     """Check and score submissions.
 
@@ -67,7 +67,7 @@ def _submissions(folder: Path) -> list[Path]:
 
 
 def _section(
-    folder: Path, found: submission.Checked, published: Sequence[Result], progress: evaluate.Progress
+    folder: Path, found: submission.Checked, published: Sequence[Result], progress: submission.Progress
 ) -> Iterator[str]:
     yield f"## {formats.escaped(folder.name)}"
     yield ""
@@ -77,18 +77,21 @@ def _section(
         yield from (f"- {_said(problem, folder)}" for problem in found.problems)
         yield ""
         return
-    scored = list(evaluate.score_all(found.candidates, tier=found.submission.tier, progress=progress))
     about = found.submission
+    scored: list[Result] = []
+    for group in candidates.grouped(found.candidates, about.tier):
+        progress(f"{group.planned.method} on {group.planned.dataset}", len(scored), len(about.tasks))
+        scored.append(candidates.score_group(group)[0])
     yield (
-        f"Valid. {formats.escaped(about.about.title)}, version {formats.escaped(about.version)}, "
-        f"{formats.escaped(about.supervision)}; selection: {formats.escaped(about.selection)}. "
+        f"Valid. {formats.escaped(about.about.title)}, {formats.escaped(about.supervision)}; "
+        f"selection: {formats.escaped(about.selection)}. "
         "All scores were recomputed from the codes; references are of the published board."
     )
     yield ""
-    for sentence in submission.unranked(found.candidates, published, tier=about.tier):
+    for sentence in remarks.unranked(found.candidates, published, tier=about.tier):
         yield f"- **Rank:** {formats.escaped(sentence)}"
     yield ""
-    sentences = submission.outliers(scored, published)
+    sentences = remarks.outliers(scored, published)
     for sentence in sentences:
         yield f"- **Look twice:** {formats.escaped(sentence)}"
     yield from [""] if sentences else []

@@ -16,11 +16,10 @@ from pathlib import Path
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from benchmark_data.files import hash_of, parse_json, written_atomically
-from leaderboard import protocol
+from leaderboard import protocol, record, schema
 from leaderboard.reading import encoders
-from leaderboard.scoring import evaluate
-from leaderboard.store import results, results_tree, schema
-from leaderboard.store.results import Result, Run
+from leaderboard.store import results, results_tree
+from leaderboard.store.results import Result, Scored
 
 FOLDER = "weights"
 
@@ -153,12 +152,12 @@ def _read(folder: Path, *, strict: bool = True) -> Weights:
     others = sorted(file.name for file in folder.iterdir() if file.name not in FILES) if strict else []
     if others:
         raise DamagedFile(str(folder), expected=f"only {', '.join(FILES)}", received=others[0], remedy="Remove it.")
-    record = evaluate.read_record(folder)
+    run = record.read(folder)
     files = {}
     for name in FILES:
         content = encoders.content(folder / name) if name == ENCODER else schema.content(folder / name, SMALL)
         files[name] = len(content), hash_of(folder / name)
-    return Weights(folder, protocol.task(record.dataset).id, record.method, record.seed, _scores(folder)[0], files)
+    return Weights(folder, protocol.task(run.dataset).id, run.method, run.seed, _scores(folder)[0], files)
 
 
 def _scores(folder: Path) -> tuple[str, dict[str, float]]:
@@ -196,7 +195,7 @@ def _against(one: Weights, known: Iterable[Result]) -> OffaxisError | None:
     return None
 
 
-def _run(one: Weights, known: Iterable[Result]) -> Run | None:
+def _run(one: Weights, known: Iterable[Result]) -> Scored | None:
     """Find the run that an encoder is of."""
     for result in known:
         if (result.task, result.method) == (one.task, one.method):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,7 +92,7 @@ def divided(
     return (codes[:train], factors[:train]), arguments(metric, held_out, {})
 
 
-class Scored(NamedTuple):
+class Measured(NamedTuple):
     """What the metrics of a tier gave.
 
     Args:
@@ -104,74 +104,48 @@ class Scored(NamedTuple):
     parts: dict[str, dict[str, Any]]
 
 
-def score(
-    codes: Codes,
-    task: protocol.Task,
-    tier: protocol.Tier,
-    *,
-    before: Callable[[str], None] = lambda metric: None,
-) -> Scored:
-    """Score the codes of one run on its task.
+def score_codes(
+    codes: Codes, factors: Indices, measurements: Sequence[protocol.Measurement], *, train: int
+) -> Measured:
+    """Score codes of any rows.
 
     Args:
-        codes: float32 or float64, shape (rows of the task, L), in the task's order.
-        task: the task.
-        tier: decides the metrics, their arguments and how many rows they get.
-        before: is told the name of each metric before it is computed.
+        codes: float32 or float64, shape (rows, L): train rows, then test rows.
+        factors: class ids, int64 (rows, F).
+        measurements: the metrics, and how many rows of each kind they get, such as those of a tier.
+        train: how many of the rows are train rows.
 
     Returns:
         The scores and what they are made of.
 
     Raises:
         InvalidInput: a metric cannot work on these codes.
-    """
-    return of_rows(codes, task.labels(), len(task.train), tier.measurements, before=before)
 
-
-def of_rows(
-    codes: Codes,
-    factors: Indices,
-    n: int,
-    measurements: Sequence[protocol.Measurement],
-    *,
-    before: Callable[[str], None] = lambda metric: None,
-) -> Scored:
-    """Score codes of any rows.
-
-    Args:
-        codes: float32 or float64, shape (rows, L): train rows, then test rows.
-        factors: class ids, int64 (rows, F).
-        n: how many of them are train rows.
-        measurements: the metrics, and how many rows of each kind they get.
-        before: as in ``score``.
-
-    Returns:
-        As ``score``.
-
-    Raises:
-        InvalidInput: as ``score``.
+    Example:
+        >>> factors = np.stack(np.unravel_index(np.arange(60) % 12, (4, 3)), axis=1)
+        >>> score_codes(factors.astype(np.float32), factors, [protocol.Measurement("mig")], train=40).scores
+        {'mig': 1.0}
     """
     scores: dict[str, float] = {}
     parts: dict[str, dict[str, Any]] = {}
     for measurement in measurements:
-        before(measurement.metric)
         metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
         stored = hasattr(metric, "combine")
         compute = metric.parts if stored else metric.score
-        train, held_out = slice(0, min(measurement.train, n)), slice(n, n + measurement.test)
+        learnt, held_out = slice(0, min(measurement.train, train)), slice(train, train + measurement.test)
         tested = measurement.test > 0
         if not measurement.train:  # of the held-out rows alone
             tested = takes(metric, HELD_OUT[0])
-            end = min(n + measurement.test, len(codes))
-            learnt = n + to_learn_from(end - n) if tested else end
-            train, held_out = slice(n, learnt), slice(learnt, end)
+            end = min(train + measurement.test, len(codes))
+            middle = train + to_learn_from(end - train) if tested else end
+            learnt, held_out = slice(train, middle), slice(middle, end)
         extra = dict(zip(HELD_OUT, (codes[held_out], factors[held_out]), strict=True)) if tested else {}
-        found: Mapping[str, Any] = compute(codes[train], factors[train], **extra, **measurement.arguments)
+        found: Mapping[str, Any] = compute(codes[learnt], factors[learnt], **extra, **measurement.arguments)
         if stored:
             parts[measurement.metric] = {name: _rounded(part) for name, part in found.items()}
             found = metric.combine(found)
         scores |= {protocol.key(measurement.metric, name): value for name, value in found.items()}
-    return Scored(scores, parts)
+    return Measured(scores, parts)
 
 
 def keys(tier: protocol.Tier) -> tuple[str, ...]:
@@ -184,7 +158,7 @@ def keys(tier: protocol.Tier) -> tuple[str, ...]:
         The keys of scores, in the order of the metrics: those that codes of eight classes get.
     """
     factors = np.stack(np.unravel_index(np.arange(128) % 8, (2, 4)), axis=1)
-    return tuple(of_rows(factors.astype(np.float32), factors, 64, tier.measurements).scores)
+    return tuple(score_codes(factors.astype(np.float32), factors, tier.measurements, train=64).scores)
 
 
 def _rounded(part: NDArray[np.float64]) -> Any:

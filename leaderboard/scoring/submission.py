@@ -13,7 +13,7 @@ known.
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 import os
 import re
 import shlex
@@ -21,27 +21,35 @@ import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, check_count
 from benchmark_data.files import write_json, written_atomically
-from leaderboard import protocol
+from leaderboard import protocol, record, schema
 from leaderboard.reading import encoders, graphs
-from leaderboard.scoring import copies, evaluate, leaks, verification
-from leaderboard.scoring.evaluate import Candidate, RunFile
-from leaderboard.store import results, results_tree, schema
-from leaderboard.store.results import About, Budget, Digests, Result, Scores, Supervision
-from leaderboard.store.schema import Field, Model, Name, Settings, Versions, pydantic
+from leaderboard.record import About, OfData, OfMethod, OfSeed, RunRecord
+from leaderboard.schema import Field, Model, pydantic
+from leaderboard.scoring import candidates
+from leaderboard.scoring.candidates import Candidate
+from leaderboard.store.results import Result
 
-__all__ = ["Checked", "Submission", "alone", "check", "init", "json_schema", "score", "unranked"]
+__all__ = ["Checked", "Submission", "check", "init", "json_schema", "score"]
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Is told what is being done now, how many steps are done and how many there are."""
+
+
+def no_progress(what: str, done: int, total: int) -> None:
+    """Tell nobody."""
+
 
 ENTRIES = 2_000
 """The most files and folders that a submission may hold: some 35 tasks with 50 seeds."""
 
-TOTAL = 2 * 2**30
-"""Bytes of all codes of a submission together, as float32: 3,000 runs of 10 latents are 1.8 GB."""
+TOTAL = 2**30
+"""Bytes of all codes of a submission together: 1,700 runs of 10 latents."""
 
 ENCODERS = 2**30
 """Bytes of all encoders of a submission together."""
@@ -51,82 +59,48 @@ LARGEST = 2**20
 """Bytes of ``submission.json``."""
 
 
-class Seed(Model):
-    """One run: ``seed_<seed>.npz``.
+class Entry(OfData):
+    """One task: the data, and the runs ``seed_<seed>.npz``."""
 
-    Attributes:
-        seed: of the training.
-        budget: what training cost.
-        claimed: score -> what you measured, if you did. It is shown beside what comes out here, and never ranked.
-    """
-
-    seed: int = Field(ge=0, lt=2**63)
-    budget: Budget
-    claimed: Scores = Field(default_factory=dict)
-
-
-class Entry(Model):
-    """One task.
-
-    Attributes:
-        dataset_version: of the data that the codes were made from.
-        dataset_digest: its quick digest.
-        seeds: the runs.
-    """
-
-    dataset_version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
-    dataset_digest: Digests
-    seeds: tuple[Seed, ...] = Field(min_length=1, max_length=1_000)
+    seeds: tuple[OfSeed, ...] = Field(min_length=1, max_length=1_000)
 
 
 Tasks = Annotated[dict[Annotated[str, Field(pattern=schema.DATASET + "$")], Entry], Field(min_length=1, max_length=200)]
 
 
-class Submission(Model):
-    """What ``submission.json`` holds.
+class Submission(OfMethod):
+    """What ``submission.json`` holds: what all runs have in common, and of each task the data and the seeds.
 
     Attributes:
         schema_version: of this layout; written as ``schema``.
         protocol: version of the protocol that the rows are from.
         tier: a tier of the protocol.
-        method: lower-case name; it becomes the name of files and pages.
-        version: of the method, as its authors count.
-        about: title, authors and licence must be filled in; paper, code and BibTeX should be.
-        supervision: what the method saw in training.
-        selection: how this model was chosen among others, such as ``UDR over 6 betas``; ``none`` where it was not.
-        hyperparameters: what tells this method from its siblings.
-        trained_with: package -> version.
+        about: title, authors and license must be filled in; paper, code and BibTeX should be.
         tasks: full name of the dataset -> runs.
     """
 
-    schema_version: Literal[1] = Field(default=results.SCHEMA, alias="schema")
+    schema_version: Literal[1] = Field(default=1, alias="schema")
     protocol: Literal["v1"]
     tier: Literal["desk", "held_out", "smoke", "study"]
-    method: Name
-    version: Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[\w.+-]*$")]
     about: About
-    supervision: Supervision
-    selection: schema.Line
-    hyperparameters: Settings
-    trained_with: Versions = Field(default_factory=dict)
     tasks: Tasks
+
+    def records(self) -> Iterator[RunRecord]:
+        """Yield the record of each run."""
+        shared = {name: getattr(self, name) for name in OfMethod.model_fields}
+        for dataset, entry in self.tasks.items():
+            data = {name: getattr(entry, name) for name in OfData.model_fields}
+            for seed in entry.seeds:
+                own = {name: getattr(seed, name) for name in OfSeed.model_fields}
+                yield RunRecord(dataset=dataset, **shared, **data, **own)
 
 
 class _OnlyTasks(Model):
-    """The part of a submission that names files, so that they can be checked when another part is wrong."""
+    """The part of a submission that names files, so that its codes can be written before it is filled in."""
 
     model_config = pydantic.ConfigDict(extra="ignore")
 
     tasks: Tasks
-
-
-class _OnlyAbout(Model):
-    """The part of a submission that people fill in, for the same reason."""
-
-    model_config = pydantic.ConfigDict(extra="ignore")
-
-    about: About
-    supervision: str = ""
 
 
 class Checked(NamedTuple):
@@ -158,7 +132,7 @@ def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, t
 
     Raises:
         InvalidInput: the folder exists or cannot be written, no tasks, no seeds, a malformed name or one of a
-            reference, or what ``evaluate.check_part`` refuses.
+            reference, or what ``candidates.check_part`` refuses.
         UnknownName: an unknown task or tier.
     """
     folder = Path(folder)
@@ -174,24 +148,23 @@ def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, t
         raise InvalidInput("tasks of a submission", expected="at least one", received="none")
     check_count("seeds of a submission", seeds, 1)
     for task in chosen:
-        evaluate.check_part(task, tier, {}, f"{folder / FILE}")
-    digests = {task.dataset: evaluate.dataset_digest(task.dataset) for task in chosen}
+        candidates.check_part(task, tier, {}, f"{folder / FILE}")
+    digests = {task.dataset: candidates.dataset_digest(task.dataset) for task in chosen}
     with written_atomically(folder) as temporary:
         for task in chosen:
             place = temporary / task.dataset
             place.mkdir(parents=True, exist_ok=True)
             np.save(place / "rows.npy", task.indices, allow_pickle=False)
         template = {
-            "schema": results.SCHEMA,
+            "schema": 1,
             "protocol": protocol.VERSION,
             "tier": tier,
             "method": method,
-            "version": "1.0",
             "about": About(title=method).model_dump(),
             "supervision": "",
             "selection": "none",
             "hyperparameters": {},
-            "trained_with": {},
+            "versions": {},
             "tasks": {
                 name: {
                     "dataset_version": version,
@@ -226,147 +199,101 @@ def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -
     file = folder / FILE
     try:
         entries = _entries(folder)
-        text = schema.content(file, LARGEST)
+        found = schema.parse(Submission, schema.content(file, LARGEST), str(file))
     except OffaxisError as error:
         return Checked([error], [], None)
-    submission, tasks, problems = _parsed(file, text, published)
-    if tasks is None:
-        return Checked(problems, [], None)
-    problems += _strays(folder, tasks, entries)
-    if any(path.is_symlink() for path in entries):
-        return Checked(problems, [], submission)
-    runs = _Runs(folder, submission)
-    for name, entry in tasks.items():
-        problems += runs.of_task(name, entry)
-        if runs.codes > TOTAL:
-            return Checked(problems, [], submission)
-    if runs.encoders > ENCODERS:
-        most, received = f"at most {ENCODERS >> 20} MiB of encoders", f"{runs.encoders:,} bytes"
-        problems.append(InvalidInput(str(folder), expected=most, received=received))
-    return Checked(problems, runs.candidates, submission)
+    if isinstance(found, list):
+        return Checked(found, [], None)
+    problems: list[OffaxisError] = [
+        InvalidInput(f"{file}: about.{field}", expected="some text", received="nothing")
+        for field in ("title", "authors", "license")
+        if not getattr(found.about, field).strip()
+    ]
+    problems += [*_collisions(found.method, published)] or _same_titles(file, found, published)
+    problems += _strays(folder, found.tasks, entries)
+    runs: list[Candidate] = []
+    if not any(path.is_symlink() for path in entries):
+        named, wrong = _named(file, found)
+        problems += wrong
+        too_much = [*_sizes(folder, entries)]
+        problems += too_much
+        for run in [] if too_much else found.records():
+            candidate = _candidate(folder, run, found) if run.dataset in named else []
+            if isinstance(candidate, Candidate):
+                runs.append(candidate)
+            else:
+                problems += candidate
+        for task in named:
+            problems += candidates.trained_twice([one for one in runs if one.record.dataset == task])
+    return Checked(problems, runs, found)
 
 
-def _parsed(
-    file: Path, text: bytes, published: Sequence[Result]
-) -> tuple[Submission | None, dict[str, Entry] | None, list[OffaxisError]]:
-    """Read what ``submission.json`` says: as a whole, else its tasks alone, if they can be read; and what is wrong."""
-    parsed = schema.parse(Submission, text, str(file))
-    if isinstance(parsed, Submission):
-        problems = [*_incomplete(file, parsed.about, parsed.supervision, parsed.tasks)]
-        problems += [*_collisions(parsed.method, published)] or _same_titles(file, parsed, published)
-        return parsed, parsed.tasks, problems
-    only = schema.parse(_OnlyTasks, text, str(file))
-    if isinstance(only, list):
-        return None, None, parsed
-    written = schema.parse(_OnlyAbout, text, str(file))
-    if isinstance(written, _OnlyAbout):
-        parsed += _incomplete(file, written.about, written.supervision, only.tasks)
-    return None, only.tasks, parsed
+def _sizes(folder: Path, entries: Sequence[Path]) -> Iterator[OffaxisError]:
+    """Refuse more bytes than are read of a submission."""
+    for suffix, most, what in ((".npz", TOTAL, "codes"), (".onnx", ENCODERS, "encoders")):
+        size = sum(path.lstat().st_size for path in entries if path.suffix == suffix)
+        if size > most:
+            expected = f"at most {most >> 20} MiB of {what}"
+            yield InvalidInput(str(folder), expected=expected, received=f"{size:,} bytes")
 
 
-class _Runs:
-    """Looks at the runs of a submission one after another.
-
-    Attributes:
-        candidates: those that can be scored.
-        codes: bytes of all codes so far; nothing is read once they are more than `TOTAL`.
-        encoders: bytes of all encoders so far.
-    """
-
-    def __init__(self, folder: Path, submission: Submission | None) -> None:
-        self.candidates: list[Candidate] = []
-        self.codes = self.encoders = 0
-        self._folder, self._submission = folder, submission
-        self._names: dict[str, str] = {}
-        self._seen: dict[str, str] = {}
-        self._ranked: dict[str, copies.Ranked] = {}
-
-    def of_task(self, name: str, entry: Entry) -> Iterator[OffaxisError]:
-        """Look at a task and its runs; yield what is wrong with them."""
-        where = f"{self._folder / FILE}: tasks.{name}"
+def _named(file: Path, submission: Submission) -> tuple[set[str], list[OffaxisError]]:
+    """Return the tasks of a submission whose data are those here, and all that is wrong with its tasks and seeds."""
+    names: dict[str, str] = {}
+    found: list[OffaxisError] = []
+    for name, entry in submission.tasks.items():
+        where = f"{file}: tasks.{name}"
         try:
             task = protocol.task(name)
-            evaluate.check_dataset(task, entry.dataset_version, entry.dataset_digest, where)
-            if said := self._submission:
-                evaluate.check_part(task, said.tier, said.hyperparameters, str(self._folder / FILE))
+            candidates.check_dataset(task, entry.dataset_version, entry.dataset_digest, where)
+            candidates.check_part(task, submission.tier, submission.hyperparameters, str(file))
         except OffaxisError as error:
-            yield error
-            return
-        if (other := self._names.setdefault(task.id, name)) != name:
-            yield InvalidInput(
-                where,
-                expected="each task once",
-                received=f"{task.id}, which tasks.{other} is, too",
-                remedy="Keep one of them, under the full name of the dataset.",
-            )
-            return
-        self._seen, self._ranked = {}, {}
+            found.append(error)
+            continue
+        if (other := names.setdefault(task.id, name)) != name:
+            received = f"{task.id}, which tasks.{other} is, too"
+            remedy = "Keep one of them, under the full name of the dataset."
+            found.append(InvalidInput(where, expected="each task once", received=received, remedy=remedy))
         numbers = [seed.seed for seed in entry.seeds]
         for twice in sorted({number for number in numbers if numbers.count(number) > 1}):
-            yield InvalidInput(f"{where}: seeds", expected="each seed once", received=f"seed {twice} more than once")
+            received = f"seed {twice} more than once"
+            found.append(InvalidInput(f"{where}: seeds", expected="each seed once", received=received))
         for seed in entry.seeds:
-            npz = self._folder / name / f"seed_{seed.seed}.npz"
-            if said := self._submission:
-                yield from evaluate.unknown_claims(seed.claimed, [said.tier], f"{where}: claimed of seed {seed.seed}")
-            if encoder := encoder_file(npz):
-                self.encoders += encoder.lstat().st_size
-                yield from _graph(encoder)
-            if not os.path.lexists(npz):
-                yield self._missing(npz, encoder, seed.seed)
-                continue
-            yield from self._of_codes(npz, task, name, entry, seed)
-            if self.codes > TOTAL:
-                return
-
-    def _missing(self, npz: Path, encoder: Path | None, seed: int) -> OffaxisError:
-        """Say where codes that are not there come from."""
-        expected, remedy = "an npz file", f"Encode rows.npy into it, or take seed {seed} out of {FILE}."
-        if encoder is not None:
-            expected = f"the codes that {encoder.name} gives"
-            remedy = f"Write them: offaxis board submit encode {shlex.quote(str(self._folder))}"
-        return DamagedFile(str(npz), expected=expected, received="no such file", remedy=remedy)
-
-    def _of_codes(self, npz: Path, task: protocol.Task, name: str, entry: Entry, seed: Seed) -> Iterator[OffaxisError]:
-        """Read the codes of a run; yield what is wrong with them, or keep the run as a candidate."""
-        try:
-            codes = evaluate.read_codes(npz, task)
-        except OffaxisError as error:
-            yield error
-            return
-        digest = evaluate.codes_digest(codes)
-        self.codes += codes.nbytes
-        if self.codes > TOTAL:
-            most = f"at most {TOTAL >> 20} MiB of codes"
-            yield InvalidInput(str(self._folder), expected=most, received="more than that")
-            return
-        other, received = self._seen.setdefault(digest, str(npz)), "the same codes as in"
-        if other == str(npz):
-            ranked = copies.ranked(codes)
-            alike = (where for where, there in self._ranked.items() if copies.same(there, ranked))
-            other, received = next(alike, other), "up to order, sign and scale of latents those of"
-            self._ranked[str(npz)] = ranked
-        if other != str(npz):
-            yield InvalidInput(
-                str(npz),
-                expected="codes of a training of its own for each seed",
-                received=f"{received} {other}",
-                remedy="Train with another seed, or leave this one out.",
-            )
-        if self._submission is not None:
-            run = _run_file(self._submission, name, entry, seed)
-            read = functools.partial(evaluate.read_all, npz, task)
-            self.candidates.append(Candidate(str(npz), run, read, encoder_file(npz)))
+            claims = f"{where}: claimed of seed {seed.seed}"
+            found += candidates.unknown_claims(seed.claimed, [submission.tier], claims)
+            found += candidates.implausible(seed.budget, f"{where}: budget of seed {seed.seed}")
+    return set(names.values()), found
 
 
-def encoder_file(codes: Path) -> Path | None:
-    """Return the encoder beside a file of codes, ``seed_<k>.onnx``, where there is one."""
-    file = codes.with_suffix(".onnx")
-    return file if os.path.lexists(file) else None
+def _candidate(folder: Path, record: RunRecord, submission: Submission) -> Candidate | list[OffaxisError]:
+    """Read a run of a submission; or say what is wrong with its files."""
+    codes = folder / record.dataset / f"seed_{record.seed}.npz"
+    encoder = codes.with_suffix(".onnx")
+    problems: list[OffaxisError] = []
+    try:
+        if os.path.lexists(encoder):
+            graphs.inspect(encoders.content(encoder), str(encoder))
+    except OffaxisError as error:
+        problems.append(error)
+    try:
+        if not os.path.lexists(codes):
+            raise _missing(folder, codes, record.seed)
+        found = candidates.candidate(codes, protocol.task(record.dataset), record, submission.about, encoder)
+    except OffaxisError as error:
+        problems.append(error)
+    return problems or dataclasses.replace(found, where=str(codes))
 
 
-def encode(
-    folder: str | os.PathLike[str], *, progress: evaluate.Progress = lambda what, done, total: None
-) -> list[Path]:
+def _missing(folder: Path, codes: Path, seed: int) -> OffaxisError:
+    """Say where codes that are not there come from."""
+    expected, remedy = "an npz file", f"Encode rows.npy into it, or take seed {seed} out of {FILE}."
+    if os.path.lexists(codes.with_suffix(".onnx")):
+        expected = f"the codes that {codes.stem}.onnx gives"
+        remedy = f"Write them: offaxis board submit encode {shlex.quote(str(folder))}"
+    return DamagedFile(str(codes), expected=expected, received="no such file", remedy=remedy)
+
+
+def encode(folder: str | os.PathLike[str], *, progress: Progress = no_progress) -> list[Path]:
     """Write the codes that a submission's encoders give, where it has an encoder and no codes.
 
     Args:
@@ -382,29 +309,16 @@ def encode(
         MissingExtra: onnx or onnxruntime is not installed.
     """
     folder = Path(folder)
-    only = schema.validated(_OnlyTasks, schema.content(folder / FILE, LARGEST), str(folder / FILE))
-    wanted = [
-        (protocol.task(name), codes)
-        for name, entry in only.tasks.items()
-        for seed in entry.seeds
-        for codes in [folder / name / f"seed_{seed.seed}.npz"]
-        if encoder_file(codes) and not codes.exists()
-    ]
-    total, done = sum(len(task.indices) for task, _ in wanted), 0
-    for task, codes in wanted:
-
-        def told(count: int, what: str = codes.name) -> None:
-            nonlocal done
-            done += count
-            progress(what, done, total)
-
-        _encode(codes.with_suffix(".onnx"), task, codes, told)
-    return [codes for _, codes in wanted]
+    tasks = schema.validated(_OnlyTasks, schema.content(folder / FILE, LARGEST), str(folder / FILE)).tasks
+    wanted = [folder / name / f"seed_{seed.seed}.npz" for name, entry in tasks.items() for seed in entry.seeds]
+    wanted = [codes for codes in wanted if os.path.lexists(codes.with_suffix(".onnx")) and not codes.exists()]
+    for codes in wanted:
+        task = protocol.task(codes.parent.relative_to(folder).as_posix())
+        _encode(codes.with_suffix(".onnx"), task, codes, progress)
+    return wanted
 
 
-def encode_run(
-    folder: str | os.PathLike[str], *, progress: evaluate.Progress = lambda what, done, total: None
-) -> Path | None:
+def encode_run(folder: str | os.PathLike[str], *, progress: Progress = no_progress) -> Path | None:
     """Write the codes that a run folder's encoder gives, where it has an encoder and no codes.
 
     Args:
@@ -420,10 +334,15 @@ def encode_run(
         MissingExtra: onnx or onnxruntime is not installed.
         UnknownName: the run's dataset is unknown.
     """
-    codes, encoder = Path(folder) / "codes.npz", evaluate.encoder_file(folder)
-    if encoder is None or os.path.lexists(codes):
+    codes, encoder = Path(folder) / "codes.npz", Path(folder) / "encoder.onnx"
+    if os.path.lexists(codes) or not os.path.lexists(encoder):
         return None
-    task = protocol.task(evaluate.read_record(Path(folder)).dataset)
+    _encode(encoder, protocol.task(record.read(Path(folder)).dataset), codes, progress)
+    return codes
+
+
+def _encode(encoder: Path, task: protocol.Task, codes: Path, progress: Progress) -> None:
+    """Write the codes of a task's rows that an encoder gives."""
     done = 0
 
     def told(count: int) -> None:
@@ -431,191 +350,31 @@ def encode_run(
         done += count
         progress(codes.name, done, len(task.indices))
 
-    _encode(encoder, task, codes, told)
-    return codes
-
-
-def _encode(encoder: Path, task: protocol.Task, codes: Path, told: Callable[[int], None]) -> None:
-    """Write the codes of a task's rows that an encoder gives."""
     with encoders.Encoder(encoder) as running:
         found = running.encode(task.load(), task.indices, progress=told)
     with written_atomically(codes) as temporary, temporary.open("wb") as stream:
         np.savez(stream, indices=task.indices, codes=found)
 
 
-def score(
-    folder: str | os.PathLike[str],
-    *,
-    published: Sequence[Result] = (),
-    fresh: str = "",
-    tell: Callable[[str], None] = lambda sentence: None,
-    allow: evaluate.Allow = lambda result: None,
-    progress: evaluate.Progress = lambda what, done, total: None,
-) -> list[Result]:
+def score(folder: str | os.PathLike[str], *, published: Sequence[Result] = (), fresh: str = "") -> list[Result]:
     """Recompute all scores of a submission.
 
     Args:
         folder: the submission.
         published: as in ``check``.
         fresh: text to draw fresh rows by, on which runs that have an encoder are verified; none are if it is empty.
-        tell: is told why a run that has an encoder was not verified.
-        allow: is given every result before the first is scored, as in ``evaluate.evaluate``.
-        progress: is told what is going on.
 
     Returns:
         One result for each task. Nothing is written.
 
     Raises:
-        OffaxisError: the first problem of ``check``, or what ``allow`` raises.
+        OffaxisError: the first problem of ``check``, or what ``candidates.grouped`` refuses.
     """
     found = check(folder, published=published)
     if found.problems or found.submission is None:
         raise found.problems[0]
-    tier = found.submission.tier
-    scored = evaluate.score_all(found.candidates, tier=tier, fresh=fresh, tell=tell, allow=allow, progress=progress)
-    return list(scored)
-
-
-def alone(tasks: Iterable[str], tier: str, published: Sequence[Result]) -> list[str]:
-    """Describe where there is nothing to compare a submission with, though there is in another tier.
-
-    Args:
-        tasks: those of the submission.
-        tier: that of the submission.
-        published: results that are on the board.
-
-    Returns:
-        One sentence for each such task.
-    """
-    sentences = []
-    for task in sorted(tasks):
-        tiers = sorted({name for result in published if result.task == task for name in result.tiers})
-        if tiers and tier not in tiers:
-            sentences.append(
-                f"{task}: nothing is published in tier {tier} to compare with, but in {' and '.join(tiers)}. "
-                f'The tier stands in {FILE}: "tier".'
-            )
-    return sentences
-
-
-def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), *, tier: str = "") -> list[str]:
-    """Say on which tasks a method gets no rank, and why, as far as that is known before its scores are verified.
-
-    Args:
-        candidates: its runs, checked.
-        published: results that are on the board: seeds of the same name, task and tier count, too.
-        tier: of the protocol, in which they are to be scored; empty for run folders, which do not say it.
-
-    Returns:
-        One sentence for each task and method: what speaks against a rank or, where nothing does, that it takes a
-        verification.
-    """
-    grouped: dict[tuple[str, str], list[Candidate]] = {}
-    for candidate in candidates:
-        grouped.setdefault((protocol.task(candidate.run.dataset).id, candidate.run.method), []).append(candidate)
-    there = {(result.task, result.method): result for result in published}
-    sentences = []
-    for (task, method), group in sorted(grouped.items()):
-        beside = there.get((task, method))
-        seeds = {one.run.seed for one in group} | {run.seed for run in (beside.of(tier) if beside else ())}
-        bare = sorted(one.run.seed for one in group if one.encoder is None)
-        why = []
-        if group[0].run.supervision == "reference":
-            why = ["a reference has no rank"]
-        else:
-            if len(seeds) < protocol.SEEDS:
-                why.append(f"it has {len(seeds)} of {protocol.SEEDS} seeds")
-            if not verification.may_be_verified(protocol.task(task)):
-                why.append("the task leaves too few rows to verify an encoder on")
-            elif bare:
-                numbers, here = ", ".join(map(str, bare)), "" if tier else ", unless it was trained here"
-                why.append(f"no encoder in ONNX to verify seed{'s' * (len(bare) > 1)} {numbers} by{here}")
-        then = f"will not be ranked: {'; '.join(why)}" if why else "will be ranked once its encoders are verified"
-        sentences.append(f"{task}: {method} {then}.")
-    return sentences
-
-
-def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]:
-    """Describe what a reviewer should look at twice, beside the reference rows of the same task and tier.
-
-    Args:
-        scored: results of a submission.
-        published: results that are on the board.
-
-    Returns:
-        One sentence for each method whose name is on the board already, with what the two say otherwise; for each score
-        of a table above that of the ground-truth factors or below that of the random encoder, each claim that is off by
-        more than ``results.DRIFT``, and each mark.
-    """
-    published = tuple(published)
-    sentences = list(_namesakes(scored, published))
-    there = {(result.task, result.method): result for result in published}
-    for result in scored:
-        for tier, summaries in result.summary.items():
-            for key in [key for key in protocol.COLUMNS if key in summaries]:
-                found = summaries[key]
-                for reference, sign, word in (("ground_truth", 1, "above"), ("random_encoder", -1, "below")):
-                    other = there.get((result.task, reference))
-                    level = other.summary.get(tier, {}).get(key) if other else None
-                    if level and sign * (found.mean - level.mean) > results.DRIFT:
-                        sentences.append(
-                            f"{result.task}: {key} {found.mean:.3f} is {word} that of {reference}, {level.mean:.3f}."
-                        )
-        for run in result.runs:
-            sentences += [f"{result.task}: seed {run.seed} is marked {mark}." for mark in run.marks]
-            if leaks.MARK in run.marks:
-                sentences.append(
-                    f"{result.task}: {leaks.MARK} means that codes alone cannot tell these from the labels. With its "
-                    f"encoder, seed_{run.seed}.onnx, the run can be verified, and the mark falls."
-                )
-            for key, claim in run.claimed.items():
-                found_here = run.scores[key]
-                if abs(claim - found_here) > results.DRIFT:
-                    sentences.append(
-                        f"{result.task}: {key} of seed {run.seed} was claimed as {claim:.3f} and is {found_here:.3f}."
-                    )
-    return sentences
-
-
-def _namesakes(scored: Sequence[Result], published: Sequence[Result]) -> Iterator[str]:
-    """Describe how methods differ from those of the same name that are published."""
-    for method in sorted({result.method for result in scored}):
-        ours = [result for result in scored if result.method == method]
-        others = [result for result in published if result.method == method]
-        if not others:
-            continue
-        differ: dict[str, tuple[str, str]] = {}
-        for other in others:
-            differ |= results_tree.retold(other.about, ours[0].about)
-        said = [f"{name} was {then!r} and is {now!r}" for name, (then, now) in differ.items()]
-        yield (
-            f"{method} is the name of a method on the board: is this the same one, by the same people? "
-            f"What is said of it {'differs: ' + '; '.join(said) if said else 'is the same'}."
-        )
-        by_row = {(other.task, tier): other for other in others for tier in other.tiers}
-        for result in ours:
-            for tier in result.tiers:
-                row = by_row.get((result.task, tier))
-                if row and (then := row.trust(tier)) != (now := result.trust(tier)):
-                    yield f"{result.task}: {method} is {then} in tier {tier} on the board, and {now} here."
-
-
-def _run_file(submission: Submission, name: str, entry: Entry, seed: Seed) -> RunFile:
-    return RunFile(
-        schema=results.SCHEMA,
-        method=submission.method,
-        dataset=name,
-        dataset_version=entry.dataset_version,
-        dataset_digest=entry.dataset_digest,
-        seed=seed.seed,
-        supervision=submission.supervision,
-        selection=submission.selection,
-        hyperparameters=submission.hyperparameters,
-        budget=seed.budget,
-        versions=submission.trained_with,
-        about=submission.about,
-        claimed=seed.claimed,
-    )
+    groups = candidates.grouped(found.candidates, found.submission.tier)
+    return [candidates.score_group(group, fresh)[0] for group in groups]
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -659,32 +418,13 @@ def _strays(folder: Path, tasks: dict[str, Entry], entries: Sequence[Path]) -> I
         )
 
 
-def _graph(encoder: Path) -> Iterator[OffaxisError]:
-    """Judge an encoder without running it."""
-    try:
-        graphs.inspect(encoders.content(encoder), str(encoder))
-    except OffaxisError as error:
-        yield error
-
-
-def _incomplete(file: Path, about: About, supervision: str, tasks: dict[str, Entry]) -> Iterator[OffaxisError]:
-    """Find what the template leaves to be filled in."""
-    for field in ("title", "authors", "license"):
-        if not getattr(about, field).strip():
-            yield InvalidInput(f"{file}: about.{field}", expected="some text", received="nothing")
-    for name, entry in tasks.items():
-        for seed in entry.seeds:
-            where = f"{file}: tasks.{name}: budget of seed {seed.seed}"
-            yield from evaluate.implausible(seed.budget, supervision, where)
-
-
 def _collisions(name: str, published: Sequence[Result]) -> Iterator[OffaxisError]:
     """Find a published method that a reader would take for one of this name, or a reference that bears it."""
     plain = name.replace("_", "")
     references = {result.method for result in published if result.runs[0].supervision == "reference"}
-    references |= set(results.REFERENCES)
+    references |= set(record.REFERENCES)
     for other in sorted(references | {result.method for result in published}):
-        if other.replace("_", "") == plain and (other != name or other in results.REFERENCES):
+        if other.replace("_", "") == plain and (other != name or other in record.REFERENCES):
             expected = f"a name that differs from {other!r} by more than underscores"
             why = ", a reference of the board" if other in references else ""
             yield InvalidInput("method", expected=expected + why, received=repr(name), remedy="Rename the method.")
@@ -692,7 +432,7 @@ def _collisions(name: str, published: Sequence[Result]) -> Iterator[OffaxisError
 
 def _same_titles(file: Path, submission: Submission, published: Sequence[Result]) -> Iterator[OffaxisError]:
     """Find another method on the board, or a reference, that a reader would take for one of this title."""
-    others = {(result.method, result.title) for result in published} | {(name, name) for name in results.REFERENCES}
+    others = {(result.method, result.title) for result in published} | {(name, name) for name in record.REFERENCES}
     title = submission.about.title
     for method, other in sorted(others):
         if method != submission.method and _plain(title) in (_plain(other), _plain(method)):

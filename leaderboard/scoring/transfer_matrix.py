@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard import protocol
+from leaderboard import protocol, record, schema
 from leaderboard.analyses import transfer_accuracy
 from leaderboard.metrics.downstream import Classifier
-from leaderboard.scoring import evaluate
+from leaderboard.record import Budget
+from leaderboard.schema import pydantic
+from leaderboard.scoring import candidates
 from leaderboard.scoring.measure import versions
-from leaderboard.store import schema, transfers
-from leaderboard.store.results import Budget
-from leaderboard.store.schema import pydantic
+from leaderboard.store import transfers
 from leaderboard.store.transfers import Accuracy, Seed, Transfer
 
 
@@ -56,11 +56,11 @@ def of_run(folder: str | os.PathLike[str], codes: str | os.PathLike[str] = "", t
         The codes, and what is known of their encoder. A random encoder was trained on nothing.
 
     Raises:
-        DamagedFile: see ``evaluate.read_run`` and ``evaluate.read_codes``.
+        DamagedFile: see ``candidates.load`` and ``candidates.read_codes``.
         InvalidInput: see there; or the run is on another dataset than the target, and no codes of the target are given.
         UnknownName: there is no such dataset.
     """
-    run = evaluate.read_record(Path(folder))
+    run = record.read(Path(folder))
     target = protocol.task(target).dataset if target else run.dataset
     if not codes and run.dataset != target:
         raise InvalidInput(
@@ -69,7 +69,7 @@ def of_run(folder: str | os.PathLike[str], codes: str | os.PathLike[str] = "", t
             received=f"one on {run.dataset}",
             remedy=f"Encode them (offaxis train encode RUN --dataset {target} --into FILE), and give RUN=FILE.",
         )
-    found = evaluate.read_codes(codes, protocol.task(target)) if codes else evaluate.read_run(folder)[1]
+    found = candidates.read_codes(codes, protocol.task(target)) if codes else candidates.load(folder).codes
     source = transfers.NO_SOURCE if run.method == "random_encoder" else run.dataset
     budget = run.budget if run.budget.steps else None
     return Encoded(run.method, source, run.seed, found, run.about.title or run.method, budget)
@@ -100,7 +100,7 @@ def measure(
     task = protocol.task(target)
     test = transfer_accuracy.held_out(task.indices, len(task.load()))
     labels = task.labels()
-    version, digest = evaluate.dataset_digest(task.dataset)
+    version, digest = candidates.dataset_digest(task.dataset)
     grouped: dict[tuple[str, str], list[Encoded]] = {}
     for one in encoded:
         seeds = grouped.setdefault((one.method, one.source), [])
@@ -142,7 +142,7 @@ def _seed(one: Encoded, rows: Iterable[Mapping[Any, Any]]) -> Seed:
     return Seed(
         seed=one.seed,
         budget=one.budget,
-        codes_digest=evaluate.codes_digest(one.codes),
+        codes_digest=candidates.codes_digest(one.codes),
         date=datetime.datetime.now(datetime.UTC).date(),
         scored_with=versions(),
         accuracies=tuple(

@@ -303,7 +303,7 @@ def _scores(
         )
         for m in tier.measurements
     ]
-    return measure.of_rows(codes.astype(np.float32), factors, size, smaller).scores
+    return measure.score_codes(codes.astype(np.float32), factors, smaller, train=size).scores
 
 
 def _not_its_codes(encoder: object, expected: str, received: str) -> Disagreement:

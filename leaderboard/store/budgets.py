@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leaderboard.store.results import Budget, Run
+from leaderboard.record import Budget
+from leaderboard.store.results import Scored
 
 
-def budget(runs: Sequence[Run], *, full: bool = True) -> str:
+def budget(runs: Sequence[Scored], *, full: bool = True) -> str:
     """Describe what training cost, with ranges where runs differ.
 
     Args:

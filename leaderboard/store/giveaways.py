@@ -15,8 +15,9 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.files import write_json
 from benchmark_data.inspect import audit
 from benchmark_data.variants.splitting import Divided
-from leaderboard.store import results_tree, schema
-from leaderboard.store.schema import Field, Line, Model
+from leaderboard import schema
+from leaderboard.schema import Field, Line, Model
+from leaderboard.store import results_tree
 
 FILE = "giveaways.json"
 

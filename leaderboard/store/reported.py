@@ -13,8 +13,9 @@ from typing import Annotated, Literal
 
 from benchmark_data import files
 from benchmark_data.errors import DamagedFile, InvalidInput
-from leaderboard.store import results_tree, schema
-from leaderboard.store.schema import Bibtex, Field, Line, Link, Model, Name, Text
+from leaderboard import schema
+from leaderboard.schema import Bibtex, Field, Line, Link, Model, Name, Text
+from leaderboard.store import results_tree
 
 
 class Row(Model):

@@ -17,13 +17,11 @@ from benchmark_data import discovery
 from benchmark_data.errors import OffaxisError
 from leaderboard import properties, protocol
 from leaderboard.properties import Column
-from leaderboard.store import statistics
-from leaderboard.store.schema import (
+from leaderboard.record import REFERENCES, About, RunRecord, Scores
+from leaderboard.schema import (
     DATASET,
-    Bibtex,
     Field,
     Line,
-    Link,
     Model,
     Name,
     Settings,
@@ -34,6 +32,7 @@ from leaderboard.store.schema import (
     pydantic,
     wrong_field,
 )
+from leaderboard.store import statistics
 
 SCHEMA: Literal[1] = 1
 """Version of the result file's layout."""
@@ -63,59 +62,7 @@ BLOCKS = 6
 ERROR = 0.001
 """How often an honest run is refused."""
 
-REFERENCES = ("ground_truth", "ica", "pca", "random_encoder")
-"""Names of the project's reference rows (`baselines.untrained`), which nothing else may bear."""
-
-Supervision: TypeAlias = Literal["unsupervised", "weakly_supervised", "supervised", "reference"]
-"""What a method may see."""
-
-Scores = Annotated[dict[Line, float], Field(max_length=200)]
 Parts = dict[Line, dict[Line, tuple[float, ...] | tuple[tuple[float, ...], ...]]]
-
-
-class Digests(Model):
-    """A dataset's quick digest: SHA-256 of the decoded pixels and of the class ids of 1,024 fixed rows."""
-
-    pixels: Sha256
-    factors: Sha256
-
-
-class Budget(Model):
-    """What training cost. The bounds are what no training reaches: 10^10 seconds are 300 years.
-
-    Attributes:
-        steps: parameter updates.
-        images: images seen, repeats counted.
-        seconds: wall-clock time.
-        device: what it ran on.
-    """
-
-    steps: int = Field(ge=0, le=10**12)
-    images: int = Field(ge=0, le=10**15)
-    seconds: float = Field(ge=0, le=1e10)
-    device: Line
-
-
-class About(Model):
-    """What a reader wants to know of a method. All of it may be empty.
-
-    Attributes:
-        title: the name as it is printed, such as ``β-VAE``.
-        description: one paragraph.
-        authors: who proposed it.
-        paper: link.
-        code: link.
-        license: of the code, SPDX.
-        bibtex: how to cite it.
-    """
-
-    title: Line = ""
-    description: Text = ""
-    authors: Line = ""
-    paper: Link = ""
-    code: Link = ""
-    license: Line = ""
-    bibtex: Bibtex = ""
 
 
 class Sample(Model):
@@ -223,19 +170,15 @@ class Verification(Model):
         return self
 
 
-class Run(Model):
+class Scored(RunRecord):
     """One seed of a method, scored, with everything that decided the scores.
 
     Attributes:
-        seed: of the training.
         tier: of the protocol; it becomes part of the names of files and pages.
         status: who vouches for the scores.
         scores: ``<metric>.<score>``, or ``<metric>`` where the two are the same.
-        claimed: what the authors say the scores are, where they say so.
         marks: what a reader should be warned of, such as ``codes_equal_labels``.
         date: of the evaluation, UTC.
-        dataset_version: semantic version of the data.
-        dataset_digest: the quick digest of the data that the codes were made from, equal to that of the data here.
         rows_digest: of the task's row list.
         codes_digest: SHA-256 of the codes as little-endian float32.
         latents: columns of the codes.
@@ -245,33 +188,19 @@ class Run(Model):
         parts: metric -> part -> numbers that its scores are made of, such as the gap of each factor; for metrics that
             say what those are (``parts`` and ``combine`` in their files).
         samples: metric -> how it was called.
-        supervision: what the method may see.
-        selection: how this model was chosen among others; ``none`` where it was not.
-        hyperparameters: what tells this method from its siblings.
-        budget: what training cost.
-        trained_with: package -> version, when training.
         scored_with: package -> version, when scoring.
     """
 
-    seed: int = Field(ge=0, lt=2**63)
     tier: Name
     status: Status
     scores: Scores
-    claimed: Scores = Field(default_factory=dict)
     marks: tuple[Line, ...] = ()
     date: datetime.date
-    dataset_version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
-    dataset_digest: Digests
     rows_digest: Sha256
     codes_digest: Sha256
     latents: int = Field(gt=0)
     parts: Parts = Field(default_factory=dict)
     samples: dict[str, Sample]
-    supervision: Supervision
-    selection: Line
-    hyperparameters: Settings
-    budget: Budget
-    trained_with: Versions
     scored_with: Versions
     units: Line = ""
     verification: Verification | None = None
@@ -288,7 +217,7 @@ class Run(Model):
         return {k: v for k, v in written.items() if v or k not in ("units", "verification")}
 
     @pydantic.model_validator(mode="after")
-    def _identities(self) -> Run:
+    def _identities(self) -> Scored:
         for key, value in self.scores.items():
             column = protocol.COLUMNS.get(key)
             if column and not column.low <= value <= column.high:
@@ -369,7 +298,7 @@ class Result(Model):
     task: Annotated[str, Field(pattern=DATASET + r"@v[0-9]+$")]
     method: Name
     about: About = About()
-    runs: tuple[Run, ...] = Field(min_length=1)
+    runs: tuple[Scored, ...] = Field(min_length=1)
     summary: dict[str, dict[str, Summary]]
     quarantine: Text = ""
 
@@ -382,6 +311,11 @@ class Result(Model):
             raise wrong_field(
                 "method", "another name than that of a reference", repr(self.method), "Rename the method."
             )
+        for run in self.runs:
+            if (run.method, run.dataset) != (self.method, self.dataset):
+                raise wrong_field(
+                    f"runs: seed {run.seed}", f"{self.method} on {self.dataset}", f"{run.method} on {run.dataset}"
+                )
         for tier in self.tiers:
             runs = self.of(tier)
             seeds: dict[str, int] = {}
@@ -417,6 +351,10 @@ class Result(Model):
                     raise wrong_field(f"summary.{tier}.{key}", wanted, str(written))
         return self
 
+    def of_runs(self, runs: Iterable[Scored]) -> Result:
+        """Return the result of other runs of the same method on the same task."""
+        return result(self.task, self.method, runs, about=self.about, quarantine=self.quarantine)
+
     @property
     def dataset(self) -> str:
         """The dataset's full name."""
@@ -432,7 +370,7 @@ class Result(Model):
         """The tiers that there are runs of."""
         return tuple(sorted({run.tier for run in self.runs}))
 
-    def of(self, tier: str) -> tuple[Run, ...]:
+    def of(self, tier: str) -> tuple[Scored, ...]:
         """Return the runs of a tier, by seed."""
         return tuple(run for run in self.runs if run.tier == tier)
 
@@ -445,7 +383,7 @@ class Result(Model):
         return "verified" if all(run.trust == "verified" for run in self.of(tier)) else "recomputed"
 
 
-def summarise(runs: Iterable[Run]) -> dict[str, dict[str, Summary]]:
+def summarise(runs: Iterable[Scored]) -> dict[str, dict[str, Summary]]:
     """Summarise runs by tier and score.
 
     Args:
@@ -464,7 +402,7 @@ def summarise(runs: Iterable[Run]) -> dict[str, dict[str, Summary]]:
     }
 
 
-def _summaries(runs: Sequence[Run]) -> dict[str, statistics.Summary]:
+def _summaries(runs: Sequence[Scored]) -> dict[str, statistics.Summary]:
     """Summarise the scores that the first of some runs has."""
     values = {key: [run.scores[key] for run in runs if key in run.scores] for key in runs[0].scores}
     alike = {len(of_key) for of_key in values.values()}
@@ -475,7 +413,9 @@ def _summaries(runs: Sequence[Run]) -> dict[str, statistics.Summary]:
     return {key: found[key] for key in values}
 
 
-def result(task: str, method: str, runs: Iterable[Run], *, about: About | None = None, quarantine: str = "") -> Result:
+def result(
+    task: str, method: str, runs: Iterable[Scored], *, about: About | None = None, quarantine: str = ""
+) -> Result:
     """Make a result of runs.
 
     Args:

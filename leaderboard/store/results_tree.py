@@ -15,8 +15,9 @@ from typing import Any
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from benchmark_data.files import exclusive, write_json
-from leaderboard.store.results import DISAGREES, DRIFT, About, Result, Run, result
-from leaderboard.store.schema import content, parse, shortly, validated
+from leaderboard.record import About
+from leaderboard.schema import content, parse, shortly, validated
+from leaderboard.store.results import DISAGREES, DRIFT, Result, Scored, result
 
 
 def path(root: str | os.PathLike[str], task: str, method: str) -> Path:
@@ -182,6 +183,13 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
             write_json(file, _merged(root, old, new, replace=replace).model_dump(mode="json", by_alias=True))
             written.append(file)
     return written
+
+
+def holds(root: str | os.PathLike[str], planned: Result) -> bool:
+    """Return whether a tree has scores of every run of a result, of the same codes in the same tier."""
+    file = path(root, planned.task, planned.method)
+    there = {(run.tier, run.seed, run.codes_digest) for run in (read(file).runs if file.exists() else ())}
+    return {(run.tier, run.seed, run.codes_digest) for run in planned.runs} <= there
 
 
 def check_write(root: str | os.PathLike[str], new: Result, *, replace: bool = False) -> None:
@@ -358,7 +366,7 @@ def _said_alike(new: Result, there: Iterable[Result]) -> None:
         )
 
 
-def drifted(before: Run, after: Run) -> Iterator[tuple[str, float, float]]:
+def drifted(before: Scored, after: Scored) -> Iterator[tuple[str, float, float]]:
     """List the scores that two evaluations have in common and that differ by more than ``DRIFT``.
 
     Args:

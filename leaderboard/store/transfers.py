@@ -16,10 +16,10 @@ from typing import Annotated, Literal
 
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.files import write_json
-from leaderboard import protocol
-from leaderboard.store import results_tree, schema
-from leaderboard.store.results import Budget, Digests
-from leaderboard.store.schema import Field, Line, Model, Name, Sha256, Versions, pydantic
+from leaderboard import protocol, schema
+from leaderboard.record import Budget, Digests
+from leaderboard.schema import Field, Line, Model, Name, Sha256, Versions, pydantic
+from leaderboard.store import results_tree
 
 NO_SOURCE = "none"
 """The source of an encoder that was not trained, such as a random one."""

@@ -20,7 +20,7 @@ from baselines.training.loop import batches, draw_batch, training_rows
 from baselines.training.recorder import lengthen, settings
 from benchmark_data import InvalidInput, UnknownName, files
 from leaderboard import protocol
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import candidates
 
 SPLIT = {"dataset": "xysquares/spacing_1", "split": "extrapolation", "train_share": 1.0}
 
@@ -111,8 +111,8 @@ def test_the_command_trains_and_its_codes_are_scored_on_held_out_rows(tmp_path, 
     assert done.exit_code == 0, done.output
     folder = tmp_path / "runs/xysquares/spacing_1.composition/ae/seed_0"
     task = protocol.task("xysquares/spacing_1.composition")
-    run, codes = evaluate.read_run(folder)
-    assert (run.dataset, codes.shape) == ("xysquares/spacing_1.composition", (15_000, 3))
+    run = candidates.load(folder)
+    assert (run.record.dataset, run.codes.shape) == ("xysquares/spacing_1.composition", (15_000, 3))
     dataset, split = task.load(), benchmark_data.split("xysquares/spacing_1", "composition")
     assert np.isin(dataset.extra("row", task.train), split.train).all()
     assert np.isin(dataset.extra("row", task.test), split.test).all()

@@ -11,7 +11,7 @@ import pytest
 from baselines.run import Run
 from leaderboard import protocol
 from leaderboard.commands.board import PUBLISHED
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import candidates
 from leaderboard.store import reported, results_tree, transfers
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -30,9 +30,9 @@ def test_a_run_folder_opens_and_encodes_as_it_did():
 
 
 def test_its_codes_are_read_by_the_judge():
-    record, codes = evaluate.read_run(FOLDER)
-    assert (record.method, record.dataset, record.seed) == ("beta_vae", "sprites2d", 0)
-    assert codes.shape == (len(protocol.task("sprites2d").indices), 2)
+    run = candidates.load(FOLDER)
+    assert (run.record.method, run.record.dataset, run.record.seed) == ("beta_vae", "sprites2d", 0)
+    assert run.codes.shape == (len(protocol.task("sprites2d").indices), 2)
 
 
 def test_published_results_read():

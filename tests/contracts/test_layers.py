@@ -37,7 +37,7 @@ ROOMS = {
         "commands",
     ),
     "leaderboard": (
-        "arrays encoding figures information properties protocol",
+        "arrays encoding figures information properties protocol schema record",
         "reading",
         "metrics",
         "comparisons",

@@ -14,8 +14,8 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import UnknownName
 from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.sources import Rendered
-from leaderboard import protocol
-from leaderboard.scoring import evaluate
+from leaderboard import protocol, record
+from leaderboard.scoring import candidates
 from leaderboard.store import results
 
 
@@ -62,7 +62,7 @@ def toys(monkeypatch):
         return found
 
     monkeypatch.setattr(benchmark_data, "load", load)
-    for owner, name in ((protocol, "task"), (evaluate, "dataset_digest")):  # what is held of real datasets stays
+    for owner, name in ((protocol, "task"), (candidates, "dataset_digest")):  # what is held of real datasets stays
         monkeypatch.setattr(owner, name, functools.cache(getattr(owner, name).__wrapped__))
     return datasets
 
@@ -102,7 +102,7 @@ def run_folder(toys, tmp_path):
             indices=task.indices if indices is None else indices,
             codes=np.asarray(codes, np.float32),
         )
-        version, digest = evaluate.dataset_digest(dataset)
+        version, digest = candidates.dataset_digest(dataset)
         run = {
             "schema": 1,
             "method": method,
@@ -130,23 +130,25 @@ def made_result():
 
     def make(task, method, *migs, about=None, quarantine="", **fields):
         given = {
+            "method": method,
+            "dataset": task,
             "tier": "smoke",
             "status": "reproduced",
             "date": datetime.date(2026, 1, 2),
             "dataset_version": "1.0.0",
-            "dataset_digest": results.Digests(pixels="0" * 64, factors="0" * 64),
+            "dataset_digest": record.Digests(pixels="0" * 64, factors="0" * 64),
             "rows_digest": "0" * 64,
             "latents": 10,
             "samples": {"mig": results.Sample(train=10_000, test=0, arguments={"bins": 20})},
             "supervision": "reference" if method in ("pca", "ground_truth", "random_encoder") else "unsupervised",
             "selection": "none",
             "hyperparameters": {},
-            "budget": results.Budget(steps=1_000, images=64_000, seconds=12.0, device="2 cores"),
-            "trained_with": {},
+            "budget": record.Budget(steps=1_000, images=64_000, seconds=12.0, device="2 cores"),
+            "versions": {},
             "scored_with": {},
         } | fields
         runs = [
-            results.Run(**given, seed=seed, scores={"mig": mig}, codes_digest=f"{seed:064x}")
+            results.Scored(**given, seed=seed, scores={"mig": mig}, codes_digest=f"{seed:064x}")
             for seed, mig in enumerate(migs)
         ]
         return results.result(f"{task}@v1", method, runs, about=about, quarantine=quarantine)

@@ -9,7 +9,8 @@ import pytest
 
 from leaderboard import protocol
 from leaderboard.reading import encoders, graphs
-from leaderboard.scoring import evaluate, leaks, submission, verification
+from leaderboard.record import RunFile
+from leaderboard.scoring import candidates, leaks, submission, verification
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "submitting.md").read_text("utf-8")
@@ -84,10 +85,10 @@ def test_the_example_of_a_run_folder_is_scored_and_names_every_field(toys, one_t
     folder = tmp_path / "runs" / "my_vae_0"
     task = protocol.task("toy/small")
     names["write_run"](folder, "toy/small", 0, task.labels() + np.random.default_rng(0).standard_normal((60, 3)))
-    assert evaluate.check_run(folder) == []
-    (result,) = evaluate.evaluate([folder])
+    assert isinstance(candidates.check(folder), candidates.Candidate)
+    (result,) = candidates.results_of([folder])
     assert (result.method, result.task, len(result.runs)) == ("my_vae", "toy/small@v1", 1)
-    fields = evaluate.RunFile.model_fields
+    fields = RunFile.model_fields
     keys = {field.alias or name: field.is_required() for name, field in fields.items()}
     written = json.loads((folder / "run.json").read_text("utf-8"))
     assert written.keys() == {name for name, required in keys.items() if required}

@@ -28,5 +28,5 @@ def test_every_module_is_imported_or_names_the_extra():
     assert done.returncode == 0, done.stderr
     lines = dict(line.split(" ", 1) for line in done.stdout.splitlines())
     assert lines["leaderboard.commands.board"] == lines["leaderboard.metrics.dci"] == "imported"
-    for module in ("store.results", "scoring.submission", "scoring.evaluate"):
+    for module in ("store.results", "scoring.submission", "scoring.candidates"):
         assert "pip install 'offaxis[board]'" in lines[f"leaderboard.{module}"]

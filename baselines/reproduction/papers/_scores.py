@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from baselines.record import about
 from baselines.reproduction.entries import Runs
 from benchmark_data import files
 from leaderboard import figures, protocol
-from leaderboard.scoring import evaluate, measure
+from leaderboard.scoring import candidates, measure
 from leaderboard.store import verdicts
 
 METRICS = ("mig", "dci")
@@ -35,12 +34,12 @@ def scores(runs: Runs, config: RunConfig, tier: str, metrics: Sequence[str] = ME
         metrics: which of the tier's metrics.
 
     Returns:
-        Score -> value, as `leaderboard.scoring.measure.score` names them.
+        Score -> value, as `leaderboard.scoring.measure.score_codes` names them.
     """
     task = protocol.task(config.dataset)
     missing, held = _held(runs.root / "scores" / f"{config.digest}_{task.version}_{tier}", metrics)
     if missing:
-        codes = evaluate.read_codes(runs.open(config).folder / "codes.npz", task)
+        codes = candidates.read_codes(runs.open(config).folder / "codes.npz", task)
         held |= _score(missing, codes, task, tier)
     return held
 
@@ -56,7 +55,7 @@ def of_pca(runs: Runs, dataset: str, tier: str, metrics: Sequence[str] = METRICS
     if missing:
         with tempfile.TemporaryDirectory() as folder:  # codes beside the runs' would be taken for a run's
             untrained.write("pca", task.load(), Path(folder) / "pca")
-            codes = evaluate.read_codes(Path(folder) / "pca" / "codes.npz", task)
+            codes = candidates.read_codes(Path(folder) / "pca" / "codes.npz", task)
         held |= _score(missing, codes, task, tier)
     return held
 
@@ -78,7 +77,7 @@ def _score(missing: dict[str, Path], codes: NDArray[np.float32], task: protocol.
     held: dict[str, float] = {}
     for measurement in whole.measurements:
         if measurement.metric in missing:
-            found = measure.score(codes, task, dataclasses.replace(whole, measurements=(measurement,))).scores
+            found = measure.score_codes(codes, task.labels(), [measurement], train=len(task.train)).scores
             files.write_json(missing[measurement.metric], found)
             held |= found
     return held

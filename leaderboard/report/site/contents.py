@@ -18,6 +18,7 @@ from benchmark_data.factors import FactorSpace
 from benchmark_data.sources import Derived
 from leaderboard import protocol
 from leaderboard.properties import Column
+from leaderboard.record import About, Digests
 from leaderboard.report import (
     families,
     generalisation,
@@ -32,7 +33,7 @@ from leaderboard.report.site import gallery, plots
 from leaderboard.report.site.gallery import Picture
 from leaderboard.report.site.plots import Plot
 from leaderboard.store import giveaways, results_tree
-from leaderboard.store.results import About, Digests, Result
+from leaderboard.store.results import Result
 
 
 @dataclasses.dataclass(frozen=True)

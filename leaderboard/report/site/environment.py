@@ -81,7 +81,7 @@ def environment() -> jinja2.Environment:
 def _command(result: Result, tier: str) -> str:
     """Return the command that trains a row's first run again; empty for what was not trained by this project."""
     run = result.of(tier)[0]
-    if run.status == "recomputed" or "offaxis" not in run.trained_with or run.supervision == "reference":
+    if run.status == "recomputed" or "offaxis" not in run.versions or run.supervision == "reference":
         return ""
     settings = [
         f"--set {name}={str(value).lower() if isinstance(value, bool) else value}"

@@ -13,8 +13,9 @@ import numpy as np
 from PIL import Image
 
 from benchmark_data.errors import DamagedFile
+from leaderboard import schema
 from leaderboard.report import families
-from leaderboard.store import results_tree, schema
+from leaderboard.store import results_tree
 from leaderboard.store.results import Result
 
 PICTURES = {".png": "PNG", ".gif": "GIF", ".webp": "WEBP"}

@@ -15,10 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmark_data.errors import DamagedFile
-from leaderboard import protocol
+from leaderboard import protocol, schema
 from leaderboard.report import families, media, ranking
 from leaderboard.report.ranking import Row, Table
-from leaderboard.store import schema
 from leaderboard.store.results import Summary
 
 COLOURS = 6

@@ -89,7 +89,7 @@ def test_a_filled_submission_validates_and_scores(seeds, asked):
         record = json.loads((run.folder / "run.json").read_text())
         assert content["tasks"][dataset]["seeds"][seed]["budget"] == record["budget"]
     assert content["hyperparameters"] == record["hyperparameters"]
-    assert (content["supervision"], content["trained_with"]) == ("unsupervised", record["versions"])
+    assert (content["supervision"], content["versions"]) == ("unsupervised", record["versions"])
 
 
 def test_what_its_author_wrote_stays(seeds, asked):

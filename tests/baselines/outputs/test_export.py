@@ -22,7 +22,7 @@ from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.reading import graphs, representations
 from leaderboard.report import weights
-from leaderboard.scoring import evaluate, submission
+from leaderboard.scoring import candidates, submission
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +105,7 @@ def test_an_export_holds_all_that_others_need(trained, tmp_path):
 
 def test_scores_of_an_export_recompute_to_every_digit(trained, tmp_path):
     folder = export.export(trained, tmp_path / "out")
-    (again,) = evaluate.evaluate([folder])
+    (again,) = candidates.results_of([folder])
     assert json.loads((folder / "scores.json").read_text("utf-8")) == {"tier": "smoke", "scores": again.runs[0].scores}
     card = (folder / "README.md").read_text("utf-8")
     listed, left_out = card.partition("## Files")[2].split("left out for their size")
@@ -152,10 +152,10 @@ def test_scores_come_out_of_codes_to_every_printed_digit_and_of_the_encoder_near
     """What the board publishes of a run has no codes: the encoder gives them again, up to the rounding of sums."""
     folder = export.export(trained, tmp_path / "out")
     printed = json.loads((folder / "scores.json").read_text("utf-8"))["scores"]
-    (from_codes,) = evaluate.evaluate([folder])
+    (from_codes,) = candidates.results_of([folder])
     assert from_codes.runs[0].scores == pytest.approx(printed, abs=1e-9)
     (folder / "codes.npz").unlink()
     assert submission.encode_run(folder) == folder / "codes.npz"
     assert submission.encode_run(folder) is None, "what is there stays"
-    (again,) = evaluate.evaluate([folder])
+    (again,) = candidates.results_of([folder])
     assert again.runs[0].scores == pytest.approx(printed, abs=2e-3)

@@ -17,7 +17,7 @@ from baselines.run import Run
 from baselines.run_folder import Snapshots, default_folder
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, from_folder, from_images
 from leaderboard.reading import representations
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import candidates
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (40, 16, 16, 1), np.uint8)
 MINE = from_images("mine", PIXELS, {"kind": np.arange(40) % 4})
@@ -218,7 +218,7 @@ def test_two_folders_of_pictures_are_compared_and_are_no_task_of_the_board(photo
     typed("activations", *runs, "--dataset", photos)
     representations.check_same_rows(runs)
     with pytest.raises(InvalidInput, match=r"received one on your own pictures, 'far'. Score it by itself: offaxis-bo"):
-        list(evaluate.evaluate(runs[1:], tier="smoke"))
+        list(candidates.results_of(runs[1:], tier="smoke"))
 
 
 def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):

@@ -27,7 +27,7 @@ from baselines.run_folder import Snapshots, is_trained, read_arrays
 from baselines.training import loop, recorder, sweep, worker
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, console, discovery, files
 from benchmark_data.datasets import smallnorb
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import candidates
 from leaderboard.store import results_tree
 
 every = pytest.mark.parametrize("name", sweep.names())
@@ -273,7 +273,7 @@ def test_runs_whose_scores_are_published_are_left_out(tiny, tmp_path):
     configs = [tiny(seed=1), tiny(seed=2), tiny(seed=1, hyperparameters={"beta": 7.0})]
     assert sweep.unscored(configs, tmp_path / "none") == tuple(configs)
     (state,) = sweep.run(configs[:1], tmp_path / "runs")
-    evaluated = evaluate.evaluate([tmp_path / "runs" / state.run], tier="desk")
+    evaluated = candidates.results_of([tmp_path / "runs" / state.run], tier="desk")
     results_tree.write(tmp_path / "results", evaluated)
     assert sweep.unscored(configs, tmp_path / "results") == tuple(configs[1:])
     assert sweep.unscored([configs[0].with_steps(5)], tmp_path / "results") == (configs[0].with_steps(5),)

@@ -16,7 +16,7 @@ from baselines import program
 from leaderboard import protocol
 from leaderboard.arrays import SameCodes
 from leaderboard.commands import analyse, metrics, tables, transfer
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import candidates
 
 
 @pytest.fixture
@@ -442,7 +442,7 @@ def test_runs_on_small_datasets_are_looked_at_twice(toys, run_folder, monkeypatc
     measurement = protocol.Measurement("mig", train=train, test=0 if train else 5_000)
     monkeypatch.setattr(protocol, "TIERS", {"smoke": protocol.Tier("smoke", "For tests.", (measurement,))})
     noisy, found = run_folder(noise=0.2), []
-    list(evaluate.evaluate([noisy], see=lambda *given: found.extend(metrics.small_sample(*given, "smoke"))))
+    list(candidates.results_of([noisy], see=lambda *given: found.extend(metrics.small_sample(*given, "smoke"))))
     (sentence,) = found
     assert sentence.startswith(f"{noisy}: mig: ")
     assert expected in sentence

@@ -20,7 +20,7 @@ from leaderboard import protocol
 from leaderboard.commands import arguments, submissions
 from leaderboard.commands import board as cli
 from leaderboard.report.site import build
-from leaderboard.scoring import evaluate, verification
+from leaderboard.scoring import candidates, measure, verification
 from leaderboard.store import results, results_tree, transfers
 
 pytestmark = pytest.mark.usefixtures("one_tier", "toys")
@@ -52,7 +52,7 @@ def board(capsys):
 def tree(run_folder, tmp_path):
     root = tmp_path / "results"
     results_tree.write(
-        root, evaluate.evaluate([run_folder(seed=0), run_folder(seed=1), run_folder("pca")], status="reproduced")
+        root, candidates.results_of([run_folder(seed=0), run_folder(seed=1), run_folder("pca")], status="reproduced")
     )
     return root
 
@@ -209,14 +209,13 @@ def test_validate_lists_what_is_wrong_and_exits_with_1(board, tree, run_folder):
 
 
 def test_validate_lists_all_that_is_wrong_with_a_run_and_a_result(board, tree, run_folder):
-    bad = run_folder(seed=4, selection=5, supervision="none", dataset_version="2.0.0", codes=np.zeros((60, 0)))
-    code, out, _ = board("validate", bad)
-    assert (code, out.count("error:"), "more problems" in out) == (1, 3, False), out
+    code, out, _ = board("validate", run_folder(seed=4, selection=5, supervision="none"))
+    assert (code, out.count("error:"), "more problems" in out) == (1, 2, False), out
     assert "supervision: expected 'unsupervised'" in out
     assert "selection: expected a text" in out
-    assert "codes: expected 1 to 1024 latents, received 0" in out
     code, out, _ = board("validate", run_folder(seed=5, dataset_version="2.0.0", codes=np.zeros((60, 0))))
     assert (code, out.count("error:"), "dataset_version: expected 1.0.0" in out) == (1, 2, True), out
+    assert "codes: expected 1 to 1024 latents, received 0" in out
     file = results_tree.path(tree, "toy/small@v1", "beta_vae")
     assert board("validate", file)[0] == 0
     text = file.read_text("utf-8").replace('"schema": 1', '"schema": 7').replace('"latents": 3', '"latents": 0', 1)
@@ -240,16 +239,16 @@ def test_check_says_which_score_moved(board, tree, tmp_path, moved):
 
 
 def test_what_was_scored_before_an_error_is_kept(board, run_folder, tmp_path, monkeypatch):
-    scored = evaluate.measure.score
+    scored = measure.score_codes
 
     def first_alone(*arguments, **options):
-        monkeypatch.setattr(evaluate.measure, "score", refused)
+        monkeypatch.setattr(measure, "score_codes", refused)
         return scored(*arguments, **options)
 
     def refused(*_, **__):
         raise InvalidInput("codes of factor_vae", expected="codes", received="others")
 
-    monkeypatch.setattr(evaluate.measure, "score", first_alone)
+    monkeypatch.setattr(measure, "score_codes", first_alone)
     code, _, err = board("evaluate", run_folder("beta_vae"), run_folder("factor_vae"), "--into", tmp_path)
     assert code == 2
     assert "factor_vae" in err
@@ -260,7 +259,7 @@ def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tre
     def scored(*_, **__):
         raise AssertionError("it was scored")
 
-    monkeypatch.setattr(evaluate.measure, "score", scored)
+    monkeypatch.setattr(measure, "score_codes", scored)
     (tmp_path / "file").write_text("")
     first, other = run_folder("beta_vae", seed=7), run_folder("beta_vae", seed=8, hyperparameters={"beta": 99.0})
     mine, known = run_folder("pca", seed=3, supervision="unsupervised"), run_folder("beta_vae", seed=0, noise=0.5)

@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 from benchmark_data import DamagedFile, InvalidInput
 from leaderboard import protocol
 from leaderboard.reading import representations, units
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import candidates
 from leaderboard.store import results_tree
 
 
@@ -76,10 +76,10 @@ def write(folder, codes):
 
 def test_a_run_of_units_of_one_number_is_scored_to_the_byte_as_one_of_latents(run_folder, one_tier):
     folder = run_folder()
-    (plain,) = evaluate.evaluate([folder])
-    codes = evaluate.read_codes(folder / "codes.npz", protocol.task("toy/small"))
+    (plain,) = candidates.results_of([folder])
+    codes = candidates.read_codes(folder / "codes.npz", protocol.task("toy/small"))
     write(folder, codes[:, :, None])
-    (wrapped,) = evaluate.evaluate([folder])
+    (wrapped,) = candidates.results_of([folder])
     assert wrapped.model_dump(exclude={"runs": {0: {"date"}}}) == plain.model_dump(exclude={"runs": {0: {"date"}}})
     assert representations.codes(folder).codes.tobytes() == codes.tobytes()
     assert representations.bare_codes(folder)[0].tobytes() == codes.tobytes()
@@ -87,11 +87,11 @@ def test_a_run_of_units_of_one_number_is_scored_to_the_byte_as_one_of_latents(ru
 
 def test_a_run_of_vectors_is_scored_by_its_components(run_folder, one_tier):
     folder = run_folder()
-    codes = evaluate.read_codes(folder / "codes.npz", protocol.task("toy/small"))
+    codes = candidates.read_codes(folder / "codes.npz", protocol.task("toy/small"))
     wide = codes[:, :, None] * np.array([0.6, -0.8, 0.0], np.float32)
     write(folder, wide)
     expected = units.reduced(wide)
-    np.testing.assert_array_equal(evaluate.read_codes(folder / "codes.npz", protocol.task("toy/small")), expected)
+    np.testing.assert_array_equal(candidates.read_codes(folder / "codes.npz", protocol.task("toy/small")), expected)
     np.testing.assert_array_equal(representations.codes(folder).codes, expected)
     assert abs(np.corrcoef(expected[:, 0], codes[:, 0])[0, 1]) == pytest.approx(1.0)
 
@@ -100,18 +100,18 @@ def test_four_axes_are_refused(run_folder):
     folder = run_folder()
     write(folder, np.zeros((60, 2, 2, 2), np.float32))
     with pytest.raises(DamagedFile, match=r"float of shape \(60, any\) or \(60, any, any\)"):
-        evaluate.read_codes(folder / "codes.npz", protocol.task("toy/small"))
+        candidates.read_codes(folder / "codes.npz", protocol.task("toy/small"))
     with pytest.raises(InvalidInput, match="codes: expected a 2-d array"):
         representations.codes(folder)
 
 
 def test_results_say_by_which_rule_units_were_reduced(run_folder, one_tier, tmp_path):
     vectors = np.random.default_rng(0).standard_normal((60, 3, 2))
-    (with_units,) = evaluate.evaluate([run_folder(codes=vectors)])
+    (with_units,) = candidates.results_of([run_folder(codes=vectors)])
     assert with_units.runs[0].units == units.VERSION
     assert b'"units": "first_component@v1"' in results_tree.write(tmp_path / "a", [with_units])[0].read_bytes()
     for plain in (vectors[:, :, 0], vectors[:, :, :1]):
-        (without,) = evaluate.evaluate([run_folder(codes=plain)])
+        (without,) = candidates.results_of([run_folder(codes=plain)])
         assert without.runs[0].units == ""
         assert b'"units"' not in results_tree.write(tmp_path / "b", [without])[0].read_bytes()
 

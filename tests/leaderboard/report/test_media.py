@@ -7,7 +7,7 @@ from PIL import Image
 from benchmark_data.errors import DamagedFile
 from leaderboard.report import media
 from leaderboard.report.site import plots
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import candidates
 from leaderboard.store import results_tree
 
 pytestmark = pytest.mark.usefixtures("one_tier")
@@ -24,7 +24,7 @@ def test_pictures_and_layers_of_runs(run_folder, tmp_path):
     Image.fromarray(np.zeros((400, 900, 3), np.uint8)).save(folders[1] / "traversals.png")
     for seed, folder in enumerate(folders):
         layers(folder, seed)
-    (file,) = results_tree.write(tmp_path / "r", evaluate.evaluate(folders))
+    (file,) = results_tree.write(tmp_path / "r", candidates.results_of(folders))
     written = media.of_runs(folders, file)
     assert [path.name for path in written] == ["beta_vae.traversals.webp", "beta_vae.cka.csv"]
     with Image.open(written[0]) as image:

@@ -39,7 +39,7 @@ def run(mig, seed=0, **fields):
         "selection": "none",
         "hyperparameters": {},
         "budget": Budget(steps=1_000, images=64_000, seconds=12.3 + seed, device="2 cores"),
-        "trained_with": {},
+        "versions": {},
         "scored_with": {},
     }
     return Run(**{**given, **fields})

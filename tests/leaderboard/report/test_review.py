@@ -15,7 +15,7 @@ from baselines import program
 from benchmark_data.errors import DamagedFile
 from leaderboard.commands import board
 from leaderboard.report import review
-from leaderboard.scoring import evaluate, submission
+from leaderboard.scoring import candidates, submission
 from leaderboard.store import results_tree
 
 pytestmark = pytest.mark.usefixtures("one_tier", "toys")
@@ -44,7 +44,7 @@ def submissions(toys, tmp_path):
 
 
 def test_a_report_has_scores_beside_references_and_what_to_look_at(submissions, run_folder):
-    published = list(evaluate.evaluate([run_folder("pca", noise=1.0), run_folder("beta_vae")]))
+    published = list(candidates.results_of([run_folder("pca", noise=1.0), run_folder("beta_vae")]))
     text, valid = review.report(submissions / "my_vae", published)
     assert valid
     assert "### toy/small@v1" in text
@@ -121,7 +121,7 @@ def test_the_comment_workflow_waits_for_the_submission_workflow():
 def test_the_command_of_the_submission_workflow_runs_here(submissions, run_folder, tmp_path, monkeypatch, capsys):
     """The same line, on folders as the workflow lays them out."""
     (command,) = (step["run"] for step in workflow("submission.yml")[2] if step.get("name") == "Review")
-    results_tree.write(tmp_path / "board/leaderboard/published", evaluate.evaluate([run_folder("pca", noise=1.0)]))
+    results_tree.write(tmp_path / "board/leaderboard/published", candidates.results_of([run_folder("pca", noise=1.0)]))
     shutil.rmtree(submissions / "other")
     shutil.move(submissions, tmp_path / "pull-request" / "submissions")
     monkeypatch.chdir(tmp_path)

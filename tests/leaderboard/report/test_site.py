@@ -19,7 +19,7 @@ from leaderboard import properties, protocol
 from leaderboard.commands import board
 from leaderboard.report import media
 from leaderboard.report.site import build, environment, gallery, pages, plots
-from leaderboard.scoring import evaluate
+from leaderboard.scoring import candidates
 from leaderboard.store import giveaways, results, results_tree
 
 pytestmark = pytest.mark.usefixtures("one_tier")
@@ -72,7 +72,7 @@ def _site(run_folder, at):
         for spacing in (1, 8)
         for seed in range(5 if method == "beta_vae" else 2)
     ]
-    results_tree.write(root, evaluate.evaluate(folders, status="reproduced"))
+    results_tree.write(root, candidates.results_of(folders, status="reproduced"))
     folder = root / "v1" / "toy" / "spacing_1"
     media.of_dataset("toy/spacing_1", folder)
     measured = (protocol.task(f"toy/spacing_{spacing}").load() for spacing in (1, 8))
@@ -416,14 +416,14 @@ def test_a_task_that_few_methods_have_stands_behind_a_line(tmp_path, made_result
 
 def test_the_methods_page_gives_the_command_that_trains_a_row_again(site, tmp_path, made_result):
     root = tmp_path / "trained"
-    about = {"trained_with": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": 4.0, "reconstruction": "mse"}}
+    about = {"versions": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": 4.0, "reconstruction": "mse"}}
     results_tree.write(root, [made_result("toy/small", "beta_vae", 0.1, status="reproduced", **about)])
     results_tree.write(root, [made_result("toy/small", "theirs", 0.1, hyperparameters={"beta": 4.0})])
     made = dict(pages.render(root, results_tree.read_all(root)))
     wanted = "offaxis train run --dataset toy/small --objective beta_vae --steps 1000 --seed 0 --set beta=4.0"
     assert f"{wanted} --set reconstruction=mse" in made["methods/beta_vae.html"].decode()
     assert "offaxis train run" not in made["methods/theirs.html"].decode()
-    harm = {"trained_with": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": "$(reboot)"}}
+    harm = {"versions": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": "$(reboot)"}}
     results_tree.write(root, [made_result("toy/small", "harm", 0.1, status="reproduced", **harm)])
     assert (
         "offaxis train run" not in dict(pages.render(root, results_tree.read_all(root)))["methods/harm.html"].decode()
@@ -541,7 +541,7 @@ def test_two_changes_of_other_size_make_a_ladder_with_the_original_at_0(site, to
         toys[f"toy/{number}"] = dataclasses.replace(
             toys[f"toy/{number}"], source=source, parameters={"kind": "noise", "epsilon": epsilon}
         )
-    results_tree.write(tmp_path / "results", evaluate.evaluate([run_folder(dataset="toy/small")]))
+    results_tree.write(tmp_path / "results", candidates.results_of([run_folder(dataset="toy/small")]))
     text = overview(tmp_path)
     assert "toy noise: score against epsilon" in text
     assert "At 0: toy/spacing_1, unchanged." in text
@@ -561,7 +561,7 @@ def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_n
     root = tmp_path / "results"
     results_tree.write(
         root,
-        evaluate.evaluate(
+        candidates.results_of(
             [
                 run_folder(name, f"toy/spacing_{number}", seed, noise=noise)
                 for name, noise in (("beta_vae", 0.2), ("factor_vae", 0.4))

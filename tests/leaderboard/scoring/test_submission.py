@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 import os
@@ -21,7 +22,7 @@ from benchmark_data import discovery, draws
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.variants import splitting
 from leaderboard import protocol
-from leaderboard.scoring import copies, evaluate, measure, submission, verification
+from leaderboard.scoring import candidates, copies, measure, remarks, submission, verification
 from leaderboard.store import results, results_tree
 
 TASKS = ("toy/spacing_1", "toy/spacing_8")
@@ -86,7 +87,9 @@ def test_a_good_submission_is_scored(good):
     assert (run.status, run.supervision, run.budget.steps) == ("recomputed", "unsupervised", 100)
     codes = np.load(good / "toy/spacing_1/seed_0.npz")["codes"]
     task = protocol.task("toy/spacing_1")
-    assert (run.scores, run.parts) == measure.score(codes, task, protocol.tier("smoke"))
+    assert (run.scores, run.parts) == measure.score_codes(
+        codes, task.labels(), protocol.tier("smoke").measurements, train=len(task.train)
+    )
 
 
 def test_a_submission_that_says_it_was_trained_on_all_rows_is_not_scored_on_held_out_ones(toys, one_tier, tmp_path):
@@ -104,7 +107,6 @@ def test_a_submission_that_says_it_was_trained_on_all_rows_is_not_scored_on_held
 @pytest.mark.parametrize(
     ("budget", "message"),
     [
-        ({"steps": 0}, "expected steps or images that training took, received 0 steps and 6,400 images. A fit in one"),
         ({"steps": 6401}, "expected at least as many images as steps, 6,401: .*, received 6,400 images"),
         ({"steps": -100}, r"budget\.steps: expected at least 0, received -100"),
         ({"steps": 10**13}, r"budget\.steps: expected at most 1000000000000, received"),
@@ -118,28 +120,24 @@ def test_a_budget_that_cannot_be(good, run_folder, budget, message):
     (problem,) = problems(good)
     assert re.search(message, problem)
     folder = run_folder(budget=written)
-    (problem,) = evaluate.check_run(folder)
+    (problem,) = candidates.check(folder)
     assert re.search(message, str(problem))
     with pytest.raises(OffaxisError, match=message):
-        list(evaluate.evaluate([folder]))
+        list(candidates.results_of([folder]))
 
 
 def test_the_template_says_what_is_left_to_fill_in(toys, tmp_path):
     file = submission.init(tmp_path / "s", "my_vae", TASKS[:1], tier="smoke", seeds=1)
     assert np.array_equal(np.load(file.parent / "toy/spacing_1/rows.npy"), protocol.task(TASKS[0]).indices)
-    first = problems(file.parent)
+    (first,) = problems(file.parent)
+    assert "supervision: expected 'unsupervised'" in first
+    edit(file.parent, lambda c: c.update(supervision="unsupervised"))
     expected = (
-        "supervision: expected 'unsupervised'",
         "about.authors: expected some text",
         "about.license: expected some text",
-        "budget of seed 0: expected steps",
         "seed_0.npz: expected an npz file, received no such file. Encode rows.npy into it, or take seed 0 out of sub",
     )
-    assert [part in problem for part, problem in zip(expected, first, strict=True)] == [True] * 5
-    edit(file.parent, lambda c: c.update(supervision="unsupervised"))
-    assert problems(file.parent) == first[1:]
-    edit(file.parent, lambda c: c.update(supervision="reference", selection=5))
-    assert not any("budget" in problem for problem in problems(file.parent))
+    assert [part in problem for part, problem in zip(expected, problems(file.parent), strict=True)] == [True] * 3
     with pytest.raises(InvalidInput, match="expected a path that is free, received an existing folder"):
         submission.init(file.parent, "my_vae", TASKS, tier="smoke", seeds=1)
 
@@ -176,23 +174,25 @@ def test_init_in_a_tier_that_the_task_cannot_have(toys, tmp_path):
 
 
 def test_everything_wrong_is_listed_at_once(good):
-    edit(good, lambda c: (c.update(selection=5, colour="red"), c["tasks"][TASKS[0]].update(dataset_version="9.0.0")))
+    edit(good, lambda c: c.update(selection=5, colour="red"))
+    assert ["selection: expected a text, received 5" in each for each in problems(good)] == [True, False]
+    assert "colour: expected no such field" in problems(good)[1]
+    with pytest.raises(OffaxisError, match="selection"):
+        submission.score(good)
+    edit(good, lambda c: (c.update(selection="none"), c.pop("colour")))
+    edit(good, lambda c: c["tasks"][TASKS[0]].update(dataset_version="9.0.0"))
     (good / TASKS[1] / "seed_0.npz").unlink()
     (good / TASKS[1] / "seed_7.npz").write_bytes(b"")
     np.savez(good / TASKS[1] / "seed_1.npz", indices=np.arange(60), codes=np.zeros((60, 2), np.float32))
     found = problems(good)
     for part in (
-        "selection: expected a text, received 5",
-        "colour: expected no such field",
         "dataset_version: expected 1.0.0",
         "seed_0.npz: expected an npz file, received no such file",
         "seed_1.npz: indices: expected the rows of toy/spacing_8@v1",
         "received a file that submission.json does not name",
     ):
         assert any(part in problem for problem in found), (part, found)
-    assert len(found) == 6
-    with pytest.raises(OffaxisError, match="selection"):
-        submission.score(good)
+    assert len(found) == 4
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
@@ -255,7 +255,7 @@ def test_a_claim_of_a_score_that_is_not_computed(good, run_folder, key, near):
     assert "claimed of seed 0: expected one of dci.completeness, dci.disentanglement, dci.informativeness_t" in problem
     assert f"received {key!r}. Did you mean {near!r}?" in problem
     with pytest.raises(UnknownName, match="claimed: expected one of dci"):
-        list(evaluate.evaluate([run_folder(claimed={key: 0.95})]))
+        list(candidates.results_of([run_folder(claimed={key: 0.95})]))
 
 
 def test_a_name_like_one_that_is_published(good):
@@ -269,7 +269,7 @@ def test_a_name_like_one_that_is_published(good):
 @pytest.mark.parametrize("name", ["pca", "random_encoder", "groundtruth", "f_lat"])
 def test_a_name_of_a_reference(good, run_folder, name):
     """Those of the project, and what looks like one that is published; its own name is free to its authors."""
-    published = list(evaluate.evaluate([run_folder("flat", supervision="reference")]))
+    published = list(candidates.results_of([run_folder("flat", supervision="reference")]))
     edit(good, lambda c: c.update(method=name, supervision="reference"))
     (problem,) = problems(good, published=published)
     assert "by more than underscores, a reference of the board, received" in problem
@@ -281,7 +281,7 @@ def test_a_name_of_a_reference(good, run_folder, name):
 def test_a_title_of_another_method_or_of_a_reference(good, run_folder, title):
     """A page prints titles, so that rows of one title would be taken for one another."""
     flat = run_folder("flat", supervision="reference", about={"title": "Flat Things"})
-    published = list(evaluate.evaluate([run_folder(), flat]))
+    published = list(candidates.results_of([run_folder(), flat]))
     edit(good, lambda c: c["about"].update(title=title))
     (problem,) = problems(good, published=published)
     assert re.search(r"about\.title: expected another title than that of (beta_vae|flat|pca) on the board", problem)
@@ -301,39 +301,39 @@ def test_a_name_that_is_on_the_board_is_looked_at_twice(good, run_folder, tmp_pa
         result.model_copy(
             update={"runs": tuple(run.model_copy(update={"verification": VERIFIED}) for run in result.runs)}
         )
-        for result in evaluate.evaluate([run_folder("my_vae", TASKS[0], about=about)])
+        for result in candidates.results_of([run_folder("my_vae", TASKS[0], about=about)])
     ]
     edit(good, lambda c: c["about"].update(code="https://example.org/after"))
     scored = submission.score(good, published=published)
-    first, second = submission.outliers(scored, published)[:2]
+    first, second = remarks.outliers(scored, published)[:2]
     assert first == (
         "my_vae is the name of a method on the board: is this the same one, by the same people? What is said of it "
         "differs: authors was 'B. Before' and is 'A. Author'; code was 'https://example.org/before' and is "
         "'https://example.org/after'."
     )
     assert second == "toy/spacing_1@v1: my_vae is verified in tier smoke on the board, and recomputed here."
-    assert "is the same." in submission.outliers(scored, scored)[0]
+    assert "is the same." in remarks.outliers(scored, scored)[0]
 
 
 def test_what_will_not_be_ranked_and_why_is_said_beforehand(good, run_folder, made_result, monkeypatch):
-    candidates = submission.check(good).candidates
-    assert submission.unranked(candidates, tier="smoke") == [
+    runs = submission.check(good).candidates
+    assert remarks.unranked(runs, tier="smoke") == [
         f"{task}@v1: my_vae will not be ranked: it has 2 of 5 seeds; "
         "the task leaves too few rows to verify an encoder on."
         for task in TASKS
     ]
     monkeypatch.setattr(verification, "may_be_verified", lambda task: True)
     published = [made_result(TASKS[0], "my_vae", 0.1, 0.2, 0.3, 0.4, 0.5, status="recomputed")]
-    assert submission.unranked(candidates, published, tier="smoke") == [
+    assert remarks.unranked(runs, published, tier="smoke") == [
         f"{TASKS[0]}@v1: my_vae will not be ranked: no encoder in ONNX to verify seeds 0, 1 by.",
         f"{TASKS[1]}@v1: my_vae will not be ranked: it has 2 of 5 seeds; no encoder in ONNX to verify seeds 0, 1 by.",
     ]
-    whole = [one._replace(encoder=Path("seed_0.onnx")) for one in candidates if one.run.dataset == TASKS[0]]
-    assert submission.unranked(whole, published, tier="smoke") == [
+    whole = [dataclasses.replace(one, encoder=Path("x.onnx")) for one in runs if one.record.dataset == TASKS[0]]
+    assert remarks.unranked(whole, published, tier="smoke") == [
         f"{TASKS[0]}@v1: my_vae will be ranked once its encoders are verified."
     ]
     edit(good, lambda c: c.update(supervision="reference"))
-    said = submission.unranked(submission.check(good).candidates, tier="smoke")
+    said = remarks.unranked(submission.check(good).candidates, tier="smoke")
     assert said[0] == f"{TASKS[0]}@v1: my_vae will not be ranked: a reference has no rank."
 
 
@@ -346,13 +346,13 @@ def test_labels_handed_in_as_codes_are_marked(good, toys):
             np.savez(good / name / f"seed_{seed}.npz", indices=rows, codes=codes)
     scored = submission.score(good)
     assert {run.marks for result in scored for run in result.runs} == {("codes_equal_labels",)}
-    assert "toy/spacing_1@v1: seed 0 is marked codes_equal_labels." in submission.outliers(scored, [])
+    assert "toy/spacing_1@v1: seed 0 is marked codes_equal_labels." in remarks.outliers(scored, [])
 
 
 def test_what_a_reviewer_should_look_at_twice(good, run_folder):
     edit(good, lambda c: c["tasks"][TASKS[0]]["seeds"][0].update(claimed={"mig": 0.99}))
     noisy = [run_folder("ground_truth", TASKS[0], noise=1.0), run_folder("random_encoder", TASKS[1], noise=0.01)]
-    said = submission.outliers(submission.score(good), evaluate.evaluate(noisy))
+    said = remarks.outliers(submission.score(good), candidates.results_of(noisy))
     assert sum("dci." in sentence for sentence in said) == 6, "three scores on two tasks"
     found = [sentence for sentence in said if "mig" in sentence]
     assert [sentence.partition(":")[0] for sentence in found] == [f"{TASKS[0]}@v1", f"{TASKS[0]}@v1", f"{TASKS[1]}@v1"]
@@ -718,7 +718,6 @@ VALID_AFTER_ALL = {
     "members that leave the folder",  # never extracted
     "schema is True",  # equals 1
     "hyperparameters is {}",
-    "version is 'x'",
     "method is 'x'",
 }
 
@@ -810,7 +809,7 @@ def test_hostile_text_is_refused_or_stays_text(good, monkeypatch):
 
 def test_too_much_in_all(good, monkeypatch):
     monkeypatch.setattr(submission, "TOTAL", 1_500)
-    assert any("of codes, received more than that" in problem for problem in problems(good))
+    assert any("of codes, received" in problem for problem in problems(good))
 
 
 def test_a_folder_that_is_not_there(tmp_path):

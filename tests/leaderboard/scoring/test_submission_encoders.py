@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from leaderboard import protocol
 from leaderboard.commands import board
-from leaderboard.scoring import evaluate, submission
+from leaderboard.scoring import candidates, submission
 from leaderboard.store import results_tree
 
 TASK = "toy/small"
@@ -47,7 +47,7 @@ def handed_in(toys, make_toy, monkeypatch, tmp_path):
     monkeypatch.setattr(protocol, "TIERS", {"smoke": tier})
     toys[TASK] = make_toy(sizes=(8, 8, 8, 8))
     protocol.task.cache_clear()
-    evaluate.dataset_digest.cache_clear()
+    candidates.dataset_digest.cache_clear()
     file = submission.init(tmp_path / "work" / "mine", "my_vae", [TASK], tier="smoke", seeds=2)
     content = json.loads(file.read_text("utf-8"))
     content["about"] |= {"title": "My VAE", "authors": "A. Author", "license": "MIT"}
@@ -103,8 +103,7 @@ def test_codes_of_another_encoder_are_scored_and_marked(handed_in):
     said = run("verify", handed_in, "--beside", handed_in)
     assert said.exit_code == 1
     assert "not verified" in said.stdout
-    told = []
-    (result,) = submission.score(handed_in, fresh="x", tell=told.append)
+    (result,) = submission.score(handed_in, fresh="x")
     assert [run.trust for run in result.runs] == ["verified", "recomputed"]
     assert [run.marks for run in result.runs] == [(), ("encoder_disagrees",)]
     assert result.trust("smoke") == "recomputed"

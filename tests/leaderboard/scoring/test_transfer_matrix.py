@@ -12,7 +12,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard import protocol
 from leaderboard.report import transfer_page
 from leaderboard.report.site import build
-from leaderboard.scoring import evaluate, transfer_matrix
+from leaderboard.scoring import candidates, transfer_matrix
 from leaderboard.store import results_tree, transfers
 
 pytestmark = pytest.mark.usefixtures("one_tier", "toys")
@@ -85,7 +85,7 @@ def test_a_label_may_be_called_average(measured):
 
 def test_the_page(measured, run_folder, tmp_path, browser):
     root = tmp_path / "results"
-    results_tree.write(root, evaluate.evaluate([run_folder()]))
+    results_tree.write(root, candidates.results_of([run_folder()]))
     transfers.write(root, measured)
     site = build.build(root, tmp_path / "site").parent
     browser.open(site / "transfer.html", width=360)

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
-from leaderboard.scoring import evaluate, verification
+from leaderboard.scoring import candidates, verification
 from leaderboard.store import results, results_tree
 
 SIZES = (8, 8, 8, 8)
@@ -30,7 +30,7 @@ def task(toys, make_toy, monkeypatch):
     monkeypatch.setattr(protocol, "TIERS", {"smoke": TIER})
     toys["toy/small"] = make_toy(sizes=SIZES)
     protocol.task.cache_clear()
-    evaluate.dataset_digest.cache_clear()
+    candidates.dataset_digest.cache_clear()
     return protocol.task("toy/small")
 
 
@@ -190,9 +190,9 @@ def test_a_run_folder_with_an_encoder_is_verified_when_it_is_scored(task, run_fo
     folder = run_folder(codes=codes(task))
     (folder / "encoder.onnx").write_bytes(encoder(tmp_path).read_bytes())
     told = []
-    (found,) = evaluate.evaluate([folder], fresh="x", tell=told.append)
+    (found,) = candidates.results_of([folder], fresh="x", tell=told.append)
     assert (found.trust("smoke"), told, found.runs[0].marks) == ("verified", [], ())
-    (alone,) = evaluate.evaluate([folder])
+    (alone,) = candidates.results_of([folder])
     assert (alone.trust("smoke"), alone.runs[0].scores) == ("recomputed", found.runs[0].scores)
 
 
@@ -200,23 +200,23 @@ def test_a_run_whose_encoder_disagrees_is_marked(task, run_folder, tmp_path):
     folder = run_folder(codes=codes(task))
     (folder / "encoder.onnx").write_bytes(encoder(tmp_path, mixing=MIXING[::-1].copy()).read_bytes())
     told = []
-    (found,) = evaluate.evaluate([folder], fresh="x", tell=told.append)
+    (found,) = candidates.results_of([folder], fresh="x", tell=told.append)
     assert (found.trust("smoke"), found.runs[0].marks) == ("recomputed", ("encoder_disagrees",))
     assert "the codes that were handed in" in told[0]
     (folder / "encoder.onnx").write_bytes(b"not a model")
-    (found,) = evaluate.evaluate([folder], fresh="x", tell=told.append)
+    (found,) = candidates.results_of([folder], fresh="x", tell=told.append)
     assert (found.trust("smoke"), found.runs[0].marks) == ("recomputed", ())
     assert "expected a model in ONNX" in told[1]
 
 
 def test_a_verification_joins_the_scores_that_are_there(task, run_folder, tmp_path):
     folder = run_folder(codes=codes(task))
-    before = results_tree.write(tmp_path / "results", evaluate.evaluate([folder]))[0].read_bytes()
+    before = results_tree.write(tmp_path / "results", candidates.results_of([folder]))[0].read_bytes()
     (folder / "encoder.onnx").write_bytes(encoder(tmp_path).read_bytes())
-    (file,) = results_tree.write(tmp_path / "results", evaluate.evaluate([folder], fresh="x"))
+    (file,) = results_tree.write(tmp_path / "results", candidates.results_of([folder], fresh="x"))
     assert results_tree.read(file).trust("smoke") == "verified"
     kept = file.read_bytes()
-    results_tree.write(tmp_path / "results", evaluate.evaluate([folder], fresh="another"))
+    results_tree.write(tmp_path / "results", candidates.results_of([folder], fresh="another"))
     assert file.read_bytes() == kept
     assert b"verification" not in before
 

@@ -10,14 +10,13 @@ from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 from benchmark_data.variants import splitting
 from leaderboard import protocol
 from leaderboard.metrics import dci, mig
-from leaderboard.scoring import evaluate, measure
+from leaderboard.scoring import candidates, measure
 from leaderboard.store import results, results_tree
 
 
 def test_scores_are_those_of_the_metrics_on_the_protocols_rows(run_folder):
     folders = [run_folder(seed=seed) for seed in (1, 0)]
-    told = []
-    (result,) = evaluate.evaluate(folders, progress=lambda *step: told.append(step))
+    (result,) = candidates.results_of(folders)
     assert (result.task, result.method, result.title) == ("toy/small@v1", "beta_vae", "β-VAE")
     assert [run.seed for run in result.runs] == [0, 1]
     task = protocol.task("toy/small")
@@ -31,12 +30,10 @@ def test_scores_are_those_of_the_metrics_on_the_protocols_rows(run_folder):
         ).items()
     }
     assert result.runs[0].scores == pytest.approx(expected)
-    assert [done for _, done, _ in told] == [0, 1, 2, 3, 4]
-    assert told[0] == ("mig of beta_vae on toy/small, seed 1", 0, 4)
 
 
 def test_everything_that_decides_a_score_is_recorded(run_folder):
-    (result,) = evaluate.evaluate([run_folder()], status="reproduced")
+    (result,) = candidates.results_of([run_folder()], status="reproduced")
     run = result.runs[0]
     assert (run.tier, run.status, run.latents, run.dataset_version) == ("smoke", "reproduced", 3, "1.0.0")
     assert run.rows_digest == protocol.task("toy/small").digest
@@ -48,7 +45,7 @@ def test_everything_that_decides_a_score_is_recorded(run_folder):
 
 def test_several_methods_and_tasks_at_once(run_folder, one_tier):
     folders = [run_folder(m, d) for m in ("pca", "beta_vae") for d in ("toy/spacing_8", "toy/spacing_1")]
-    found = list(evaluate.evaluate(folders))
+    found = list(candidates.results_of(folders))
     assert [(r.task, r.method) for r in found] == [
         ("toy/spacing_1@v1", "beta_vae"),
         ("toy/spacing_1@v1", "pca"),
@@ -63,35 +60,38 @@ def test_codes_that_are_the_labels_are_marked_unless_someone_reproduced_them(run
     scaled = np.stack([0.3 - 2 * labels[:, 2], np.cos(labels[:, 0])], axis=1)
     for codes in (labels, scaled, scaled + 1e-5 * np.sin(np.arange(120)).reshape(60, 2)):
         folder = run_folder(codes=codes)
-        assert next(evaluate.evaluate([folder])).runs[0].marks == ("codes_equal_labels",)
-        assert next(evaluate.evaluate([folder], status="reproduced")).runs[0].marks == ()
+        assert next(candidates.results_of([folder])).runs[0].marks == ("codes_equal_labels",)
+        assert next(candidates.results_of([folder], status="reproduced")).runs[0].marks == ()
     for codes in (labels + 0.2 * labels[:, [1, 2, 0]], labels @ np.ones((3, 1)), np.zeros((60, 2))):
-        assert next(evaluate.evaluate([run_folder(codes=codes)])).runs[0].marks == ()
-    assert next(evaluate.evaluate([run_folder("ground_truth", codes=labels)])).runs[0].marks == ()
+        assert next(candidates.results_of([run_folder(codes=codes)])).runs[0].marks == ()
+    assert next(candidates.results_of([run_folder("ground_truth", codes=labels)])).runs[0].marks == ()
 
 
 def test_claims_are_kept_apart(run_folder, one_tier):
-    run = next(evaluate.evaluate([run_folder(claimed={"mig": 0.99})])).runs[0]
+    run = next(candidates.results_of([run_folder(claimed={"mig": 0.99})])).runs[0]
     assert run.claimed == {"mig": 0.99}
     assert run.scores["mig"] < 0.9
 
 
-def test_only_what_has_no_scores_yet(run_folder, tmp_path, one_tier):
+def test_only_what_has_no_scores_yet(run_folder, tmp_path):
     folders = [run_folder(seed=seed) for seed in (0, 1)]
-    assert evaluate.unscored(folders, tmp_path / "results", tier="smoke") == folders
-    results_tree.write(tmp_path / "results", evaluate.evaluate(folders[:1], tier="smoke"))
-    assert evaluate.unscored(folders, tmp_path / "results", tier="smoke") == folders[1:]
-    assert evaluate.unscored(folders, tmp_path / "results", tier="study") == folders
+    one, both = (candidates.grouped(map(candidates.load, part), "smoke")[0].planned for part in (folders[:1], folders))
+    assert not results_tree.holds(tmp_path / "results", one)
+    results_tree.write(tmp_path / "results", candidates.results_of(folders[:1], tier="smoke"))
+    assert results_tree.holds(tmp_path / "results", one)
+    assert not results_tree.holds(tmp_path / "results", both)
+    (other,) = candidates.grouped([candidates.load(folders[0])], "study")
+    assert not results_tree.holds(tmp_path / "results", other.planned)
 
 
 def test_no_folders():
     with pytest.raises(InvalidInput, match="runs: expected at least one, received none"):
-        list(evaluate.evaluate([]))
+        list(candidates.results_of([]))
 
 
 def test_an_empty_folder(tmp_path):
     with pytest.raises(DamagedFile, match=r"expected a run folder, which has run\.json, received a folder without it"):
-        list(evaluate.evaluate([tmp_path]))
+        list(candidates.results_of([tmp_path]))
 
 
 def test_the_same_seed_twice(run_folder, tmp_path):
@@ -99,13 +99,13 @@ def test_the_same_seed_twice(run_folder, tmp_path):
     copy = tmp_path / "copy"
     folder.rename(copy)
     with pytest.raises(InvalidInput, match="expected another seed of beta_vae on toy/small than 0"):
-        list(evaluate.evaluate([run_folder(), copy]))
+        list(candidates.results_of([run_folder(), copy]))
     with pytest.raises(InvalidInput, match=r"than 0, received the same as in .*copy"):
-        list(evaluate.evaluate([copy, copy]))
+        list(candidates.results_of([copy, copy]))
     record = json.loads((copy / "run.json").read_text())
     (copy / "run.json").write_text(json.dumps(record | {"dataset": "toy"}))
     with pytest.raises(InvalidInput, match="expected another seed of beta_vae on toy than 0"):
-        list(evaluate.evaluate([run_folder(), copy]))
+        list(candidates.results_of([run_folder(), copy]))
 
 
 @pytest.mark.parametrize("method", ["beta_vae", "pca"])
@@ -113,14 +113,14 @@ def test_the_same_codes_for_two_seeds(run_folder, one_tier, method):
     codes = np.random.default_rng(0).standard_normal((60, 3))
     folders = [run_folder(method, seed=seed, codes=codes) for seed in (0, 1)]
     with pytest.raises(InvalidInput, match=r"-1: expected codes of a training of its own .*, received the same codes"):
-        list(evaluate.evaluate(folders))
+        list(candidates.results_of(folders))
 
 
 def test_seeds_with_different_settings_are_no_one_method(run_folder, one_tier):
     with pytest.raises(
         InvalidInput, match=r"hyperparameters of seed 1: expected .*'beta': 1.0.*received .*'beta': 4.0"
     ):
-        list(evaluate.evaluate([run_folder(seed=0), run_folder(seed=1, hyperparameters={"beta": 4.0})]))
+        list(candidates.results_of([run_folder(seed=0), run_folder(seed=1, hyperparameters={"beta": 4.0})]))
 
 
 @pytest.mark.parametrize(
@@ -141,12 +141,12 @@ def test_seeds_with_different_settings_are_no_one_method(run_folder, one_tier):
 )
 def test_run_json_is_checked_field_by_field(run_folder, fields, message):
     with pytest.raises((DamagedFile, InvalidInput), match=message):
-        list(evaluate.evaluate([run_folder(**fields)]))
+        list(candidates.results_of([run_folder(**fields)]))
 
 
 def test_an_unknown_tier(run_folder):
     with pytest.raises(UnknownName, match=r"tier: expected one of .*Did you mean 'study'"):
-        list(evaluate.evaluate([run_folder()], tier="studi"))
+        list(candidates.results_of([run_folder()], tier="studi"))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_run_json_that_is_no_json(run_folder, content, message):
     folder = run_folder()
     (folder / "run.json").write_bytes(content)
     with pytest.raises(DamagedFile, match=message):
-        list(evaluate.evaluate([folder]))
+        list(candidates.results_of([folder]))
 
 
 def test_run_json_that_is_huge(run_folder):
@@ -171,23 +171,23 @@ def test_run_json_that_is_huge(run_folder):
     with (folder / "run.json").open("wb") as file:
         file.truncate(10**9)
     with pytest.raises(DamagedFile, match="expected at most 16,777,216 bytes, received 1,000,000,000 bytes"):
-        list(evaluate.evaluate([folder]))
+        list(candidates.results_of([folder]))
 
 
 def test_codes_of_other_rows(run_folder):
     right = protocol.task("toy/small").indices
     with pytest.raises(InvalidInput, match="right rows in another order"):
-        list(evaluate.evaluate([run_folder(indices=right[::-1])]))
+        list(candidates.results_of([run_folder(indices=right[::-1])]))
     with pytest.raises(
         InvalidInput, match=r"indices: expected the rows of toy/small@v1: \d+ at position 1.*that order"
     ):
-        list(evaluate.evaluate([run_folder(indices=np.r_[right[:1], right[:1], right[2:]])]))
+        list(candidates.results_of([run_folder(indices=np.r_[right[:1], right[:1], right[2:]])]))
     with pytest.raises(InvalidInput, match=r"received the rows of toy/spacing_1@v1: \d+"):
-        list(evaluate.evaluate([run_folder(indices=protocol.task("toy/spacing_1").indices)]))
+        list(candidates.results_of([run_folder(indices=protocol.task("toy/spacing_1").indices)]))
     with pytest.raises(
         DamagedFile, match=r"indices: expected int or uint of shape \(60\), received int64 of shape \(9,"
     ):
-        list(evaluate.evaluate([run_folder(indices=right[:9])]))
+        list(candidates.results_of([run_folder(indices=right[:9])]))
 
 
 @pytest.mark.parametrize(
@@ -206,24 +206,24 @@ def test_codes_of_other_rows(run_folder):
 )
 def test_codes_that_cannot_be_scored(run_folder, codes, message):
     with pytest.raises((DamagedFile, InvalidInput), match=message):
-        list(evaluate.evaluate([run_folder(codes=codes)]))
+        list(candidates.results_of([run_folder(codes=codes)]))
 
 
 def test_what_says_that_it_was_trained_on_held_out_rows_is_not_scored_on_them(run_folder, toys):
     toys["toy/small.holdout"] = splitting.split(toys["toy/small"]).dataset
     for told in ({"split": "train", "train_share": 1.0}, {"split": "train"}, {"beta": 4.0}):
-        evaluate.read_run(run_folder(dataset="toy/small.holdout", hyperparameters=told), tier="held_out")
+        candidates.grouped([candidates.load(run_folder(dataset="toy/small.holdout", hyperparameters=told))], "held_out")
     for told, received in (
         ({"split": "test"}, "received 'test'"),
         ({"split": "all"}, "received 'all'"),
         ({"train_share": 0.9}, "received none beside a train_share, so that it is the share of all rows"),
     ):
         folder = run_folder(dataset="toy/small.holdout", hyperparameters=told)
-        evaluate.read_run(folder, tier="smoke")
+        candidates.grouped([candidates.load(folder)], "smoke")
         with pytest.raises(InvalidInput, match=rf"run.json: hyperparameters.split: expected 'train' .*{received}"):
-            list(evaluate.evaluate([folder], tier="held_out"))
+            list(candidates.results_of([folder], tier="held_out"))
     with pytest.raises(InvalidInput, match="tier held_out of toy/small: expected a dataset that a split rule divides"):
-        list(evaluate.evaluate([run_folder()], tier="held_out"))
+        list(candidates.results_of([run_folder()], tier="held_out"))
 
 
 def test_a_measurement_without_train_rows_is_of_the_held_out_ones_alone(run_folder, monkeypatch):
@@ -234,7 +234,7 @@ def test_a_measurement_without_train_rows_is_of_the_held_out_ones_alone(run_fold
     )
     monkeypatch.setattr(protocol, "TIERS", {"smoke": held_out})
     folder = run_folder()
-    (result,) = evaluate.evaluate([folder], tier="smoke")
+    (result,) = candidates.results_of([folder], tier="smoke")
     codes, labels = np.load(folder / "codes.npz")["codes"], protocol.task("toy/small").labels()
     expected = mig.score(codes[40:55], labels[40:55])
     learnt, tested = slice(40, 52), slice(52, 58)  # two thirds of the first 18 test rows, and the last third
@@ -251,7 +251,7 @@ def test_scores_far_below_zero_are_what_their_rounded_parts_come_to():
     factors[1_000:, 1] = 0
     factors[1_500, 1] = 1  # a variance of 0.0005 among the held-out rows
     by_measure = protocol.Measurement("r_squared", train=1_000, test=2_000, arguments={"readout": "linear"})
-    scored = measure.of_rows(codes, factors, 1_000, (by_measure,))
+    scored = measure.score_codes(codes, factors, (by_measure,), train=1_000)
     again = discovery.find("leaderboard.metrics", "r_squared", kind="metric").combine(scored.parts["r_squared"])
     assert min(scored.scores.values()) < -1
     for name, value in again.items():
@@ -261,7 +261,7 @@ def test_scores_far_below_zero_are_what_their_rounded_parts_come_to():
 
 def test_a_score_that_is_none_is_named(run_folder, monkeypatch):
     """What cannot be is refused in the project's own words, wherever it comes from."""
-    wrong = measure.Scored({"mig": 1.5, "dci.disentanglement": 0.5}, {})
-    monkeypatch.setattr(measure, "score", lambda *_, **__: wrong)
+    wrong = measure.Measured({"mig": 1.5, "dci.disentanglement": 0.5}, {})
+    monkeypatch.setattr(measure, "score_codes", lambda *_, **__: wrong)
     with pytest.raises(InvalidInput, match=r"scores of beta_vae on toy/small, seed 0: scores\.mig: expected a number"):
-        list(evaluate.evaluate([run_folder(seed=0)]))
+        list(candidates.results_of([run_folder(seed=0)]))

@@ -1,0 +1,581 @@
+"""Candidates: runs whose codes are read and checked, and their scores.
+
+A run folder holds ``run.json`` (`leaderboard.record`) and ``codes.npz``: ``indices`` int64 (n,), the rows of the task
+in its order, and ``codes`` float (n, L), one row of latents for each. ``encoder.onnx`` is the encoder that made them,
+where it is to be verified. Nothing in it is run or unpickled.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import functools
+import hashlib
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data.archives import npz
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
+from benchmark_data.files import in_run
+from benchmark_data.variants.splitting import Divided
+from leaderboard import protocol, record, schema
+from leaderboard.arrays import check_codes, warn_if_same
+from leaderboard.reading import units
+from leaderboard.record import About, Digests, RunFile, RunRecord
+from leaderboard.schema import Settings, problems, pydantic
+from leaderboard.scoring import copies, leaks, measure, verification
+from leaderboard.store import results
+from leaderboard.store.results import Result, Scored, Status
+
+__all__ = ["Candidate", "load", "read_codes", "results_of", "score"]
+
+LATENTS = 1024
+"""The most latents that are scored."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Candidate:
+    """One run to score, checked.
+
+    Args:
+        where: its place, for messages.
+        record: what is known of it.
+        about: what a reader wants to know of its method.
+        codes: what is scored, float32 (n, L), in the order of the task's rows.
+        given: the codes as they were handed in, (n, L), or (n, L, d) for units of d numbers.
+        encoder: the encoder in ONNX that made the codes, where there is one.
+    """
+
+    where: str
+    record: RunRecord
+    about: About
+    codes: NDArray[np.float32]
+    given: NDArray[Any]
+    encoder: Path | None = None
+
+    @property
+    def task(self) -> protocol.Task:
+        """The task that the codes are of."""
+        return protocol.task(self.record.dataset)
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of the codes as little-endian float32, row by row, in hexadecimal."""
+        return codes_digest(self.codes)
+
+    @functools.cached_property
+    def ranked(self) -> copies.Ranked:
+        """The ranks by which copies are found."""
+        return copies.ranked(self.codes)
+
+    def renamed(self, method: str) -> Candidate:
+        """Return it under another method's name, which becomes its title, too; itself if the name is empty."""
+        if method in ("", self.record.method):
+            return self
+        return dataclasses.replace(
+            self,
+            record=self.record.model_copy(update={"method": method}),
+            about=self.about.model_copy(update={"title": method}),
+        )
+
+
+def load(folder: str | os.PathLike[str]) -> Candidate:
+    """Read a run folder and check it against its task.
+
+    Args:
+        folder: the run folder.
+
+    Returns:
+        The run, with its codes.
+
+    Raises:
+        DamagedFile: the folder lacks a file, or a file does not hold what it should.
+        InvalidInput: codes of other rows, of another dataset or not finite; a run on one's own images; a reference's
+            name; a budget that cannot be; or a claim of a score that nothing computes.
+        UnknownName: the dataset is unknown.
+
+    Warns:
+        SameCodes: the codes are the same in all rows.
+    """
+    found = check(folder)
+    if isinstance(found, Candidate):
+        return found
+    raise found[0]
+
+
+def check(folder: str | os.PathLike[str]) -> Candidate | list[OffaxisError]:
+    """Look at everything in a run folder.
+
+    Args:
+        folder: the run folder.
+
+    Returns:
+        The run, with its codes; or all that is wrong with it.
+    """
+    folder = Path(folder)
+    file = str(folder / record.FILE)
+    try:
+        known = schema.parse(RunFile, schema.content(in_run(folder, record.FILE)), file)
+        if isinstance(known, list):
+            return known
+        if (folder / "images.json").exists():
+            raise InvalidInput(
+                str(folder),
+                expected="a run on a dataset that the board has a task on",
+                received=f"one on your own pictures, {known.dataset!r}",
+                remedy=f"Score it by itself: offaxis board metrics {shlex.quote(str(folder))}",
+            )
+        task = protocol.task(known.dataset)
+    except OffaxisError as error:
+        return [error]
+    found = [*wrong_record(known, file), *unknown_claims(known.claimed, protocol.TIERS, f"{file}: claimed")]
+    try:
+        made = candidate(codes_file(folder), task, known, known.about, folder / "encoder.onnx")
+    except OffaxisError as error:
+        found.append(error)
+    return found or made
+
+
+def candidate(codes: Path, task: protocol.Task, known: RunRecord, about: About, encoder: Path) -> Candidate:
+    """Read the codes of a run.
+
+    Args:
+        codes: their file.
+        task: whose rows they are of.
+        known: what is known of the run.
+        about: what is said of its method.
+        encoder: where its encoder would be.
+
+    Returns:
+        The run.
+
+    Raises:
+        DamagedFile: as ``read_codes``.
+        InvalidInput: as ``read_codes``.
+
+    Warns:
+        SameCodes: as ``read_codes``.
+    """
+    scored, given = _read(codes, task)
+    return Candidate(str(codes.parent), known, about, scored, given, encoder if os.path.lexists(encoder) else None)
+
+
+def codes_file(folder: str | os.PathLike[str]) -> Path:
+    """Return the file with a run folder's codes.
+
+    Raises:
+        DamagedFile: there is none; the message names the command that writes it.
+    """
+    file = Path(folder) / "codes.npz"
+    if not os.path.lexists(file):
+        raise DamagedFile(
+            str(file),
+            expected="the codes of the run",
+            received="no such file",
+            remedy=f"Write them: offaxis train encode {shlex.quote(str(folder))}"
+            if (file.parent / "config.json").is_file()
+            else "docs/submitting.md says what a run folder of another program holds.",
+        )
+    return file
+
+
+def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> NDArray[np.float32]:
+    """Read codes and check that they are those of a task's rows.
+
+    Args:
+        file: an npz file with ``indices`` and ``codes``, (n, L), or (n, L, d) for units of d numbers.
+        task: the task.
+
+    Returns:
+        float32, shape (rows of the task, L), all finite; units are reduced by ``leaderboard.reading.units.reduced``.
+
+    Raises:
+        DamagedFile: not an npz file, or an array is missing, too large, or of another type or shape.
+        InvalidInput: other rows than the task's, no latents or too many, or a value that is not finite.
+
+    Warns:
+        SameCodes: they are the same in all rows.
+    """
+    return _read(file, task)[0]
+
+
+def _read(file: str | os.PathLike[str], task: protocol.Task) -> tuple[NDArray[np.float32], NDArray[Any]]:
+    """Read codes as ``read_codes`` does, and what the file holds."""
+    n = len(task.indices)
+    wanted = {"indices": npz.Array("iu", (n,)), "codes": npz.Array("f", (n, None), other=(n, None, None))}
+    arrays = npz.read(file, wanted)
+    indices, given = arrays["indices"], arrays["codes"]
+    wrong = np.flatnonzero(indices != task.indices)
+    if len(wrong):
+        same = np.array_equal(np.sort(indices), np.sort(task.indices))
+        other = protocol.of_rows(indices)
+        raise InvalidInput(
+            f"{file}: indices",
+            expected=f"the rows of {task.id}: {task.indices[wrong[0]]} at position {wrong[0]}",
+            received=f"the rows of {other}: {indices[wrong[0]]}" if other else str(indices[wrong[0]]),
+            remedy="They are the right rows in another order: reorder the codes with them."
+            if same
+            else "Encode the rows that `leaderboard.protocol.task(...).indices` gives, in that order.",
+        )
+    if not 1 <= given.shape[1] <= LATENTS:
+        raise InvalidInput(f"{file}: codes", expected=f"1 to {LATENTS} latents", received=str(given.shape[1]))
+    codes = check_codes(units.reduced(given, f"{file}: codes"), f"{file}: codes").astype(np.float32)
+    warn_if_same(codes, str(file))
+    return codes, given
+
+
+def codes_digest(codes: NDArray[np.float32]) -> str:
+    """Hash codes, float32 (n, L): SHA-256 of them as little-endian float32, row by row, in hexadecimal."""
+    return hashlib.sha256(codes.astype("<f4").tobytes()).hexdigest()
+
+
+def wrong_record(known: RunRecord, what: str) -> Iterator[OffaxisError]:
+    """Find what cannot be of a run, beyond the types of its fields.
+
+    Args:
+        known: its record.
+        what: where that stands.
+
+    Yields:
+        An error for data that are not those here, for a reference's name, and for fewer images than steps.
+    """
+    try:
+        check_dataset(protocol.task(known.dataset), known.dataset_version, known.dataset_digest, what)
+    except OffaxisError as error:
+        yield error
+    for name in record.REFERENCES:
+        alike = known.method.replace("_", "") == name.replace("_", "")
+        if alike and (known.method != name or known.supervision != "reference"):
+            yield InvalidInput(
+                f"{what}: method",
+                expected="another name than that of a reference",
+                received=f"{known.method!r}{f', which is {name!r} but for underscores' * (known.method != name)}",
+                remedy="Rename the method.",
+            )
+    yield from implausible(known.budget, f"{what}: budget")
+
+
+def implausible(budget: record.Budget, what: str) -> Iterator[InvalidInput]:
+    """Find a budget of fewer images than steps, each of which takes one; 0 images are none that were counted.
+
+    Example:
+        >>> budgets = [record.Budget(steps=steps, images=64, seconds=1.0, device="") for steps in (0, 1, 64, 65)]
+        >>> [len(list(implausible(budget, "budget"))) for budget in budgets]
+        [0, 0, 0, 1]
+    """
+    if 0 < budget.images < budget.steps:
+        yield InvalidInput(
+            what,
+            expected=f"at least as many images as steps, {budget.steps:,}: each step sees one or more, repeats counted",
+            received=f"{budget.images:,} images",
+            remedy="Write 0 images if they were not counted.",
+        )
+
+
+def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str) -> None:
+    """Check that codes were made from the data that is here.
+
+    Args:
+        task: the task.
+        version: the dataset's version, as the codes' author has it.
+        digest: its quick digest, likewise.
+        what: where that stands.
+
+    Raises:
+        InvalidInput: another version, other pixels or other factors.
+    """
+    here_version, here = dataset_digest(task.dataset)
+    for field, received, expected in (
+        ("dataset_version", version, here_version),
+        ("dataset_digest.pixels", digest.pixels, here.pixels),
+        ("dataset_digest.factors", digest.factors, here.factors),
+    ):
+        if received != expected:
+            raise InvalidInput(
+                f"{what}: {field}",
+                expected=f"{expected}, that of {task.dataset} here",
+                received=received,
+                remedy="The codes were made from other data. Encode again with this version of the dataset.",
+            )
+
+
+@functools.cache
+def dataset_digest(name: str) -> tuple[str, Digests]:
+    """Return the version and the quick digest of a dataset, worked out once."""
+    dataset = protocol.task(name).load()
+    return dataset.version, Digests(**dataset.digest()._asdict())
+
+
+def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: str) -> None:
+    """Check that a run does not say of itself that it was trained on what a rule holds out.
+
+    Only what is recorded is known. ``split`` is the part that was trained on. Our own runs leave it out where they were
+    trained on all parts, and record ``train_share``. Who records neither says nothing of it, and is believed.
+
+    Args:
+        task: the task.
+        tier: the tier in which it is to be scored.
+        hyperparameters: what is recorded of the run.
+        what: where that stands.
+
+    Raises:
+        InvalidInput: the tier is ``held_out``, and no rule divides the dataset, another part than ``train`` is
+            recorded, or none with a share.
+    """
+    if tier != "held_out":
+        return
+    if not isinstance(task.load().source, Divided):
+        raise InvalidInput(
+            f"tier held_out of {task.dataset}",
+            expected="a dataset that a split rule divides, such as sprites2d/composition",
+            received="one whose held-out rows are drawn from all",
+            remedy="Score in another tier, or train on the part train of a split: offaxis data splits.",
+        )
+    part = hyperparameters.get("split", "" if "train_share" in hyperparameters else "train")
+    if part != "train":
+        raise InvalidInput(
+            f"{what}: hyperparameters.split",
+            expected=f"'train' in the tier held_out: that only this part of {task.dataset} was trained on",
+            received=repr(part) if part else "none beside a train_share, so that it is the share of all rows",
+            remedy="Rows that were trained on are not held out. Train on the part train, or score in another tier.",
+        )
+
+
+def unknown_claims(claimed: Mapping[str, float], tiers: Iterable[str], what: str) -> Iterator[UnknownName]:
+    """Find claims of scores that no tier of some computes, which would be compared with nothing.
+
+    Args:
+        claimed: score -> what somebody says that it is.
+        tiers: the tiers: one of a submission; all of a run folder, which may be scored in any.
+        what: where that stands.
+
+    Yields:
+        An error for each such claim, by its key.
+
+    Example:
+        >>> claimed = {"mig": 0.1, "r_squared": 0.5}
+        >>> [len(list(unknown_claims(claimed, tiers, "claimed"))) for tiers in (["smoke"], ["smoke", "held_out"])]
+        [1, 0]
+    """
+    known = {key: None for tier in tiers for key in measure.keys(protocol.tier(tier))} if claimed else {}
+    for key in sorted(claimed.keys() - known.keys()):
+        yield UnknownName(what, key, known)
+
+
+class Group(NamedTuple):
+    """Runs of one method on one task, which become one result.
+
+    Attributes:
+        planned: the result, without scores, for checks before anything is scored.
+        candidates: the runs, by seed.
+    """
+
+    planned: Result
+    candidates: tuple[Candidate, ...]
+
+
+def grouped(candidates: Iterable[Candidate], tier: str, *, status: Status = "recomputed") -> list[Group]:
+    """Group runs by the result that they belong to, and refuse what cannot be scored together.
+
+    Args:
+        candidates: the runs.
+        tier: of the protocol.
+        status: ``"recomputed"`` from codes that someone handed in, or ``"reproduced"`` by training here.
+
+    Returns:
+        The groups, by task and method.
+
+    Raises:
+        InvalidInput: no runs; the same seed twice; the same codes for two seeds; settings that differ between the seeds
+            of a method; or what ``check_part`` refuses.
+        UnknownName: there is no such tier.
+    """
+    protocol.tier(tier)
+    found: dict[tuple[str, str], dict[int, Candidate]] = {}
+    for one in candidates:
+        seeds = found.setdefault((one.task.id, one.record.method), {})
+        if one.record.seed in seeds:
+            raise InvalidInput(
+                f"{one.where}: seed",
+                expected=f"another seed of {one.record.method} on {one.record.dataset} than {one.record.seed}",
+                received=f"the same as in {seeds[one.record.seed].where}",
+                remedy="Give one folder for each seed.",
+            )
+        check_part(one.task, tier, one.record.hyperparameters, str(Path(one.where) / record.FILE))
+        seeds[one.record.seed] = one
+    if not found:
+        raise InvalidInput("runs", expected="at least one", received="none")
+    groups = []
+    for (task, method), seeds in sorted(found.items()):
+        group = tuple(seeds[seed] for seed in sorted(seeds))
+        for problem in trained_twice(group):
+            raise problem
+        runs = [_unscored(one, tier, status) for one in group]
+        groups.append(Group(results.result(task, method, runs, about=group[-1].about), group))
+    return groups
+
+
+def trained_twice(group: Sequence[Candidate]) -> Iterator[InvalidInput]:
+    """Find codes that are those of another seed of the group, up to order, sign and scale of latents."""
+    for number, one in enumerate(group):
+        for other in group[:number]:
+            same = one.digest == other.digest
+            # A reference that nothing is trained for, such as PCA, may give the same latents in another order.
+            if same or (one.record.supervision != "reference" and copies.same(one.ranked, other.ranked)):
+                yield InvalidInput(
+                    one.where,
+                    expected="codes of a training of its own for each seed",
+                    received=f"{'' if same else 'up to order, sign and scale of latents '}the same codes as in "
+                    f"{other.where}",
+                    remedy="Train with another seed, or leave this one out.",
+                )
+                break
+
+
+def score(candidate: Candidate, tier: str, *, status: Status = "recomputed") -> Scored:
+    """Score a run.
+
+    Args:
+        candidate: the run.
+        tier: of the protocol.
+        status: as in ``grouped``.
+
+    Returns:
+        Its record with the scores. It is not verified; see ``verified``.
+
+    Raises:
+        InvalidInput: a metric cannot work on these codes, or a score is out of its range.
+        UnknownName: there is no such tier.
+    """
+    known, task = candidate.record, candidate.task
+    measurements = protocol.tier(tier).measurements
+    found = measure.score_codes(candidate.codes, task.labels(), measurements, train=len(task.train))
+    marks: tuple[str, ...] = ()
+    judged_by_encoder = candidate.encoder is not None and verification.may_be_verified(task)
+    if status == "recomputed" and known.supervision != "reference" and not judged_by_encoder:
+        marks = leaks.leaks(candidate.codes, task.labels(), functools.partial(leaks.appearance, task))
+    values = {
+        "scores": found.scores,
+        "parts": found.parts,
+        "samples": {m.metric: sample(m, task) for m in measurements},
+        "claimed": {key: claim for key, claim in known.claimed.items() if key in found.scores},
+        "marks": marks,
+    }
+    try:
+        return Scored(**(vars(_unscored(candidate, tier, status)) | values))
+    except pydantic.ValidationError as error:
+        where = f"scores of {known.method} on {known.dataset}, seed {known.seed}"
+        raise problems(error, where, Scored)[0] from error
+
+
+def verified(candidate: Candidate, run: Scored, seed: str) -> tuple[Scored, str]:
+    """Verify the scores of a run by its encoder, on fresh rows.
+
+    Args:
+        candidate: the run.
+        run: its scores.
+        seed: text to draw fresh rows by. It must be made when the encoder could not be changed any more.
+
+    Returns:
+        The scores with how they were verified, and no text; or the scores as they were, marked where the encoder gives
+        others, and why they are not verified.
+    """
+    if candidate.encoder is None:
+        return run, ""
+    tier = protocol.tier(run.tier)
+    try:
+        found = verification.verify(candidate.encoder, candidate.given, candidate.task, tier, seed=seed)
+    except verification.Disagreement as error:
+        return run.model_copy(update={"marks": (*run.marks, results.DISAGREES)}), f"not verified: {error}"
+    except OffaxisError as error:
+        return run, f"not verified: {error}"
+    return run.model_copy(update={"verification": found, "marks": ()}), ""
+
+
+def results_of(
+    folders: Iterable[str | os.PathLike[str]],
+    *,
+    tier: str = "smoke",
+    method: str = "",
+    status: Status = "recomputed",
+    fresh: str = "",
+) -> Iterator[Result]:
+    """Score run folders.
+
+    All of them are checked before the first is scored.
+
+    Args:
+        folders: run folders. Several seeds of a method on a task become one result.
+        tier: of the protocol.
+        method: the name to score them under, such as that of a second setting of a method; their own if it is empty.
+        status: as in ``grouped``.
+        fresh: text to draw fresh rows by, on which runs that have an encoder are verified; none are if it is empty.
+
+    Yields:
+        One result for each task and method, in that order, as soon as its runs are scored. Nothing is written; see
+        ``results_tree.write``.
+
+    Raises:
+        DamagedFile: as ``load``.
+        InvalidInput: as ``load`` and ``grouped``.
+        UnknownName: as ``load`` and ``grouped``.
+    """
+    protocol.tier(tier)
+    for group in grouped([load(folder).renamed(method) for folder in folders], tier, status=status):
+        yield score_group(group, fresh)[0]
+
+
+def score_group(group: Group, fresh: str = "") -> tuple[Result, list[str]]:
+    """Score the runs of a method on a task, and verify those that have an encoder.
+
+    Args:
+        group: the runs, from ``grouped``.
+        fresh: text to draw fresh rows by; nothing is verified if it is empty.
+
+    Returns:
+        The result, and why runs that have an encoder were not verified.
+
+    Raises:
+        InvalidInput: as ``score``.
+    """
+    runs, notes = [], []
+    for one, planned in zip(group.candidates, group.planned.runs, strict=True):
+        run = score(one, planned.tier, status=planned.status)
+        if fresh:
+            run, note = verified(one, run, fresh)
+            notes += [note] if note else []
+        runs.append(run)
+    return group.planned.of_runs(runs), notes
+
+
+def sample(measurement: protocol.Measurement, task: protocol.Task) -> results.Sample:
+    """Describe on how much of a task a metric is computed: the number of rows, and the metric's arguments."""
+    return results.Sample(
+        train=min(measurement.train, len(task.train)),
+        test=min(measurement.test, len(task.test)),
+        arguments=dict(measurement.arguments),
+    )
+
+
+def _unscored(candidate: Candidate, tier: str, status: Status) -> Scored:
+    """Describe a run before it is scored."""
+    known = {name: getattr(candidate.record, name) for name in RunRecord.model_fields}
+    return Scored.model_construct(
+        **known,
+        tier=tier,
+        status=status,
+        scores={},
+        samples={},
+        date=datetime.datetime.now(datetime.UTC).date(),
+        rows_digest=candidate.task.digest,
+        codes_digest=candidate.digest,
+        latents=candidate.codes.shape[1],
+        units=units.rule(candidate.given),
+        scored_with=measure.versions(),
+    )

@@ -1,0 +1,135 @@
+"""Remarks on what was handed in: nothing to compare with, no rank, scores that a reviewer should look at. Internal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from leaderboard import protocol
+from leaderboard.scoring import leaks, verification
+from leaderboard.scoring.candidates import Candidate
+from leaderboard.store import results, results_tree
+from leaderboard.store.results import Result
+
+
+def alone(tasks: Iterable[str], tier: str, published: Sequence[Result]) -> list[str]:
+    """Describe where there is nothing to compare a submission with, though there is in another tier.
+
+    Args:
+        tasks: those of the submission.
+        tier: that of the submission.
+        published: results that are on the board.
+
+    Returns:
+        One sentence for each such task.
+    """
+    sentences = []
+    for task in sorted(tasks):
+        tiers = sorted({name for result in published if result.task == task for name in result.tiers})
+        if tiers and tier not in tiers:
+            sentences.append(
+                f"{task}: nothing is published in tier {tier} to compare with, but in {' and '.join(tiers)}. "
+                'The tier stands in submission.json: "tier".'
+            )
+    return sentences
+
+
+def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), *, tier: str = "") -> list[str]:
+    """Say on which tasks a method gets no rank, and why, as far as that is known before its scores are verified.
+
+    Args:
+        candidates: its runs, checked.
+        published: results that are on the board: seeds of the same name, task and tier count, too.
+        tier: of the protocol, in which they are to be scored; empty for run folders, which do not say it.
+
+    Returns:
+        One sentence for each task and method: what speaks against a rank or, where nothing does, that it takes a
+        verification.
+    """
+    grouped: dict[tuple[str, str], list[Candidate]] = {}
+    for candidate in candidates:
+        grouped.setdefault((protocol.task(candidate.record.dataset).id, candidate.record.method), []).append(candidate)
+    there = {(result.task, result.method): result for result in published}
+    sentences = []
+    for (task, method), group in sorted(grouped.items()):
+        beside = there.get((task, method))
+        seeds = {one.record.seed for one in group} | {run.seed for run in (beside.of(tier) if beside else ())}
+        bare = sorted(one.record.seed for one in group if one.encoder is None)
+        why = []
+        if group[0].record.supervision == "reference":
+            why = ["a reference has no rank"]
+        else:
+            if len(seeds) < protocol.SEEDS:
+                why.append(f"it has {len(seeds)} of {protocol.SEEDS} seeds")
+            if not verification.may_be_verified(protocol.task(task)):
+                why.append("the task leaves too few rows to verify an encoder on")
+            elif bare:
+                numbers, here = ", ".join(map(str, bare)), "" if tier else ", unless it was trained here"
+                why.append(f"no encoder in ONNX to verify seed{'s' * (len(bare) > 1)} {numbers} by{here}")
+        then = f"will not be ranked: {'; '.join(why)}" if why else "will be ranked once its encoders are verified"
+        sentences.append(f"{task}: {method} {then}.")
+    return sentences
+
+
+def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]:
+    """Describe what a reviewer should look at twice, beside the reference rows of the same task and tier.
+
+    Args:
+        scored: results of a submission.
+        published: results that are on the board.
+
+    Returns:
+        One sentence for each method whose name is on the board already, with what the two say otherwise; for each score
+        of a table above that of the ground-truth factors or below that of the random encoder, each claim that is off by
+        more than ``results.DRIFT``, and each mark.
+    """
+    published = tuple(published)
+    sentences = list(_namesakes(scored, published))
+    there = {(result.task, result.method): result for result in published}
+    for result in scored:
+        for tier, summaries in result.summary.items():
+            for key in [key for key in protocol.COLUMNS if key in summaries]:
+                found = summaries[key]
+                for reference, sign, word in (("ground_truth", 1, "above"), ("random_encoder", -1, "below")):
+                    other = there.get((result.task, reference))
+                    level = other.summary.get(tier, {}).get(key) if other else None
+                    if level and sign * (found.mean - level.mean) > results.DRIFT:
+                        sentences.append(
+                            f"{result.task}: {key} {found.mean:.3f} is {word} that of {reference}, {level.mean:.3f}."
+                        )
+        for run in result.runs:
+            sentences += [f"{result.task}: seed {run.seed} is marked {mark}." for mark in run.marks]
+            if leaks.MARK in run.marks:
+                sentences.append(
+                    f"{result.task}: {leaks.MARK} means that codes alone cannot tell these from the labels. With its "
+                    f"encoder, seed_{run.seed}.onnx, the run can be verified, and the mark falls."
+                )
+            for key, claim in run.claimed.items():
+                found_here = run.scores[key]
+                if abs(claim - found_here) > results.DRIFT:
+                    sentences.append(
+                        f"{result.task}: {key} of seed {run.seed} was claimed as {claim:.3f} and is {found_here:.3f}."
+                    )
+    return sentences
+
+
+def _namesakes(scored: Sequence[Result], published: Sequence[Result]) -> Iterator[str]:
+    """Describe how methods differ from those of the same name that are published."""
+    for method in sorted({result.method for result in scored}):
+        ours = [result for result in scored if result.method == method]
+        others = [result for result in published if result.method == method]
+        if not others:
+            continue
+        differ: dict[str, tuple[str, str]] = {}
+        for other in others:
+            differ |= results_tree.retold(other.about, ours[0].about)
+        said = [f"{name} was {then!r} and is {now!r}" for name, (then, now) in differ.items()]
+        yield (
+            f"{method} is the name of a method on the board: is this the same one, by the same people? "
+            f"What is said of it {'differs: ' + '; '.join(said) if said else 'is the same'}."
+        )
+        by_row = {(other.task, tier): other for other in others for tier in other.tiers}
+        for result in ours:
+            for tier in result.tiers:
+                row = by_row.get((result.task, tier))
+                if row and (then := row.trust(tier)) != (now := result.trust(tier)):
+                    yield f"{result.task}: {method} is {then} in tier {tier} on the board, and {now} here."
