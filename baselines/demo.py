@@ -231,9 +231,9 @@ It took {seconds:.0f} s.
 
 [bold]Try next[/bold] (the commands are in .venv/bin):
   look at a dataset
-    offaxis data sheet xysquares/spacing_8 --out sheet.png
-  what a VAE perceives of each factor
-    offaxis data distances xysquares/spacing_4
+    offaxis data show xysquares/spacing_8 --out sheet.png
+  how much its pixels give away
+    offaxis data audit xysquares/spacing_8
   train something else
     offaxis train run --dataset sprites2d --objective beta_vae --steps 2000
   objectives, architectures, losses

@@ -13,7 +13,7 @@ import importlib.metadata
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import rich.console
@@ -65,6 +65,41 @@ def tell(what: object, *, style: str | None = None) -> None:
 def warn(what: object) -> None:
     """Print a warning to standard error, as one line that begins with the word."""
     tell(f"warning: {what}", style="yellow")
+
+
+def table(rows: Iterable[Sequence[object]], *columns: str, title: str = "", whole: bool = False) -> None:
+    """Print rows in columns to standard output; the first column is never wrapped.
+
+    Args:
+        rows: a cell for each column; what is no text is printed as `str` writes it.
+        *columns: their headings, of those aligned to the right with ``>`` before it; without any, none are shown.
+        title: what stands above.
+        whole: whether no column is wrapped.
+
+    Example:
+        >>> table([("shape", 3), ("scale", 6)], "factor", ">values")
+        factor values
+        shape       3
+        scale       6
+    """
+    shown = rich.table.Table(
+        title=rich.text.Text(title) if title else None,
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+        collapse_padding=True,
+        show_header=bool(columns),
+    )
+    for place, heading in enumerate(columns):
+        shown.add_column(
+            rich.text.Text(heading.removeprefix(">")),
+            justify="right" if heading.startswith(">") else "left",
+            no_wrap=whole or place == 0,
+            overflow="fold",
+        )
+    for row in rows:
+        shown.add_row(*(rich.text.Text(str(cell)) for cell in row))
+    out.print(shown, highlight=False)
 
 
 def interrupted(how: str) -> typer.Exit:

@@ -24,7 +24,6 @@ from baselines.sweeps import desk
 from benchmark_data import discovery
 from benchmark_data.archives.archive import Archive
 from benchmark_data.archives.downloads import Download
-from benchmark_data.commands import selftest
 from benchmark_data.commands.descriptions import stores
 from benchmark_data.dataset import Dataset
 from benchmark_data.variants.pairs import Paired
@@ -48,11 +47,6 @@ PAIRS = {name for name, datasets in DATASETS.items() if isinstance(datasets[0].s
 def archives(datasets: Iterable[Dataset]) -> Iterable[Archive]:
     """Return the archives that datasets are made from, each once."""
     return {id(kept): kept for one in datasets for kept in stores(one) if isinstance(kept, Archive)}.values()
-
-
-def stands_on(dataset: Dataset, archive: Archive) -> bool:
-    """Whether a dataset is made from an archive."""
-    return any(kept is archive for kept in archives([dataset]))
 
 
 def row(*cells: str) -> str:
@@ -81,16 +75,12 @@ def table_of_datasets() -> list[str]:
 
 def table_of_files() -> list[str]:
     """Write a row for each file that an archive is downloaded as."""
-    lines = [row("file", "for", "hosts", "recognised by", "health", "verified on the real file"), row(*["---"] * 6)]
-    verified = selftest.known()
+    lines = [row("file", "for", "hosts", "recognised by", "health"), row(*["---"] * 5)]
     users: dict[Download, dict[str, str]] = {}
-    days: dict[Download, list[str]] = {}
     for name, datasets in DATASETS.items():
         for kept in archives(datasets):
             for download in (download for distribution in kept.distributions for download in distribution.files):
                 users.setdefault(download, {})[kept.id.partition("/")[0]] = name
-                read = [verified[one.id]["date"] for one in datasets if one.id in verified and stands_on(one, kept)]
-                days.setdefault(download, []).extend(read)
     for download, names in users.items():
         hosts = dict.fromkeys(urllib.parse.urlsplit(url).netloc for url in download.urls)
         hashed = "SHA-256" if download.sha256 else "MD5" if download.md5 else ""
@@ -103,7 +93,6 @@ def table_of_files() -> list[str]:
                 ", ".join(hosts),
                 known or "its contents",
                 download.note,
-                max(days[download], default="no"),
             )
         )
     return lines

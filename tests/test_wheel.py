@@ -158,8 +158,8 @@ def test_the_wheel_and_what_it_requires_are_light(wheel):
         (["offaxis", "data", "list"], "xysquares/spacing_4"),
         (["offaxis", "data", "list", "--json"], '"xysquares/spacing_4"'),
         (["offaxis", "data", "info", "sprites2d"], "737,280"),
-        (["offaxis", "data", "splits", "xyobject/plain"], "composition"),
-        (["offaxis", "data", "sheet", "xyobject", "--out", "sheet.png"], "sheet.png: "),
+        (["offaxis", "data", "info", "xyobject/plain", "--splits"], "composition"),
+        (["offaxis", "data", "show", "xyobject", "--out", "sheet.png"], "sheet.png: "),
         (["offaxis", "data", "get", "xyobject", "--split", "train[:3]", "--to", "got"], "3 images"),
         (["offaxis", "data", "verify", "xyobject"], " ok"),
         (["offaxis", "data", "prepare", "xyobject"], "75,000 images, ready"),
@@ -184,7 +184,6 @@ def test_what_needs_no_extra_works(command, shown, installed):
     ("command", "extra"),
     [
         (["offaxis", "data", "prepare", "dsprites"], "archives"),
-        (["offaxis", "data", "distances", "xyobject"], "metrics"),
         (["offaxis", "data", "audit", "xyobject"], "metrics"),
         (["offaxis", "data", "build", "xyobject"], "tfds"),
         (["offaxis", "data", "publish", "xyobject", "--to", "hub"], "hf"),

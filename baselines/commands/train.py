@@ -92,8 +92,8 @@ def run(
         typer.Option(
             metavar="RULE[:PART]",
             help="Train on this part of the dataset, divided by a rule, such as composition or recombination.to_range; "
-            "PART is train unless named. offaxis data splits NAME lists the rules. Of these rows the share train_share "
-            "is trained on: --set train_share=1 takes all. Or a split that the dataset has itself.",
+            "PART is train unless named. offaxis data info NAME --splits lists the rules. Of these rows the share "
+            "train_share is trained on: --set train_share=1 takes all. Or a split that the dataset has itself.",
         ),
     ] = "",
     set_: Annotated[

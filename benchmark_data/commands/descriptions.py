@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import rich.table
-
 import benchmark_data
 from benchmark_data.archives.archive import Archive, Cached
 from benchmark_data.archives.picture_files import PictureFiles
@@ -64,12 +62,9 @@ def description(dataset: Dataset) -> dict[str, object]:
     }
 
 
-def factor_table(dataset: Dataset) -> rich.table.Table:
-    """Make a table of a dataset's factors: name, kind, number of values, values, unit."""
-    table = rich.table.Table("factor", "kind", "size", "values", "unit", box=None, pad_edge=False)
-    for factor in dataset.space.factors:
-        table.add_row(factor.name, factor.kind, str(factor.size), value_range(factor), factor.unit)
-    return table
+def factor_rows(dataset: Dataset) -> list[tuple[str, ...]]:
+    """Return a row for each factor of a dataset: name, kind, number of values, values, unit."""
+    return [(f.name, f.kind, str(f.size), value_range(f), f.unit) for f in dataset.space.factors]
 
 
 def value_range(factor: Factor) -> str:

@@ -1,4 +1,4 @@
-"""``offaxis doctor``: it says what this installation has and where it keeps things."""
+"""``offaxis doctor``: what this installation has, and where it keeps things."""
 
 from __future__ import annotations
 
@@ -9,11 +9,7 @@ import re
 import shutil
 from pathlib import Path
 
-import rich.markup
-import rich.table
-
 from benchmark_data import console
-from benchmark_data.console import out
 from benchmark_data.errors import DamagedFile
 from benchmark_data.files import read_json
 
@@ -28,30 +24,32 @@ ELSEWHERE = {"TFDS_DATA_DIR": "~/tensorflow_datasets", "HF_HOME": "~/.cache/hugg
 
 @app.command()
 def doctor() -> None:
-    """Say which extras, backends, cores, folders and prepared datasets there are. It loads and changes nothing."""
+    """Show which extras, backends, cores, folders and prepared datasets there are. It loads and changes nothing."""
     from benchmark_data.archives import store
 
-    table = rich.table.Table(box=None, show_header=False, pad_edge=False)
-    table.add_row("offaxis", f"{version('offaxis')}, Python {platform.python_version()}, {platform.platform()}")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    table.add_row("cores", str(cores))
-    for extra, missing in missing_of_extras().items():
-        lacks = f"lacks {', '.join(missing)}: pip install 'offaxis[{extra}]'"
-        table.add_row(f"extra {extra}", rich.markup.escape(lacks) if missing else "ready")
-    for backend, packages in BACKENDS.items():
-        found = next((f"{package} {version(package)}" for package in packages if version(package)), "not installed")
-        chosen = "; KERAS_BACKEND chooses it" if os.environ.get("KERAS_BACKEND") == backend else ""
-        table.add_row(f"backend {backend}", found + chosen)
     root = store.root()
-    table.add_row(f"cache ({store.CACHE})", rich.markup.escape(_folder(root)))
-    for variable, default in ELSEWHERE.items():
-        table.add_row(variable, rich.markup.escape(_folder(Path(os.environ.get(variable) or default).expanduser())))
     prepared = sorted((root / "datasets").rglob("meta.json"))
-    for file in prepared:
-        table.add_row("prepared", rich.markup.escape(_prepared(file)))
-    if not prepared:
-        table.add_row("prepared", "no dataset; rendered ones need it not")
-    out.print(table, highlight=False, soft_wrap=True)
+    rows = [
+        ("offaxis", f"{version('offaxis')}, Python {platform.python_version()}, {platform.platform()}"),
+        ("cores", cores),
+        *((f"extra {extra}", _installed(extra, missing)) for extra, missing in missing_of_extras().items()),
+        *((f"backend {backend}", _backend(backend)) for backend in BACKENDS),
+        (f"cache ({store.CACHE})", _folder(root)),
+        *((name, _folder(Path(os.environ.get(name) or default).expanduser())) for name, default in ELSEWHERE.items()),
+        *(("prepared", _prepared(file)) for file in prepared),
+        *([] if prepared else [("prepared", "no dataset; rendered datasets do not need it")]),
+    ]
+    console.table(rows)
+
+
+def _installed(extra: str, missing: list[str]) -> str:
+    return f"lacks {', '.join(missing)}: pip install 'offaxis[{extra}]'" if missing else "ready"
+
+
+def _backend(name: str) -> str:
+    found = next((f"{package} {version(package)}" for package in BACKENDS[name] if version(package)), "not installed")
+    return found + ("; KERAS_BACKEND chooses it" if os.environ.get("KERAS_BACKEND") == name else "")
 
 
 def missing_of_extras() -> dict[str, list[str]]:

@@ -339,7 +339,7 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
     if chosen not in ("", "train", "test"):
         raise InvalidInput(
             f"split {part!r}: expected train or test behind the colon, received {chosen!r}. A rule's variant follows a "
-            f"full stop, such as correlated.posX-posY-0.1. List them: offaxis data splits {dataset}"
+            f"full stop, such as correlated.posX-posY-0.1. List them: offaxis data info {dataset} --splits"
         )
     return joined(dataset, name), chosen or "train"
 

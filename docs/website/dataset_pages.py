@@ -90,7 +90,7 @@ def facts(configs: Sequence[Dataset], shown: Dataset) -> str:
         "rendered": "nothing: the images are drawn when they are asked for",
         "on disk": "downloaded files, which this machine has",
         "download": f"downloaded files: `offaxis data prepare {shown.name}` fetches and checks them",
-        "derive": "values of a latent, which `offaxis train derive-perturbation` makes",
+        "derive": "values of a latent, which `baselines.outputs.hidden_variable` makes",
     }
     if not stores(shown) and source_kind(shown) == "on disk":
         made["on disk"] = made["rendered"]
@@ -117,8 +117,7 @@ def loading(shown: Dataset) -> list[str]:
     """Write how to read a dataset: what to fetch first, if anything, and a block for each reader."""
     before = []
     if source_kind(shown) == "download":
-        config = f" --config {shown.config}" if shown.config else ""
-        command = f"offaxis data prepare {shown.name}{config}"
+        command = f"offaxis data prepare {shown.id}"
         before = ["Fetch and check the files once:", markup.code(command, "sh")]
     return [*before, markup.tabs((title, markup.code(text)) for title, text in examples(shown).items())]
 
@@ -195,7 +194,7 @@ def configurations(configs: Sequence[Dataset], shown: Dataset) -> str:
 
 def distances(name: str, shown: Dataset) -> str:
     """Write what docs/distances.csv holds of a dataset, or how to measure it."""
-    measure = f"`offaxis data distances {shown.id}` measures them"
+    measure = f"`offaxis data audit {shown.id}` measures them"
     with DISTANCES.open(encoding="utf-8", newline="") as stream:
         found = [row for row in csv.DictReader(stream) if row["dataset"].partition("/")[0] == name]
     if not found:

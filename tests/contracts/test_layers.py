@@ -91,7 +91,6 @@ LATE = {
     "baselines/commands/train.py": "a command starts before it loads what it runs",
     "baselines/commands/study.py": "a command starts before it loads what it runs",
     "benchmark_data/commands/data.py": "a command starts before it loads what it runs",
-    "benchmark_data/commands/selftest.py": "the other steps run where a package for one of them is missing",
     "leaderboard/commands/board.py": "a command starts before it loads what it runs",
     "leaderboard/commands/analyse.py": "a command starts before it loads what it runs",
     "leaderboard/commands/compare.py": "a command starts before it loads what it runs",

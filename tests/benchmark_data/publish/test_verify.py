@@ -289,16 +289,16 @@ def test_commands(small_xysquares, tmp_path):
     built = run("build", "xysquares/spacing_4", "--to", tmp_path / "tfds")
     assert built.exit_code == 0, built.output
     assert (tmp_path / "tfds/offaxis_xysquares/spacing_4/1.0.0/dataset_info.json").is_file()
-    published = run("publish", "xysquares", "--config", "spacing_4", "--config", "spacing_8", "--to", tmp_path / "hf")
+    published = run("publish", "xysquares/spacing_4", "xysquares/spacing_8", "--to", tmp_path / "hf")
     assert published.exit_code == 0, published.output
     assert {path.parent.name for path in (tmp_path / "hf").rglob("offaxis.json")} == {"spacing_4", "spacing_8"}
     copies = ("--tfds", tmp_path / "tfds", "--hf", tmp_path / "hf")
-    good = run("verify", "xysquares", "--config", "spacing_4", *copies, "--full")
+    good = run("verify", "xysquares/spacing_4", *copies, "--full")
     assert good.exit_code == 0, good.output
     assert good.output.count("ok") == 3
     record = tmp_path / "hf/spacing_4/train-00000-of-00001.parquet"
     shutil.copy(tmp_path / "hf/spacing_8/train-00000-of-00001.parquet", record)
-    bad = run("verify", "xysquares", "--config", "spacing_4", *copies)
+    bad = run("verify", "xysquares/spacing_4", *copies)
     assert bad.exit_code == 1
     assert "pixels differ" in bad.output.replace("\n", " ")
     (line,) = (line for line in bad.output.splitlines() if "pixels differ" in line)  # whole, however narrow the table
@@ -314,8 +314,7 @@ def test_configs_can_be_told_apart_in_80_columns(tmp_path, monkeypatch):
     found = [Finding("numpy", Digest("0123456789abcdef" * 4, "f" * 64), ""), Finding(f"hf {tmp_path}", None, problem)]
     monkeypatch.setattr("benchmark_data.publish.verify.verify", lambda *arguments, **options: found)
     monkeypatch.setattr("benchmark_data.publish.verify.work", lambda *arguments, **options: 1)
-    configs = [word for name in names for word in ("--config", name.partition("/")[2])]
-    result = CliRunner().invoke(cli.app, ["verify", "sprites2d_perturbed", *configs, "--hf", str(tmp_path)])
+    result = CliRunner().invoke(cli.app, ["verify", *names, "--hf", str(tmp_path)])
     table, _, below = result.stdout.partition("\nsprites2d_perturbed/pca32_eps05, ")
     assert all(len(line) <= 80 for line in table.splitlines())
     firsts = [line.split()[0] for line in table.splitlines() if line.startswith("sprites2d")]
@@ -326,11 +325,11 @@ def test_configs_can_be_told_apart_in_80_columns(tmp_path, monkeypatch):
 
 
 def test_commands_refuse_what_they_do_not_know(tmp_path):
-    for arguments in (("publish", "xysquares", "--config", "spacing_44"), ("publish", "xysquare")):
+    for arguments in (("publish", "xysquares/spacing_44"), ("publish", "xysquare")):
         result = CliRunner().invoke(cli.app, [*arguments, "--to", str(tmp_path)])
         assert "Did you mean" in str(result.exception)
     result = CliRunner().invoke(cli.app, ["publish", "xysquares/spacing_4", "--all", "--to", str(tmp_path)])
-    assert "one of NAME/CONFIG, --config and --all" in str(result.exception)
+    assert "--all takes datasets without a config" in str(result.exception)
 
 
 def test_json_of_a_published_config_names_the_digests(copies):

@@ -118,7 +118,7 @@ def test_a_divided_dataset_is_not_divided_again(divided, monkeypatch, capsys):
     with pytest.raises(InvalidInput, match=message):
         benchmark_data.split(divided, "random")
     assert benchmark_data.split_names(divided) == ()
-    monkeypatch.setattr("sys.argv", ["offaxis", "data", "splits", NAME])
+    monkeypatch.setattr("sys.argv", ["offaxis", "data", "info", NAME, "--splits"])
     with pytest.raises(SystemExit, match="2"):
         program.main()
     assert "expected a dataset that is not divided" in " ".join(capsys.readouterr().err.split())

@@ -1,0 +1,71 @@
+"""Perceived distances of every rendered dataset, and the pictures of them that docs/datasets.md shows.
+
+    python benchmarks/distances.py
+
+It writes docs/distances.csv and docs/images/distances_*.png: minutes on two cores.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+import benchmark_data
+from benchmark_data.errors import Unavailable
+from benchmark_data.inspect import contact_sheets, distances
+
+DOCS = Path(__file__).parents[1] / "docs"
+NAMES = ["xysquares", "xyobject", "sprites2d", "sprites2d_perturbed", "sprites2d_noisy", "sprites2d_spaced", "solids"]
+NAMES += ["room3d", "room3d_perturbed", "room3d_noisy", "room3d_equal", "solids_sprites2d"]
+PAIRS, TRAVERSALS = 1_000, 20
+SHOWN = ("xysquares", "sprites2d", "room3d", "sprites2d_spaced")
+
+
+def measure(
+    dataset: benchmark_data.Dataset,
+) -> tuple[list[dict[str, object]], dict[str, distances.Matrices]]:
+    """Return a row for each factor and one for random pairs, and the matrices of each factor of a full grid."""
+    varying = [factor.name for factor in dataset.space.factors if factor.size > 1 and dataset.space.full]
+    matrices = {factor: distances.matrices(dataset, factor, traversals=TRAVERSALS) for factor in varying}
+    published_for, published = distances.published(dataset.id)
+    rows = []
+    for factor, found in distances.pair_distances(dataset, pairs=PAIRS).items():
+        agreement = distances.correlation(matrices[factor]) if factor in matrices else None
+        rows.append(
+            {
+                "dataset": dataset.id,
+                "version": dataset.version,
+                "factor": factor,
+                "mean_distance": found.mean,
+                "standard_error": found.error,
+                "pairs": found.pairs,
+                "published_for": published_for if factor in published else "",
+                "published_distance": published.get(factor),
+                "pearson": agreement and agreement.pearson,
+                "spearman": agreement and agreement.spearman,
+            }
+        )
+    return rows, matrices
+
+
+def main() -> None:
+    """Measure all of them."""
+    rows, matrices = [], {}
+    for config in (config for name in NAMES for config in benchmark_data.configs(name)):
+        try:
+            found, matrices[config] = measure(benchmark_data.load(config))
+        except Unavailable as error:
+            print(f"left out: {error}")
+        else:
+            rows += found
+    pd.DataFrame(rows).to_csv(DOCS / "distances.csv", index=False, lineterminator="\n")
+    for name in SHOWN:
+        of = {config: matrices[config] for config in matrices if config.partition("/")[0] == name}
+        several = len(of) > 1
+        picture = contact_sheets.perceived_side_by_side(of) if several else contact_sheets.distance_matrices(of[name])
+        picture.save(DOCS / "images" / f"distances_{name}.png", optimize=True)
+
+
+if __name__ == "__main__":
+    main()
