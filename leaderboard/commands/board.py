@@ -146,7 +146,8 @@ def evaluate(
             written += results_tree.write(into, [result], replace=replace)
             media.of_dataset(result.dataset, written[-1].parent)
             if with_pictures:
-                media.of_runs([Path(one.where) for one in group.candidates], written[-1])
+                of = {one.record.seed: Path(one.where) for one in group.candidates}
+                media.of_runs(of, written[-1], tier)
     if not written:
         out.print("nothing new")
         return

@@ -6,7 +6,7 @@ import datetime
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmark_data import discovery
@@ -15,12 +15,13 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unkno
 from benchmark_data.sources import OfBase, Rendered, chain
 from leaderboard import protocol, schema
 from leaderboard.report import families, weights
+from leaderboard.report.site import gallery
 from leaderboard.scoring import candidates, verification
 from leaderboard.store import giveaways, reported, results, results_tree, transfers
 from leaderboard.store.results import Result, Sample, Scored
 
-BESIDE = re.compile(r"(sheet\.png|factors\.png|distances\.csv|[a-z0-9_]+\.[a-z0-9_]+\.(png|gif|webp|csv))")
-"""What may lie beside results: pictures and their numbers."""
+BESIDE = ("sheet.png", "factors.png", "distances.csv")
+"""What lies beside results of the dataset itself."""
 
 
 ALONE = ("transfer", "reported", "giveaways.json")
@@ -55,7 +56,7 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
                 received="a folder without any",
             )
         )
-    rest = (*_collisions(sound), *_strays(Path(root)), *_other(Path(root)), *weights.check(root, sound))
+    rest = (*_collisions(sound), *_strays(Path(root), sound), *_other(Path(root)), *weights.check(root, sound))
     return found + list(rest)
 
 
@@ -234,15 +235,26 @@ def _collisions(found: list[Result]) -> Iterator[OffaxisError]:
             )
 
 
-def _strays(root: Path) -> Iterator[OffaxisError]:
-    """Find files that do not belong in the tree, and links."""
+def _strays(root: Path, sound: Sequence[Result]) -> Iterator[OffaxisError]:
+    """Find files that do not belong in the tree, links, and pictures of runs that no result has."""
     known = set(results_tree.files(root))
+    results_at = {results_tree.path(root, result.task, result.method): result for result in sound}
+
+    def belongs(path: Path) -> bool:
+        if path in known or path.name in BESIDE:
+            return True
+        said = gallery.OF_RUNS.fullmatch(path.name)
+        if said is None:
+            return False
+        file = path.with_name(f"{said['method']}.json")
+        return gallery.is_of(results_at[file], said) if file in results_at else file in known
+
     for folder in sorted(root.glob("v*")):
         for path in sorted(folder.rglob("*")):
-            if path.is_symlink() or (path.is_file() and path not in known and not BESIDE.fullmatch(path.name)):
+            if path.is_symlink() or (path.is_file() and not belongs(path)):
                 yield InvalidInput(
                     str(path),
-                    expected="<method>.json, <method>.<what>.webp, .png, .gif or .csv, or a picture of the dataset",
+                    expected="<method>.json, a picture of one of its runs (`--pictures` makes it), or the dataset's",
                     received="a link" if path.is_symlink() else "another file",
                     remedy="Remove it.",
                 )

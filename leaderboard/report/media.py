@@ -7,9 +7,8 @@ results tree alone.
 from __future__ import annotations
 
 import io
-import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,8 +29,11 @@ TRAVERSALS = 100
 DISTANCES = ("factor", "steps", "distance")
 """The columns of ``distances.csv``."""
 
-OF_RUNS = ("traversals.png", "reconstructions.png")
-"""Pictures in a run folder that are shown."""
+OF_RUNS = ("traversals", "reconstructions")
+"""Pictures in a run folder that are shown: PNG there, WebP beside the results."""
+
+CKA = "cka"
+"""Similarities of the layers of two runs, as CSV."""
 
 LARGEST = 16 * 2**20
 """Bytes of a picture that is read."""
@@ -93,13 +95,24 @@ def distance_table(data: Dataset, *, traversals: int = TRAVERSALS) -> str:
     return files.comma_separated(DISTANCES, rows)
 
 
-def of_runs(folders: Sequence[str | os.PathLike[str]], result: Path) -> list[Path]:
+def place(result: Path, tier: str, seeds: Sequence[int], what: str) -> Path:
+    """Return where a picture of runs lies: beside their result, under a name that says of which runs it is.
+
+    Example:
+        >>> place(Path("v1/sprites2d/pca.json"), "desk", [0, 1], "cka.csv").as_posix()
+        'v1/sprites2d/pca.desk.seed_0_1.cka.csv'
+    """
+    return result.with_name(f"{result.stem}.{tier}.seed_{'_'.join(map(str, seeds))}.{what}")
+
+
+def of_runs(runs: Mapping[int, Path], result: Path, tier: str) -> list[Path]:
     """Put pictures of a method's runs beside its result, as small WebP files.
 
     Args:
-        folders: run folders of the method on one task, by seed. Pictures are taken from the first that has them; where
-            two or more hold ``activations.npz``, the linear CKA of the layers of the first two is computed.
+        runs: seed -> run folder, of the method on one task. Pictures are taken from the first that has them; where two
+            or more hold ``activations.npz``, the linear CKA of the layers of the first two is computed.
         result: the method's result file.
+        tier: that the runs were scored in.
 
     Returns:
         The files that were written.
@@ -108,20 +121,19 @@ def of_runs(folders: Sequence[str | os.PathLike[str]], result: Path) -> list[Pat
         DamagedFile: a picture or a file of activations is not what it should be.
         InvalidInput: a file cannot be written.
     """
-    runs = [Path(folder) for folder in folders]
     written = []
     for name in OF_RUNS:
-        source = next((run / name for run in runs if (run / name).exists()), None)
-        if source is not None:
-            to = result.with_name(f"{result.stem}.{Path(name).stem}.webp")
-            content = _webp(source)
+        seed = next((seed for seed, run in runs.items() if (run / f"{name}.png").exists()), None)
+        if seed is not None:
+            to = place(result, tier, [seed], f"{name}.webp")
+            content = _webp(runs[seed] / f"{name}.png")
             with files.written_atomically(to) as temporary:
                 temporary.write_bytes(content)
             written.append(to)
-    with_layers = [run / "activations.npz" for run in runs if (run / "activations.npz").exists()]
-    if len(with_layers) > 1:
-        table = heatmap.compare_layers(*(representations.activations(file) for file in with_layers[:2]))
-        to = result.with_name(f"{result.stem}.cka.csv")
+    two = [seed for seed, run in runs.items() if (run / "activations.npz").exists()][:2]
+    if len(two) == 2:
+        table = heatmap.compare_layers(*(representations.activations(runs[seed] / "activations.npz") for seed in two))
+        to = place(result, tier, two, f"{CKA}.csv")
         with files.written_atomically(to) as temporary:
             table.round(4).to_csv(temporary)
         written.append(to)

@@ -199,11 +199,11 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
             )
     parts = [f"{', '.join(dict.fromkeys(metrics))} {size}" for size, metrics in sizes.items()]
     trained = [run for row in rows if row.category != "reference" for run in row.runs]
-    cost = f"Training: {'; '.join([*_models(trained), budgets.budget(trained), _share(trained)])}. " if trained else ""
+    cost = f"Training: {'; '.join([*models(trained), budgets.budget(trained), _share(trained)])}. " if trained else ""
     return f"{cost}Tier {tier}: {'; '.join(parts)}."
 
 
-def _models(runs: Sequence[Scored]) -> list[str]:
+def models(runs: Sequence[Scored]) -> list[str]:
     """Name the models of runs: architecture and number of latents."""
     latents: dict[str, set[int]] = {}
     for run in runs:

@@ -95,7 +95,7 @@ class MethodPage:
     columns: tuple[Column, ...]
     results: tuple[Result, ...]
     by_tier: dict[str, list[tuple[Table, Row]]]
-    galleries: dict[str, tuple[Picture, ...]]
+    galleries: dict[str, dict[str, list[Picture]]]
     weights: tuple[weights.Weights, ...]
 
     @property
@@ -319,7 +319,7 @@ def collect(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> Con
     """
     files: dict[str, bytes] = {}
     published = weights.read_all(root)
-    names = sorted({table.task for table in tables}, key=protocol.natural)
+    names = sorted({table.task for table in tables}, key=ranking.task_order)
     return Contents(
         tasks=tuple(_task(root, name, tables, found, files) for name in names),
         methods=_methods(root, found, tables, published, files),
@@ -384,7 +384,10 @@ def _methods(
             rows_of.setdefault(row.result.method, []).append((table, row))
     made = []
     for name, mine in sorted(results_of.items()):
-        shown = {result.task: gallery.of_method(result, beside, files) for result in mine}
+        of_tasks = sorted(mine, key=lambda result: ranking.task_order(result.task))
+        shown = [
+            one for result in of_tasks for one in gallery.of_method(result, beside.get((result.task, name), ()), files)
+        ]
         made.append(_method(mine, rows_of[name], shown, [one for one in published if one.method == name]))
     return tuple(made)
 
@@ -392,11 +395,11 @@ def _methods(
 def _method(
     found: Sequence[Result],
     rows: Sequence[tuple[Table, Row]],
-    shown: Mapping[str, tuple[Picture, ...]],
+    shown: Sequence[tuple[str, Picture]],
     published: Sequence[weights.Weights],
 ) -> MethodPage:
     """Collect what is shown of a method: its results, its rows of tables, its pictures by task and its weights."""
-    in_order = sorted(found, key=lambda result: protocol.natural(result.task))
+    in_order = sorted(found, key=lambda result: ranking.task_order(result.task))
     first = in_order[0]
     by_tier: dict[str, list[tuple[Table, Row]]] = {}
     for table, row in rows:
@@ -410,7 +413,7 @@ def _method(
         columns=tuple(column for key, column in protocol.COLUMNS.items() if key in there),
         results=tuple(in_order),
         by_tier={tier: by_tier[tier] for tier in sorted(by_tier, key=ranking.tier_order)},
-        galleries=gallery.galleries([shown[result.task] for result in in_order]),
+        galleries=gallery.galleries(shown),
         weights=tuple(published),
     )
 

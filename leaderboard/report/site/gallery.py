@@ -1,4 +1,4 @@
-"""What lies beside results to look at, as a page shows it: pictures, moving ones, heatmaps drawn from their numbers."""
+"""What lies beside results to look at, as a page shows it: pictures, and heatmaps drawn from their numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import csv
 import dataclasses
 import hashlib
 import io
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,21 +15,25 @@ from PIL import Image
 
 from benchmark_data.errors import DamagedFile
 from leaderboard import schema
-from leaderboard.report import families
+from leaderboard.report import media, ranking
 from leaderboard.store import results_tree
 from leaderboard.store.results import Result
 
-PICTURES = {".png": "PNG", ".gif": "GIF", ".webp": "WEBP"}
 LARGEST = 4 * 2**20
 """Bytes of a picture that is shown."""
 
 CAPTIONS = {
-    "traversals.gif": "Latent traversals, moving: each tile moves one latent and holds the others",
-    "traversals": "Latent traversals: each row moves one latent and holds the others",
-    "reconstruction": "Images and their reconstructions",
-    "cka": "Linear CKA between layers: lighter is more alike",
+    "traversals.webp": "Latent traversals: each row moves one latent and holds the others",
+    "reconstructions.webp": "Images and their reconstructions",
+    f"{media.CKA}.csv": "Linear CKA between the layers of two seeds: lighter is more alike",
 }
-"""What pictures show, by the beginning of ``<what>.<suffix>``, in the order they are shown."""
+"""What pictures of runs show, by the end of their names, in the order they are shown."""
+
+OF_RUNS = re.compile(
+    r"(?P<method>[a-z0-9_]+)\.(?P<tier>[a-z0-9_]+)\.seed_(?P<seeds>\d+(_\d+)?)\."
+    rf"(?P<what>{'|'.join(map(re.escape, CAPTIONS))})"
+)
+"""The name of a picture of runs (`media.place`)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,11 +46,9 @@ class Picture:
         height: in pixels.
         alt: what it shows, for those who do not see it.
         caption: what it shows, in general.
-        of: the dataset, for pictures of a method.
-        still: the path of an animation's first frame, for readers who prefer no motion; empty for a still.
+        of: dataset, tier, seeds and model, for pictures of a method.
         small: whether to enlarge it without smoothing.
         heatmap: the numbers of a heatmap, to be drawn in the picture's place.
-        strip: where the columns of a traversal lie, so that a slider can show one of them.
     """
 
     file: str
@@ -54,114 +57,82 @@ class Picture:
     alt: str
     caption: str
     of: str = ""
-    still: str = ""
     small: bool = False
     heatmap: Heatmap | None = None
-    strip: Strip | None = None
 
 
-def galleries(of_tasks: Sequence[tuple[Picture, ...]]) -> dict[str, tuple[Picture, ...]]:
-    """Put pictures of the same kind from several tasks side by side.
+def galleries(shown: Iterable[tuple[str, Picture]]) -> dict[str, dict[str, list[Picture]]]:
+    """Put pictures of the same kind, from several tasks, next to each other.
 
     Args:
-        of_tasks: the pictures of each task.
+        shown: tier and picture.
 
     Returns:
-        Caption -> pictures.
+        Tier -> caption -> pictures.
     """
-    kinds = dict.fromkeys(picture.caption for pictures in of_tasks for picture in pictures)
-    return {kind: tuple(p for pictures in of_tasks for p in pictures if p.caption == kind) for kind in kinds}
+    found: dict[str, dict[str, list[Picture]]] = {}
+    for tier, picture in shown:
+        found.setdefault(tier, {}).setdefault(picture.caption, []).append(picture)
+    return {tier: found[tier] for tier in sorted(found, key=ranking.tier_order)}
 
 
-def beside(root: Path, found: Iterable[Result]) -> dict[tuple[str, str], list[Path]]:
-    """List what lies beside results, each folder once.
+def beside(root: Path, found: Iterable[Result]) -> dict[tuple[str, str], list[tuple[Path, re.Match[str]]]]:
+    """List the pictures of runs that lie beside results, each folder once.
 
     Args:
         root: the results tree.
         found: its results.
 
     Returns:
-        (task, method) -> files ``<method>.<what>.<suffix>``, sorted.
+        (task, method) -> files with what their names say, in the order of `CAPTIONS`.
     """
     folders = {result.task: results_tree.path(root, result.task, result.method).parent for result in found}
-    listed: dict[tuple[str, str], list[Path]] = {}
+    listed: dict[tuple[str, str], list[tuple[Path, re.Match[str]]]] = {}
     for task, folder in folders.items():
-        for file in sorted(folder.glob("*.*")):
-            listed.setdefault((task, file.name.partition(".")[0]), []).append(file)
-    return listed
+        for file in sorted(folder.glob("*.seed_*")):
+            if said := OF_RUNS.fullmatch(file.name):
+                listed.setdefault((task, said["method"]), []).append((file, said))
+    order = list(CAPTIONS)
+    return {key: sorted(of, key=lambda one: order.index(one[1]["what"])) for key, of in listed.items()}
+
+
+def is_of(result: Result, said: re.Match[str]) -> bool:
+    """Return whether a picture is of runs that a result has, in the tier that its name says."""
+    seeds = {run.seed for run in result.of(said["tier"])}
+    return {int(seed) for seed in said["seeds"].split("_")} <= seeds
 
 
 def of_method(
-    result: Result, files: Mapping[tuple[str, str], Sequence[Path]], album: dict[str, bytes]
-) -> tuple[Picture, ...]:
-    """Find pictures ``<method>.<what>.<suffix>`` beside a result, and the numbers of heatmaps in ``.csv``.
+    result: Result, files: Iterable[tuple[Path, re.Match[str]]], album: dict[str, bytes]
+) -> Iterator[tuple[str, Picture]]:
+    """Read the pictures of a result's runs. One of a run that the result does not have is not shown.
 
     Args:
         result: the result.
-        files: as from ``beside``.
+        files: those of ``beside`` that are of its task and method.
         album: where the pictures are put: path within the site -> content.
 
-    Returns:
-        The pictures, in the order of `CAPTIONS`.
+    Yields:
+        The tier of the run, and the picture, in the order of `CAPTIONS`.
 
     Raises:
         DamagedFile: a picture or a table cannot be read.
     """
-    known = list(CAPTIONS)
-    found = {}
-    for file in files.get((result.task, result.method), ()):
-        what = file.name.removeprefix(f"{result.method}.")
-        if file.suffix not in PICTURES and not what.startswith("cka.csv"):
+    for file, said in files:
+        if not is_of(result, said):
             continue
-        key = next((key for key in known if what.startswith(key)), "")
-        says = CAPTIONS.get(key, Path(what).stem.replace("_", " ").capitalize())
-        alt = f"{says}: {result.title} on {result.dataset}."
-        heatmap = _heatmap(file.with_suffix(".csv"))
-        if heatmap:
-            shown: Picture | None = Picture("", 0, 0, alt, says, result.dataset, heatmap=heatmap)
-        elif file.suffix == ".csv":
-            continue
+        runs = result.of(said["tier"])
+        seeds = said["seeds"].replace("_", " and ")
+        of = f"{result.dataset}, tier {said['tier']}, seed {seeds} ({'; '.join(ranking.models(runs))})"
+        caption = CAPTIONS[said["what"]]
+        alt = f"{caption}: {result.title} on {of}."
+        if file.suffix == ".csv":
+            heatmap = _heatmap(file)
+            shown = Picture("", 0, 0, alt, caption, of, heatmap=heatmap) if heatmap else None
         else:
-            shown = picture(file, album, alt=alt, caption=says, of=result.dataset)
-            if shown and key == "traversals":
-                shown = dataclasses.replace(shown, strip=_strip(shown, result.dataset))
-        found[known.index(key) if key else len(known), file.stem] = shown
-    return tuple(shown for _, shown in sorted(found.items(), key=lambda item: item[0]) if shown)
-
-
-@dataclasses.dataclass(frozen=True)
-class Strip:
-    """Where the columns of a traversal lie, as shares of the picture's width: names of latents, then columns of tiles.
-
-    Attributes:
-        left: the width of the names.
-        step: from one column to the next.
-        tile: the width of a column.
-        count: how many columns.
-    """
-
-    left: float
-    step: float
-    tile: float
-    count: int
-
-
-LABELS, GAP, VALUES = 72, 2, 9
-"""Traversals as ``offaxis train traverse`` draws them: pixels for names and between tiles, and how many columns."""
-
-
-def _strip(shown: Picture, dataset: str) -> Strip | None:
-    """Find the columns of a traversal; None where it was drawn in another way."""
-    found = families.dataset(dataset)
-    if found is None:
-        return None
-    height, width = found.image_shape[:2]
-    whole = LABELS + VALUES * (width + GAP) - GAP
-    scale = shown.width / whole
-    rows = (shown.height / scale + GAP) / (height + GAP)
-    if scale > 1 or abs(rows - round(rows)) * (height + GAP) * scale > 1:
-        return None
-    return Strip(LABELS / whole, (width + GAP) / whole, width / whole, VALUES)
+            shown = picture(file, album, alt=alt, caption=caption, of=of)
+        if shown:
+            yield said["tier"], shown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,7 +194,7 @@ def picture(file: Path, album: dict[str, bytes], *, alt: str, caption: str, of: 
     """Read a picture and put it into the album.
 
     Args:
-        file: the picture.
+        file: the picture, PNG or WebP.
         album: path within the site -> content.
         alt: what it shows, for those who do not see it.
         caption: what it shows, in general.
@@ -237,21 +208,16 @@ def picture(file: Path, album: dict[str, bytes], *, alt: str, caption: str, of: 
     """
     if not file.exists():
         return None
-    kind = PICTURES[file.suffix]
+    kind = file.suffix[1:].upper()
     content = schema.content(file, LARGEST)
     try:
         with Image.open(io.BytesIO(content), formats=[kind]) as image:
             width, height = image.size
-            still = ""
-            if getattr(image, "is_animated", False):
-                stream = io.BytesIO()
-                image.convert("RGB").save(stream, "PNG")
-                still = kept(stream.getvalue(), ".png", album)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise DamagedFile(
             str(file), expected=f"a {kind} picture", received=str(error), remedy="Remove it or make it again."
         ) from error
-    return Picture(kept(content, file.suffix, album), width, height, alt, caption, of, still, width < 500)
+    return Picture(kept(content, file.suffix, album), width, height, alt, caption, of, width < 500)
 
 
 def thumb(file: Path, album: dict[str, bytes]) -> Picture | None:

@@ -521,7 +521,7 @@ def test_pictures_are_shown_when_asked_for(board, run_folder, tmp_path):
     assert board("evaluate", folder, "--into", tmp_path / "r")[0] == 0
     assert not list((tmp_path / "r").rglob("*.webp"))
     assert board("evaluate", folder, "--into", tmp_path / "r", "--pictures")[0] == 0
-    assert [file.name for file in (tmp_path / "r").rglob("*.webp")] == ["beta_vae.traversals.webp"]
+    assert [file.name for file in (tmp_path / "r").rglob("*.webp")] == ["beta_vae.smoke.seed_0.traversals.webp"]
 
 
 def test_review_of_what_is_no_submission(board, tmp_path):

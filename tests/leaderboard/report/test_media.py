@@ -25,23 +25,26 @@ def test_pictures_and_layers_of_runs(run_folder, tmp_path):
     for seed, folder in enumerate(folders):
         layers(folder, seed)
     (file,) = results_tree.write(tmp_path / "r", candidates.results_of(folders))
-    written = media.of_runs(folders, file)
-    assert [path.name for path in written] == ["beta_vae.traversals.webp", "beta_vae.cka.csv"]
+    written = media.of_runs(dict(enumerate(folders)), file, "smoke")
+    assert [path.name for path in written] == [
+        "beta_vae.smoke.seed_1.traversals.webp",
+        "beta_vae.smoke.seed_0_1.cka.csv",
+    ]
     with Image.open(written[0]) as image:
         assert image.size == (500, 222)
     assert written[1].read_text().splitlines()[0].endswith("input,mean")
-    assert media.of_runs([run_folder(seed=5)], file) == []
+    assert media.of_runs({5: run_folder(seed=5)}, file, "smoke") == []
 
 
 def test_a_picture_that_is_none(run_folder, tmp_path):
     folder = run_folder()
     (folder / "traversals.png").write_bytes(b"GIF89a")
     with pytest.raises(DamagedFile, match=r"traversals\.png: expected a PNG picture"):
-        media.of_runs([folder], tmp_path / "beta_vae.json")
+        media.of_runs({0: folder}, tmp_path / "beta_vae.json", "smoke")
     (folder / "traversals.png").unlink()
     (folder / "traversals.png").symlink_to("/dev/zero")
     with pytest.raises(DamagedFile, match="expected a file of at most 16 MiB"):
-        media.of_runs([folder], tmp_path / "beta_vae.json")
+        media.of_runs({0: folder}, tmp_path / "beta_vae.json", "smoke")
 
 
 def test_distances_of_a_dataset_with_one_pixel_for_each_value(toys):

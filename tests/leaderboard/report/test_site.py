@@ -8,7 +8,6 @@ import pathlib
 import re
 import shutil
 
-import numpy as np
 import pytest
 import yaml
 from PIL import Image
@@ -17,8 +16,8 @@ from benchmark_data.errors import DamagedFile
 from benchmark_data.sources import Derived
 from leaderboard import properties, protocol
 from leaderboard.commands import board
-from leaderboard.report import media
-from leaderboard.report.site import build, environment, gallery, pages, plots
+from leaderboard.report import integrity, media
+from leaderboard.report.site import build, environment, pages, plots
 from leaderboard.scoring import candidates
 from leaderboard.store import giveaways, results, results_tree
 
@@ -77,9 +76,7 @@ def _site(run_folder, at):
     media.of_dataset("toy/spacing_1", folder)
     measured = (protocol.task(f"toy/spacing_{spacing}").load() for spacing in (1, 8))
     giveaways.write(root, [giveaways.measure(one, traversals=5, pairs=10) for one in measured])
-    frames = [Image.fromarray(np.full((20, 60, 3), 40 * k, np.uint8)) for k in range(4)]
-    frames[0].save(folder / "beta_vae.traversals.png")
-    frames[0].save(folder / "beta_vae.traversals.gif", save_all=True, append_images=frames[1:])
+    Image.new("RGB", (60, 20)).save(folder / "beta_vae.smoke.seed_0.traversals.webp")
     return build.build(root, at / "site").parent
 
 
@@ -130,9 +127,8 @@ def test_tables_have_captions_and_scopes(site):
 
 def test_pictures_are_part_of_the_site_with_words_for_those_who_do_not_see_them(site):
     text = (site / "index.html").read_text("utf-8")
-    assert 'alt="Latent traversals: each row moves one latent and holds the others: β-VAE on toy/spacing_1."' in text
-    assert re.search(r'<img class="pixels" src="pictures/\w+\.gif"', text)
-    assert re.search(r'<source media="\(prefers-reduced-motion: reduce\)" srcset="pictures/\w+\.png"', text)
+    assert "holds the others: β-VAE on toy/spacing_1, tier smoke, seed 0 (model not stated" in text
+    assert re.search(r'<img class="pixels" src="pictures/\w+\.webp"', text)
     assert "Contact sheet of toy/spacing_1" in text
 
 
@@ -142,15 +138,36 @@ def test_a_claim_stands_beside_what_was_found_and_is_not_ranked(site):
 
 
 def test_a_damaged_picture_is_named(site, tmp_path):
-    (tmp_path / "results" / "v1" / "toy" / "spacing_1" / "pca.cka.png").write_bytes(b"<svg onload=alert(1)>")
-    with pytest.raises(DamagedFile, match=r"pca\.cka\.png: expected a PNG picture"):
+    name = "pca.smoke.seed_0.traversals.webp"
+    (tmp_path / "results" / "v1" / "toy" / "spacing_1" / name).write_bytes(b"<svg onload=alert(1)>")
+    with pytest.raises(DamagedFile, match=r"pca\.smoke\.seed_0\.traversals\.webp: expected a WEBP picture"):
         build.build(tmp_path / "results", tmp_path / "site")
+
+
+def test_a_picture_belongs_to_a_run_and_its_tier(tmp_path, made_result, monkeypatch):
+    """Until then a heatmap of the layers of a smoke model stood beside the row of a desk model."""
+    monkeypatch.setattr(protocol, "TIERS", {name: protocol.Tier(name, "For tests.", ()) for name in ("desk", "smoke")})
+    root = tmp_path / "r"
+    for tier, model in (("desk", "conv_small"), ("smoke", "fc")):
+        made = made_result("toy/small", "beta_vae", 0.1, 0.2, tier=tier, hyperparameters={"architecture": model})
+        (file,) = results_tree.write(root, [made])
+    for tier, seeds in (("smoke", (0, 1)), ("desk", (0, 7)), ("study", (0, 1))):
+        media.place(file, tier, seeds, "cka.csv").write_text(f",{tier}_layer\nmean,0.5\n", "utf-8")
+    page = dict(pages.render(root, results_tree.read_all(root)))["methods/beta_vae.html"].decode()
+    assert re.findall(r"<title>mean, (\w+): 0.500", page) == ["smoke_layer"], "no run of the desk has seed 7"
+    assert "toy/small, tier smoke, seed 0 and 1 (fc, " in page
+    strays = [str(problem) for problem in integrity.check(root) if "a picture of one of its runs" in str(problem)]
+    assert [name for name in ("desk", "smoke", "study") if any(f".{name}.seed" in one for one in strays)] == [
+        "desk",
+        "study",
+    ]
 
 
 def test_a_heatmap_with_numbers_shows_them(site, tmp_path, browser):
     folder = tmp_path / "results" / "v1" / "toy" / "spacing_1"
-    (folder / "beta_vae.cka.png").write_bytes((folder / "beta_vae.traversals.png").read_bytes())
-    (folder / "beta_vae.cka.csv").write_text(",input,mean\ninput,1.0,0.25\n<b>mean,0.5,-0.001\n", "utf-8")
+    (folder / "beta_vae.smoke.seed_0_1.cka.csv").write_text(
+        ",input,mean\ninput,1.0,0.25\n<b>mean,0.5,-0.001\n", "utf-8"
+    )
     browser.open(build.build(tmp_path / "results", site))
     found = browser.run("[...document.querySelectorAll('.heatmap rect title')].map((each) => each.textContent)")
     assert found == ["input, input: 1.000", "input, mean: 0.250", "<b>mean, input: 0.500", "<b>mean, mean: -0.001"]
@@ -164,9 +181,8 @@ def test_a_heatmap_with_numbers_shows_them(site, tmp_path, browser):
 @pytest.mark.parametrize("table", [",a\nb,x\n", ",a\nb,1,2\n", ",a\nb,nan\n", ""])
 def test_a_heatmap_without_numbers(site, tmp_path, table):
     folder = tmp_path / "results" / "v1" / "toy" / "spacing_1"
-    (folder / "beta_vae.cka.png").write_bytes((folder / "beta_vae.traversals.png").read_bytes())
-    (folder / "beta_vae.cka.csv").write_text(table, "utf-8")
-    with pytest.raises(DamagedFile, match=r"beta_vae\.cka\.csv: expected a table of similarities"):
+    (folder / "beta_vae.smoke.seed_0_1.cka.csv").write_text(table, "utf-8")
+    with pytest.raises(DamagedFile, match=r"seed_0_1\.cka\.csv: expected a table of similarities"):
         build.build(tmp_path / "results", site)
 
 
@@ -428,35 +444,6 @@ def test_the_methods_page_gives_the_command_that_trains_a_row_again(site, tmp_pa
     assert (
         "offaxis train run" not in dict(pages.render(root, results_tree.read_all(root)))["methods/harm.html"].decode()
     )
-
-
-def test_a_slider_shows_one_column_of_a_traversal(site, tmp_path, browser):
-    folder = tmp_path / "results" / "v1" / "toy" / "spacing_1"
-    tiles = np.zeros((2 * 10 - 2, 72 + 9 * 10 - 2, 3), np.uint8)  # two latents, tiles of 8 pixels, gaps of 2
-    for column in range(9):
-        tiles[:, 72 + 10 * column : 80 + 10 * column] = 25 * column
-    Image.fromarray(tiles).save(folder / "beta_vae.traversals.png")
-    (folder / "beta_vae.traversals.gif").unlink()
-    browser.open(build.build(tmp_path / "results", site))
-    figure = "document.querySelector('figure.traversal')"
-    browser.run(f"{figure}.querySelector('summary').click()")
-    browser.run(f"{figure}.querySelector('input').focus()")
-    pane = f"{figure}.querySelectorAll('.view div')[1].style"
-    whole, tile = 160, 8
-    for presses, column in ((0, 4), (1, 5), (2, 7)):
-        for _ in range(presses):
-            key = {"key": "ArrowRight", "code": "ArrowRight", "windowsVirtualKeyCode": 39}
-            browser.call("Input.dispatchKeyEvent", type="keyDown", **key)
-            browser.call("Input.dispatchKeyEvent", type="keyUp", **key)
-        place = float(browser.run(f"{pane}.backgroundPositionX").rstrip("%")) / 100
-        assert place * (1 - tile / whole) * whole == pytest.approx(72 + 10 * column, abs=0.1)
-    assert browser.run(f"{figure}.querySelector('input').getAttribute('aria-valuetext')") == "8 of 9"
-    assert browser.complaints == []
-
-
-def test_traversals_are_laid_out_as_the_trainer_draws_them():
-    drawn = pytest.importorskip("baselines.outputs.pictures")
-    assert (drawn.LABEL, drawn.GAP, drawn.VALUES) == (gallery.LABELS, gallery.GAP, gallery.VALUES)
 
 
 def test_a_phone_shows_a_method_and_its_first_score_at_once(two_scores, browser):

@@ -151,39 +151,3 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
     }
   });
 }
-// One column of a traversal at a time, chosen with a slider; the whole picture stays below it.
-for (const figure of document.querySelectorAll("figure.traversal")) {
-  const image = figure.querySelector("img");
-  const { left, step, tile, count, of } = figure.dataset;
-  const view = document.createElement("div");
-  view.className = "view";
-  const part = (from, width) => {
-    const pane = view.appendChild(document.createElement("div"));
-    pane.style.aspectRatio = `${image.getAttribute("width") * width} / ${image.getAttribute("height")}`;
-    pane.style.flexGrow = width;
-    pane.style.backgroundSize = `${100 / width}% 100%`;
-    const show = (x) => { pane.style.backgroundPosition = `${(100 * x) / (1 - width)}% 0`; };
-    show(from);
-    return [pane, show];
-  };
-  const [names] = part(0, Number(left));
-  const [pane, show] = part(0, Number(tile));
-  const label = document.createElement("label");
-  const slider = document.createElement("input");
-  Object.assign(slider, { type: "range", min: 1, max: count, value: Math.ceil(count / 2) });
-  label.append(`Value of each latent, ${of}`, slider);
-  const turn = () => {
-    show(Number(left) + (slider.value - 1) * step);
-    slider.setAttribute("aria-valuetext", `${slider.value} of ${count}`);
-  };
-  slider.addEventListener("input", turn);
-  turn();
-  const details = document.createElement("details");
-  const summary = details.appendChild(document.createElement("summary"));
-  summary.textContent = "Move the latents";
-  details.append(label, view);
-  details.addEventListener("toggle", () => {
-    for (const each of [names, pane]) each.style.backgroundImage = `url("${image.src}")`;
-  });
-  figure.prepend(details);
-}
