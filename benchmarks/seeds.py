@@ -82,7 +82,7 @@ def page(shape, rows, methods, n, rng, draws, *, floor=None):
             groups = [[SHAPES[shape](rng, n) for _ in range(methods)] for _ in range(2)]
             floors = [] if floor is None else [floor] * methods
             comparisons.append(verdicts.compare(*groups, floors=floors))
-        wrong += any(answer in ("holds", "contradicted") for answer, _ in verdicts.judge(comparisons))
+        wrong += any(answer in ("supported", "opposed") for answer, _ in verdicts.judge(comparisons))
     return wrong / draws
 
 

@@ -45,7 +45,7 @@ class Fall:
 
     Attributes:
         comparison: Welch's, of the score less that on the reference.
-        answer: ``holds`` where it is lower than the reference's, over all rules and scores of a dataset and method.
+        answer: ``supported`` where it is lower than the reference's, over all rules and scores of a dataset and method.
     """
 
     comparison: verdicts.Comparison
@@ -222,7 +222,7 @@ def _cells(found: Iterable[Study]) -> Iterator[tuple[object, ...]]:
                 mean, ends = cell
                 fall = line.falls.get(column.key)
                 difference = fall.comparison[:3] if fall else (None,) * 3
-                answer = verdicts.in_words(fall.answer, holds="lower", contradicted="higher") if fall else ""
+                answer = verdicts.in_words(fall.answer, supported="lower", opposed="higher") if fall else ""
                 yield (*first, column.key, mean, *(ends or (None, None)), *difference, answer)
             for name, (mean, ends) in line.factors.items():
                 yield (*first, f"{WHOLE.key}:{name}", mean, *(ends or (None, None)), *(None,) * 4)

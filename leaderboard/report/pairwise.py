@@ -28,7 +28,7 @@ class Difference(NamedTuple):
         first: mean over seeds of the first method.
         second: that of the second one.
         comparison: first less second.
-        answer: ``holds`` where the first is higher, ``contradicted`` where the second is.
+        answer: ``supported`` where the first is higher, ``opposed`` where the second is.
         p: p-value, after Holm over the tasks of the score; None where there is no verdict.
     """
 
@@ -59,7 +59,7 @@ class Pair(NamedTuple):
     def says(self, one: Difference) -> str:
         """Return a verdict in words."""
         first, second = (f"{title} is higher" for _, title in (self.first, self.second))
-        return verdicts.in_words(one.answer, holds=first, contradicted=second)
+        return verdicts.in_words(one.answer, supported=first, opposed=second)
 
     @property
     def by_task(self) -> dict[str, list[Difference]]:
@@ -194,7 +194,7 @@ def mirrored(pair: Pair) -> Pair:
     Returns:
         The same with all signs turned.
     """
-    turned: dict[verdicts.Answer, verdicts.Answer] = {"holds": "contradicted", "contradicted": "holds"}
+    turned: dict[verdicts.Answer, verdicts.Answer] = {"supported": "opposed", "opposed": "supported"}
     return Pair(
         pair.tier,
         pair.second,
@@ -248,6 +248,6 @@ def comma_separated(pair: Pair) -> str:
     for one in pair.differences:
         found = one.comparison
         numbers = (one.first, one.second, found.difference, found.low, found.high, one.p)
-        answer = verdicts.in_words(one.answer, holds=pair.first[0], contradicted=pair.second[0])
+        answer = verdicts.in_words(one.answer, supported=pair.first[0], opposed=pair.second[0])
         rows.append((pair.tier, one.task, one.column.key, *numbers, found.seeds, answer))
     return files.comma_separated([*FIELDS[:3], pair.first[0], pair.second[0], *FIELDS[5:]], rows)

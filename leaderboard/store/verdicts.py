@@ -1,4 +1,4 @@
-"""From groups of seeds to a verdict: does a claim hold, is it contradicted, or do these seeds not tell?
+"""From groups of seeds to a verdict: is a claim supported, opposed, or is there no significant difference?
 
 One rule serves the board and the studies. A claim says that one group of scores is the higher one; `compare` gives the
 difference of the means, its 95% interval and a two-sided p-value, and `judge` or `judge_all` the verdict.
@@ -45,14 +45,29 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
 
-Answer: TypeAlias = Literal["holds", "not told apart", "contradicted", "floor", "too few seeds"]
-"""``floor``: no group reaches what it takes to test the claim."""
+Answer: TypeAlias = Literal[
+    "supported", "no significant difference", "opposed", "not testable (below baseline)", "too few seeds"
+]
+"""What scores say of a claim. Below baseline: no group reaches what it takes to test it."""
+
+OWN_DATA = frozenset({"xysquares", "dsprites", "shapes3d", "cars3d", "smallnorb", "symsol_reduced", "celeba"})
+"""The datasets that are the papers' own, to the bit: published archives, and what a rule renders exactly.
+
+XYSquares is made by its authors' rule. Every other rendered dataset stands in for one of the papers, and so does a
+changed form of any dataset (``dsprites_noisy``), unless its name is put here.
+"""
+
+VERDICTS: Mapping[str, tuple[str, str]] = {
+    "supported": ("replicated", "replicated on a stand-in"),
+    "opposed": ("contradicted", "not replicated on a stand-in"),
+}
+"""Answer -> what is said of a paper's claim on its own data, and on other data; other answers are said as they are."""
 
 SEEDS = 4
 """The fewest seeds of a group from which anything is concluded: of three against three the least p-value is 2 in 20."""
 
 ERROR = 0.05
-"""How often "holds" or "contradicted" may be said, taken together, where there is no difference."""
+"""How often "supported" or "opposed" may be said, taken together, where there is no difference."""
 
 FLOOR = 0.1
 """The mean MIG that original data must reach, besides that of PCA, for a fall to be judged."""
@@ -150,24 +165,52 @@ class Comparison(NamedTuple):
         return self._replace(difference=-self.difference, low=-self.high, high=-self.low)
 
 
-def in_words(answer: Answer, *, holds: str, contradicted: str) -> str:
-    """Put a verdict in words.
+def in_words(answer: Answer, *, supported: str, opposed: str) -> str:
+    """Put an answer in words.
 
     Args:
-        answer: the verdict.
-        holds: what is said where it holds.
-        contradicted: what is said where the opposite does.
+        answer: the answer.
+        supported: what is said where the claim is supported.
+        opposed: what is said where its opposite is.
 
     Returns:
-        Either, or the verdict itself where it is neither.
+        Either, or the answer itself where it is neither.
 
     Example:
-        >>> in_words("holds", holds="lower", contradicted="higher")
+        >>> in_words("supported", supported="lower", opposed="higher")
         'lower'
-        >>> in_words("floor", holds="lower", contradicted="higher")
-        'floor'
+        >>> in_words("too few seeds", supported="lower", opposed="higher")
+        'too few seeds'
     """
-    return holds if answer == "holds" else contradicted if answer == "contradicted" else answer
+    return supported if answer == "supported" else opposed if answer == "opposed" else answer
+
+
+def own_data(datasets: Iterable[str]) -> bool:
+    """Return whether all datasets are the papers' own.
+
+    Args:
+        datasets: full names; without any, a claim is about numbers that everyone can draw.
+
+    Example:
+        >>> own_data(["xysquares/spacing_8"]), own_data(["xysquares/spacing_8", "room3d"]), own_data([])
+        (True, False, True)
+    """
+    return all(name.partition("/")[0] in OWN_DATA for name in datasets)
+
+
+def verdict(answer: str, datasets: Iterable[str]) -> str:
+    """Return what an answer on some data says of a paper's claim: only its own data replicate or contradict it.
+
+    Args:
+        answer: an `Answer`, or another word, which stays.
+        datasets: full names of the datasets.
+
+    Example:
+        >>> verdict("opposed", ["xysquares/spacing_8"]), verdict("opposed", ["sprites2d"])
+        ('contradicted', 'not replicated on a stand-in')
+    """
+    own, other = VERDICTS.get(answer, (answer, answer))
+    return own if own_data(datasets) else other
 
 
 def floor(score: str, of_pca: float | None) -> float:
@@ -265,7 +308,7 @@ def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ..
     Example:
         >>> far, near = ([0.5, 0.6, 0.7, 0.8, 0.9],), ([0.1, 0.2, 0.3, 0.35, 0.4],)
         >>> [(answer, round(p, 3)) for answer, p in judge([compare(far, near), compare(far, far)])]
-        [('holds', 0.016), ('not told apart', 1.0)]
+        [('supported', 0.016), ('no significant difference', 1.0)]
     """
     adjusted = holm([_p(one) for one in family])
     return tuple(
@@ -276,9 +319,9 @@ def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ..
 def judge_all(parts: Sequence[Comparison]) -> tuple[Answer, float | None]:
     """Judge one claim that says several things: "for every model and both scores".
 
-    It holds where each part does. This asks for no correction, since a wrong "holds" takes a wrong part, and each of
-    those has the error of one test (Berger's intersection-union test): the p-value is the largest one, and 1 where one
-    of several parts points the other way. It is contradicted where a part is, by Holm over the parts.
+    It is supported where each part is. This asks for no correction, since a wrong "supported" takes a wrong part, and
+    each of those has the error of one test (Berger's intersection-union test): the p-value is the largest one, and 1
+    where one of several parts points the other way. It is opposed where a part is, by Holm over the parts.
 
     Args:
         parts: a comparison for each thing that the claim says.
@@ -292,9 +335,9 @@ def judge_all(parts: Sequence[Comparison]) -> tuple[Answer, float | None]:
     Example:
         >>> high, low = ([0.5, 0.6, 0.7, 0.8, 0.9],), ([0.1, 0.2, 0.3, 0.35, 0.4],)
         >>> judge_all([compare(high, low), compare(high, high)])
-        ('not told apart', 1.0)
+        ('no significant difference', 1.0)
         >>> judge_all([compare(high, low), compare(low, high)])[0]
-        'contradicted'
+        'opposed'
     """
     one = decisive(parts)
     return _answer(one, _p(one)), one.p
@@ -307,7 +350,7 @@ def decisive(parts: Sequence[Comparison]) -> Comparison:
         parts: a comparison for each thing that the claim says.
 
     Returns:
-        Of those that contradict the claim, by Holm over the parts, the one that tells most, with that p-value; else one
+        Of those that oppose the claim, by Holm over the parts, the one that tells most, with that p-value; else one
         that has no verdict; else the one that tells least, where one of several that points the other way tells
         nothing for the claim: its p-value is 1.
 
@@ -321,9 +364,7 @@ def decisive(parts: Sequence[Comparison]) -> Comparison:
     """
     if not parts:
         raise InvalidInput("parts of a claim", expected="at least one", received="none")
-    against = [
-        one._replace(p=p) for one, (answer, p) in zip(parts, judge(parts), strict=True) if answer == "contradicted"
-    ]
+    against = [one._replace(p=p) for one, (answer, p) in zip(parts, judge(parts), strict=True) if answer == "opposed"]
     if against:
         return min(against, key=_p)
     undecided = [one for one in parts if one.p is None]
@@ -342,10 +383,10 @@ def _answer(found: Comparison, p: float) -> Answer:
     if found.seeds < SEEDS:
         return "too few seeds"
     if not found.reached:
-        return "floor"
+        return "not testable (below baseline)"
     if p > ERROR:
-        return "not told apart"
-    return "holds" if found.difference > 0 else "contradicted"
+        return "no significant difference"
+    return "supported" if found.difference > 0 else "opposed"
 
 
 def holm(p_values: ArrayLike) -> Floats:

@@ -214,7 +214,7 @@ class TierPage:
             of = [one for one in pair.differences if one.column == self.columns[0] and one.task != pairwise.ACROSS]
             answers = [one.answer for one in of]
             judged = any(one.p is not None for one in of)
-            words = f"{answers.count('holds')} : {answers.count('contradicted')}" if judged else "few seeds"
+            words = f"{answers.count('supported')} : {answers.count('opposed')}" if judged else "few seeds"
             found[pair.first[0], pair.second[0]] = words
         return found
 

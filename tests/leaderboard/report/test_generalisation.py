@@ -52,7 +52,7 @@ def test_a_rule_is_compared_with_its_reference(divided):
     # R² is the mean of 0.8, 0.5, 0 and 0 on random rows, and of 0.6, 0.5, -1 and 0 beyond: 0.3 lower.
     fall = other.falls["r_squared_whole"]
     assert fall.comparison.difference == pytest.approx(-0.3)
-    assert (fall.answer, other.falls["mig"].answer) == ("holds", "not told apart")
+    assert (fall.answer, other.falls["mig"].answer) == ("supported", "no significant difference")
     names = protocol.task("sprites2d/random").scored
     assert list(other.factors) == list(names[:4]), "a factor that does not vary is left out"
     value, (low, high) = other.factors[names[2]]

@@ -37,7 +37,7 @@ def test_differences_and_their_tests(boards):
     # Holm over the two tasks, and the interval of each task alone.
     assert [near.p, far.p] == pytest.approx(verdicts.holm([test.pvalue for test in tests]))
     assert (near.comparison.low, near.comparison.high) == pytest.approx(tuple(tests[0].confidence_interval()))
-    assert [pair.says(one) for one in pair.differences] == ["a is higher", "not told apart", "a is higher"]
+    assert [pair.says(one) for one in pair.differences] == ["a is higher", "no significant difference", "a is higher"]
     assert across.comparison.difference == pytest.approx((0.33 - 0.01) / 2)
     assert (across.first, across.second) == pytest.approx((0.34, 0.18))
     assert list(pair.by_task) == [NEAR, FAR, pairwise.ACROSS]

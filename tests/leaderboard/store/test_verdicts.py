@@ -124,7 +124,13 @@ def test_three_values_and_two_reasons_for_none():
     level = verdicts.compare([HIGH], [HIGH])
     few = verdicts.compare([HIGH[:3]], [LOW])
     low = verdicts.compare([HIGH], [LOW], floors=[0.8])
-    assert answers(up, down, level, few, low) == ["holds", "contradicted", "not told apart", "too few seeds", "floor"]
+    assert answers(up, down, level, few, low) == [
+        "supported",
+        "opposed",
+        "no significant difference",
+        "too few seeds",
+        "not testable (below baseline)",
+    ]
     assert (few.p, few.seeds, low.p, low.reached) == (None, 3, None, 0)
     assert math.isnan(few.low)
     assert low.difference == pytest.approx(0.43)
@@ -134,27 +140,27 @@ def test_what_comes_to_no_verdict_counts_in_the_family():
     up, few = verdicts.compare([HIGH], [LOW]), verdicts.compare([HIGH[:3]], [LOW])
     assert [p for _, p in verdicts.judge([up, few])] == [pytest.approx(4 / 252), None]
     # 7 * 2 / 252 is above 0.05: as many single tests with 5 seeds decide nothing.
-    assert answers(*[up] * 6) == ["holds"] * 6
-    assert answers(*[up] * 7) == ["not told apart"] * 7
+    assert answers(*[up] * 6) == ["supported"] * 6
+    assert answers(*[up] * 7) == ["no significant difference"] * 7
 
 
 def test_a_claim_of_several_parts():
     up, down = verdicts.compare([HIGH], [LOW]), verdicts.compare([LOW], [HIGH])
     level, few = verdicts.compare([HIGH], [HIGH]), verdicts.compare([HIGH[:3]], [LOW])
     low = verdicts.compare([HIGH], [LOW], floors=[0.8])
-    assert verdicts.judge_all([up] * 9) == ("holds", pytest.approx(2 / 252))
-    assert verdicts.judge_all([up, level]) == ("not told apart", 1)
-    assert verdicts.judge_all([up, level, down]) == ("contradicted", pytest.approx(6 / 252))
+    assert verdicts.judge_all([up] * 9) == ("supported", pytest.approx(2 / 252))
+    assert verdicts.judge_all([up, level]) == ("no significant difference", 1)
+    assert verdicts.judge_all([up, level, down]) == ("opposed", pytest.approx(6 / 252))
     assert verdicts.judge_all([up, few, low]) == ("too few seeds", None)
-    assert verdicts.judge_all([up, low]) == ("floor", None)
+    assert verdicts.judge_all([up, low]) == ("not testable (below baseline)", None)
 
 
 def test_a_claim_does_not_hold_where_a_part_goes_the_other_way():
     """Though it says so too weakly to contradict the claim among several."""
     up, down = (verdicts.Comparison(x, x - 0.1, x + 0.1, p, 5, 1) for x, p in ((0.1, 0.045), (-0.1, 0.03)))
-    assert verdicts.judge_all([up, down]) == ("not told apart", 1.0)
-    assert verdicts.judge_all([down]) == ("contradicted", 0.03)
-    assert verdicts.judge([verdicts.decisive([up, down])]) == (("not told apart", 1.0),)
+    assert verdicts.judge_all([up, down]) == ("no significant difference", 1.0)
+    assert verdicts.judge_all([down]) == ("opposed", 0.03)
+    assert verdicts.judge([verdicts.decisive([up, down])]) == (("no significant difference", 1.0),)
 
 
 def test_strata_decide_where_single_tests_cannot():
@@ -166,14 +172,14 @@ def test_strata_decide_where_single_tests_cannot():
     same = verdicts.compare([HIGH] * 3, [LOW] * 3)
     assert same.p == verdicts.welch([HIGH], [LOW]).p > 0.001, "the same scores three times tell no more than once"
     assert found.difference == pytest.approx(np.mean(HIGH) - np.mean(LOW))
-    assert answers(*[found] * 12) == ["holds"] * 12
+    assert answers(*[found] * 12) == ["supported"] * 12
 
 
 def test_only_what_reaches_its_floor_is_shown():
     found = verdicts.compare([HIGH, LOW], [LOW, LOW], floors=[0.5, 0.5])
     assert found.reached == 1
     assert found.difference == pytest.approx(np.mean(HIGH) - np.mean(LOW))
-    assert answers(found) == ["holds"]
+    assert answers(found) == ["supported"]
 
 
 @over_shapes
@@ -275,7 +281,7 @@ def test_rounding_is_no_difference(scale):
     for x, y in itertools.permutations([[scale * v for v in group] for group in (one, other, mixed)], 2):
         for found in (verdicts.compare([x], [y]), verdicts.compare([x], [y], paired=True), verdicts.welch([x], [y])):
             assert found.p == 1
-            assert answers(found) == ["not told apart"]
+            assert answers(found) == ["no significant difference"]
         assert verdicts.compare([x] * 2, [y] * 2).p == 1
         assert verdicts.all_pairs({"x": x, "y": y})["x", "y"] == 1
         assert set(verdicts.places({"x": [x], "y": [y]}).values()) == {(1, 2, 1)}
@@ -371,7 +377,7 @@ def test_a_page_of_rows_errs_no_more_than_promised(shape, gate):
     for _ in range(draws):
         rows = [[[SHAPES[shape](rng, 5) for _ in range(4)] for _ in range(2)] for _ in range(6)]
         found = answers(*(verdicts.compare(higher, lower, floors=floors) for higher, lower in rows))
-        wrong += bool({"holds", "contradicted"} & set(found))
+        wrong += bool({"supported", "opposed"} & set(found))
     assert at_most(wrong / draws, verdicts.ERROR, draws)
 
 
