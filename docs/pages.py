@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 import benchmark_data
 from baselines import demo
+from baselines.reproduction import pages
 from baselines.sweeps import desk
 from benchmark_data import discovery
 from benchmark_data.archives.archive import Archive
@@ -322,13 +323,6 @@ KINDS: dict[str, Callable[[tuple[str, str], tuple[str, str]], bool]] = {
 """Title of a column of the table of shared seeds -> which pairs of (dataset, method) it has."""
 
 
-def counted_verdicts() -> list[str]:
-    """Return the line of docs/reproduction.md that counts the verdicts."""
-    text = (DOCS / "reproduction.md").read_text("utf-8")
-    (line,) = re.findall(r"^\d+ of \d+ computations .*$", text, re.MULTILINE)
-    return [line]
-
-
 LAYERS = ("encoder_2", "encoder_3", "mean", "variance", "sampled", "decoder_1", "decoder_2", "decoder_3", "output")
 STEPS = {f"step {step}": f"step {step}" for step in (0, 62, 250, 625, 1250)}
 FORMS = ("plain", "noisy", "perturbed")
@@ -364,7 +358,7 @@ PAGES = {
         "demo": table_of_the_demo,
         "ladder": functools.partial(table_of_the_board, LADDER),
         "sprites": functools.partial(table_of_the_board, SPRITES),
-        "verdicts": counted_verdicts,
+        "verdicts": functools.partial(pages.main_results, DOCS / "reproduction"),
     },
     "tutorials/see_a_vae_fail.md": {"demo": printed_by_the_demo},
     **{

@@ -122,8 +122,7 @@ def run(
         console.say(folder / entry.id)
         console.say(records.line(record))
     if len(chosen) > 1:
-        held = sum(record["verdict"] == "holds" for record in done)
-        console.say(f"{len(done)} of {len(chosen)} done, {held} claims hold. They took {records.spent(done)}.")
+        console.say(f"{len(done)} of {len(chosen)} done: {records.spent(done)}.")
     if len(done) < len(chosen):
         raise typer.Exit(1)
 

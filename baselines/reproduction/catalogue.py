@@ -1,11 +1,11 @@
-"""The figures and tables of all papers: listed, chosen by name, and known by what they compute."""
+"""The figures and tables of all papers: listed, and chosen by name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from baselines.reproduction.entries import Entry, digest
+from baselines.reproduction.entries import Entry
 from benchmark_data import discovery
 from benchmark_data.errors import InvalidInput, UnknownName
 
@@ -37,23 +37,6 @@ def of_paper(name: str) -> list[Entry]:
     return sorted(module(name).ENTRIES, key=lambda entry: _place(entry.id))
 
 
-def beside(id_: str) -> tuple[str, ...]:
-    """Name entries that judge the same runs in the same way, in part or by another measure: no evidence of their own.
-
-    Args:
-        id_: of an entry.
-
-    Returns:
-        The ids of the others in a group of its paper's ``BESIDE``; none for most entries.
-
-    Example:
-        >>> beside("2205.08399/fig11")
-        ('2205.08399/fig6',)
-    """
-    groups = (group for name in papers() for group in getattr(module(name), "BESIDE", ()))
-    return tuple(dict.fromkeys(other for group in groups if id_ in group for other in group if other != id_))
-
-
 def module(name: str) -> Any:
     """Return a paper's file, a module."""
     return discovery.find("baselines.reproduction.papers", name, kind="paper")
@@ -63,31 +46,6 @@ def _place(id_: str) -> tuple[bool, int, str]:
     """Return the place in a paper: figures before tables, by number; what else is seen in a figure comes after it."""
     what, _, more = id_.partition("/")[2].partition("_")
     return what.startswith("table"), int(what.lstrip("figtable")), more
-
-
-def computation(entry: Entry, tier: str) -> str:
-    """Name what is computed and judged, whatever figure it is: entries with the same name have one row on the page.
-
-    Args:
-        entry: the entry.
-        tier: the tier.
-
-    Returns:
-        SHA-256, in hexadecimal, of the runs, datasets, settings, computation and judge.
-
-    Raises:
-        UnknownName: there is no such tier.
-        InvalidInput: the entry has none.
-    """
-    plan = entry.plan(tier)
-    made_of = {
-        "runs": sorted(plan.configs),
-        "datasets": plan.all_datasets,
-        "settings": dict(plan.settings),
-        "compute": f"{entry.compute.__module__}.{entry.compute.__qualname__}",
-        "judge": f"{entry.judge.__module__}.{entry.judge.__qualname__}",
-    }
-    return digest(made_of)
 
 
 def find(names: Iterable[str]) -> tuple[Entry, ...]:

@@ -2,16 +2,15 @@
 
 A file in ``baselines/reproduction/papers`` is a paper and ends in ``PAPER`` and ``ENTRIES``. An entry is a figure or a
 table: what it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
+A control that the paper has not is a sentence of its own (`Control`), with a verdict of its own.
 
-A verdict is that of `leaderboard.store.verdicts`, from one value per seed: a claim holds, is not told apart, is
-contradicted, has too few seeds, or lies at the floor, where the models know too little to test it. An error of 5% is
-kept for each entry; the page gives p-values after Holm over all of its entries, too. What cannot fail is an
-``illustration``.
+A verdict is that of `leaderboard.store.verdicts`, from one value per seed, with an error of 5% for each sentence; the
+page marks what is left after Holm over all of them. What cannot fail is an ``illustration``.
 
-Tiers: ``study`` has the papers' datasets and budgets. ``desk`` has rendered stand-ins and what two cores train in a
-day, with seeds enough for a verdict; where it can, it takes the runs of the board. ``smoke`` has rendered stand-ins and
-models for a laptop, and too few seeds for a verdict (`baselines.reproduction.papers._tiers`). A claim that does not
-hold at a small scale is reported so. Not every entry has a ``desk``.
+Tiers: ``study`` has the papers' datasets and budgets; ``reduced`` their datasets, models and losses at a part of their
+images. ``desk`` has rendered stand-ins and what two cores train in a day, with seeds enough for a verdict; where it
+can, it takes the runs of the board. ``smoke`` has rendered stand-ins and models for a laptop, and too few seeds for a
+verdict (`baselines.reproduction.papers._tiers`). Not every entry has ``desk`` or ``reduced``.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeAlias, get_args
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -37,7 +36,7 @@ try:
 except ImportError as error:
     raise MissingExtra("baselines.reproduction", "pandas", "train") from error
 
-TIERS = ("smoke", "desk", "study")
+TIERS = ("smoke", "desk", "reduced", "study")
 """From the least that is spent to the most: results of a later tier replace those of an earlier one."""
 
 HOURS_PER_IMAGE = 6_000 / (300 * 300_000 * 64)
@@ -56,41 +55,46 @@ class Found(NamedTuple):
     images: Mapping[str, NDArray[Any]] = {}
 
 
-ILLUSTRATION, NOT_JUDGED = "illustration", "not judged"
-
-ANSWERS: tuple[str, ...] = (*get_args(verdicts.Answer), ILLUSTRATION, NOT_JUDGED)
-"""What a verdict may be. ``illustration``: nothing that could fail. ``not judged``: the numbers lack what it takes."""
-
-
-COUNTED = {"holds": "hold", "floor": "at the floor", ILLUSTRATION: "illustrations"}
-"""How several of an answer are called, where it is another word."""
+ILLUSTRATION = "illustration"
+"""The answer to a claim that nothing could make fail."""
 
 
 class Verdict(NamedTuple):
     """Our answer to a claim.
 
     Attributes:
-        answer: one of `ANSWERS`.
+        answer: a `leaderboard.store.verdicts.Answer` or `ILLUSTRATION`.
         numbers: what it was judged by: phrase -> finite number, controls and what a gate asks for among them.
         p: the p-value; None where nothing was tested.
         note: what a reader must know of the verdict, such as why there is none.
+        effect: the difference that decides, positive where it goes the claim's way, and its 95% interval.
+        measure: what it is a difference of.
     """
 
     answer: str
     numbers: Mapping[str, float]
     p: float | None = None
     note: str = ""
+    effect: tuple[float, float, float] | None = None
+    measure: str = ""
 
 
-def judged(parts: Sequence[verdicts.Comparison], numbers: Mapping[str, float], note: str = "") -> Verdict:
-    """Judge a claim by everything that it says, each of which must hold (`leaderboard.store.verdicts.judge_all`)."""
-    answer, p = verdicts.judge_all(parts)
-    return Verdict(answer, numbers, p, note)
+def judged(measure: str, parts: Sequence[verdicts.Comparison], numbers: Mapping[str, float], note: str = "") -> Verdict:
+    """Judge a claim by everything that it says, each of which must hold (`leaderboard.store.verdicts.judge_all`).
+
+    Args:
+        measure: what is compared.
+        parts: a comparison for each thing that the claim says.
+        numbers: as for `Verdict`.
+        note: as for `Verdict`.
+    """
+    (answer, p), one = verdicts.judge_all(parts), verdicts.decisive(parts)
+    return Verdict(answer, numbers, p, note, None if p is None else (one.difference, one.low, one.high), measure)
 
 
 def fact(holds: bool, numbers: Mapping[str, float]) -> Verdict:
     """Answer a claim on data that no seed decides, by what was measured."""
-    return Verdict("holds" if holds else "contradicted", numbers, None, "a property of the data, no seeds")
+    return Verdict("supported" if holds else "opposed", numbers, None, "a property of the data, no seeds")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -198,6 +202,11 @@ class Plan:
         return tuple(name for name in names if name not in self.known)
 
     @property
+    def datasets_named(self) -> tuple[str, ...]:
+        """`all_datasets`, and those of its own."""
+        return (*self.all_datasets, *self.known)
+
+    @property
     def known(self) -> dict[str, Dataset]:
         """Its own datasets by full name."""
         return {dataset.id: dataset for dataset in self.own}
@@ -230,6 +239,22 @@ Compute: TypeAlias = Callable[[Mapping[str, Any], Runs, str], Found]
 """Takes a plan's settings, the runs and the tier."""
 
 
+Judge: TypeAlias = Callable[[pd.DataFrame], Verdict]
+"""From the table to the verdict."""
+
+
+class Control(NamedTuple):
+    """A paper's sentence with a control that the paper has not, judged by the same table.
+
+    Attributes:
+        claim: the sentence.
+        judge: its judge.
+    """
+
+    claim: str
+    judge: Judge
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Entry:
     """A figure or a table of a paper.
@@ -241,10 +266,16 @@ class Entry:
         claim: the paper's claim, in one sentence.
         smoke: what it needs at smoke tier.
         desk: what it needs at desk tier; None where that has nothing of its own.
+        reduced: what it needs at reduced tier, or None.
         study: what it needs at study tier.
         compute: from a plan's settings, the runs and the tier to the numbers.
         draw: draws them as PNG, in the paper's layout.
         judge: from the numbers to the verdict.
+        control: the claim with a control that we added.
+        added: it is no figure or table of the paper, but a question that we added.
+        post_hoc: the question came from results that were seen before.
+        stated: the paper states how long its models were trained.
+        same_as: the id of the entry that this one shows again; it is run, recorded and judged there alone.
     """
 
     id: str
@@ -255,8 +286,19 @@ class Entry:
     study: Plan
     compute: Compute
     draw: Draw
-    judge: Callable[[pd.DataFrame], Verdict]
+    judge: Judge
     desk: Plan | None = None
+    reduced: Plan | None = None
+    control: Control | None = None
+    added: bool = False
+    post_hoc: bool = False
+    stated: bool = True
+    same_as: str = ""
+
+    def sentences(self, table: pd.DataFrame) -> list[tuple[str, bool, Verdict]]:
+        """Judge a table: the claim and its verdict, then those with the control, which is said in between."""
+        found = [(self.claim, False, self.judge(table))]
+        return [*found, (self.control.claim, True, self.control.judge(table))] if self.control else found
 
     @property
     def tiers(self) -> tuple[str, ...]:

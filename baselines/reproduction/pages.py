@@ -1,15 +1,39 @@
-"""The page of all figures and tables, ``docs/reproduction.md``, from the records of the entries."""
+"""The page of all figures and tables, ``docs/reproduction.md``, and the table of main results."""
 
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from baselines.reproduction import catalogue, records
-from baselines.reproduction.entries import ANSWERS, COUNTED, Entry, hours
+from baselines.reproduction.entries import Entry
 from leaderboard.store import verdicts
+
+MAIN = (
+    ("2202.13341/fig8", False),
+    ("2202.13341/fig9", False),
+    ("2202.13341/fig11", False),
+    ("2202.13341/fig6", False),
+    ("2102.06822/table1", False),
+    ("2102.06822/table1", True),
+    ("2205.08399/fig4", False),
+    ("2304.10767/table1", False),
+)
+"""The sentences of the main table: id of an entry, and whether it is the one with the added control."""
+
+NAMES = {
+    **{"xysquares": "XYSquares", "dsprites": "dSprites", "sprites2d": "sprites2d", "plane": "points"},
+    **{"xyobject": "xyobject", "room3d": "room3d", "solids": "solids"},
+}
+"""Family of datasets -> its name in a table."""
+
+HEAD = ("claim", "data", "model and images a run (share of the paper's)", "seeds", "effect (95% CI)", "verdict")
+
+WIDEST = 160
+"""Characters of a cell at most."""
 
 
 def report(folder: Path) -> str:
@@ -19,123 +43,173 @@ def report(folder: Path) -> str:
         folder: the folder of all entries, beside the page.
 
     Returns:
-        Markdown, with a row for each figure and table of the papers.
+        Markdown, with a row for each sentence of each figure and table of the papers.
 
     Raises:
         DamagedFile: a folder's files are not what its record says.
     """
-    groups = _groups({id_: records.read(folder / id_) for id_ in catalogue.entries()})
-    done = [group.record for group in groups if group.record is not None]
-    tested_ = [record for record in done if record["p"] is not None]
-    corrected = dict(
-        zip(
-            (record["id"] for record in tested_),
-            verdicts.holm([record["p"] for record in tested_]).tolist(),
-            strict=True,
-        )
-    )
-    kept = sum(p <= verdicts.ERROR for p in corrected.values())
-    counts = collections.Counter(record["verdict"] for record in done)
-    told = ", ".join(f"{counts[answer]} {COUNTED.get(answer, answer)}" for answer in ANSWERS if counts[answer])
-    facts = sum(record["p"] is None and record["verdict"] in ("holds", "contradicted") for record in done)
-    lines = [
-        "# Reproduction",
-        "",
-        "Every figure and table of the four papers: what the paper found, what we found, and the command.",
-        "`offaxis study report` writes this page from the folders in `reproduction`, each with the numbers, the",
-        "picture and what was spent. Tier `desk` has rendered stand-ins, what two cores train in a day, and seeds",
-        "enough for a verdict; tier `smoke` has less of either. A claim that does not hold there may hold at the",
-        "papers' budgets, and the other way round.",
-        "",
-        f"{len(done)} of {len(groups)} computations were run: {told or 'none'}.",
-        f"They took {records.spent(done)}.",
-        "",
-        "A verdict is drawn from one value per seed ([statistics.md](statistics.md)), at an error of 5% for each row.",
-        "*Floor*: the models know too little to test the claim. *Illustration*: nothing that could fail. *Not judged*:",
-        f"the numbers lack what a verdict takes. Of {len(tested_)} tested claims, {kept} have a p-value of at most",
-        f"{verdicts.ERROR} after Holm over this page, too. {facts} verdicts without one are on what no seed decides.",
+    found = {id_: records.read(folder / id_) for id_ in shown()}
+    done = {id_: record for id_, record in found.items() if record}
+    kept = significant(done.values())
+    rows = [
+        *("# Reproduction", ""),
+        "Every figure and table of four papers, with a verdict on what it shows. `offaxis study report` writes this",
+        "page from the records in `docs/reproduction`; `offaxis study run ID` makes one again.",
+        *("", "## Main results", "", *main_results(folder), ""),
+        *("## Counts", "", *counts(folder), ""),
+        *("## How to read the tables", "", *LEGEND),
     ]
     for name in catalogue.papers():
-        own = [group for group in groups if group.entry in catalogue.of_paper(name)]
-        lines += ["", f"## {catalogue.module(name).__doc__.splitlines()[0]}", ""]
-        lines += ["| | the claim | verdict | our numbers | made by |"]
-        lines += ["|---|---|---|---|---|"]
-        lines += [_row(group, corrected) for group in own]
-        elsewhere = [
-            f"{entry.id} is {group.entry.id}"
-            for entry in catalogue.of_paper(name)
-            for group in groups
-            if group not in own and entry.id in group.also
-        ]
-        if elsewhere:
-            lines += ["", f"The same computation as in another paper's table: {'; '.join(elsewhere)}."]
-    return "\n".join(lines) + "\n"
+        entries = [entry for entry in catalogue.of_paper(name) if entry.id in found]
+        rows += ["", f"## {catalogue.module(name).__doc__.splitlines()[0]}", "", *_table((*HEAD, "more"))]
+        for entry in entries:
+            if record := found[entry.id]:
+                rows += [_row(*_cells(entry, record, one, kept), _more(entry)) for one in record["judged"]]
+            else:
+                rows.append(
+                    _row(_claim(entry, entry.claim), "", "", "", "", "not run", f"`offaxis study run {entry.id}`")
+                )
+        again = [f"{each.id.partition('/')[2]} ({each.same_as})" for each in catalogue.of_paper(name) if each.same_as]
+        if again:
+            rows += ["", f"Shown again from another paper, where the row stands: {', '.join(again)}."]
+    return "\n".join(rows) + "\n"
 
 
-def _staleness(record: Mapping[str, Any] | None) -> int:
-    """Put what was run and judged before what is not judged, and that before what was not run."""
-    return 2 if record is None else int(records.old(record))
+LEGEND = (
+    "- **Verdict.** *Replicated* and *contradicted* are said on the paper's own data alone. Among what is rendered",
+    "  here that is XYSquares. On other data a claim is *replicated on a stand-in* or *not replicated on a stand-in*.",
+    "  *Not testable*: the models score too low for the claim to be tested. *Illustration*: nothing could fail.",
+    "  Bold verdicts have p ≤ 0.05 after Holm over all sentences of this page ([statistics.md](statistics.md)).",
+    "- **Effect.** The difference that decides the claim, positive where it goes the claim's way. Of a claim that says",
+    "  several things it is the part with the least support, or the one that opposes it.",
+    "- **Control.** The paper's claim measured from a control that we added. *Added*: a question that is not in the",
+    "  paper. *Post hoc*: a question that came from results seen before.",
+    "- **Share.** Images that a run sees in training, as a part of the paper's. It is *unknown* where the paper does",
+    "  not state its own. Rows of one paper often share runs, so they are no independent evidence.",
+)
 
 
-class _Group(NamedTuple):
-    """Entries that are one computation: the first that was run, or the first, and the ids of the others."""
-
-    entry: Entry
-    record: dict[str, Any] | None
-    also: tuple[str, ...]
+def shown() -> dict[str, Entry]:
+    """Return the entries that have a row: all but those that show another one again."""
+    return {id_: entry for id_, entry in catalogue.entries().items() if not entry.same_as}
 
 
-def _groups(held: Mapping[str, dict[str, Any] | None]) -> list[_Group]:
-    """Put entries that compute and judge the same together.
+def significant(done: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """Return id and claim of each sentence that is decided after Holm over all of them."""
+    tested = [(record["id"], one) for record in done for one in record["judged"] if one["p"] is not None]
+    adjusted = verdicts.holm([one["p"] for _, one in tested])
+    return {(id_, one["claim"]) for (id_, one), p in zip(tested, adjusted, strict=True) if p <= verdicts.ERROR}
 
-    One that was run counts at the tier that it was run at. One that was not joins such an entry if it is the same at
-    any tier, and else counts at smoke tier.
+
+def main_results(folder: Path) -> list[str]:
+    """Return the table of main results, as README and the page show it: lines of Markdown.
+
+    Args:
+        folder: the folder of all entries.
     """
-    run_as = {
-        id_: catalogue.computation(entry, record["tier"])
-        for id_, entry in catalogue.entries().items()
-        if (record := held[id_]) is not None and not records.old(record)
-    }
-    together: dict[str, list[Entry]] = {}
-    for id_, entry in catalogue.entries().items():
-        ways = [run_as[id_]] if id_ in run_as else [catalogue.computation(entry, tier) for tier in entry.tiers]
-        name = next((way for way in ways if way in run_as.values()), ways[0])
-        together.setdefault(name, []).append(entry)
-    made = []
-    for same in together.values():
-        best = min(same, key=lambda entry: _staleness(held[entry.id]))
-        also = tuple(entry.id for entry in same if entry is not best)
-        made.append(_Group(best, held[best.id], also))
-    return made
+    lines = _table(HEAD)
+    known = catalogue.entries()
+    held = {id_: record for id_ in shown() if (record := records.read(folder / id_))}
+    kept = significant(held.values())
+    for id_, control in MAIN:
+        for one in held[id_]["judged"] if id_ in held else ():
+            if one["control"] is control:
+                lines.append(_row(*_cells(known[id_], held[id_], one, kept)))
+    return lines
 
 
-def _needs(entry: Entry) -> str:
-    """Say what an entry that was not run takes to run."""
-    plan = entry.desk or entry.smoke
-    return f"{len(plan.configs)} runs, {hours([plan]):.1f} hours of two cores" if plan.configs else "no training"
+def counts(folder: Path) -> list[str]:
+    """Return how many sentences have which verdict: the papers' own, and those that were added.
+
+    Args:
+        folder: the folder of all entries.
+    """
+    entries = shown()
+    done = {id_: record for id_ in entries if (record := records.read(folder / id_))}
+    kept = significant(done.values())
+    lines = [
+        f"{len(done)} of {len(entries)} figures and tables were computed: {records.spent(done.values())}.",
+        "",
+        *_table(("", "sentences", "decided after Holm", "verdicts")),
+    ]
+    for title, added in (("of the papers", False), ("added: controls and questions of ours", True)):
+        judged = [
+            (id_, one)
+            for id_, record in done.items()
+            for one in record["judged"]
+            if (one["control"] or entries[id_].added) is added
+        ]
+        told = collections.Counter(one["verdict"] for _, one in judged).most_common()
+        decided = sum((id_, one["claim"]) in kept for id_, one in judged)
+        words = ", ".join(f"{count} {verdict}" for verdict, count in told)
+        lines.append(_row(title, str(len(judged)), str(decided), words))
+    return lines
 
 
-SHOWN = 4
-"""How many of an entry's numbers the page shows; ``verdict.json`` has all of them."""
+def _table(head: Iterable[str]) -> list[str]:
+    head = tuple(head)
+    return [_row(*head), "|" + "---|" * len(head)]
 
 
-def _row(group: _Group, corrected: Mapping[str, float]) -> str:
-    """Return a computation's row on the page."""
-    entry, record = group.entry, group.record
-    others = f". The same: {', '.join(group.also)}" if group.also else ""
-    others += f". Beside: {', '.join(catalogue.beside(entry.id))}" if catalogue.beside(entry.id) else ""
-    if record is None:
-        return (
-            f"| {entry.id}: {entry.title}{others} | {entry.claim} (The paper: {entry.paper}.) | not run | | "
-            f"`offaxis study run {entry.id} --tier {'desk' if entry.desk else 'smoke'}`, {_needs(entry)} |"
-        )
-    folder, budget = f"reproduction/{entry.id}", record["budget"]
-    claim = entry.claim if records.old(record) else record["claim"]
-    runs = f"{budget['runs']} runs on {', '.join(budget['datasets'])}" if budget["runs"] else "no training"
-    over_page = f", {corrected[entry.id]:.3f} after Holm" if entry.id in corrected else ""
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _claim(entry: Entry, claim: str, *, control: bool = False) -> str:
+    marked = (("control", control), ("added", entry.added), ("post hoc", entry.post_hoc))
+    marks = [word for word, said in marked if said]
+    return claim + (f" ({', '.join(marks)})" if marks else "")
+
+
+def _cells(
+    entry: Entry, record: Mapping[str, Any], one: Mapping[str, Any], kept: set[tuple[str, str]]
+) -> tuple[str, ...]:
+    budget = record["budget"]
+    verdict = f"**{one['verdict']}**" if (record["id"], one["claim"]) in kept else one["verdict"]
+    seeds = str(budget["seeds"]) if budget["runs"] else "–"
     return (
-        f"| [{entry.id}]({folder}/figure.png): {record['title']}{others} | {claim} (The paper: {entry.paper}.) | "
-        f"**{record['verdict']}**{records.answer(record).removeprefix(record['verdict'])}{over_page} | "
-        f"{records.numbers(record, most=SHOWN)} ([all]({folder}/verdict.json), [table]({folder}/table.csv)) | "
-        f"`{record['command']}`, {runs} |"
+        _claim(entry, one["claim"], control=one["control"]),
+        _data(budget),
+        _model(entry, budget),
+        seeds,
+        _effect(one),
+        verdict,
     )
+
+
+def _data(budget: Mapping[str, Any]) -> str:
+    """Name the families of datasets, and whether they are the paper's own."""
+    if not budget["datasets"]:
+        return "random matrices"
+    families = dict.fromkeys(name.partition("/")[0].partition("_")[0] for name in budget["datasets"])
+    names = ", ".join(NAMES.get(family, family) for family in families)
+    return names + (" (own)" if verdicts.own_data(budget["datasets"]) else " (stand-in)")
+
+
+def _model(entry: Entry, budget: Mapping[str, Any]) -> str:
+    """Name the architectures, the images that a run sees and their share of the paper's."""
+    if not budget["runs"]:
+        return "no training"
+    share = "unknown" if budget["share"] is None else f"{100 * budget['share']:.2g}%"
+    return f"{', '.join(budget['architectures'])}; {budget['images']:,} ({share})"
+
+
+def _effect(one: Mapping[str, Any]) -> str:
+    """Return the effect with its interval and p-value."""
+    if one["effect"] is None:
+        return "–"
+    value, low, high = (f"{end:+.2g}" for end in one["effect"])
+    return f"{value} {one['measure']} ({low} to {high}), {records.p_value(one['p'])}"
+
+
+def _more(entry: Entry) -> str:
+    """Link the picture and the numbers."""
+    what = entry.id.partition("/")[2]
+    folder = f"reproduction/{entry.id}"
+    return f"[{what}]({folder}/{records.PICTURE}), [numbers]({folder}/{records.RECORD})"
+
+
+def too_wide(page: str) -> list[str]:
+    """Return the cells of a page's tables that are wider than `WIDEST`."""
+    rows = (line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("|"))
+    return [cell for cell in itertools.chain.from_iterable(rows) if len(cell) > WIDEST]

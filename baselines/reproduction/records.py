@@ -2,26 +2,40 @@
 
 That is a folder, ``<into>/<id>``::
 
-    table.csv       the numbers
+    table.csv.gz    the numbers
     figure.png      the picture, in the paper's layout
-    verdict.json    the claim, our numbers, the verdict with its p-value, and what was spent
+    verdict.json    the claims, our numbers, the verdicts with effect and p-value, and what was spent
 
 ``verdict.json``, the record, is written last and names the hashes of the others, so that a folder is either finished or
 not. The table and the picture are left alone as long as what they are made of is the same: runs, datasets and settings.
-The verdict is drawn from the table, and is drawn again where the claim, or how it is judged, has changed.
+Verdicts are drawn from the table, and are drawn again where a claim, or how it is judged, has changed.
 """
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import PIL.Image
 
-from baselines.reproduction.entries import NOT_JUDGED, TIERS
+from baselines.reproduction.entries import TIERS
 from benchmark_data import files
 from benchmark_data.errors import DamagedFile
+
+TABLE, PICTURE, RECORD = "table.csv.gz", "figure.png", "verdict.json"
+
+SCHEMA = 3
+"""Of ``verdict.json``."""
+
+RECORDED = (
+    *("schema", "id", "tier", "title", "paper", "judged"),
+    *("budget", "trained", "command", "inputs", "files"),
+)
+"""What ``verdict.json`` holds; ``judged`` has the verdict of each sentence, the paper's own first, and ``trained`` the
+seconds that each run's training took, by folder."""
 
 
 def read(folder: Path) -> dict[str, Any] | None:
@@ -36,108 +50,84 @@ def read(folder: Path) -> dict[str, Any] | None:
     Raises:
         DamagedFile: it is no record, or a file that it names is missing or another one.
     """
-    path = folder / "verdict.json"
+    path = folder / RECORD
     if not path.exists():
         return None
     held: Any = files.read_json(path)
-    known = {*RECORDED, "schema"} - ({"verdict", "p", "note"} if old(held) else set())
-    if (
-        not (isinstance(held, dict) and known <= set(held) and isinstance(held["files"], dict))
-        or held["tier"] not in TIERS
-    ):
-        raise DamagedFile(
-            str(path), expected=f"a record with {', '.join(RECORDED)}", received="another file", remedy=_MEND
-        )
-    record: dict[str, Any] = held | ({"verdict": NOT_JUDGED, "p": None, "note": OLD} if old(held) else {})
-    for name, digest in held["files"].items():
+    known = isinstance(held, dict) and set(held) == set(RECORDED) and isinstance(held["files"], dict)
+    if not (known and held["schema"] == SCHEMA and held["tier"] in TIERS):
+        raise DamagedFile(f"{path} is no record of schema {SCHEMA}. {_MEND}")
+    record: dict[str, Any] = held
+    for name, digest in record["files"].items():
         if not (folder / name).is_file() or files.hash_of(folder / name) != digest:
-            raise DamagedFile(
-                str(folder / name), expected=f"the file with SHA-256 {digest[:16]}", received="another", remedy=_MEND
-            )
+            raise DamagedFile(f"{folder / name} is not the file that {RECORD} names. {_MEND}")
     return record
 
 
+_MEND = f"Remove the folder's {RECORD} and run the study again."
+
+
+def write_table(frame: pd.DataFrame, folder: Path) -> None:
+    """Write an entry's table, the same bytes for the same numbers."""
+    with files.written_atomically(folder / TABLE) as temporary:
+        temporary.write_bytes(gzip.compress(frame.to_csv(index=False).encode(), mtime=0))
+
+
 def table(folder: Path) -> pd.DataFrame:
-    """Read the table that an entry left behind.
-
-    Args:
-        folder: the entry's own.
-
-    Returns:
-        The numbers, with pandas 3 to the last digit; names that are empty stay so.
-    """
-    return pd.read_csv(folder / "table.csv", keep_default_na=False)
+    """Read the table that an entry left behind: numbers to the last digit; names that are empty stay so."""
+    return pd.read_csv(folder / TABLE, keep_default_na=False)
 
 
-SCHEMA = 2
-"""Of ``verdict.json``. A record of schema 1 has no verdict of seeds; its numbers stay until it is run again."""
-
-OLD = "recorded before claims were tested over seeds: run it again"
-
-
-def old(held: object) -> bool:
-    """Return whether a record is one of schema 1."""
-    return isinstance(held, dict) and held.get("schema") == 1
-
-
-RECORDED = (
-    *("id", "tier", "title", "paper", "claim", "verdict", "p", "note", "numbers"),
-    *("budget", "trained", "command", "inputs", "files"),
-)
-"""What ``verdict.json`` holds; ``trained`` is the seconds that each run's training took, by folder."""
-
-_MEND = "Remove the folder's verdict.json and run the study again."
+def few_colours(path: Path) -> None:
+    """Write a PNG again with at most 256 colours: a third of its size."""
+    with PIL.Image.open(path) as picture:
+        few = picture.convert("RGB").quantize(256)
+    with files.written_atomically(path) as temporary:
+        few.save(temporary, "PNG", optimize=True)
 
 
 def line(record: Mapping[str, Any]) -> str:
-    """Return the verdict in one line.
+    """Return each verdict of a record in a line.
 
     Args:
         record: the content of ``verdict.json``.
 
     Example:
-        >>> record = {"id": "a/fig1", "claim": "Up.", "verdict": "holds", "p": 0.0079, "note": "", "tier": "smoke"}
-        >>> line(record | {"numbers": {"slope": 0.5}})
-        'a/fig1 (smoke): HOLDS (p = 0.008). Up. Ours: slope 0.5.'
+        >>> one = {"claim": "Up.", "control": False, "verdict": "replicated", "p": 0.0079, "note": "", "effect": None}
+        >>> line({"id": "a/fig1", "tier": "smoke", "judged": [one | {"numbers": {"slope": 0.5}}]})
+        'a/fig1 (smoke): REPLICATED (p = 0.008). Up. Ours: slope 0.5.'
     """
-    return f"{record['id']} ({record['tier']}): {_loud(answer(record))}. {record['claim']} Ours: {numbers(record)}."
+    place = f"{record['id']} ({record['tier']})"
+    return "\n".join(
+        f"{place}: {one['verdict'].upper()}{remarks(one)}. {one['claim']} Ours: {numbers(one)}."
+        for one in record["judged"]
+    )
 
 
-def _loud(told: str) -> str:
-    """Put what comes before the bracket into capitals."""
-    verdict, bracket, rest = told.partition(" (")
-    return verdict.upper() + bracket + rest
-
-
-def answer(record: Mapping[str, Any]) -> str:
-    """Return a record's verdict with its p-value or its note.
-
-    Args:
-        record: the content of ``verdict.json``.
+def remarks(one: Mapping[str, Any]) -> str:
+    """Return a verdict's p-value and note in brackets.
 
     Example:
-        >>> answer({"verdict": "floor", "p": None, "note": "MIG below 0.1"})
-        'floor (MIG below 0.1)'
+        >>> remarks({"p": None, "note": "MIG below 0.1"})
+        ' (MIG below 0.1)'
     """
-    told = "" if record["p"] is None else "p < 0.001" if record["p"] < 0.001 else f"p = {record['p']:.3f}"
-    remarks = "; ".join(filter(None, (told, record["note"])))
-    return str(record["verdict"]) + (f" ({remarks})" if remarks else "")
+    found = "; ".join(filter(None, (p_value(one["p"]), one["note"])))
+    return f" ({found})" if found else ""
 
 
-def numbers(record: Mapping[str, Any], *, most: int | None = None) -> str:
-    """Return a record's numbers in one line, three digits each.
+def p_value(p: float | None) -> str:
+    """Return a p-value as it is printed; nothing where there is none."""
+    return "" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
-    Args:
-        record: the content of ``verdict.json``.
-        most: how many to give; all if None.
+
+def numbers(one: Mapping[str, Any]) -> str:
+    """Return a verdict's numbers in one line, three digits each.
 
     Example:
-        >>> numbers({"numbers": {"a": 1.0, "b": 0.25, "c": 2.0}}, most=2)
-        'a 1; b 0.25; and 1 more'
+        >>> numbers({"numbers": {"a": 1.0, "b": 0.25}})
+        'a 1; b 0.25'
     """
-    told = [f"{name} {number:.3g}" for name, number in record["numbers"].items()]
-    rest = [] if most is None or len(told) <= most else [f"and {len(told) - most} more"]
-    return "; ".join([*told[:most], *rest])
+    return "; ".join(f"{name} {number:.3g}" for name, number in one["numbers"].items())
 
 
 def spent(records: Iterable[Mapping[str, Any]]) -> str:
@@ -149,14 +139,12 @@ def spent(records: Iterable[Mapping[str, Any]]) -> str:
     Example:
         >>> one = {"budget": {"compute_seconds": 1800.0}, "trained": {"a": 3600.0, "b": 7200.0}}
         >>> spent([one, one])
-        '2 runs, trained in 3.00 hours of a worker, and 1.00 hours of computing'
+        '2 runs, trained in 3.0 worker hours, and 1.0 hours of computing'
     """
     records = list(records)
     runs: dict[str, float] = {}
     for record in records:
         runs |= record["trained"]
-    computing = sum(record["budget"]["compute_seconds"] for record in records)
-    return (
-        f"{len(runs)} runs, trained in {sum(runs.values()) / 3_600:.2f} hours of a worker, and {computing / 3_600:.2f} "
-        "hours of computing"
-    )
+    computing = sum(record["budget"]["compute_seconds"] for record in records) / 3_600
+    trained = sum(runs.values()) / 3_600
+    return f"{len(runs)} runs, trained in {trained:.1f} worker hours, and {computing:.1f} hours of computing"

@@ -28,11 +28,11 @@ from baselines.training import sweep
 from baselines.training.loop import train
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, Unavailable
-from leaderboard import figures
+from leaderboard.store import verdicts
 
 
 def inputs(entry: Entry, tier: str) -> str:
-    """Hash what an entry is made of at a tier: runs, transfers, datasets with versions, settings and claim.
+    """Hash what an entry's table is made of at a tier: runs, transfers, datasets with versions, and settings.
 
     Returns:
         SHA-256, in hexadecimal.
@@ -41,18 +41,17 @@ def inputs(entry: Entry, tier: str) -> str:
         UnknownName: there is no such tier or dataset.
     """
     plan = entry.plan(tier)
-    made_of = {
-        "id": entry.id,
-        "tier": tier,
-        "claim": entry.claim,
-        "runs": sorted(run.digest for run in plan.runs),
-        "datasets": {name: benchmark_data.load(name).version for name in plan.all_datasets}
-        | {name: dataset.version for name, dataset in plan.known.items()},
-        "settings": dict(plan.settings),
-    }
-    if plan.transfers:
-        made_of["transfers"] = sorted(each.digest for each in plan.transfers)
-    return digest(made_of)
+    known = {name: dataset.version for name, dataset in plan.known.items()}
+    return digest(
+        {
+            "id": entry.id,
+            "tier": tier,
+            "runs": sorted(run.digest for run in plan.runs),
+            "transfers": sorted(each.digest for each in plan.transfers),
+            "datasets": {name: benchmark_data.load(name).version for name in plan.all_datasets} | known,
+            "settings": dict(plan.settings),
+        }
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,51 +167,65 @@ def run(
         _train(plan, Path(runs), jobs=jobs, ray=ray, progress=progress)
     begin = time.perf_counter()
     found = entry.compute(plan.settings, Runs(Path(runs)), tier)
-    judged = _judged(entry, found.table)
-    _withdraw(folder / "verdict.json")
-    figures.write_csv(found.table, folder / "table.csv")
-    entry.draw(found, folder / "figure.png")
+    said = judged(entry, tier, found.table)
+    _withdraw(folder / records.RECORD)
+    records.write_table(found.table, folder)
+    entry.draw(found, folder / records.PICTURE)
+    records.few_colours(folder / records.PICTURE)
     record = {
         "schema": records.SCHEMA,
-        "id": entry.id,
-        "tier": tier,
-        **judged,
+        **said,
         "command": f"offaxis study run {entry.id} --tier {tier}",
-        "budget": _budget(plan) | {"compute_seconds": round(time.perf_counter() - begin, 1)},
+        "budget": budget(entry, tier) | {"compute_seconds": round(time.perf_counter() - begin, 1)},
         "trained": {state.run: round(state.seconds, 1) for state in _known(plan, Path(runs))},
         "inputs": made_of,
-        "files": {name: files.hash_of(folder / name) for name in ("table.csv", "figure.png")},
+        "files": {name: files.hash_of(folder / name) for name in (records.TABLE, records.PICTURE)},
     }
-    files.write_json(folder / "verdict.json", record)
+    files.write_json(folder / records.RECORD, record)
     return record
 
 
-def _judged(entry: Entry, table: pd.DataFrame) -> dict[str, Any]:
-    """Return what a record says of an entry's claim."""
-    verdict = entry.judge(table)
+def judged(entry: Entry, tier: str, table: pd.DataFrame) -> dict[str, Any]:
+    """Return what a record says of an entry: what it is, and the verdict on each of its sentences.
+
+    Args:
+        entry: the entry.
+        tier: the tier of the table.
+        table: what it computed.
+    """
+    datasets = entry.plan(tier).datasets_named
     return {
+        "id": entry.id,
+        "tier": tier,
         "title": entry.title,
         "paper": entry.paper,
-        "claim": entry.claim,
-        "verdict": verdict.answer,
-        "p": None if verdict.p is None else round(verdict.p, 6),
-        "note": verdict.note,
-        "numbers": {name: round(float(number), 6) for name, number in verdict.numbers.items()},
+        "judged": [
+            {
+                "claim": claim,
+                "control": control,
+                "verdict": verdicts.verdict(one.answer, datasets),
+                "p": None if one.p is None else round(one.p, 6),
+                "note": one.note,
+                "measure": one.measure,
+                "effect": None if one.effect is None else [round(float(end), 6) for end in one.effect],
+                "numbers": {name: round(float(number), 6) for name, number in one.numbers.items()},
+            }
+            for claim, control, one in entry.sentences(table)
+        ],
     }
 
 
 def _computed(entry: Entry, tier: str, held: Mapping[str, Any]) -> bool:
     """Return whether a record's table is what would be computed now at a tier, whatever was claimed of it."""
-    if held["tier"] != tier or records.old(held):
-        return False
-    return bool(held["inputs"] == inputs(dataclasses.replace(entry, claim=held["claim"]), tier))
+    return bool(held["tier"] == tier and held["inputs"] == inputs(entry, tier))
 
 
 def _judged_again(entry: Entry, folder: Path, held: dict[str, Any]) -> dict[str, Any]:
     """Judge an entry by the table that it left behind, and write its record anew if that says something else."""
-    record = held | _judged(entry, records.table(folder)) | {"inputs": inputs(entry, held["tier"])}
+    spent = {"compute_seconds": held["budget"]["compute_seconds"]}
+    record = held | judged(entry, held["tier"], records.table(folder)) | {"budget": budget(entry, held["tier"]) | spent}
     if record != held:
-        files.write_json(folder / "verdict.json", record)
+        files.write_json(folder / records.RECORD, record)
     return record
 
 
@@ -248,13 +261,38 @@ def _finish(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **options
         )
 
 
-def _budget(plan: Plan) -> dict[str, Any]:
-    """Describe what was spent on training."""
+def budget(entry: Entry, tier: str) -> dict[str, Any]:
+    """Describe what an entry trains at a tier.
+
+    Args:
+        entry: the entry.
+        tier: the tier.
+
+    Returns:
+        JSON's types; ``images`` are those that a run sees, mean over the runs, and ``share`` is their part of the
+        paper's: None where nothing is trained, or the paper does not state its own.
+    """
+    plan = entry.plan(tier)
     configs = plan.configs.values()
+    images = _images(plan)
     return {
         "runs": len(configs),
         "steps": sorted({run.steps for run in configs}),
         "seeds": len({run.seed for run in configs}),
-        "architectures": sorted({run.architecture for run in configs}),
-        "datasets": [*plan.all_datasets, *plan.known],
+        "architectures": sorted({_architecture(run) for run in configs}),
+        "datasets": list(plan.datasets_named),
+        "images": images,
+        "share": float(f"{images / _images(entry.study):.3g}") if images and entry.stated else None,
     }
+
+
+def _images(plan: Plan) -> int:
+    """Return how many images a run sees in training, mean over a plan's runs."""
+    seen = [run.steps * run.batch_size * run.build_objective().n_views for run in plan.runs]
+    return round(sum(seen) / len(seen)) if seen else 0
+
+
+def _architecture(run: RunConfig) -> str:
+    """Return an architecture with its width, where it has one."""
+    width = run.architecture_parameters.get("width")
+    return f"{run.architecture} {width}" if width else run.architecture

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from baselines.config import RunConfig
-from baselines.reproduction.entries import ILLUSTRATION, NOT_JUDGED, Found, Plan, Runs, Transfer, Verdict, judged
+from baselines.reproduction.entries import ILLUSTRATION, Found, Plan, Runs, Transfer, Verdict, judged
 from baselines.reproduction.papers import _tiers
 from leaderboard import figures, protocol
 from leaderboard.comparisons import heatmap
@@ -83,7 +83,7 @@ COST = {"cka": 1, "smaller": 5, "procrustes": 10}
 """
 
 
-def plans(panels: Sequence[Panel]) -> dict[str, Plan]:
+def plans(panels: Sequence[Panel]) -> dict[str, Any]:
     """Return the plans of all tiers, as arguments of `baselines.reproduction.entries.Entry`."""
     return {
         tier: _plan(tier, _timed([_at(tier, panel) for panel in panels]), samples=samples, seconds=seconds)
@@ -167,16 +167,11 @@ def activations(
 
 
 def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
-    """Compare the layers of every panel: a row per panel, seed and pair of layers.
-
-    A panel of the state before training is left out where a run has no snapshot of it.
-    """
+    """Compare the layers of every panel: a row per panel, seed and pair of layers."""
     tables = []
     for panel in settings["panels"]:
         for x, y in zip(panel.x.runs, panel.y.runs, strict=True):
             first, second = runs.config(x), runs.config(y)
-            if panel.x.share == 0 and 0 not in runs.open(first).steps:
-                continue
             layers = (
                 activations(runs, config, step_at(config, side.share), settings["samples"], y.dataset)
                 for config, side in ((first, panel.x), (second, panel.y))
@@ -245,7 +240,12 @@ def encoder_above_decoder(table: pd.DataFrame) -> Verdict:
     """Judge that encoder layers are more similar than decoder layers, of the same pairs of runs, in every panel."""
     encoder, decoder = diagonal(table, "encoder"), diagonal(table, "decoder")
     parts = [verdicts.compare([encoder.loc[p]], [decoder.loc[p]], paired=True) for p in encoder.index]
-    return judged(parts, _numbers(encoder=encoder, decoder=decoder))
+    return judged("similarity", parts, _numbers(encoder=encoder, decoder=decoder))
+
+
+def ahead(table: pd.DataFrame) -> Verdict:
+    """Judge that encoder layers are more similar to their final state than decoder layers, while models are trained."""
+    return encoder_above_decoder(table[(table["share"] > 0) & (table["share"] < 1)])
 
 
 LEFT = 0.05
@@ -269,8 +269,6 @@ def learned_first(table: pd.DataFrame) -> Verdict:
             for time, values in course[network].items():
                 numbers[f"{model}, {network} at {100 * time:.3g}%"] = float(values.mean())
         encoder, decoder = course.values()
-        if 0.0 not in encoder:
-            return Verdict(NOT_JUDGED, numbers, None, f"no snapshot of step 0 of {model}, which is the control")
         least = min(float(1 - values[0.0].mean()) for values in (encoder, decoder))
         for time in (time for time in encoder if 0 < time < 1):
             if least < LEFT:
@@ -281,7 +279,7 @@ def learned_first(table: pd.DataFrame) -> Verdict:
                 for network, share in zip(course, gone, strict=True):
                     numbers[f"{model}, {network} at {100 * time:.3g}%, share of the way"] = float(share.mean())
             parts.append(found)
-    return judged(parts, numbers, "control: similarity at 0%, before training")
+    return judged("share of the way", parts, numbers, "control: similarity at 0%, before training")
 
 
 def encoders_alike(table: pd.DataFrame) -> Verdict:
@@ -289,14 +287,19 @@ def encoders_alike(table: pd.DataFrame) -> Verdict:
     encoder = diagonal(table, "encoder")
     panels = [panel for panel in encoder.index if not panel.endswith((BEFORE, OTHERS))]
     note = "controls: before training, and of other seeds" if len(panels) < len(encoder) else ""
-    return judged([against(encoder.loc[panel], ALIKE) for panel in panels], _numbers(encoder=encoder), note)
+    return judged(
+        "similarity, above the bound",
+        [against(encoder.loc[panel], ALIKE) for panel in panels],
+        _numbers(encoder=encoder),
+        note,
+    )
 
 
 def decoder_falls(table: pd.DataFrame) -> Verdict:
     """Judge that decoder layers are more similar in the first panel than in the second, which share one side's runs."""
     decoder = diagonal(table, "decoder")
     part = verdicts.compare([decoder.iloc[0]], [decoder.iloc[1]], paired=True)
-    return judged([part], _numbers(decoder=decoder))
+    return judged("similarity", [part], _numbers(decoder=decoder))
 
 
 def metrics_agree(table: pd.DataFrame) -> Verdict:
@@ -322,7 +325,7 @@ def between_dataset(table: pd.DataFrame) -> Verdict:
         for other in range(len(means))
         if other != 1
     ]
-    return judged(parts, _numbers(**between))
+    return judged("similarity", parts, _numbers(**between))
 
 
 def between_vary(table: pd.DataFrame) -> Verdict:
@@ -346,4 +349,4 @@ def _between_vary(table: pd.DataFrame, panels: Sequence[str]) -> Verdict:
         for means in between.values()
         for panel in panels
     ]
-    return judged(parts, _numbers(encoder=encoder, **between))
+    return judged("similarity", parts, _numbers(encoder=encoder, **between))

@@ -186,7 +186,7 @@ def judge_linear(table: pd.DataFrame) -> Verdict:
     """Judge that the latents of the linear VAE lie on the principal axes, nearer than on those of the clusters."""
     angles = _means(table)
     bound = np.full_like(angles["linear"], BETWEEN)
-    return judged([verdicts.compare([bound], [angles["linear"]], paired=True)], _numbers(angles))
+    return judged("degrees", [verdicts.compare([bound], [angles["linear"]], paired=True)], _numbers(angles))
 
 
 def judge_local(table: pd.DataFrame) -> Verdict:
@@ -197,4 +197,4 @@ def judge_local(table: pd.DataFrame) -> Verdict:
         verdicts.compare([angles["fc"]], [bound], paired=True),
         verdicts.compare([bound], [angles["linear"]], paired=True),
     ]
-    return judged(parts, _numbers(angles))
+    return judged("degrees", parts, _numbers(angles))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from baselines.config import RunConfig
 from baselines.reproduction.entries import (
     ILLUSTRATION,
-    TIERS,
+    Control,
     Entry,
     Found,
     Plan,
@@ -217,7 +217,7 @@ def judge_sampled(table: pd.DataFrame) -> Verdict:
     groups = {strength: part.sort_values("seed")["similarity"] for strength, part in end.groupby("strength")}
     low, *_, high = groups
     numbers = {f"CKA at β = {strength:g}": float(groups[strength].mean()) for strength in (low, high)}
-    return judged([verdicts.compare([groups[low]], [groups[high]])], numbers)
+    return judged("CKA", [verdicts.compare([groups[low]], [groups[high]])], numbers)
 
 
 def against_input(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
@@ -266,7 +266,7 @@ def _alike(table: pd.DataFrame, metric: str) -> Verdict:
         parts += [verdicts.compare([first + SAME], [last]), verdicts.compare([last + SAME], [first])]
         numbers[f"{layer}, difference between strengths"] = float(first.mean() - last.mean())
     spread = end[learned].groupby(["group", "layer"])["similarity"].std(ddof=1).mean()
-    return judged(parts, {"mean deviation over seeds": float(spread)} | numbers)
+    return judged("similarity, within the bound", parts, {"mean deviation over seeds": float(spread)} | numbers)
 
 
 def judge_collapse(table: pd.DataFrame) -> Verdict:
@@ -286,7 +286,7 @@ def judge_collapse(table: pd.DataFrame) -> Verdict:
         )
         parts.append(verdicts.compare([row], [column], paired=True))
         numbers |= {f"{panel}, strong": float(column.mean()), f"{panel}, weak": float(row.mean())}
-    return judged(parts, numbers)
+    return judged("CKA", parts, numbers)
 
 
 def losses(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
@@ -340,11 +340,11 @@ def judge_losses(table: pd.DataFrame) -> Verdict:
     return Verdict(ILLUSTRATION, numbers)
 
 
-def _losses() -> dict[str, Plan]:
+def _losses() -> dict[str, Any]:
     """Return the plans of figure 20. Below study tier: of what other figures train at both ends."""
     elsewhere = {(CARS, "beta_vae"), (SPRITES, "beta_vae"), (SPRITES, "dip_vae_ii")}
     made = {}
-    for tier in TIERS:
+    for tier in ("smoke", "desk", "study"):
         chosen = tuple(
             (strength, _tiers.of(tier, models(dataset, objective, value)))
             for dataset, (objective, ends) in itertools.product(SNAPSHOTS, EXTREMES.items())
@@ -357,7 +357,7 @@ def _losses() -> dict[str, Plan]:
     return made
 
 
-def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> dict[str, Plan]:
+def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> dict[str, Any]:
     """Return plans that look at all snapshots of β-VAEs."""
     made = {}
     for tier, count, seconds in (
@@ -372,7 +372,7 @@ def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> di
     return made
 
 
-def heatmap_entry(id_: str, title: str, paper: str, claim: str, panels: list[Panel], judge: Any) -> Entry:
+def heatmap_entry(id_: str, title: str, paper: str, claim: str, panels: list[Panel], judge: Any, **more: Any) -> Entry:
     """Return an entry that is a row of heatmaps."""
     return Entry(
         id=id_,
@@ -383,6 +383,7 @@ def heatmap_entry(id_: str, title: str, paper: str, claim: str, panels: list[Pan
         compute=_heatmaps.compute,
         draw=_heatmaps.draw,
         judge=judge,
+        **more,
     )
 
 
@@ -391,22 +392,11 @@ def smaller(panels: list[Panel]) -> list[Panel]:
     return [panel._replace(similarity="smaller") for panel in panels]
 
 
-FIRST = (
-    "At the first snapshot the encoder has gone a greater share of its way from the untrained state to its final one "
-    "than the decoder."
-)
-ORDER = "At each of these times the encoder has gone a greater share of its way to the final state than the decoder."
-BESIDE = (
-    (f"{PAPER}/fig3", f"{PAPER}/fig17"),
-    (f"{PAPER}/fig3", f"{PAPER}/fig18"),
-    (f"{PAPER}/fig3", f"{PAPER}/fig12", f"{PAPER}/fig19"),
-    (f"{PAPER}/fig3", f"{PAPER}/fig3_smaller"),
-    (f"{PAPER}/fig4", f"{PAPER}/fig4_smaller"),
-    (f"{PAPER}/fig6", f"{PAPER}/fig11"),
-    (f"{PAPER}/fig7", f"{PAPER}/fig7_smaller"),
-    (f"{PAPER}/fig7_between", f"{PAPER}/fig7_datasets"),
-)
-"""Entries that judge the same runs in the same way, in part or by another measure; at smoke tier figure 12, too."""
+FIRST = "At the first snapshot encoder layers are more similar to their final state than decoder layers are."
+ORDER = FIRST.replace("the first snapshot", "each of these times")
+_WAY = "{} the encoder has gone a greater share of its way from the untrained to the final state than the decoder."
+FIRST_CONTROL = Control(_WAY.format("At the first snapshot"), _heatmaps.learned_first)
+ORDER_CONTROL = Control(_WAY.format("At each of these times"), _heatmaps.learned_first)
 GENERIC = f"Encoder layers are similar across objectives (CKA at least {_heatmaps.ALIKE} on average)."
 _SAMPLES = Plan(settings={"repeats": 5}, seconds=60)
 _SMALL_SAMPLES = Plan(settings={"repeats": 3, "sizes": (50, 100, 200, 500, 1_000, 2_000, 5_000)}, seconds=20)
@@ -432,7 +422,8 @@ ENTRIES = (
         _AT,
         FIRST,
         FIRST_LAST,
-        _heatmaps.learned_first,
+        _heatmaps.ahead,
+        control=FIRST_CONTROL,
     ),
     heatmap_entry(
         f"{PAPER}/fig3_smaller",
@@ -440,7 +431,9 @@ ENTRIES = (
         "the smaller of the two is interpreted",
         FIRST,
         smaller(FIRST_LAST),
-        _heatmaps.learned_first,
+        _heatmaps.ahead,
+        control=FIRST_CONTROL,
+        added=True,
     ),
     heatmap_entry(
         f"{PAPER}/fig4",
@@ -457,6 +450,7 @@ ENTRIES = (
         "Regularisation changes decoder layers more than encoder layers, by the smaller of CKA and Procrustes, too.",
         smaller(REGULARISED),
         _heatmaps.encoder_above_decoder,
+        added=True,
     ),
     heatmap_entry(
         f"{PAPER}/fig4_between",
@@ -465,6 +459,7 @@ ENTRIES = (
         "Regularisation changes the layers of mean, variance and samples more than encoder layers.",
         REGULARISED,
         _heatmaps.between_vary,
+        added=True,
     ),
     Entry(
         id=f"{PAPER}/fig5",
@@ -501,6 +496,7 @@ ENTRIES = (
         GENERIC.replace("CKA", "the smaller of CKA and Procrustes"),
         smaller(ACROSS),
         _heatmaps.encoders_alike,
+        added=True,
     ),
     heatmap_entry(
         f"{PAPER}/fig7_between",
@@ -509,6 +505,7 @@ ENTRIES = (
         "On dSprites, layers of mean, variance and samples are less similar across objectives than encoder layers are.",
         ACROSS,
         _heatmaps.between_vary_on_second,
+        added=True,
     ),
     heatmap_entry(
         f"{PAPER}/fig7_datasets",
@@ -518,6 +515,7 @@ ENTRIES = (
         "SmallNORB.",
         ACROSS,
         _heatmaps.between_dataset,
+        added=True,
     ),
     heatmap_entry(
         f"{PAPER}/fig9",
@@ -549,9 +547,10 @@ ENTRIES = (
         f"{PAPER}/fig12",
         "Fully connected: CKA of layers, three times in training and after it",
         "the encoder is learned first",
-        f"Of fully connected models too: {ORDER[0].lower()}{ORDER[1:]}",
+        ORDER,
         over_time("smallnorb, AnnealedVAE", NORB, "annealed_vae", 5, (1 / 410, 10 / 410, 1.0), architecture="fc"),
-        _heatmaps.learned_first,
+        _heatmaps.ahead,
+        control=ORDER_CONTROL,
     ),
     heatmap_entry(
         f"{PAPER}/fig13",
@@ -595,7 +594,8 @@ ENTRIES = (
             "first the encoder, then the decoder",
             ORDER,
             over_time(what, dataset, objective, strength, TIMES[dataset]),
-            _heatmaps.learned_first,
+            _heatmaps.ahead,
+            control=ORDER_CONTROL,
         )
         for number, what, dataset, objective, strength in (
             (17, "DIP-VAE II on dSprites", SPRITES, "dip_vae_ii", 5),

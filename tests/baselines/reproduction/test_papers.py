@@ -21,7 +21,7 @@ import benchmark_data
 from baselines import train
 from baselines.commands import study as cli
 from baselines.nets import reconstruction
-from baselines.reproduction import catalogue, entries, records, runner
+from baselines.reproduction import catalogue, entries, pages, records, runner
 from baselines.reproduction.entries import Found
 from baselines.reproduction.papers import (
     _heatmaps,
@@ -295,6 +295,7 @@ CASES = {
         course((0.7, 0.1), (0.85, 0.4), (0.97, 0.5)),
         course((0.7, 0.1), (0.85, 0.7), (0.97, 0.5)),
     ),
+    _heatmaps.ahead: (course((0.7, 0.1), (0.8, 0.4), (0.97, 0.5)), course((0.7, 0.1), (0.8, 0.4), (0.4, 0.5))),
     _heatmaps.between_vary: (heat((0.9, 0.1, 0.4)), heat((0.9, 0.1, 0.4), (0.5, 0.1, 0.9))),
     _heatmaps.between_vary_on_second: (
         heat((0.1, 0.1, 0.9), (0.9, 0.1, 0.4), (0.1, 0.1, 0.9)),
@@ -347,9 +348,11 @@ CASES = {
     michlo2023.judge_blur: (losses(0.1, 0.5), losses(0.5, 0.1)),
     michlo2023.judge_latents: (latent(0.02), latent(0.4)),
     zietlow2021.judge_falls: (migs(0.5, 0.1), migs(0.1, 0.5)),
+    zietlow2021.judge_falls_from_control: (migs(0.1, 0.2, squeezed=0.5), migs(0.5, 0.4, squeezed=0.2)),
     zietlow2021.judge_pattern: (migs(0.5, 0.1), migs(0.5, 0.5, squeezed=0.3)),
     zietlow2021.judge_noise: (migs(0.1, 0.48, squeezed=0.5), migs(0.5, 0.1, 0.48)),
     zietlow2021.judge_stays: (migs(0.5, 0.48), migs(0.5, 0.1, 0.48)),
+    zietlow2021.judge_stays_from_control: (migs(0.9, 0.48, squeezed=0.5), migs(0.1, 0.1, 0.48, squeezed=0.5)),
     zietlow2021.judge_tuned: (migs(0.5, 0.1, 0.48), migs(0.5, 0.1, 0.3)),
     zietlow2021.judge_weaker: (weaker(0.5, 0.1, 0.48), weaker(0.5, 0.48, 0.3)),
     zietlow2021.judge_robust: (pruned(4), pruned(5)),
@@ -482,9 +485,9 @@ def test_each_part_of_the_averages_counts(wrong):
     first, last = on_target(0.5, values["near"], "d"), on_target(0.5, values["far"], "e")
     largest = last["classifier"] == "constant"
     table = both(first, last.assign(test=last["test"].mask(largest, values["largest"])))
-    assert bonheme2023.judge_averages(table).answer != "holds"
+    assert bonheme2023.judge_averages(table).answer != "supported"
     right = both(on_target(0.5, 0.45, "d"), on_target(0.5, 0.3, "e"))
-    assert bonheme2023.judge_averages(right).answer == "holds"
+    assert bonheme2023.judge_averages(right).answer == "supported"
 
 
 def test_controls_of_similar_encoders_are_shown_and_not_judged():
@@ -497,7 +500,7 @@ def test_controls_of_similar_encoders_are_shown_and_not_judged():
         assert {run.digest for run in other.y.runs} == {run.digest for run in panel.y.runs}
         assert all(x.seed != y.seed for x, y in zip(other.x.runs, other.y.runs, strict=True))
     titles = {f"p{number}": title for number, title in enumerate(["a", f"a{_heatmaps.BEFORE}", f"a{_heatmaps.OTHERS}"])}
-    for values, expected in (((0.9, 0.1, 0.2), "holds"), ((0.1, 0.9, 0.9), "contradicted")):
+    for values, expected in (((0.9, 0.1, 0.2), "supported"), ((0.1, 0.9, 0.9), "opposed")):
         table = heat(*((value, 0.5) for value in values))
         found = _heatmaps.encoders_alike(table.assign(panel=table["panel"].map(titles)))
         assert found.answer == expected
@@ -537,11 +540,18 @@ def test_tiers_differ_unless_nothing_is_trained(entry):
         assert len(entry.study.configs) >= len(entry.smoke.configs)
 
 
-@every
+SENTENCES = {
+    **{entry.id: (entry, entry.judge) for entry in ENTRIES.values()},
+    **{f"{entry.id} control": (entry, entry.control.judge) for entry in ENTRIES.values() if entry.control},
+}
+every_sentence = pytest.mark.parametrize(("entry", "judge"), SENTENCES.values(), ids=SENTENCES)
+
+
+@every_sentence
 @pytest.mark.parametrize("place", [0, 1])
-def test_a_claim_can_hold_and_can_be_contradicted(entry, place):
-    verdict = entry.judge(CASES[entry.judge][place])
-    wanted = "illustration" if entry.id in ILLUSTRATIONS else ("holds", "contradicted")[place]
+def test_a_claim_can_be_supported_and_opposed(entry, judge, place):
+    verdict = judge(CASES[judge][place])
+    wanted = "illustration" if entry.id in ILLUSTRATIONS else ("supported", "opposed")[place]
     assert verdict.answer == wanted
     assert verdict.numbers
     assert all(math.isfinite(number) for number in verdict.numbers.values())
@@ -549,25 +559,21 @@ def test_a_claim_can_hold_and_can_be_contradicted(entry, place):
         assert verdict.p is None
     else:
         assert 0 <= verdict.p <= 0.05
+        value, low, high = verdict.effect
+        assert low <= value <= high
+        assert (value > 0) is (place == 0)
+        assert verdict.measure
     assert ("None that could fail" in entry.claim) is (entry.id in ILLUSTRATIONS)
 
 
-@every
+@every_sentence
 @pytest.mark.parametrize("place", [0, 1])
-def test_two_seeds_decide_nothing(entry, place):
-    if entry.id in ILLUSTRATIONS | FACTS or entry.judge(CASES[entry.judge][place]).p is None:
+def test_two_seeds_decide_nothing(entry, judge, place):
+    if entry.id in ILLUSTRATIONS | FACTS or judge(CASES[judge][place]).p is None:
         return
-    table = CASES[entry.judge][place].query("seed < 2")
-    verdict = entry.judge(table)
+    verdict = judge(CASES[judge][place].query("seed < 2"))
     assert (verdict.answer, verdict.p) == ("too few seeds", None)
     assert all(math.isfinite(number) for number in verdict.numbers.values()), "what is no number cannot be recorded"
-
-
-@every
-def test_what_is_beside_an_entry_names_it_too(entry):
-    for other in catalogue.beside(entry.id):
-        assert entry.id in catalogue.beside(other)
-        assert {run.dataset for run in ENTRIES[other].smoke.runs} & {run.dataset for run in entry.smoke.runs}
 
 
 def test_what_is_learned_first_needs_the_state_before_training():
@@ -576,27 +582,27 @@ def test_what_is_learned_first_needs_the_state_before_training():
     judge = _heatmaps.learned_first
     assert (table.query("layer_x == layer_y == 'encoder_1'")["similarity"] > 0.6).all()
     found = judge(table)
-    assert found.answer == "contradicted"
+    assert found.answer == "opposed"
     # (0.72 - 0.7) / (1 - 0.7) and (0.3 - 0.02) / (1 - 0.02)
     assert found.numbers["m, encoder at 2.5%, share of the way"] == pytest.approx(0.067, abs=0.01)
     assert found.numbers["m, decoder at 2.5%, share of the way"] == pytest.approx(0.286, abs=0.01)
     assert found.numbers["m, encoder at 0%"] == pytest.approx(0.7, abs=0.01)
-    without = judge(table.query("share > 0"))
-    assert without.answer == "not judged"
-    assert without.note == "no snapshot of step 0 of m, which is the control"
+    assert _heatmaps.ahead(table).answer == "supported", "which the paper's own sentence says"
     unequal = course((0.9, 0.1), (0.95, 0.2), (0.98, 0.4))
     first = (unequal["layer_x"] == "encoder_1") & (unequal["seed"] == 0) & (unequal["share"] == 0)
     unequal = unequal.assign(similarity=unequal["similarity"].mask(first, 0.96))
-    assert judge(unequal).answer != "floor", "one run without a way to go leaves those of the others"
+    assert judge(unequal).answer != "not testable (below baseline)", (
+        "one run without a way to go leaves those of the others"
+    )
     done = judge(course((0.97, 0.1), (0.98, 0.4), (0.99, 0.5)))
-    assert done.answer == "floor", "an encoder that is there before training has no way to go"
+    assert done.answer == "not testable (below baseline)", "an encoder that is there before training has no way to go"
 
 
 @pytest.mark.parametrize(
     ("judge", "table"),
     [
         (zietlow2021.judge_falls, migs(0.08, 0.01)),
-        (zietlow2021.judge_falls, migs(0.5, 0.01, squeezed=0.08)),
+        (zietlow2021.judge_falls_from_control, migs(0.5, 0.01, squeezed=0.08)),
         (zietlow2021.judge_tuned, migs(0.08, 0.08, 0.08)),
         (zietlow2021.judge_weaker, weaker(0.08, 0.08, 0.08)),
         (zietlow2021.judge_noises, noisy(1.0, 1.0).assign(value=lambda table: table["value"].clip(lower=1.0))),
@@ -610,26 +616,25 @@ def test_what_is_learned_first_needs_the_state_before_training():
 )
 def test_models_that_know_too_little_test_nothing(judge, table):
     verdict = judge(table)
-    assert (verdict.answer, verdict.p) == ("floor", None)
+    assert (verdict.answer, verdict.p) == ("not testable (below baseline)", None)
     assert "gate" in verdict.note
 
 
-def test_a_fall_needs_the_control():
-    """Original data alone would do: from 0.5 to 0.2. But squeezed data have 0.2, too, so that no pattern is needed."""
+def test_a_fall_and_the_fall_from_the_control_are_two_sentences():
+    """From 0.5 to 0.2; but squeezed data have 0.2, too, so that no pattern is needed."""
     table = migs(0.5, 0.2, squeezed=0.2)
-    assert zietlow2021.judge_falls(table[table["variant"] != "squeezed"]).answer == "holds"
-    found = zietlow2021.judge_falls(table)
-    assert found.answer == "not told apart"
-    assert found.numbers["fall on b from original"] == pytest.approx(0.3)
-    assert found.numbers["fall on b from squeezed"] == pytest.approx(0.0, abs=0.01)
+    own, control = zietlow2021.judge_falls(table), zietlow2021.judge_falls_from_control(table)
+    assert (own.answer, control.answer) == ("supported", "no significant difference")
+    assert own.numbers["fall on b from original"] == pytest.approx(0.3)
+    assert control.numbers["fall on b from squeezed"] == pytest.approx(0.0, abs=0.01)
 
 
 def test_a_vae_below_the_floor_does_not_count():
     """Two VAEs: one falls from 0.5 to 0.1; the other has 0.05 on all data, and is left out of the fall."""
     table = both(migs(0.5, 0.1), migs(0.05, 0.05).assign(objective="factor_vae"))
     found = zietlow2021.judge_falls(table)
-    assert found.answer == "holds"
-    assert found.numbers["VAEs above the floor on b, original"] == 1
+    assert found.answer == "supported"
+    assert found.numbers["VAEs above the baseline on b, original"] == 1
     assert found.numbers["fall on b from original"] == pytest.approx(0.4)
 
 
@@ -644,7 +649,9 @@ def test_runs_of_one_seed_count_once():
     assert 0 < one.p < 1
     assert two.p == pytest.approx(one.p)
     assert two.numbers["fall from squeezed"] == pytest.approx(one.numbers["fall from squeezed"])
-    unpaired = zietlow2021.judge_falls(table[table["variant"] != "original"].assign(mig=table["mig"] + noise))
+    unpaired = zietlow2021.judge_falls_from_control(
+        table[table["variant"] != "original"].assign(mig=table["mig"] + noise)
+    )
     assert unpaired.p > one.p, "what is the seed's, on either side, is taken off"
 
 
@@ -653,7 +660,7 @@ def test_what_is_known_before_training_is_taken_off():
     table = gained(0.0, 0.5)
     table["share"] += np.where(table["factor"] == "shape", 0.0, 0.8)
     found = michlo2023.judge_learned(table)
-    assert found.answer == "contradicted"
+    assert found.answer == "opposed"
     assert found.numbers["d, control: the same before training"] > 0.5
 
 
@@ -699,10 +706,10 @@ def test_a_model_of_the_plane_is_trained_and_judged(tmp_path):
     small = dataclasses.replace(entry, smoke=dataclasses.replace(plan, settings=plan.settings | {"points": 10}))
     assert str(runner.state(small, "smoke", tmp_path, tmp_path / "runs")) == "2 of 2 runs missing"
     record = runner.run(small, "smoke", tmp_path, tmp_path / "runs")
-    assert record["verdict"] == "too few seeds"
+    assert record["judged"][0]["verdict"] == "too few seeds"
     assert record["budget"]["datasets"] == ["plane"]
     assert len(record["trained"]) == 2
-    table = pd.read_csv(tmp_path / entry.id / "table.csv")
+    table = records.table(tmp_path / entry.id)
     assert len(table) == 20
     assert table["angle"].between(0, 45).all()
 
@@ -728,7 +735,7 @@ def test_a_step_that_goes_up_contradicts_a_ladder():
     """0.2 at spacing 1 and 0.6 at 4, as Ada-GVAE has it, though 8 is the lowest."""
     table = spaced(0.2, 0.1)
     table.loc[table["spacing"] == 4, ["mig", "dci_disentanglement"]] += 0.45
-    assert michlo2023.judge_scores_by_spacing(table).answer == "contradicted"
+    assert michlo2023.judge_scores_by_spacing(table).answer == "opposed"
 
 
 def test_a_step_of_a_ladder_can_contradict_it_with_the_seeds_and_spacings_of_the_desk():
@@ -739,7 +746,7 @@ def test_a_step_of_a_ladder_can_contradict_it_with_the_seeds_and_spacings_of_the
         for spacing, score in ((1, 0.95), (2, 0.2), (4, 0.9), (8, 0.05))
     ]
     table = spread(pd.DataFrame(rows, columns=["objective", "spacing", *SCORES]), "mig", "dci_disentanglement")
-    assert michlo2023.judge_scores_by_spacing(table).answer == "contradicted"
+    assert michlo2023.judge_scores_by_spacing(table).answer == "opposed"
 
 
 def test_layers_are_compared_on_two_thousand_images_and_more():
@@ -780,14 +787,14 @@ def test_levels_of_a_model(tiny, tmp_path):
     ("judge", "table"),
     [
         (zietlow2021.judge_noises, noisy(0.1, 0.1)),
-        (zietlow2021.judge_falls, migs(0.5, 0.2, squeezed=0.2)),
+        (zietlow2021.judge_falls_from_control, migs(0.5, 0.2, squeezed=0.2)),
         (zietlow2021.judge_robust, pruned(4).assign(active=4)),
         (michlo2023.judge_densities, both(apart(0.5, 0.1), apart(0.05, 0.1).assign(dataset="e"))),
     ],
 )
 def test_what_else_does_not_hold(judge, table):
     """s leads at any strength; so much falls by contrast alone; all is pruned; one dataset is as hard as squares."""
-    assert judge(table).answer != "holds"
+    assert judge(table).answer != "supported"
 
 
 def test_a_layer_that_is_the_input_does_not_count():
@@ -811,7 +818,7 @@ def test_nor_does_it_count_beside_samples():
         table.loc[table["layer_y"] == "input", "layer_x"] == "encoder_1", 1.0, 0.4
     )
     found = bonheme2022.judge_collapse(table)
-    assert found.answer == "holds"
+    assert found.answer == "supported"
     assert found.numbers["p, strong"] == pytest.approx(0.3, abs=0.02)
     assert found.numbers["p, weak"] == pytest.approx(0.5, abs=0.02)
 
@@ -820,15 +827,24 @@ def test_everything_at_smoke_tier_stays_under_three_hours():
     assert entries.hours([entry.smoke for entry in ENTRIES.values()]) < 3
 
 
-@every
-def test_a_committed_record_is_of_the_entry_as_it_is(entry, tmp_path):
-    """And its verdict is what its table says now. Else: offaxis study run ID --tier TIER --into docs/reproduction."""
-    record = records.read(COMMITTED / entry.id)
-    if record is None or records.old(record):
-        return
-    shutil.copytree(COMMITTED / entry.id, tmp_path / entry.id)
+@pytest.mark.parametrize("path", sorted(COMMITTED.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_committed_record_is_shown_and_is_what_its_table_says(path, tmp_path):
+    """Else: offaxis study run ID --tier TIER --into docs/reproduction, or delete it."""
+    id_ = f"{path.parent.name}/{path.name}"
+    entry = pages.shown()[id_]
+    assert sorted(file.name for file in path.iterdir()) == sorted((records.PICTURE, records.TABLE, records.RECORD))
+    record = records.read(path)
+    shutil.copytree(path, tmp_path / id_)
     assert runner.state(entry, record["tier"], tmp_path, tmp_path / "none").done
     assert runner.run(entry, record["tier"], tmp_path, tmp_path / "none") == record
+    assert f"reproduction/{id_}/{records.RECORD}" in (COMMITTED.parent / "reproduction.md").read_text("utf-8")
+
+
+def test_entries_that_are_shown_again_are_run_in_one_place():
+    for entry in ENTRIES.values():
+        if entry.same_as:
+            assert not ENTRIES[entry.same_as].same_as
+            assert entry.plan("study") == ENTRIES[entry.same_as].plan("study")
 
 
 def test_runs_are_shared():
@@ -934,6 +950,6 @@ def test_properties_of_images():
 def test_what_needs_no_training_holds(id_, tmp_path):
     """Facts of the datasets and of the similarities, not of trained models."""
     record = runner.run(ENTRIES[id_], "smoke", tmp_path, tmp_path / "runs")
-    assert record["verdict"] == ("illustration" if id_ in ILLUSTRATIONS else "holds")
+    assert record["judged"][0]["verdict"] == ("illustration" if id_ in ILLUSTRATIONS else "replicated")
     assert (tmp_path / id_ / "figure.png").stat().st_size > 1_000
     assert record["budget"]["runs"] == 0

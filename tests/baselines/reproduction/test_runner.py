@@ -13,6 +13,7 @@ from pathlib import Path
 
 import filelock
 import pandas as pd
+import PIL.Image
 import pytest
 from typer.testing import CliRunner
 
@@ -63,7 +64,7 @@ def made(heatmaps, tmp_path_factory):
 
     with pytest.raises(KeyboardInterrupt):
         runner.run(dataclasses.replace(heatmaps, draw=broken), "smoke", folder, folder / "runs", jobs=1)
-    assert (folder / FIRST / "table.csv").exists()
+    assert (folder / FIRST / "table.csv.gz").exists()
     assert not (folder / FIRST / "verdict.json").exists()
     assert str(runner.state(heatmaps, "smoke", folder, folder / "runs")) == "ready"
     trained = stamps(folder)
@@ -80,7 +81,7 @@ def stamps(folder):
     return {path: path.stat().st_mtime_ns for path in sorted((folder / "runs").rglob("weights.npz"))}
 
 
-def constant(answer="holds", p=0.008, **changes):
+def constant(answer="supported", p=0.008, **changes):
     """An entry that trains nothing."""
     values = {
         "id": "2205.08399/fig1",
@@ -90,29 +91,30 @@ def constant(answer="holds", p=0.008, **changes):
         "smoke": Plan(settings={"a": 1}),
         "study": Plan(),
         "compute": lambda settings, runs, tier: Found(pd.DataFrame({"a": [1.0]})),
-        "draw": lambda found, path: path.write_bytes(b"PNG") and None,
-        "judge": lambda table: Verdict(answer, {"a": float(table["a"].iloc[0])}, p),
+        "draw": lambda found, path: PIL.Image.new("RGB", (9, 9)).save(path),
+        "judge": lambda table: Verdict(answer, {"a": float(table["a"].iloc[0])}, p, "", (0.2, 0.1, 0.3), "MIG"),
     }
     return Entry(**values | changes)
 
 
 def test_a_figure_with_training_from_nothing(made):
     folder, record = made
-    assert set(record) == {"schema", *records.RECORDED}
+    assert set(record) == {*records.RECORDED}
     assert record["schema"] == records.SCHEMA
     assert record == json.loads((folder / FIRST / "verdict.json").read_text("utf-8"))
     assert record["budget"]["runs"] == 2
     assert record["budget"]["steps"] == [6]
     assert list(record["trained"]) == [str(path.relative_to(folder / "runs")) for path in runs_of(folder)]
     assert all(seconds > 0 for seconds in record["trained"].values())
-    table = pd.read_csv(folder / FIRST / "table.csv")
+    table = records.table(folder / FIRST)
     assert table["model"].unique().tolist() == ["xysquares/spacing_1", "xysquares/spacing_8"]
     same = table[(table.layer_x == "input") & (table.layer_y == "input")]
     assert same.similarity.tolist() == pytest.approx([1] * len(same))
-    verdict = _heatmaps.learned_first(table)
-    assert (record["verdict"], record["note"]) == (verdict.answer, verdict.note)
-    assert record["verdict"] in ("not judged", "too few seeds"), "one seed; no snapshot of step 0 in older runs"
-    assert record["numbers"] == pytest.approx(verdict.numbers, abs=1e-5)
+    for one, judge in zip(record["judged"], (_heatmaps.ahead, _heatmaps.learned_first), strict=True):
+        verdict = judge(table)
+        assert (one["verdict"], one["note"]) == ("too few seeds", verdict.note), "one seed"
+        assert one["numbers"] == pytest.approx(verdict.numbers, abs=1e-5)
+    assert [one["control"] for one in record["judged"]] == [False, True]
     assert (folder / FIRST / "figure.png").read_bytes()[:4] == b"\x89PNG"
 
 
@@ -148,7 +150,7 @@ def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
     written = first.stat().st_mtime_ns
     begun(half).join()
     assert first.stat().st_mtime_ns == written
-    for name in ("table.csv", "figure.png"):
+    for name in ("table.csv.gz", "figure.png"):
         assert (half / FIRST / name).read_bytes() == (whole / FIRST / name).read_bytes()
 
 
@@ -183,11 +185,14 @@ def test_a_claim_that_changes_is_judged_by_the_table_that_is_there(made, heatmap
     again = dataclasses.replace(heatmaps, compute=never, draw=never)
     assert runner.run(again, "smoke", folder, tmp_path / "none") == made[1]
     assert path.stat().st_mtime_ns == before
-    other = dataclasses.replace(again, claim="Another one.", judge=lambda table: Verdict("holds", {"rows": len(table)}))
+    other = dataclasses.replace(
+        again, claim="Another one.", control=None, judge=lambda table: Verdict("supported", {"rows": len(table)})
+    )
     assert str(runner.state(other, "smoke", folder, tmp_path / "none")) == "done"
     record = runner.run(other, "smoke", folder, tmp_path / "none")
     rows = len(records.table(folder / heatmaps.id))
-    assert (record["claim"], record["verdict"], record["numbers"]) == ("Another one.", "holds", {"rows": float(rows)})
+    (one,) = record["judged"]
+    assert (one["claim"], one["verdict"], one["numbers"]) == ("Another one.", "replicated", {"rows": float(rows)})
     assert records.read(folder / heatmaps.id) == record
     assert record["trained"] == made[1]["trained"]
 
@@ -200,7 +205,7 @@ def test_another_figure_takes_the_same_runs(made, configs, in_this_process):
     assert str(runner.state(entry, "smoke", folder, folder / "runs")) == "2 of 2 runs missing"  # their codes
     runner.run(entry, "smoke", folder, folder / "runs", jobs=1)
     assert stamps(folder) == trained
-    table = pd.read_csv(folder / SCORES / "table.csv")
+    table = records.table(folder / SCORES)
     assert table["spacing"].tolist() == [1, 8]
     assert table[["mig", "dci_disentanglement"]].stack().between(0, 1).all()
     scores = list((folder / "runs" / "scores").iterdir())
@@ -218,7 +223,7 @@ def test_an_encoder_is_asked_about_another_dataset(made, configs, in_this_proces
     settings = {"targets": {target: configs}, "train": 100, "test": 50, "labels": ("x_R",)}
     table = dataclasses.replace(catalogue.entries()["2304.10767/table2"], smoke=Plan(runs=configs, settings=settings))
     runner.run(table, "smoke", folder, folder / "runs", jobs=1)
-    found = pd.read_csv(folder / table.id / "table.csv")
+    found = records.table(folder / table.id)
     assert found["label"].unique().tolist() == ["x_R"]
     assert found.groupby("source", sort=False).size().to_dict() == {target: 2, "most frequent class": 1, source: 2}
     held = {path.name: path.stat().st_mtime_ns for path in (folder / "runs" / "accuracies").iterdir()}
@@ -230,7 +235,7 @@ def test_an_encoder_is_asked_about_another_dataset(made, configs, in_this_proces
     places = dataclasses.replace(
         catalogue.entries()["2304.10767/fig8"], smoke=Plan(runs=configs[1:], settings=settings)
     )
-    numbers = runner.run(places, "smoke", folder, folder / "runs", jobs=1)["numbers"]
+    numbers = runner.run(places, "smoke", folder, folder / "runs", jobs=1)["judged"][0]["numbers"]
     assert set(numbers) == {f"rank correlation of {name}" for name in ("x", "y", "size")}
     assert all(-1 <= value <= 1 for value in numbers.values())
     assert stamps(folder) == trained
@@ -258,7 +263,7 @@ def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_p
     record = runner.run(decoders, "smoke", folder, runs, jobs=1)
     assert (record["budget"]["runs"], record["budget"]["steps"]) == (5, [2, 6])
     assert record["budget"]["datasets"] == ["xysquares/spacing_1", "xysquares/spacing_8"]
-    table = pd.read_csv(folder / decoders.id / "table.csv")
+    table = records.table(folder / decoders.id)
     assert table[["heads", "layers"]].to_numpy().tolist() == [[False, 1], [True, 1], [False, 4], [True, 4]]
     assert table["loss"].between(0, 64 * 64 * 3).all()
     run = Runs(runs).open(transfers[1])
@@ -268,7 +273,7 @@ def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_p
     trained = stamps(moved)
     (moved / decoders.id / "verdict.json").unlink()
     assert str(runner.state(decoders, "smoke", moved, moved / "runs")) == "ready"
-    assert runner.run(decoders, "smoke", moved, moved / "runs", jobs=1)["numbers"] == record["numbers"]
+    assert runner.run(decoders, "smoke", moved, moved / "runs", jobs=1)["judged"] == record["judged"]
     assert stamps(moved) == trained, "a transfer does not depend on where its source lies"
 
 
@@ -309,13 +314,13 @@ def test_results_of_a_later_tier_replace_those_of_an_earlier_one(tmp_path):
     assert runner.run(constant(), "study", tmp_path, tmp_path)["tier"] == "study"
     with pytest.raises(InvalidInput, match=r"no results of a later tier than smoke, received study\. Choose another"):
         runner.run(constant(), "smoke", tmp_path, tmp_path)
-    with pytest.raises(UnknownName, match=r"tier: expected one of desk, smoke, study, received 'smok'"):
+    with pytest.raises(UnknownName, match=r"tier: expected one of desk, reduced, smoke, study, received 'smok'"):
         runner.run(constant(), "smok", tmp_path, tmp_path)
 
 
 def test_not_every_entry_has_a_desk_tier(tmp_path):
     assert constant().tiers == ("smoke", "study")
-    assert constant(desk=Plan()).tiers == entries.TIERS
+    assert constant(desk=Plan(), reduced=Plan()).tiers == entries.TIERS
     with pytest.raises(InvalidInput, match=r"tier of 2205\.08399/fig1: expected one of smoke, study, received desk"):
         runner.run(constant(), "desk", tmp_path, tmp_path)
 
@@ -330,15 +335,15 @@ def test_runs_that_are_done_are_read_while_a_sweep_is_at_work(made, heatmaps, mo
     monkeypatch.setattr(sweep, "run", never)
     desk = dataclasses.replace(heatmaps, desk=heatmaps.smoke)
     again = runner.run(desk, "desk", folder / "desk", folder / "runs")
-    assert again["numbers"] == record["numbers"]
+    assert again["judged"] == record["judged"]
     assert again["command"] == f"offaxis study run {FIRST} --tier desk"
 
 
 def test_inputs_decide(tmp_path):
     base = runner.inputs(constant(), "smoke")
     assert base == runner.inputs(constant(title="another", paper="another"), "smoke")
+    assert base == runner.inputs(constant(claim="D."), "smoke"), "a claim is judged anew, and computes nothing"
     for changed in (
-        constant(claim="D."),
         constant(smoke=Plan(settings={"a": 2})),
         constant(smoke=Plan(settings={"a": 1}, datasets=("xysquares/spacing_1",))),
     ):
@@ -352,11 +357,11 @@ def test_inputs_decide(tmp_path):
 def test_a_file_that_was_changed_by_hand_is_noticed(tmp_path):
     runner.run(constant(), "smoke", tmp_path, tmp_path)
     folder = tmp_path / constant().id
-    (folder / "table.csv").write_text("a\n2.0\n")
-    with pytest.raises(DamagedFile, match=r"table\.csv: expected the file with SHA-256 .* Remove the folder's verdict"):
+    (folder / "table.csv.gz").write_text("a\n2.0\n")
+    with pytest.raises(DamagedFile, match=r"table\.csv\.gz is not the file that .* Remove the folder's verdict"):
         runner.run(constant(), "smoke", tmp_path, tmp_path)
     (folder / "verdict.json").write_text("{}")
-    with pytest.raises(DamagedFile, match=r"verdict\.json: expected a record with id, tier"):
+    with pytest.raises(DamagedFile, match=r"verdict\.json is no record of schema 3"):
         pages.report(tmp_path)
 
 
@@ -376,66 +381,58 @@ def test_choosing():
         catalogue.find(["2205.08399/fig_3"])
 
 
-def rows_of(page):
-    return [line for line in page.splitlines() if re.match(r"\| \[?\d{4}\.", line)]
+def rows_of(page, what):
+    """The cells of an entry's rows; ``what`` is the text of its link."""
+    rows = (line.strip("| ").split(" | ") for line in page.splitlines() if f"| [{what}](" in line)
+    return [cells[:-1] for cells in rows]
 
 
 def test_the_page_is_made_of_the_folders(tmp_path):
-    runner.run(constant("contradicted"), "smoke", tmp_path, tmp_path)
+    for number, answer in ((1, "opposed"), (4, "supported")):
+        runner.run(constant(answer, id=f"2205.08399/fig{number}"), "smoke", tmp_path, tmp_path)
     page = pages.report(tmp_path)
-    assert "\nThey took 0 runs, trained in 0.00 hours of a worker, and 0.00 hours of computing.\n" in page
-    rows = rows_of(page)
-    assert f"\n1 of {len(rows)} computations were run: 1 contradicted.\n" in page
-    assert page.count("\n## ") == len(catalogue.papers())
-    assert re.search(r"\| C\. \(The paper: .*\.\) \| \*\*contradicted\*\* \(p = 0\.008\), 0\.008 after Holm \|", page)
-    assert sum("| not run |" in row for row in rows) == len(rows) - 1
+    assert f"\n2 of {len(pages.shown())} figures and tables were computed: 0 runs, trained in 0.0 worker hours" in page
+    assert page.count("\n## ") == len(catalogue.papers()) + 3
+    effect = "+0.2 MIG (+0.1 to +0.3), p = 0.008"
+    (row,) = rows_of(page, "fig1")
+    assert row == ["C.", "random matrices", "no training", "–", effect, "**contradicted**"]
+    assert page.count("| not run |") == len(pages.shown()) - 2
+    assert "| of the papers | 2 | 2 | 1 contradicted, 1 replicated |" in page
+    assert rows_of("\n".join(pages.main_results(tmp_path)), "fig4") == [], "without links"
+    assert [line.split(" | ")[-1] for line in pages.main_results(tmp_path)[2:]] == ["**replicated** |"]
 
 
-def test_what_the_paper_says_is_that_of_the_entry_and_not_of_the_record(tmp_path):
-    entry = constant(paper="what was first read in it")
-    runner.run(entry, "smoke", tmp_path, tmp_path)
-    page = pages.report(tmp_path)
-    assert f"(The paper: {catalogue.entries()[entry.id].paper}.)" in page
-    assert "first read in it" not in page
+def test_only_a_papers_own_data_contradict_it(tmp_path):
+    for dataset, verdict in (("xysquares/spacing_8", "contradicted"), ("sprites2d", "not replicated on a stand-in")):
+        record = runner.run(constant("opposed", smoke=Plan(datasets=(dataset,))), "smoke", tmp_path / verdict, tmp_path)
+        assert record["judged"][0]["verdict"] == verdict
 
 
-def test_a_computation_has_one_row(tmp_path):
-    page = pages.report(tmp_path)
-    rows = rows_of(page)
-    assert len(rows) < len(catalogue.entries())
-    told = re.findall(r"\d{4}\.\d{5}/\w+", " ".join(row.split("|")[1] for row in rows))
-    assert set(told) == set(catalogue.entries())
-    # The same models, settings and judge: fully connected ones stand in for both at smoke tier.
-    (row,) = [row for row in rows if row.startswith("| 2205.08399/fig7:")]
-    assert "The same: 2205.08399/fig14, 2304.10767/fig4, 2304.10767/fig15. Beside:" in row.split("|")[1]
-    assert "2304.10767/fig4 is 2205.08399/fig7" in page
+def test_a_control_has_a_row_and_a_verdict_of_its_own(tmp_path):
+    control = entries.Control("With a control.", lambda table: Verdict("no significant difference", {"a": 1.0}, 0.5))
+    runner.run(constant(control=control), "smoke", tmp_path, tmp_path)
+    rows = rows_of(pages.report(tmp_path), "fig1")
+    assert [(row[0], row[-1]) for row in rows] == [
+        ("C.", "**replicated**"),
+        ("With a control. (control)", "no significant difference"),
+    ]
+    counted = "\n".join(pages.counts(tmp_path))
+    assert "| of the papers | 1 | 1 | 1 replicated |" in counted
+    assert "| added: controls and questions of ours | 1 | 0 | 1 no significant difference |" in counted
 
 
-def test_an_entry_that_was_not_run_joins_the_same_computation_at_any_tier(tmp_path):
-    """Figure 14 is figure 7 with fully connected models, which stand in for both at smoke tier."""
-    ids = ("2205.08399/fig7", "2205.08399/fig14")
-    names = {tier: [catalogue.computation(catalogue.entries()[id_], tier) for id_ in ids] for tier in entries.TIERS}
-    assert names["smoke"][0] == names["smoke"][1]
-    assert names["study"][0] != names["study"][1]
-    assert names["desk"][0] != names["desk"][1]
-    for tier, rows in (("smoke", 1), ("desk", 2)):
-        entry = constant(id=ids[0], desk=Plan(settings={"a": 3}))
-        runner.run(entry, tier, tmp_path / tier, tmp_path)
-        firsts = [row.split("|")[1].split(";")[0] for row in rows_of(pages.report(tmp_path / tier))]
-        found = [first for first in firsts if re.match(r"[\s\[]*2205\.08399/fig(7|14)(?!\w)", first)]
-        assert len(found) == rows, firsts
+def test_the_share_of_the_papers_images(tiny):
+    published = tiny(steps=1_000, batch_size=64, snapshots=[])
+    small = Plan(runs=(dataclasses.replace(published, steps=100, batch_size=16),))
+    entry = constant(smoke=small, study=Plan(runs=(published,)))
+    assert (runner.budget(entry, "smoke")["images"], runner.budget(entry, "smoke")["share"]) == (1_600, 0.025)
+    assert runner.budget(dataclasses.replace(entry, stated=False), "smoke")["share"] is None
 
 
-def test_a_record_without_seeds_is_not_judged(tmp_path):
-    record = runner.run(constant(), "smoke", tmp_path, tmp_path)
-    path = tmp_path / constant().id / "verdict.json"
-    old = {key: value for key, value in record.items() if key not in ("verdict", "p", "note")}
-    path.write_text(json.dumps(old | {"schema": 1, "holds": True}), encoding="utf-8")
-    row = next(row for row in rows_of(pages.report(tmp_path)) if "2205.08399/fig1]" in row)
-    assert "**not judged** (recorded before claims were tested over seeds: run it again)" in row
-    assert "a 1 (" in row, "its numbers stay"
-    assert str(runner.state(constant(), "smoke", tmp_path, tmp_path)) == "ready"
-    assert runner.run(constant(), "smoke", tmp_path, tmp_path)["verdict"] == "holds"
+def test_the_committed_page_fits_a_screen():
+    page = (ROOT / "docs" / "reproduction.md").read_text("utf-8")
+    assert pages.too_wide(page) == []
+    assert pages.too_wide(f"| {'a' * 161} | b |") == ["a" * 161]
 
 
 def test_the_committed_page_is_that_of_the_committed_folders():
@@ -448,9 +445,9 @@ def test_the_commands(tmp_path, monkeypatch):
     runner = CliRunner()
     done = runner.invoke(cli.app, ["run", "2202.13341/fig8", "2202.13341/fig5", "--into", "r"])
     assert done.exit_code == 0, done.output
-    assert "2202.13341/fig8 (smoke): HOLDS (a property of the data, no seeds). " in done.output
+    assert "2202.13341/fig8 (smoke): REPLICATED (a property of the data, no seeds). " in done.output
     assert "2202.13341/fig5 (smoke): ILLUSTRATION. " in done.output
-    assert "2 of 2 done, 1 claims hold. They took 0 runs, " in done.output
+    assert "2 of 2 done: 0 runs, " in done.output
     listed = runner.invoke(cli.app, ["list", "--into", "r"]).output
     assert re.search(r"2202\.13341/fig8 .* done\s*\n", listed)
     assert re.search(r"2202\.13341/fig9 .* 16 of 16 missing", listed)
@@ -476,7 +473,7 @@ def test_one_of_several_that_fails_does_not_stop_the_others(tmp_path):
     arguments = ["run", "2202.13341/fig5", "2202.13341/fig8", "--into", str(tmp_path)]
     result = CliRunner().invoke(cli.app, arguments)
     assert result.exit_code == 1
-    assert "2202.13341/fig8 (smoke): HOLDS" in result.output
+    assert "2202.13341/fig8 (smoke): REPLICATED" in result.output
 
 
 def test_a_wrong_name_is_one_line(monkeypatch, capsys):
