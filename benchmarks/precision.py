@@ -3,8 +3,7 @@
     python benchmarks/precision.py runs/precision
 
 The sweep ``desk_precision`` trains the runs, one folder for each precision, and says which commands score them into
-``benchmarks/precision``. This adds what scores do not say: the share of the pixels' variance that reconstructions
-explain, over the first 256 rows of the dataset's quick digest (`baselines.run.Run.explained`). `make pages` compares
+``leaderboard/published/precision``. This adds the share of the pixels' variance that reconstructions explain, over the first 256 rows of the dataset's quick digest (`baselines.run.Run.explained`). `make pages` compares
 the two precisions in ``docs/performance.md``.
 """
 
@@ -16,7 +15,7 @@ from pathlib import Path
 
 from baselines.run import Run
 
-RECORD = Path(__file__).with_suffix("") / "explained.csv"
+RECORD = Path(__file__).parents[1] / "leaderboard" / "published" / "precision" / "explained.csv"
 
 
 def main() -> None:

@@ -35,8 +35,8 @@ from leaderboard.store import giveaways, results, results_tree, verdicts
 DOCS = Path(__file__).parent
 SEEDS = DOCS.parent / "benchmarks" / "tutorial_seeds.csv"
 DEMO_SEEDS = DOCS.parent / "benchmarks" / "demo_seeds.csv"
-PRECISION = DOCS.parent / "benchmarks" / "precision"
 RESULTS = DOCS.parent / "leaderboard" / "published"
+PRECISION = RESULTS / "precision"
 LEAST_SEEDS = 5
 COMMAND = "make pages"
 DATASETS = {

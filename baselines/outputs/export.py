@@ -27,7 +27,6 @@ from baselines.outputs import onnx_graphs
 from baselines.run import Run
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.report.weights import FILES
 from leaderboard.scoring import candidates
 from leaderboard.store.results import Result
 
@@ -142,12 +141,9 @@ def _card(run: Run, scored: Result, folder: Path, name: str) -> str:
     chosen = {**config.hyperparameters, "latents": config.latents, "seed": config.seed}
     settings = ", ".join(f"{key} {value}" for key, value in chosen.items())
     scores = "\n".join(f"| {key} | {value:.3f} |" for key, value in of.scores.items())
-    rows = {
-        file.name: f"| `{file.name}` | {file.stat().st_size:,} | `{files.hash_of(file)}` |"
-        for file in sorted(folder.iterdir())
-    }
-    listed = "\n".join(row for file, row in rows.items() if file in FILES)
-    left_out = "\n".join(row for file, row in rows.items() if file not in FILES)
+    listed = "\n".join(
+        f"| `{file.name}` | {file.stat().st_size:,} | `{files.hash_of(file)}` |" for file in sorted(folder.iterdir())
+    )
     return f"""# {scored.title} on {config.dataset}, seed {config.seed}
 
 {about["description"]}
@@ -184,10 +180,5 @@ codes = session.run(["codes"], {{"images": images}})[0]
 | --- | ---: | --- |
 {listed}
 
-Beside them in the export, and left out for their size where a board publishes it; `offaxis train export` of such
-a run makes them again. `weights.safetensors` has all weights of all networks, under the names of Keras' layers:
-
-| file | bytes | SHA-256 |
-| --- | ---: | --- |
-{left_out}
+`weights.safetensors` has all weights of all networks, under the names of Keras' layers.
 """

@@ -2,7 +2,7 @@
 
     offaxis train sweep desk_latents --only latents=3 --into runs/desk_latents/3 --jobs 2 --threads 1
     find runs/desk_latents/3 -name codes.npz -printf '%h ' |
-        xargs offaxis board evaluate --new --reproduced --tier desk --into benchmarks/latents/3
+        xargs offaxis board evaluate --new --reproduced --tier desk --into leaderboard/published/latents/3
 
 and the same with 10 and 20.
 

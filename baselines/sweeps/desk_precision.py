@@ -2,7 +2,7 @@
 
     offaxis train sweep desk_precision --only precision=bfloat16 --into runs/precision/bfloat16 --jobs 2 --threads 1
     find runs/precision/bfloat16 -name codes.npz -printf '%h ' |
-        xargs offaxis board evaluate --new --reproduced --tier desk --into benchmarks/precision/bfloat16
+        xargs offaxis board evaluate --new --reproduced --tier desk --into leaderboard/published/precision/bfloat16
 
 and the same with float32; ``python benchmarks/precision.py`` compares them.
 

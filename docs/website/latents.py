@@ -1,9 +1,8 @@
 """What the number of latents does to scores: drawn from result files where runs differ in nothing else.
 
-The sweep ``desk_latents`` trains such runs, and says which commands score them into ``benchmarks/latents``.
+The sweep ``desk_latents`` trains such runs, and says which commands score them into ``leaderboard/published/latents``.
 
-Each folder of ``benchmarks/latents`` is a results tree, as the published one is. Runs count together where task, tier,
-method and all hyperparameters but ``latents`` are the same. A curve takes two numbers of latents, of five seeds each.
+Each folder there is a results tree, as the published one is. Runs count together where task, tier, method and all hyperparameters but ``latents`` are the same. A curve takes two numbers of latents, of five seeds each.
 """
 
 from __future__ import annotations
@@ -47,8 +46,8 @@ class Curve(NamedTuple):
 
 
 def trees() -> list[Path]:
-    """Return the results trees that are read: the published one, and those of benchmarks/latents."""
-    return [ROOT / "leaderboard" / "published", *sorted((ROOT / "benchmarks" / "latents").glob("*/"))]
+    """Return the results trees that are read: the published one, and those of leaderboard/published/latents."""
+    return [ROOT / "leaderboard" / "published", *sorted((ROOT / "leaderboard" / "published" / "latents").glob("*/"))]
 
 
 def curves(found: Iterable[results.Result]) -> list[Curve]:

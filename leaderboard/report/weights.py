@@ -1,39 +1,31 @@
-"""Trained encoders that anyone can fetch: what of an export is published, and whether it belongs to the results.
+"""Trained encoders that anyone can fetch: each belongs to a run that was verified by it, byte for byte.
 
-``<root>/weights/<dataset>/<method>/seed_<k>/`` holds a run's encoder in ONNX with what is known of the run: `FILES`. It
-is the encoder that the run's scores were verified by, byte for byte, so that whoever fetches it has what the board
-vouches for. Codes and the weights of the other networks are left out for their size; the card has their digests, and
-``offaxis train export`` makes them again.
+``<root>/weights/<dataset>/<method>/seed_<k>/`` holds a run's encoder in ONNX and its ``run.json``, so that
+``offaxis board verify`` takes the folder. Scores and digests stand in the run's result.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
-from benchmark_data.files import hash_of, parse_json, written_atomically
-from leaderboard import protocol, record, schema
+from benchmark_data.files import hash_of, written_atomically
+from leaderboard import protocol, record
 from leaderboard.reading import encoders
-from leaderboard.store import results, results_tree
-from leaderboard.store.results import Result, Scored
+from leaderboard.store import results_tree
+from leaderboard.store.results import Result
 
 FOLDER = "weights"
 
 ENCODER = "encoder.onnx"
 
-RECORD = "run.json"
+FILES = (ENCODER, record.FILE)
+"""What is published of a run; the record is written last, for `read_all` goes by it."""
 
-FILES = (ENCODER, RECORD, "config.json", "scores.json", "README.md")
-"""What is published of an export."""
-
-SMALL = 2**18
-"""Bytes that each other file may have."""
-
-MOST = 15 * 2**20
+MOST = 10 * 2**20
 """Bytes that all of them may have together: a board is a folder that people clone."""
 
 
@@ -46,7 +38,7 @@ class Weights:
         task: the task's name.
         method: the method's name.
         seed: of the training.
-        tier: of the scores on the card.
+        tier: of the run that was verified by it.
         files: name -> size in bytes and SHA-256, in the order of `FILES`.
     """
 
@@ -57,64 +49,89 @@ class Weights:
     tier: str
     files: dict[str, tuple[int, str]]
 
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(size for size, _ in self.files.values())
+
     def name(self, file: str) -> str:
         """Return what a file is called on the board: ``weights/sprites2d.beta_vae.seed_0.encoder.onnx``."""
         return f"{FOLDER}/{self.task.partition('@')[0].replace('/', '.')}.{self.method}.seed_{self.seed}.{file}"
 
 
-def read_all(root: str | os.PathLike[str]) -> tuple[Weights, ...]:
+def read(folder: Path, known: Iterable[Result]) -> Weights:
+    """Read an encoder and find the run that was verified by it.
+
+    Args:
+        folder: holds `FILES`, and perhaps more.
+        known: results.
+
+    Raises:
+        DamagedFile: a file is missing or does not hold what it should.
+        InvalidInput: no such run among the results was verified by this encoder.
+    """
+    of = record.read(folder)
+    encoders.content(folder / ENCODER)
+    files = {name: ((folder / name).stat().st_size, hash_of(folder / name)) for name in FILES}
+    task, digest = protocol.task(of.dataset).id, files[ENCODER][1]
+    for result in known:
+        for run in result.runs if (result.task, result.method) == (task, of.method) else ():
+            if run.seed == of.seed and run.verification and run.verification.encoder_digest == digest:
+                return Weights(folder, task, of.method, of.seed, run.tier, files)
+    raise InvalidInput(
+        f"{folder / ENCODER}",
+        expected=f"an encoder that seed {of.seed} of {of.method} on {task} was verified by",
+        received=f"one with SHA-256 {digest[:16]}",
+        remedy="Evaluate the run with this encoder next to its codes.",
+    )
+
+
+def read_all(root: str | os.PathLike[str], known: Sequence[Result]) -> tuple[Weights, ...]:
     """Find the encoders that are published.
 
     Args:
         root: the results tree.
+        known: its results.
 
     Returns:
         All of them, by task, method and seed.
 
     Raises:
-        DamagedFile: a folder lacks a file, holds another one, or a file does not hold what it should.
+        DamagedFile: a folder lacks a file, or a file does not hold what it should.
+        InvalidInput: an encoder does not belong to the results.
     """
-    found = [_read(file.parent) for file in sorted((Path(root) / FOLDER).glob(f"**/{RECORD}"))]
+    found = [read(file.parent, known) for file in sorted((Path(root) / FOLDER).glob(f"**/{record.FILE}"))]
     return tuple(sorted(found, key=lambda one: (protocol.natural(one.task), one.method, one.seed)))
 
 
 def add(root: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]]) -> list[Weights]:
-    """Publish the encoders of exports beside the results of their runs.
+    """Publish the encoders of runs beside their results.
 
     Args:
         root: the results tree. It holds the runs, verified with these encoders.
-        folders: as ``offaxis train export RUN --to DIR`` writes them.
+        folders: run folders with an encoder, or as ``offaxis train export RUN --to DIR`` writes them.
 
     Returns:
         What was added.
 
     Raises:
         DamagedFile: a folder lacks a file, or a file does not hold what it should.
-        InvalidInput: the tree has no such run, or one that was verified by another encoder or has other scores; or
-            there would be more than `MOST` bytes.
+        InvalidInput: the tree has no such run that was verified by the encoder; or there would be more than `MOST`
+            bytes.
     """
     root, added = Path(root), []
     with results_tree.locked(root):
         known = results_tree.read_all(root)
-        there = {one.folder: _size(one) for one in read_all(root)}
+        there = {one.folder: one.size for one in read_all(root, known)}
         for given in map(Path, folders):
-            one = _read(given, strict=False)
-            if problem := _against(one, known):
-                raise problem
-            dataset = one.task.partition("@")[0]
-            to = root / FOLDER / dataset / one.method / f"seed_{one.seed}"
-            there[to] = _size(one)
+            one = read(given, known)
+            to = root / FOLDER / one.task.partition("@")[0] / one.method / f"seed_{one.seed}"
+            there[to] = one.size
             if sum(there.values()) > MOST:
-                raise InvalidInput(
-                    f"{root / FOLDER}",
-                    expected=f"at most {MOST:,} bytes",
-                    received=f"{sum(there.values()):,} with {given}",
-                    remedy="Publish fewer encoders, or smaller ones.",
-                )
-            for name in sorted(FILES, key=lambda name: name == RECORD):  # last, for `read_all` goes by it
-                content = (given / name).read_bytes()
+                raise _too_many(root, sum(there.values()))
+            for name in FILES:
                 with written_atomically(to / name) as temporary:
-                    temporary.write_bytes(content)
+                    temporary.write_bytes((given / name).read_bytes())
             added.append(dataclasses.replace(one, folder=to))
     return added
 
@@ -129,79 +146,25 @@ def check(root: str | os.PathLike[str], known: Sequence[Result]) -> Iterator[Off
     Yields:
         What is wrong.
     """
-    try:
-        found = read_all(root)
-    except OffaxisError as error:
-        yield error
-        return
-    folders = {one.folder for one in found}
+    size = 0
     for file in sorted((Path(root) / FOLDER).rglob("*")):
-        if file.is_file() and file.parent not in folders:
-            yield InvalidInput(
-                str(file), expected=f"{RECORD} beside it", received="none", remedy="Remove it, or publish it again."
+        if file.is_file() and (file.name not in FILES or not (file.parent / record.FILE).exists()):
+            yield DamagedFile(
+                str(file), expected=f"{' and '.join(FILES)} alone", received="another file", remedy="Remove it."
             )
-    for one in found:
-        if problem := _against(one, known):
-            yield problem
-    if (size := sum(map(_size, found))) > MOST:
-        yield InvalidInput(f"{Path(root) / FOLDER}", expected=f"at most {MOST:,} bytes", received=f"{size:,}")
+        elif file.name == record.FILE:
+            try:
+                size += read(file.parent, known).size
+            except OffaxisError as error:
+                yield error
+    if size > MOST:
+        yield _too_many(Path(root), size)
 
 
-def _read(folder: Path, *, strict: bool = True) -> Weights:
-    """Read what is in a folder; if ``strict``, nothing else may be there."""
-    others = sorted(file.name for file in folder.iterdir() if file.name not in FILES) if strict else []
-    if others:
-        raise DamagedFile(str(folder), expected=f"only {', '.join(FILES)}", received=others[0], remedy="Remove it.")
-    run = record.read(folder)
-    files = {}
-    for name in FILES:
-        content = encoders.content(folder / name) if name == ENCODER else schema.content(folder / name, SMALL)
-        files[name] = len(content), hash_of(folder / name)
-    return Weights(folder, protocol.task(run.dataset).id, run.method, run.seed, _scores(folder)[0], files)
-
-
-def _scores(folder: Path) -> tuple[str, dict[str, float]]:
-    """Read the scores of an export: their tier, and score -> value."""
-    file = folder / "scores.json"
-    try:
-        found = parse_json(schema.content(file, SMALL))
-        tier, scores = str(found["tier"]), {str(key): float(value) for key, value in found["scores"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise DamagedFile(str(file), expected="a tier and its scores", received=str(error)) from error
-    return tier, scores
-
-
-def _against(one: Weights, known: Iterable[Result]) -> OffaxisError | None:
-    """Compare an encoder with the run that it is of."""
-    what = f"{one.folder}: {one.method} on {one.task}, tier {one.tier}, seed {one.seed}"
-    run = _run(one, known)
-    if run is None:
-        return InvalidInput(what, expected="a run among the results", received="none", remedy="Evaluate it first.")
-    digest = one.files[ENCODER][1]
-    if run.verification is None or run.verification.encoder_digest != digest:
-        return InvalidInput(
-            f"{what}: {ENCODER}",
-            expected=f"the encoder that the run was verified by, {run.verification.encoder_digest[:16]}"
-            if run.verification
-            else "a run that was verified",
-            received=digest[:16] if run.verification else "one that was not",
-            remedy="Evaluate the run with this encoder beside its codes.",
-        )
-    scores = _scores(one.folder)[1]
-    for key, value in run.scores.items():
-        found = scores.get(key, math.nan)
-        if not abs(found - value) <= results.DRIFT / 10:
-            return InvalidInput(f"{what}: {key}", expected=f"{value:.6f}", received=f"{found:.6f}")
-    return None
-
-
-def _run(one: Weights, known: Iterable[Result]) -> Scored | None:
-    """Find the run that an encoder is of."""
-    for result in known:
-        if (result.task, result.method) == (one.task, one.method):
-            return next((run for run in result.of(one.tier) if run.seed == one.seed), None)
-    return None
-
-
-def _size(one: Weights) -> int:
-    return sum(size for size, _ in one.files.values())
+def _too_many(root: Path, size: int) -> InvalidInput:
+    return InvalidInput(
+        f"{root / FOLDER}",
+        expected=f"at most {MOST:,} bytes",
+        received=f"{size:,}",
+        remedy="Publish fewer encoders, or smaller ones.",
+    )

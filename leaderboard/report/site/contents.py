@@ -84,6 +84,13 @@ class TaskPage:
         return f"{len(methods)} method{'' if len(methods) == 1 else 's'}"
 
 
+SHARED = (
+    *("architecture", "batch_size", "beta_1", "beta_2", "epsilon", "latents", "learning_rate", "precision"),
+    *("reconstruction", "reconstruction_weight", "reduction", "train_share", "width"),
+)
+"""Settings that all methods have; the others are a method's own, such as the beta of a beta-VAE."""
+
+
 @dataclasses.dataclass(frozen=True)
 class MethodPage:
     """What is shown of a method."""
@@ -98,10 +105,22 @@ class MethodPage:
     galleries: dict[str, dict[str, list[Picture]]]
     weights: tuple[weights.Weights, ...]
 
+    def columns_of(self, tier: str) -> list[Column]:
+        """Return the scores that any of its rows in a tier has."""
+        return [column for column in self.columns if any(column.key in row.cells for _, row in self.by_tier[tier])]
+
     @property
-    def ranked(self) -> bool:
-        """Whether it has a rank anywhere."""
-        return any(row.rank for rows in self.by_tier.values() for _, row in rows)
+    def settings(self) -> dict[str, list[tuple[str, list[str]]]]:
+        """For each tier: model, steps and the method's own strengths, and the datasets that were trained so."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for tier, rows in self.by_tier.items():
+            for table, row in rows:
+                run = row.runs[0]
+                own = [f"{key} {value}" for key, value in run.hyperparameters.items() if key not in SHARED]
+                said = "; ".join([*ranking.models(row.runs), f"{run.budget.steps:,} steps", *own])
+                if row.category != "reference":
+                    found.setdefault(tier, {}).setdefault(said, []).append(table.dataset)
+        return {tier: list(said.items()) for tier, said in found.items()}
 
     def tasks(self, tier: str) -> int:
         """Return on how many tasks of a tier it was scored."""
@@ -318,7 +337,7 @@ def collect(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> Con
         DamagedFile: a picture cannot be read.
     """
     files: dict[str, bytes] = {}
-    published = weights.read_all(root)
+    published = weights.read_all(root, found)
     names = sorted({table.task for table in tables}, key=ranking.task_order)
     return Contents(
         tasks=tuple(_task(root, name, tables, found, files) for name in names),

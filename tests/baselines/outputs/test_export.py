@@ -21,7 +21,6 @@ from benchmark_data import files
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.reading import graphs, representations
-from leaderboard.report import weights
 from leaderboard.scoring import candidates, submission
 
 
@@ -108,9 +107,8 @@ def test_scores_of_an_export_recompute_to_every_digit(trained, tmp_path):
     (again,) = candidates.results_of([folder])
     assert json.loads((folder / "scores.json").read_text("utf-8")) == {"tier": "smoke", "scores": again.runs[0].scores}
     card = (folder / "README.md").read_text("utf-8")
-    listed, left_out = card.partition("## Files")[2].split("left out for their size")
-    named = [set(re.findall(r"^\| `(.*?)` \|", part, re.M)) for part in (listed, left_out)]
-    assert named == [{*weights.FILES} - {"README.md"}, {"codes.npz", "weights.safetensors"}], "what a board publishes"
+    named = set(re.findall(r"^\| `(.*?)` \|", card.partition("## Files")[2], re.M))
+    assert named == {file.name for file in folder.iterdir()} - {"README.md"}
     for key, value in again.runs[0].scores.items():
         assert f"| {key} | {value:.3f} |" in card
     for file in folder.iterdir():
