@@ -2,7 +2,8 @@
 
 The sweep ``desk_latents`` trains such runs, and says which commands score them into ``leaderboard/published/latents``.
 
-Each folder there is a results tree, as the published one is. Runs count together where task, tier, method and all hyperparameters but ``latents`` are the same. A curve takes two numbers of latents, of five seeds each.
+Each folder there is a results tree, as the published one is. Runs count together where task, tier, method and all
+hyperparameters but ``latents`` are the same. A curve takes two numbers of latents, of five seeds each.
 """
 
 from __future__ import annotations
