@@ -23,6 +23,9 @@ from leaderboard.store import verdicts
 METRICS = ("mig", "dci")
 """What papers report of runs."""
 
+SCORED_AS = {"reduced": "desk"}
+"""Tier of a study -> the protocol's tier whose metrics it takes, where that has another name."""
+
 
 def scores(runs: Runs, config: RunConfig, tier: str, metrics: Sequence[str] = METRICS) -> dict[str, float]:
     """Score a run with a tier's metrics, or read what was scored before.
@@ -36,7 +39,7 @@ def scores(runs: Runs, config: RunConfig, tier: str, metrics: Sequence[str] = ME
     Returns:
         Score -> value, as `leaderboard.scoring.measure.score_codes` names them.
     """
-    task = protocol.task(config.dataset)
+    task, tier = protocol.task(config.dataset), SCORED_AS.get(tier, tier)
     missing, held = _held(runs.root / "scores" / f"{config.digest}_{task.version}_{tier}", metrics)
     if missing:
         codes = candidates.read_codes(runs.open(config).folder / "codes.npz", task)
@@ -50,7 +53,7 @@ def of_pca(runs: Runs, dataset: str, tier: str, metrics: Sequence[str] = METRICS
     Returns:
         Score -> value.
     """
-    task = protocol.task(dataset)
+    task, tier = protocol.task(dataset), SCORED_AS.get(tier, tier)
     missing, held = _held(runs.root / "floors" / dataset.replace("/", "-") / f"{task.version}_{tier}", metrics)
     if missing:
         with tempfile.TemporaryDirectory() as folder:  # codes beside the runs' would be taken for a run's

@@ -4,6 +4,9 @@ Figures 2, 3, 5 and 8 need no training. At smoke tier the β-VAE and Ada-GVAE ar
 and binary cross entropy: 16 runs at spacings 1, 2, 4 and 8, of which figure 7 takes one, and 8 on two other datasets
 for figures 4 and 6. Figure 11 has 8 runs with squared error, of which figure 10 takes the β-VAEs. At desk tier figures
 4, 6, 7 and 9 take the board's runs, with five seeds; figures 10 and 11 have 20 of their own.
+At reduced tier figures 7 and 9 to 11 take the sweep michlo2023_reduced: the paper's models on its own dataset,
+with 5% of its images and ten seeds. Their tables have the variance that reconstructions explain, and a model that
+explains less than `COLLAPSED` of it is called collapsed.
 At study tier the runs are those of the sweeps michlo2023_benchmark, michlo2023_overlap and michlo2023_box_blur. The
 first has one seed of 16 settings, so that figure 6 has too few seeds for a verdict there.
 
@@ -31,7 +34,7 @@ from baselines.nets import reconstruction
 from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, fact, judged, of_table
 from baselines.reproduction.papers import _heatmaps, _images, _scores, _tiers
 from baselines.run import Run
-from baselines.sweeps import _michlo2023
+from baselines.sweeps import _michlo2023, michlo2023_pilot, michlo2023_reduced
 from baselines.training import sweep
 from benchmark_data import draws
 from benchmark_data.inspect import audit, distances
@@ -144,9 +147,28 @@ def judge_varying(table: pd.DataFrame) -> Verdict:
     return Verdict(ILLUSTRATION, numbers)
 
 
+COLLAPSED = michlo2023_pilot.COLLAPSED
+
+
 def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
-    """Score all runs."""
-    return Found(_scores.table(runs, settings["runs"], tier))
+    """Score all runs; at reduced tier ``explained`` is the share of variance that reconstructions explain."""
+    table = _scores.table(runs, settings["runs"], tier)
+    if tier == "reduced":
+        table = table.assign(explained=[runs.open(config).explained() for config in settings["runs"]])
+    return Found(table)
+
+
+def _explained(table: pd.DataFrame, by: str) -> tuple[dict[str, float], str]:
+    """Return what reconstructions explain, by objective and another column, and a note of what has collapsed."""
+    if "explained" not in table:
+        return {}, ""
+    means = table.groupby(["objective", by], sort=False)["explained"].mean()
+    names = {
+        f"{_scores.shown(str(objective))}, {by} {at}": float(means[objective, at]) for objective, at in means.index
+    }
+    collapsed = [name for name, share in names.items() if share < COLLAPSED]
+    numbers = {f"{name}, explained variance": share for name, share in names.items()}
+    return numbers, f"collapsed: {'; '.join(collapsed)}" if collapsed else "no model has collapsed"
 
 
 def scored_by_spacing(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
@@ -186,9 +208,12 @@ def judge_scores_by_spacing(table: pd.DataFrame) -> Verdict:
             verdicts.compare([each[a] for each in groups], [each[b] for each in groups])
             for a, b in itertools.pairwise(spacings)
         ]
+    explained, note = _explained(table, "spacing")
+    numbers |= explained
     if "opposed" in (answer for answer, _ in verdicts.judge(steps)):
         return judged("score", steps, numbers, "a step goes the other way")
-    return judged("score", ends, numbers, "gate: PCA, and MIG 0.1, at the least spacing")
+    gate = "gate: PCA, and MIG 0.1, at the least spacing"
+    return judged("score", ends, numbers, "; ".join(filter(None, (gate, note))))
 
 
 def draw_densities(found: Found, path: Path) -> None:
@@ -351,7 +376,8 @@ def judge_blur(table: pd.DataFrame) -> Verdict:
         numbers[f"{objective}, {score}, mse"] = float(plain.mean())
         numbers[f"{objective}, {score}, box blur"] = float(blurred.mean())
         parts.append(verdicts.compare([blurred], [plain]))
-    return judged("score", parts, numbers)
+    explained, note = _explained(table, "reconstruction")
+    return judged("score", parts, numbers | explained, note)
 
 
 def latents(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
@@ -582,9 +608,18 @@ _DESK_BLUR = tuple(
 """Ada-GVAE here has the one-sided divergence, as the board's has."""
 
 
+_REDUCED_FAR = tuple(run for run in michlo2023_reduced.SWEEP if run.dataset == "xysquares/spacing_8")
+"""With squared error, then with the blurred one."""
+
+
 def _scored(runs: tuple[RunConfig, ...], seconds: float = 5.0) -> Plan:
     """Return the plan of runs that are scored, at desk tier."""
     return Plan(runs=runs, settings={"runs": runs}, codes=True, seconds=seconds * len(runs))
+
+
+def _traversed(run: RunConfig) -> Plan:
+    """Return the plan of a run whose latents are traversed."""
+    return Plan(runs=(run,), settings={"run": run, "row": 0, "latents": 6, "columns": 8}, codes=True, seconds=5)
 
 
 def _factors(*names: str) -> dict[str, tuple[str, ...]]:
@@ -727,24 +762,10 @@ ENTRIES = (
         title="Latent traversals of a β-VAE on XYSquares",
         paper="latents move nothing that is a factor",
         claim="None that could fail: a random encoder has a low MIG, too.",
-        smoke=Plan(
-            runs=(FAILS_SMALL,),
-            settings={"run": FAILS_SMALL, "row": 0, "latents": 6, "columns": 8},
-            codes=True,
-            seconds=5,
-        ),
-        desk=Plan(
-            runs=(_DESK_FAILS,),
-            settings={"run": _DESK_FAILS, "row": 0, "latents": 6, "columns": 8},
-            codes=True,
-            seconds=5,
-        ),
-        study=Plan(
-            runs=OVERLAP[:1],
-            settings={"run": OVERLAP[0], "row": 0, "latents": 6, "columns": 8},
-            codes=True,
-            seconds=60,
-        ),
+        smoke=_traversed(FAILS_SMALL),
+        desk=_traversed(_DESK_FAILS),
+        reduced=_traversed(michlo2023_reduced.SWEEP[0]),
+        study=_traversed(OVERLAP[0]),
         compute=latents,
         draw=_images.draw,
         judge=judge_latents,
@@ -767,6 +788,7 @@ ENTRIES = (
         claim="MIG and DCI rise as the spacing falls, for β-VAE and Ada-GVAE.",
         smoke=Plan(runs=OVERLAP_SMALL, settings={"runs": OVERLAP_SMALL}, codes=True, seconds=100),
         desk=_scored(_DESK_LADDER),
+        reduced=_scored(michlo2023_reduced.SPACED),
         study=Plan(runs=OVERLAP, settings={"runs": OVERLAP}, codes=True, seconds=6_000),
         compute=scored_by_spacing,
         draw=of_table(_scores.draw_curves, x="spacing", group="objective"),
@@ -779,6 +801,7 @@ ENTRIES = (
         claim="MIG and DCI are higher at spacing 1 than at spacing 8, for β-VAE and Ada-GVAE.",
         smoke=_ends(OVERLAP_SMALL, seconds=50),
         desk=_ends(_DESK_ENDS, seconds=100),
+        reduced=_ends(michlo2023_reduced.SPACED, seconds=200),
         study=_ends(OVERLAP, seconds=2_000),
         compute=scored_by_spacing,
         draw=of_table(_scores.draw_curves, x="spacing", group="objective"),
@@ -793,6 +816,7 @@ ENTRIES = (
         "without.",
         smoke=_blurred(BLUR_SMALL, traversals=10, seconds=30),
         desk=_blurred(_DESK_BLUR, traversals=10, seconds=60),
+        reduced=_blurred(_REDUCED_FAR, traversals=10, seconds=120),
         study=_blurred(BLUR, traversals=50, seconds=300),
         compute=levels,
         draw=draw_levels,
@@ -805,6 +829,7 @@ ENTRIES = (
         claim="An error of blurred images raises MIG and DCI on XYSquares at spacing 8.",
         smoke=Plan(runs=BLUR_SMALL, settings={"runs": BLUR_SMALL}, codes=True, seconds=60),
         desk=_scored(_DESK_BLUR),
+        reduced=_scored(_REDUCED_FAR),
         study=Plan(runs=BLUR, settings={"runs": BLUR}, codes=True, seconds=1_000),
         compute=scored,
         draw=of_table(_scores.draw_bars, x="objective", group="reconstruction", scores=SCORES),

@@ -37,6 +37,7 @@ from baselines.training import sweep
 from benchmark_data import console
 from benchmark_data.errors import InvalidInput
 from leaderboard.analyses import transfer_accuracy
+from leaderboard.store import verdicts
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "reproduction"
 ENTRIES = catalogue.entries()
@@ -722,6 +723,27 @@ def test_settings_are_no_seeds():
     ):
         assert judge(better.assign(seed=0)).answer == "too few seeds"
         assert judge(both(worse, better)) == judge(better)
+
+
+def test_reduced_runs_are_those_of_one_sweep_with_ten_seeds_on_the_papers_own_data():
+    wanted = {run.digest for run in sweep.find("michlo2023_reduced")}
+    reduced = {id_: entry.reduced for id_, entry in ENTRIES.items() if entry.reduced}
+    assert sorted(reduced) == [f"2202.13341/{what}" for what in ("fig10", "fig11", "fig7", "fig9", "fig9_ends")]
+    assert {digest for plan in reduced.values() for digest in plan.configs} == wanted
+    for id_, plan in reduced.items():
+        assert verdicts.own_data(plan.all_datasets)
+        if id_ != "2202.13341/fig7":
+            assert runner.budget(ENTRIES[id_], "reduced")["seeds"] == 10
+            assert runner.budget(ENTRIES[id_], "reduced")["share"] == pytest.approx(0.052, abs=0.001)
+
+
+@pytest.mark.parametrize(("far", "note"), [(0.3, "no model has collapsed"), (0.0, "collapsed: β-VAE, spacing 8")])
+def test_a_model_that_reconstructs_nothing_is_called_collapsed(far, note):
+    table = spaced(0.5, 0.1)
+    verdict = michlo2023.judge_scores_by_spacing(table.assign(explained=np.where(table["spacing"] == 8, far, 0.9)))
+    assert verdict.answer == "supported"
+    assert verdict.note.endswith(note)
+    assert verdict.numbers["β-VAE, spacing 8, explained variance"] == pytest.approx(far)
 
 
 def test_figure_6_has_one_seed_of_sixteen_settings_at_study_tier():
