@@ -27,6 +27,7 @@ from baselines.outputs import onnx_graphs
 from baselines.run import Run
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, needs
+from leaderboard.reading import encoders
 from leaderboard.scoring import candidates
 from leaderboard.store.results import Result
 
@@ -55,27 +56,25 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
             gives other codes than the run, or the file cannot be written.
         MissingExtra: onnx or onnxruntime is not installed.
     """
-    needs("an ONNX encoder", "onnx", "onnxruntime")
-    import onnxruntime
-
+    needs("an ONNX encoder", "onnx", "onnx", "onnxruntime")
     run.check_finished()
     path = run.folder / ENCODER if path is None else Path(path)
     content = onnx_graphs.encoder(
         run.model.encoder.inputs[0], run.model.code(run.model.encoder.outputs[0]), run.image_shape
     )
-    images = run.dataset.images(np.linspace(0, len(run.dataset) - 1, 64).astype(np.int64))
-    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    found, wanted = session.run(["codes"], {"images": images})[0], run.encode(images).mean
-    apart = float(np.abs(found - wanted).max() / max(float(np.abs(wanted).max()), 1e-12))
-    if not apart <= CLOSE:
-        raise InvalidInput(
-            f"encoder of {run.folder}",
-            expected="codes of the graph that are the run's own",
-            received=f"codes that differ by {apart:.2%} of the largest",
-            remedy="The objective encodes in another way than its encoder network: write that into the graph.",
-        )
+    rows = np.linspace(0, len(run.dataset) - 1, 64).astype(np.int64)
+    wanted = run.encode(run.dataset.images(rows)).mean
     with files.written_atomically(path) as temporary:
         temporary.write_bytes(content)
+        found = encoders.encode(temporary, run.dataset, rows)
+        apart = float(np.abs(found - wanted).max() / max(float(np.abs(wanted).max()), 1e-12))
+        if not apart <= CLOSE:
+            raise InvalidInput(
+                f"encoder of {run.folder}",
+                expected="codes of the graph that are the run's own",
+                received=f"codes that differ by {apart:.2%} of the largest",
+                remedy="The objective encodes in another way than its encoder network: write that into the graph.",
+            )
     return path
 
 

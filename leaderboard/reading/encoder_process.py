@@ -1,75 +1,94 @@
-"""The process that runs a stranger's encoder: limits first, then the graph, then batches of images until they end.
+"""The process that reads, judges and runs a stranger's encoder: limits first, then the model, then batches of images.
 
-It is started by `leaderboard.reading.encoders`, talks over its standard streams, and has no other files: once the model
-is here it may open none, and a connection is a file, so there is no network either.
+It is started by `leaderboard.reading.encoders` with the path of the file, and talks over its standard streams in
+frames: a head (`HEAD`: kind, four numbers, how many bytes follow), and these bytes. It sends
 
-Both sides send messages: a line of JSON, and as many bytes as its ``bytes`` says. To it goes the model, with
-``seconds`` and ``memory``, then batches of images in numpy's format. It answers what the graph takes and gives, then
-codes in the same format, or what it refused.
+- ``D``: SHA-256 of the file (32 bytes), before anything of it is parsed;
+- ``S``: what the model takes: an index of `DTYPES`, and four axes, -1 for any;
+- ``C``: codes of a batch, float32 (n, units, numbers), numbers 0 for (n, units);
+- ``R``: why it refuses, 1 where the file is damaged, in at most `REASON` bytes of text. It ends then.
+
+It is sent ``I``: a batch of images, of these four axes.
 
 Internal.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib
-import io
-import json
-import resource
+import struct
 import sys
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.errors import InvalidInput, OffaxisError
-from leaderboard.reading import graphs
+from benchmark_data import files
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+from leaderboard.reading import graphs, sandbox
 
-LARGEST = 2**30
-"""Bytes of a batch, and of its codes."""
+HEAD = struct.Struct(">c4iI")
 
-LINE = 65_536
-"""Bytes of a message's first line."""
+DTYPES = ("uint8", "float16", "float32", "float64")
+
+REASON = 4_000
+"""Bytes of a refusal."""
 
 NUMBERS = 65_536
 """Numbers that an image may be encoded as."""
 
+ANSWER = 64 * 2**20
+"""Bytes of the codes of a batch."""
+
 
 def main() -> None:
-    """Serve one encoder."""
-    importlib.import_module("onnx")  # all that is needed is loaded before no more files can be opened
-    onnxruntime = importlib.import_module("onnxruntime")
-    asked, content = received(sys.stdin.buffer)
-    confine(asked["seconds"], asked["memory"])
+    """Serve one encoder: path, seconds, bytes of memory, name of the output, id of the parent."""
+    path, seconds, memory, output, parent = sys.argv[1:]
+    sandbox.end_with(int(parent))
+    stream = sys.stdout.buffer
     try:
-        signature = graphs.inspect(content)
-        session = _session(onnxruntime, content)
-        send(sys.stdout.buffer, signature._asdict())
-        while batch := received(sys.stdin.buffer)[1]:
-            send(sys.stdout.buffer, {}, packed(_encoded(session, signature, unpacked(batch))))
+        importlib.import_module("onnx")  # all that is needed is loaded before no more files can be opened
+        onnxruntime = importlib.import_module("onnxruntime")
+        content = files.bounded(Path(path), graphs.LARGEST, what="a model in ONNX", size="a model of at most")
+        send(stream, b"D", content=hashlib.sha256(content).digest())
+        sandbox.confine(int(seconds), int(memory))
+        signature = graphs.inspect(content, path, output)
+        session = _session(onnxruntime, content, path)
+        axes = [-1 if size is None else size for size in signature.shape]
+        send(stream, b"S", DTYPES.index(signature.dtype), content=struct.pack(">4i", *axes))
+        while (batch := _received(sys.stdin.buffer, signature.dtype)) is not None:
+            codes = _encoded(session, signature, batch, path)
+            send(stream, b"C", *codes.shape, content=codes.tobytes())
+    except MemoryError:
+        _refuse(stream, _too_much_memory(path, "more than that"))
     except OffaxisError as error:
-        fields = {name: getattr(error, name) for name in ("what", "expected", "received", "remedy")}
-        send(sys.stdout.buffer, {"refused": fields})
+        _refuse(stream, error)
+    except Exception as error:  # nothing that a file holds may end in a traceback
+        _refuse(stream, DamagedFile(path, expected="a model in ONNX", received=type(error).__name__))
 
 
-def confine(seconds: int, memory: int) -> None:
-    """Limit this process for good.
-
-    Args:
-        seconds: of processor time.
-        memory: bytes of address space.
-    """
-    for name, most in (
-        ("RLIMIT_CPU", seconds),
-        ("RLIMIT_AS", memory),
-        ("RLIMIT_FSIZE", 0),
-        ("RLIMIT_CORE", 0),
-        ("RLIMIT_NOFILE", 0),
-    ):
-        resource.setrlimit(getattr(resource, name), (most, most))
+def send(stream: IO[bytes], kind: bytes, *numbers: int, content: bytes = b"") -> None:
+    """Send a frame."""
+    stream.write(HEAD.pack(kind, *numbers, *(0,) * (4 - len(numbers)), len(content)) + content)
+    stream.flush()
 
 
-def _session(onnxruntime: Any, content: bytes) -> Any:
+def _refuse(stream: IO[bytes], error: OffaxisError) -> None:
+    send(stream, b"R", isinstance(error, DamagedFile), content=str(error).encode(errors="replace")[:REASON])
+
+
+def _received(stream: IO[bytes], dtype: str) -> NDArray[Any] | None:
+    """Receive a batch of images; None where the other side has ended."""
+    head = stream.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    _, *axes, size = HEAD.unpack(head)
+    return np.frombuffer(stream.read(size), dtype).reshape(axes)
+
+
+def _session(onnxruntime: Any, content: bytes, path: str) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False
@@ -77,63 +96,39 @@ def _session(onnxruntime: Any, content: bytes) -> Any:
     try:
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises a class of its own for each status code
-        raise _failed("a model that can be loaded", error) from error
+        raise _failed(path, "a model that can be loaded", error) from error
 
 
-def _encoded(session: Any, signature: graphs.Signature, images: NDArray[Any]) -> NDArray[np.float32]:
+def _encoded(session: Any, signature: graphs.Signature, images: NDArray[Any], path: str) -> NDArray[np.float32]:
+    """Encode a batch, padded with its last image to the number that the model wants."""
+    count, missing = len(images), (signature.shape[0] or len(images)) - len(images)
+    given = np.concatenate([images, np.repeat(images[-1:], missing, axis=0)]) if missing else images
     try:
-        (codes,) = session.run([signature.output], {signature.source: images})
+        (codes,) = session.run([signature.output], {signature.source: given})
     except Exception as error:
-        raise _failed("a model that takes the images", error) from error
+        raise _failed(path, "a model that takes the images", error) from error
     kind = codes.dtype.kind if isinstance(codes, np.ndarray) else ""
-    if kind != "f" or codes.ndim not in (2, 3) or len(codes) != len(images) or not 0 < codes[0].size <= NUMBERS:
-        received = f"{codes.dtype} of shape {codes.shape}" if kind else type(codes).__name__
+    if kind != "f" or codes.ndim not in (2, 3) or len(codes) != len(given) or not 0 < codes[0].size <= NUMBERS:
         raise InvalidInput(
-            "encoder.onnx: wrong shape",
-            expected=f"floats of shape ({len(images)}, latents) or ({len(images)}, units, numbers)",
-            received=received,
+            f"{path}: wrong shape",
+            expected=f"floats of shape ({len(given)}, latents) or ({len(given)}, units, numbers), at most {NUMBERS:,} "
+            "numbers an image",
+            received=f"{codes.dtype} of shape {codes.shape}" if kind else type(codes).__name__,
         )
     if not np.isfinite(codes).all():
-        raise InvalidInput("encoder.onnx: not finite", expected="finite codes", received="NaN or infinity")
-    return np.asarray(codes, np.float32)
+        raise InvalidInput(f"{path}: not finite", expected="finite codes", received="NaN or infinity")
+    return np.ascontiguousarray(codes[:count], np.float32)
 
 
-def _failed(expected: str, error: Exception) -> OffaxisError:
-    text = " ".join(str(error).split())[:300]
+def _failed(path: str, expected: str, error: Exception) -> OffaxisError:
+    text = graphs.printable(" ".join(str(error).split())[:300])
     if isinstance(error, MemoryError) or any(sign in str(error) for sign in ("alloc", "memory")):
-        return InvalidInput(
-            "encoder.onnx: too much memory", expected="a model that fits the memory it is given", received=text
-        )
-    return InvalidInput("encoder.onnx: does not run", expected=expected, received=text)
+        return _too_much_memory(path, text)
+    return InvalidInput(f"{path}: does not run", expected=expected, received=text)
 
 
-def packed(values: NDArray[Any]) -> bytes:
-    """Write an array in numpy's format."""
-    content = io.BytesIO()
-    np.save(content, values, allow_pickle=False)
-    return content.getvalue()
-
-
-def unpacked(content: bytes) -> NDArray[Any]:
-    """Read what ``packed`` wrote."""
-    found: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
-    return found
-
-
-def send(stream: IO[bytes], header: dict[str, Any], content: bytes = b"") -> None:
-    """Write a message."""
-    stream.write(json.dumps(header | {"bytes": len(content)}).encode() + b"\n")
-    stream.write(content)
-    stream.flush()
-
-
-def received(stream: IO[bytes]) -> tuple[dict[str, Any], bytes]:
-    """Read what ``send`` wrote; nothing where the other side has ended."""
-    line = stream.readline(LINE)
-    if not line.endswith(b"\n"):
-        return {}, b""
-    header: dict[str, Any] = json.loads(line)
-    return header, stream.read(min(header["bytes"], LARGEST))
+def _too_much_memory(path: str, received: str) -> OffaxisError:
+    return InvalidInput(f"{path}: too much memory", expected="a model that fits its memory", received=received)
 
 
 if __name__ == "__main__":

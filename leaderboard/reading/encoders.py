@@ -1,7 +1,8 @@
-"""A stranger's encoder in ONNX, run in a process of its own: little time, little memory, no files, no network.
+"""An encoder in ONNX, run in a process of its own: bounded time and memory, no files, no network.
 
-The process (`leaderboard.reading.encoder_process`) limits itself before it looks at the model, judges the graph with
-`leaderboard.reading.graphs`, and then encodes what it is sent. What it may not do ends it and is told by name.
+Whoever made the file, the process (`leaderboard.reading.encoder_process`) reads, judges and runs it under the limits of
+`leaderboard.reading.sandbox`. This side sends images and receives frames of bounded size. It parses nothing of the
+file, and allocates by no number that stands in it.
 
 Internal.
 """
@@ -9,47 +10,56 @@ Internal.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 from benchmark_data.factors import Indices
-from benchmark_data.types import Images
-from leaderboard.reading import encoder_process, graphs
+from leaderboard.reading import encoder_process, graphs, sandbox
+
+Layout: TypeAlias = Literal["NHWC", "NCHW"]
 
 SECONDS = 900
 """Processor time for one encoder, all its images together: 9,000 images at 10 a second."""
 
-MEMORY = 6 * 2**30
-"""Bytes of address space for one encoder."""
+CHECKED = 20
+"""Processor time for a look at an encoder, which includes what onnxruntime does when it loads a model."""
+
+MEMORY = 2**30
+"""Bytes that an encoder may take beyond those of the empty process."""
 
 BATCH = 128
-"""Images that an encoder gets at a time, unless it fixes another number."""
+"""Images that an encoder gets at a time, unless it wants another number."""
+
+SENT = 64 * 2**20
+"""Bytes of images that an encoder gets at a time, at most."""
 
 
-class Encoder:
+class OnnxEncoder:
     """An encoder that is ready to run; use it in a ``with`` block.
 
     Args:
         path: the model, a regular file. What it must be: `leaderboard.reading.graphs`.
+        output: the output that holds the codes; ``codes``, ``mean`` or the only one if it is empty.
         seconds: processor time that it may take.
-        memory: bytes of address space that it may take.
+        memory: bytes that it may take beyond those of the empty process, where the system can limit them.
 
     Attributes:
         digest: SHA-256 of the file.
+        dtype: what images it takes: ``uint8``, ``float16``, ``float32`` or ``float64``.
+        shape: their axes, None for any number.
 
     Raises:
         DamagedFile: no regular file, too large, or no model in ONNX.
@@ -57,38 +67,41 @@ class Encoder:
         MissingExtra: onnx or onnxruntime is not installed.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, seconds: int = SECONDS, memory: int = MEMORY) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, output: str = "", seconds: int = SECONDS, memory: int = MEMORY
+    ) -> None:
         needs("an ONNX encoder", "onnx", "onnx", "onnxruntime")
         self.path, self._seconds, self._memory = Path(path), seconds, memory
-        model = content(self.path)
-        self.digest = hashlib.sha256(model).hexdigest()
-        paths = [place for place in sys.path if place]
+        if self.path.is_file() and (size := self.path.lstat().st_size) > graphs.LARGEST:
+            expected = f"a model of at most {graphs.LARGEST:,} bytes"
+            raise DamagedFile(f"{path}", expected=expected, received=f"{size:,} bytes")
+        paths = os.pathsep.join(place for place in sys.path if place)
+        threads = {f"{kind}_NUM_THREADS": "1" for kind in ("OMP", "OPENBLAS", "MKL")}
+        facts = (str(self.path), str(seconds), str(memory), output, str(os.getpid()))
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", encoder_process.__name__],
+            [sys.executable, "-P", "-m", encoder_process.__name__, *facts],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={
-                "PYTHONPATH": os.pathsep.join(paths),
-                **{f"{kind}_NUM_THREADS": "1" for kind in ("OMP", "OPENBLAS", "MKL")},
-            },
+            env={"PYTHONPATH": paths, **threads},
+            start_new_session=True,  # Ctrl-C is for this side, which ends it
         )
         self._inward, self._outward = _stream(self._process.stdin), _stream(self._process.stdout)
-        self._overdue = threading.Timer(
-            10 * seconds + 60, self._process.kill
-        )  # a machine may be busy with other things
+        self._late = False
+        # A machine may be busy with other things.
+        self._overdue = threading.Timer(4 * seconds + 60, self._end_late)
         self._overdue.daemon = True
         self._overdue.start()
         try:
-            header, _ = self._ask({"seconds": seconds, "memory": memory}, model)
-            self.signature = graphs.Signature(
-                header["source"], header["dtype"], tuple(header["shape"]), header["output"]
-            )
+            self.digest = self._answer(b"D", 32)[1].hex()
+            (kind, *_), axes = self._answer(b"S", 16)
+            self.dtype = encoder_process.DTYPES[kind]
+            self.shape = tuple(None if size < 0 else size for size in struct.unpack(">4i", axes))
         except BaseException:
             self.close()
             raise
 
-    def __enter__(self) -> Encoder:
+    def __enter__(self) -> OnnxEncoder:
         return self
 
     def __exit__(
@@ -110,6 +123,10 @@ class Encoder:
         dataset: Dataset,
         rows: Sequence[int] | Indices,
         *,
+        layout: Layout | None = None,
+        mean: Sequence[float] = (0.0,),
+        std: Sequence[float] = (1.0,),
+        batch: int = BATCH,
         progress: Callable[[int], None] = lambda done: None,
     ) -> NDArray[np.float32]:
         """Encode rows of a dataset.
@@ -117,6 +134,11 @@ class Encoder:
         Args:
             dataset: where the images come from.
             rows: rows of it, int (n,).
+            layout: where channels stand; what the shape of the model's input says if None.
+            mean: of pixels in [0, 1], for each channel, or one for all; models that take floats get
+                (pixels / 255 - mean) / std.
+            std: of pixels in [0, 1], likewise, above 0.
+            batch: images at a time, where the model does not fix it.
             progress: is told after each batch how many images it held.
 
         Returns:
@@ -126,71 +148,171 @@ class Encoder:
             InvalidInput: the encoder does not take these images, gives what are no codes, or takes too much time or
                 memory.
         """
-        fixed = self.signature.shape[0] or None
-        layout = graphs.layout(self.path, self.signature.shape, dataset)
+        place = placed(self.path, self.shape, dataset, layout)
+        scale = (np.asarray(mean, np.float32), np.asarray(std, np.float32))
+        if any(part.shape not in ((1,), (dataset.image_shape[2],)) for part in scale) or not (scale[1] > 0).all():
+            raise InvalidInput(
+                "mean and std",
+                expected=f"one number each, or {dataset.image_shape[2]}, std above 0",
+                received=f"{mean} and {std}",
+            )
+        most = SENT // (int(np.prod(dataset.image_shape)) * np.dtype(self.dtype).itemsize)
         found: list[NDArray[np.float32]] = []
-        for count, pixels in graphs.batches(dataset, rows, layout, fixed, BATCH, self._scaled):
-            codes = encoder_process.unpacked(self._ask({}, encoder_process.packed(pixels))[1])
+        for _, images in dataset.batches(rows, size=max(1, min(self.shape[0] or batch, most))):
+            pixels = images if self.dtype == "uint8" else (images / np.float32(255) - scale[0]) / scale[1]
+            codes = self._codes(pixels.transpose(0, 3, 1, 2) if place == "NCHW" else pixels)
             if found and codes.shape[1:] != found[0].shape[1:]:
                 raise InvalidInput(
                     f"{self.path}: wrong shape",
                     expected=f"codes of shape {found[0].shape[1:]} for every batch",
                     received=f"{codes.shape[1:]}",
                 )
-            found.append(codes[:count])
-            progress(count)
+            found.append(codes)
+            progress(len(images))
         return np.concatenate(found)
 
-    def _scaled(self, images: Images) -> NDArray[Any]:
-        """Scale pixels to [0, 1], unless the model takes uint8."""
-        return images if self.signature.dtype == "uint8" else (images / np.float32(255)).astype(self.signature.dtype)
-
-    def _ask(self, header: dict[str, Any], message: bytes) -> tuple[dict[str, Any], bytes]:
-        """Send a message and take the answer."""
+    def _codes(self, images: NDArray[np.generic]) -> NDArray[np.float32]:
+        """Send a batch of images and receive their codes."""
+        content = np.ascontiguousarray(images, self.dtype).tobytes()
         with contextlib.suppress(OSError):  # it has ended; what it said before, or how, is told below
-            encoder_process.send(self._inward, header, message)
-        answer, payload = encoder_process.received(self._outward)
-        if refused := answer.get("refused"):
-            kind = DamagedFile if refused["what"] == "encoder.onnx" else InvalidInput
-            raise kind(
-                refused["what"].replace("encoder.onnx", str(self.path), 1),
-                expected=refused["expected"],
-                received=refused["received"],
-                remedy=refused["remedy"],
-            )
-        if not answer:
+            encoder_process.send(self._inward, b"I", *images.shape, content=content)
+        (count, units, numbers, _), payload = self._answer(b"C", encoder_process.ANSWER)
+        shape = (count, units, numbers) if numbers else (count, units)
+        if count != len(images) or min(shape) < 1 or 4 * int(np.prod(shape)) != len(payload):
             raise self._ended()
-        return answer, payload
+        return np.frombuffer(payload, np.float32).reshape(shape)
+
+    def _answer(self, kind: bytes, most: int) -> tuple[tuple[int, ...], bytes]:
+        """Receive a frame of a kind, of at most so many bytes: its numbers, and what follows them."""
+        head = self._outward.read(encoder_process.HEAD.size)
+        if len(head) == encoder_process.HEAD.size:
+            sent, *numbers, size = encoder_process.HEAD.unpack(head)
+            if sent == b"R" and size <= encoder_process.REASON:
+                text = self._outward.read(size).decode(errors="replace")
+                raise (DamagedFile if numbers[0] else InvalidInput)(
+                    "".join(c if c.isprintable() else "?" for c in text)
+                )
+            if sent == kind and size <= most:
+                content = self._outward.read(size)
+                if len(content) == size:
+                    return tuple(numbers), content
+        raise self._ended()
+
+    def _end_late(self) -> None:
+        self._late = True
+        self._process.kill()
 
     def _ended(self) -> OffaxisError:
-        """Describe how the process ended, which it should not have."""
-        status = self._process.wait()
-        if status in (-signal.SIGXCPU, -signal.SIGKILL):
+        """Say how the process ended, which it should not have."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=5)
+        status = self._process.poll()
+        self._process.kill()
+        if self._late:
+            what, expected = "too slow", f"all images within {4 * self._seconds + 60} s"
+            return InvalidInput(f"{self.path}: {what}", expected=expected, received="more than that")
+        if status == -signal.SIGXCPU:
+            expected = f"all images within {self._seconds} s of processor time"
+            return InvalidInput(f"{self.path}: too slow", expected=expected, received="more than that")
+        if status == -signal.SIGSYS:
+            received = "one that it may not make"
             return InvalidInput(
-                f"{self.path}: too slow",
-                expected=f"all images within {self._seconds} s of processor time",
-                received="more than that",
+                f"{self.path}: refused", expected="no calls to the system but to compute", received=received
             )
-        return InvalidInput(
-            f"{self.path}: it broke down",
-            expected=f"a model that runs in {self._memory >> 20:,} MiB of memory",
-            received=signal.Signals(-status).name if status < 0 else f"exit status {status}",
-        )
+        if status == -signal.SIGKILL:
+            received = "an end from outside (SIGKILL), as where the machine has no memory left"
+            return InvalidInput(f"{self.path}: killed", expected="a process that ends by itself", received=received)
+        received = "an answer out of form" if status is None else sandbox.ended_by(status) or f"exit status {status}"
+        expected = f"a model that runs in {self._memory >> 20:,} MiB of memory"
+        return InvalidInput(f"{self.path}: it broke down", expected=expected, received=received)
 
 
-def content(path: Path) -> bytes:
-    """Read a model that a stranger may have put there.
-
-    Args:
-        path: the file.
-
-    Returns:
-        The bytes.
+def check(path: str | os.PathLike[str]) -> None:
+    """Judge an encoder without encoding anything, in at most `CHECKED` seconds of processor time.
 
     Raises:
-        DamagedFile: no regular file, too large, or it cannot be read.
+        DamagedFile: as ``OnnxEncoder``.
+        InvalidInput: as ``OnnxEncoder``.
+        MissingExtra: as ``OnnxEncoder``.
     """
-    return files.bounded(path, graphs.LARGEST, what="a model in ONNX", size="a model of at most")
+    OnnxEncoder(path, seconds=CHECKED).close()
+
+
+def encode(
+    path: str | os.PathLike[str],
+    dataset: Dataset,
+    rows: Sequence[int] | Indices,
+    *,
+    output: str = "",
+    **encoding: Any,
+) -> NDArray[np.float32]:
+    """Encode rows of a dataset with an encoder in ONNX, in a process of its own.
+
+    Args:
+        path: the model.
+        dataset: where the images come from.
+        rows: rows of it, int (n,).
+        output: as for `OnnxEncoder`.
+        **encoding: as for `OnnxEncoder.encode`.
+
+    Returns:
+        float32, (n, L), or (n, L, d) for units of several numbers.
+
+    Raises:
+        DamagedFile: as ``OnnxEncoder``.
+        InvalidInput: as ``OnnxEncoder`` and its ``encode``.
+        MissingExtra: as ``OnnxEncoder``.
+    """
+    with OnnxEncoder(path, output=output) as running:
+        return running.encode(dataset, rows, **encoding)
+
+
+def placed(
+    path: str | os.PathLike[str], shape: Sequence[int | None], dataset: Dataset, wanted: Layout | None = None
+) -> Layout:
+    """Say where channels stand in the images that a model takes.
+
+    Args:
+        path: the model, for messages.
+        shape: of its input, None for any number.
+        dataset: whose images it is to take.
+        wanted: what the user says.
+
+    Returns:
+        ``"NHWC"`` or ``"NCHW"``.
+
+    Raises:
+        InvalidInput: the model does not take images of this dataset, or its shape fits both.
+    """
+    height, width, channels = dataset.image_shape
+    layouts: dict[Layout, tuple[int, int, int]] = {
+        "NHWC": (height, width, channels),
+        "NCHW": (channels, height, width),
+    }
+    if wanted is not None and wanted not in layouts:
+        raise InvalidInput("layout", expected="'NHWC' or 'NCHW'", received=repr(wanted))
+    fitting = [
+        name
+        for name, axes in layouts.items()
+        if all(axis in (None, size) for axis, size in zip(shape[1:], axes, strict=True))
+    ]
+    if wanted is not None and wanted in fitting:
+        return wanted
+    if wanted is not None or not fitting:
+        raise InvalidInput(
+            f"input of {path}",
+            expected=" or ".join(f"{name} (n, {', '.join(map(str, layouts[name]))})" for name in layouts),
+            received=f"shape {tuple(shape)}" + (f" as {wanted}" if wanted else ""),
+            remedy=f"The images of {dataset.id} are {height} x {width} with {channels} channels.",
+        )
+    if len(fitting) > 1:
+        raise InvalidInput(
+            f"layout of {path}",
+            expected="an input shape that tells where channels stand",
+            received=f"shape {tuple(shape)}",
+            remedy="Say layout NHWC or NCHW.",
+        )
+    return fitting[0]
 
 
 def _stream(stream: IO[bytes] | None) -> IO[bytes]:

@@ -1,9 +1,9 @@
-"""What a stranger's encoder in ONNX may hold: a graph is walked and judged before anything of it runs.
+"""What a stranger's encoder in ONNX may hold: its file is measured, and its graph walked, before anything of it runs.
 
 Allowed is a graph of the standard operators (the domain ``ai.onnx``) that maps one batch of images to codes. Whatever
-could run other code, read a file, go on without end, or give other codes for the same image is refused by name. Time
-and memory that only show when it runs are the matter of ``leaderboard.reading.encoders``.
-What it is given is made here, too, whoever runs it.
+could run other code, read a file, go on without end, or give other codes for the same image is refused by name.
+`measure` counts what a file holds before it is parsed, since a parser takes a hundred bytes for a field of two. All of
+it happens in the process that runs the encoder (`leaderboard.reading.encoder_process`).
 
 Internal.
 """
@@ -11,28 +11,31 @@ Internal.
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 
-from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
-from benchmark_data.factors import Indices
-from benchmark_data.types import Images
-
-Layout: TypeAlias = Literal["NHWC", "NCHW"]
-
-LARGEST = 128 * 2**20
-"""Bytes of a model: ResNet-50 in float32 has 102 MB, ViT-S 88."""
+LARGEST = 32 * 2**20
+"""Bytes of a model."""
 
 NODES = 5_000
 """Operators in a graph: ViT-S has about 1,000."""
 
-CONSTANTS = 256 * 2**20
-"""Bytes of all tensors in a graph, as their shapes say."""
+FIELDS = 200_000
+"""Fields of a file, each of which a parser makes an object or an entry of."""
+
+NAME = 4_096
+"""Bytes of a name."""
+
+AXES = 8
+"""Axes of a tensor."""
+
+BATCH = 4_096
+"""Images that a model may want at a time."""
+
+CONSTANTS = 64 * 2**20
+"""Numbers of all tensors in a graph, as their shapes say."""
 
 RANDOM = frozenset(
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
@@ -41,6 +44,52 @@ RANDOM = frozenset(
 
 CONTROL = frozenset(["If", "Loop", "Scan", "SequenceMap"])
 """Operators that repeat or choose graphs of their own."""
+
+COUNTED = {"node": NODES, "attribute": 50_000, "input": 50_000, "initializer": 10_000, "value": 20_000}
+"""How many of each a file may hold: operators, attributes, inputs of operators, constants, values with a type."""
+
+# Messages of ONNX: field -> what is counted, or the message within; those that no encoder needs are refused by name.
+_LAYOUT: dict[str, dict[int, tuple[str, str]]] = {
+    "model": {
+        7: ("graph", "graph"),
+        20: ("", "functions of its own"),
+        25: ("", "functions of its own"),
+    },
+    "graph": {
+        1: ("node", "node"),
+        2: ("", "name"),
+        5: ("initializer", "tensor"),
+        11: ("value", "value"),
+        12: ("value", "value"),
+        13: ("value", "value"),
+        15: ("", "sparse constants"),
+    },
+    "node": {
+        1: ("input", "name"),
+        2: ("input", "name"),
+        3: ("", "name"),
+        4: ("", "name"),
+        5: ("attribute", "attribute"),
+        7: ("", "name"),
+    },
+    "attribute": {
+        1: ("", "name"),
+        5: ("", "tensor"),
+        6: ("", "loop or branch"),
+        10: ("", "tensor"),
+        11: ("", "loop or branch"),
+        14: ("", "types as attributes"),
+        15: ("", "types as attributes"),
+        22: ("", "sparse constants"),
+        23: ("", "sparse constants"),
+    },
+    "tensor": {1: ("axes", "axes"), 8: ("", "name"), 13: ("", "data in another file")},
+    "value": {1: ("", "name"), 2: ("", "type")},
+    "type": {1: ("", "tensor type"), 4: ("", "sequences"), 5: ("", "maps"), 8: ("", "sparse constants")},
+    "tensor type": {2: ("", "shape")},
+    "shape": {1: ("axes", "dimension")},
+    "dimension": {2: ("", "name")},
+}
 
 
 class Signature(NamedTuple):
@@ -59,12 +108,90 @@ class Signature(NamedTuple):
     output: str
 
 
-def inspect(content: bytes, what: str = "encoder.onnx") -> Signature:
+def measure(content: bytes, what: str = "encoder.onnx") -> None:
+    """Count what a file holds, and stop where it is too much: fields of protobuf, as they lie in the file.
+
+    Args:
+        content: the file's bytes.
+        what: what it is called in error messages.
+
+    Raises:
+        DamagedFile: too large, or no model in ONNX.
+        InvalidInput: too much of something, or something that no encoder needs; the message begins with its name.
+    """
+    if len(content) > LARGEST:
+        raise DamagedFile(what, expected=f"a model of at most {LARGEST:,} bytes", received=f"{len(content):,} bytes")
+    counts = dict.fromkeys(("field", *COUNTED), 0)
+    waiting = [("model", 0, len(content))]
+    while waiting:
+        message, place, end = waiting.pop()
+        axes, layout = 0, _LAYOUT[message]
+        while place < end:
+            field, wire, place, after = _field(content, place, end, what)
+            _count(counts, "field", FIELDS, what)
+            counted, kind = layout.get(field, ("", ""))
+            if counted == "axes":
+                # Sizes lie one to a field, or packed as numbers of which each ends with a byte below 128.
+                packed = kind == "axes" and wire == 2
+                axes += sum(byte < 128 for byte in content[place : min(after, place + 2_000)]) if packed else 1
+                if axes > AXES:
+                    raise InvalidInput(f"{what}: axes", expected=f"at most {AXES} of a tensor", received="more")
+            elif counted in COUNTED:
+                _count(counts, counted, COUNTED[counted], what)
+            if wire == 2 and kind == "name" and after - place > NAME:
+                received = f"{after - place:,}"
+                raise InvalidInput(f"{what}: names", expected=f"at most {NAME:,} bytes of a name", received=received)
+            if wire == 2 and kind in _LAYOUT:
+                waiting.append((kind, place, after))
+            elif kind not in ("", "name", "axes"):
+                raise InvalidInput(f"{what}: {kind}", expected="a graph without any", received=f"one in a {message}")
+            place = after
+
+
+def _count(counts: dict[str, int], name: str, most: int, what: str) -> None:
+    """Count one more, and refuse it where there are too many."""
+    counts[name] += 1
+    if counts[name] > most:
+        raise InvalidInput(f"{what}: too many {name}s", expected=f"at most {most:,}", received="more")
+
+
+def _field(content: bytes, place: int, end: int, what: str) -> tuple[int, int, int, int]:
+    """Read the head of a field: its number, its wire type, and where its content begins and ends."""
+    key, place = _varint(content, place, end, what)
+    wire = key & 7
+    if wire == 2:
+        size, place = _varint(content, place, end, what)
+        after = place + size
+    elif wire == 0:
+        after = _varint(content, place, end, what)[1]
+    else:
+        after = place + {1: 8, 5: 4}.get(wire, end)
+    if after > end or not key >> 3:
+        raise DamagedFile(what, expected="a model in ONNX", received="bytes that are no fields of one")
+    return key >> 3, wire, place, after
+
+
+def _varint(content: bytes, place: int, end: int, what: str) -> tuple[int, int]:
+    """Read a number of at most ten bytes: it, and where the next field begins."""
+    number = 0
+    for shift in range(0, 70, 7):
+        if place >= end:
+            break
+        byte = content[place]
+        place += 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            return number, place
+    raise DamagedFile(what, expected="a model in ONNX", received="bytes that are no fields of one")
+
+
+def inspect(content: bytes, what: str = "encoder.onnx", output: str = "") -> Signature:
     """Judge a model without running it.
 
     Args:
         content: the file's bytes.
         what: what it is called in error messages.
+        output: the output that holds the codes; ``codes``, ``mean`` or the only one if it is empty.
 
     Returns:
         What it takes and gives.
@@ -72,13 +199,10 @@ def inspect(content: bytes, what: str = "encoder.onnx") -> Signature:
     Raises:
         DamagedFile: too large, or no model in ONNX.
         InvalidInput: something that an encoder may not hold; the message begins with its name.
-        MissingExtra: onnx is not installed.
     """
-    needs("an ONNX encoder", "onnx", "onnx")
     import onnx
 
-    if len(content) > LARGEST:
-        raise DamagedFile(what, expected=f"a model of at most {LARGEST:,} bytes", received=f"{len(content):,} bytes")
+    measure(content, what)
     try:
         model = onnx.load_model_from_string(content)
         nodes = len(model.graph.node)
@@ -86,52 +210,42 @@ def inspect(content: bytes, what: str = "encoder.onnx") -> Signature:
         raise DamagedFile(what, expected="a model in ONNX", received=type(error).__name__) from error
     if not nodes:
         raise DamagedFile(what, expected="a model in ONNX with operators", received="none")
-    for problem in _problems(onnx, model, what):
+    for problem in _problems(onnx, model.graph, what):
         raise problem
-    return _signature(onnx, model.graph, what)
+    return _signature(onnx, model.graph, what, output)
 
 
-def _problems(onnx: Any, model: Any, what: str) -> Iterator[OffaxisError]:
+def _problems(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
     """Find what a graph may not hold."""
-    graph = model.graph
-    if len(graph.node) > NODES:
-        yield InvalidInput(f"{what}: too many nodes", expected=f"at most {NODES:,}", received=f"{len(graph.node):,}")
-        return
-    if model.functions or model.training_info:
-        yield InvalidInput(
-            f"{what}: functions of its own",
-            expected="standard operators alone",
-            received=", ".join(function.name for function in model.functions)[:80] or "training information",
-            remedy="Inline them when you export.",
-        )
-    if graph.sparse_initializer:
-        yield InvalidInput(f"{what}: sparse constants", expected="dense ones", received="sparse ones")
     yield from _tensors(onnx, graph, what)
     known = {tensor.name for tensor in graph.initializer} | {value.name for value in graph.input} | {""}
     for node in graph.node:
-        name = f"{node.op_type} {node.name!r}" if node.name else node.op_type
+        name = f"{printable(node.op_type)} {node.name[:80]!r}" if node.name else printable(node.op_type)
         if node.domain not in ("", "ai.onnx"):
             yield InvalidInput(
                 f"{what}: operator of another domain",
                 expected="standard operators, of the domain ai.onnx",
-                received=f"{name[:80]} of {node.domain[:80]}",
+                received=f"{name} of {printable(node.domain)}",
             )
-        elif node.op_type in CONTROL or any(a.HasField("g") or a.graphs for a in node.attribute):
-            yield InvalidInput(f"{what}: loop or branch", expected="a graph without any", received=name[:80])
+        elif node.op_type in CONTROL:
+            yield InvalidInput(f"{what}: loop or branch", expected="a graph without any", received=name)
         elif node.op_type in RANDOM:
-            yield InvalidInput(
-                f"{what}: random numbers", expected="the same codes for the same image", received=name[:80]
-            )
+            yield InvalidInput(f"{what}: random numbers", expected="the same codes for the same image", received=name)
         elif not onnx.defs.has(node.op_type):
-            yield InvalidInput(f"{what}: unknown operator", expected="standard operators", received=name[:80])
+            yield InvalidInput(f"{what}: unknown operator", expected="standard operators", received=name)
         for needed in node.input:
             if needed not in known:
                 yield InvalidInput(
                     f"{what}: not in order",
                     expected="operators whose inputs come before them, without a circle",
-                    received=f"{name[:80]}, which takes {needed[:80]!r}",
+                    received=f"{name}, which takes {needed[:80]!r}",
                 )
         known |= set(node.output)
+
+
+def printable(text: str) -> str:
+    """Return text that others wrote, at most 80 characters, with what is not printable written out."""
+    return repr(text[:80])[1:-1]
 
 
 def _tensors(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
@@ -139,16 +253,15 @@ def _tensors(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
     total = 0
     constants = [tensor for node in graph.node for a in node.attribute for tensor in (a.t, *a.tensors) if tensor.dims]
     for tensor in [*graph.initializer, *constants]:
-        if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
             yield InvalidInput(
                 f"{what}: data in another file",
                 expected="all constants in the model itself",
                 received=f"{tensor.name[:80]!r}, which is elsewhere",
                 remedy="Save the model as one file.",
             )
-            continue
-        total += 8 * math.prod(max(0, size) for size in tensor.dims)
-        if total > 8 * CONSTANTS or any(size < 0 for size in tensor.dims):
+        total += math.prod(max(0, size) for size in tensor.dims)
+        if total > CONSTANTS or any(size < 0 for size in tensor.dims):
             yield InvalidInput(
                 f"{what}: huge constants",
                 expected=f"at most {CONSTANTS:,} numbers altogether",
@@ -157,16 +270,13 @@ def _tensors(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
             return
 
 
-def _signature(onnx: Any, graph: Any, what: str) -> Signature:
+def _signature(onnx: Any, graph: Any, what: str, output: str) -> Signature:
     """Find the images' input and the codes' output."""
     constants = {tensor.name for tensor in graph.initializer}
     inputs = [value for value in graph.input if value.name not in constants]
     if len(inputs) != 1:
-        raise InvalidInput(
-            f"{what}: inputs",
-            expected="one, the images",
-            received=", ".join(value.name for value in inputs)[:80] or "none",
-        )
+        named = printable(", ".join(value.name for value in inputs))
+        raise InvalidInput(f"{what}: inputs", expected="one, the images", received=named or "none")
     tensor = inputs[0].type.tensor_type
     kinds = onnx.TensorProto
     dtypes = {kinds.UINT8: "uint8", kinds.FLOAT16: "float16", kinds.FLOAT: "float32", kinds.DOUBLE: "float64"}
@@ -177,87 +287,21 @@ def _signature(onnx: Any, graph: Any, what: str) -> Signature:
             received=f"type {tensor.elem_type} with {len(tensor.shape.dim)} axes",
         )
     names = [value.name for value in graph.output]
-    chosen = next((usual for usual in ("codes", "mean") if usual in names), names[0] if len(names) == 1 else None)
+    usual = (output,) if output else ("codes", "mean")
+    chosen = next((name for name in usual if name in names), names[0] if len(names) == 1 and not output else None)
     if chosen is None:
         raise InvalidInput(
-            f"{what}: outputs", expected="one, or one called codes or mean", received=", ".join(names)[:80] or "none"
+            f"{what}: outputs",
+            expected=f"one called {output}" if output else "one, or one called codes or mean",
+            received=printable(", ".join(names)) or "none",
+            remedy="Name the output.",
         )
     shape = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim)
+    if not all(size is None or 0 <= size <= 2**20 for size in shape) or (shape[0] or 0) > BATCH:
+        raise InvalidInput(
+            f"{what}: batch" if (shape[0] or 0) > BATCH else f"{what}: input",
+            expected=f"at most {BATCH:,} images at a time",
+            received=f"shape {shape}",
+            remedy="Export it with a batch of any size.",
+        )
     return Signature(inputs[0].name, dtypes[tensor.elem_type], shape, chosen)
-
-
-def layout(
-    path: str | os.PathLike[str], shape: Sequence[int | str | None], dataset: Dataset, wanted: Layout | None = None
-) -> Layout:
-    """Say where channels stand in the images that a model takes.
-
-    Args:
-        path: the model, for messages.
-        shape: of its input; what is no number may be any.
-        dataset: whose images it is to take.
-        wanted: what the user says.
-
-    Returns:
-        ``"NHWC"`` or ``"NCHW"``.
-
-    Raises:
-        InvalidInput: the model does not take images of this dataset, or its shape fits both.
-    """
-    height, width, channels = dataset.image_shape
-    layouts: dict[Layout, tuple[int, int, int]] = {
-        "NHWC": (height, width, channels),
-        "NCHW": (channels, height, width),
-    }
-    if wanted is not None and wanted not in layouts:
-        raise InvalidInput("layout", expected="'NHWC' or 'NCHW'", received=repr(wanted))
-    fitting = [
-        name
-        for name, axes in layouts.items()
-        if len(shape) == 4
-        and all(not isinstance(axis, int) or axis == size for axis, size in zip(shape[1:], axes, strict=True))
-    ]
-    if wanted is not None and wanted in fitting:
-        return wanted
-    if wanted is not None or not fitting:
-        raise InvalidInput(
-            f"input of {path}",
-            expected=" or ".join(f"{name} (n, {', '.join(map(str, layouts[name]))})" for name in layouts),
-            received=f"shape {tuple(shape)}" + (f" as {wanted}" if wanted else ""),
-            remedy=f"The images of {dataset.id} are {height} x {width} with {channels} channels.",
-        )
-    if len(fitting) > 1:
-        raise InvalidInput(
-            f"layout of {path}",
-            expected="an input shape that tells where channels stand",
-            received=f"shape {tuple(shape)}",
-            remedy="Say layout NHWC or NCHW.",
-        )
-    return fitting[0]
-
-
-def batches(
-    dataset: Dataset,
-    rows: Sequence[int] | Indices,
-    layout: Layout,
-    fixed: int | None,
-    size: int,
-    scaled: Callable[[Images], NDArray[Any]],
-) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Read images as an encoder takes them.
-
-    Args:
-        dataset: where they come from.
-        rows: rows of it, int (n,).
-        layout: where channels stand.
-        fixed: how many images the encoder wants at a time; None if it takes any number.
-        size: how many it gets then.
-        scaled: turns pixels, uint8 (b, H, W, C), into numbers of the encoder's type.
-
-    Yields:
-        How many images are read, and these, (b, H, W, C) or (b, C, H, W). If there are too few, the last is repeated.
-    """
-    for _, images in dataset.batches(rows, size=fixed or size):
-        pixels = scaled(images)
-        if fixed and len(images) < fixed:
-            pixels = np.concatenate([pixels, np.repeat(pixels[-1:], fixed - len(images), axis=0)])
-        yield len(images), np.ascontiguousarray(pixels.transpose(0, 3, 1, 2)) if layout == "NCHW" else pixels

@@ -21,7 +21,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -35,10 +35,9 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, needs
 from benchmark_data.factors import Indices
 from benchmark_data.files import read_json
-from benchmark_data.types import Images
 from leaderboard import protocol
 from leaderboard.arrays import check_codes, check_rows
-from leaderboard.reading import graphs, units
+from leaderboard.reading import encoders, units
 
 __all__ = [
     "LabelledCodes",
@@ -48,7 +47,6 @@ __all__ = [
     "bare_codes",
     "check_same_rows",
     "codes",
-    "encode",
     "posterior",
 ]
 
@@ -248,7 +246,7 @@ def codes(
             knows its own. Without one, and for a run on the user's own images, factors are those in the file, if any.
             Of a dataset that has no task, such as the user's own images, rows are taken in random order.
         array: the name of the array of codes. By default ``codes``, else ``mean``, else the only array that could be.
-        **encoding: for ``encode``, where the file is an ONNX encoder.
+        **encoding: for `leaderboard.reading.encoders.encode`, where the file is an ONNX encoder.
 
     Returns:
         The codes, checked: float32 or float64, shape (n, L), with the factors of their samples, int64 (n, F).
@@ -268,7 +266,8 @@ def codes(
                 str(path), expected="the dataset to encode", received="none", remedy="Name one: --dataset NAME."
             )
         asked = _asked(dataset)
-        found = units.reduced(encode(path, asked.dataset, asked.rows, output=array, **encoding), f"codes of {path}")
+        given = encoders.encode(path, asked.dataset, asked.rows, output=array or "", **encoding)
+        found = units.reduced(given, f"codes of {path}")
         return _labelled(found, asked.rows, asked)
     if said := _said_of(path):
         wanted = said if dataset is None else _loaded(dataset).id
@@ -324,95 +323,6 @@ def bare_codes(path: FilePath, *, array: str | None = None) -> tuple[Array, Indi
     name = _codes_name(path, found, array)
     what = f"{path}: {name}"
     return check_codes(units.reduced(found[name], what), what), found.get("indices")
-
-
-def encode(
-    path: FilePath,
-    dataset: Dataset,
-    rows: Sequence[int] | Indices,
-    *,
-    output: str | None = None,
-    layout: graphs.Layout | None = None,
-    mean: Sequence[float] = (0.0,),
-    std: Sequence[float] = (1.0,),
-    batch: int = 256,
-    progress: Callable[[int], None] = lambda done: None,
-) -> NDArray[np.float32]:
-    """Encode images with an ONNX model, on the CPU.
-
-    Args:
-        path: the model. It has one image input; uint8 inputs get pixels as they are, floats get
-            (pixels / 255 - mean) / std.
-        dataset: where images come from.
-        rows: rows of it, int (n,).
-        output: the output to take. By default ``codes``, else ``mean``, else the only one.
-        layout: where channels stand. By default what the model's input shape says.
-        mean: of pixels in [0, 1], per channel, or one for all.
-        std: of pixels in [0, 1], per channel, or one for all, above 0.
-        batch: images at a time, where the model does not fix it.
-        progress: is told after each batch how many images it held.
-
-    Returns:
-        float32, shape (n, L), or (n, L, d) for units of several numbers; outputs with more axes are flattened.
-
-    Raises:
-        DamagedFile: the model cannot be loaded.
-        InvalidInput: the model does not take images of this dataset, its layout is not told by its shape, or its output
-            cannot be used as codes.
-        UnknownName: there is no such output.
-        MissingExtra: onnxruntime is not installed.
-    """
-    needs("an ONNX encoder", "onnx", "onnxruntime")
-    import onnxruntime
-
-    path = Path(path)
-    try:
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises a class of its own for each status code
-        raise DamagedFile(str(path), expected="an ONNX model", received=_first_line(error)) from error
-    if len(session.get_inputs()) != 1:
-        raise InvalidInput(
-            f"inputs of {path}",
-            expected="one, the images",
-            received=", ".join(i.name for i in session.get_inputs()),
-        )
-    source = session.get_inputs()[0]
-    dtype = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}.get(source.type)
-    if dtype is None and source.type != "tensor(uint8)":
-        raise InvalidInput(f"input of {path}", expected="floats or uint8", received=source.type)
-    chosen = _output(path, [o.name for o in session.get_outputs()], output)
-    placed = graphs.layout(path, source.shape, dataset, layout)
-    scale = (np.asarray(mean, np.float64), np.asarray(std, np.float64))
-    if any(part.shape not in ((1,), (dataset.image_shape[2],)) for part in scale) or not (scale[1] > 0).all():
-        raise InvalidInput(
-            "mean and std",
-            expected=f"one number each, or {dataset.image_shape[2]}, std above 0",
-            received=f"{mean} and {std}",
-        )
-
-    def scaled(images: Images) -> Array:
-        return images if dtype is None else ((images / 255.0 - scale[0]) / scale[1]).astype(dtype)
-
-    fixed = source.shape[0] if isinstance(source.shape[0], int) else None
-    results = []
-    for count, pixels in graphs.batches(dataset, rows, placed, fixed, batch, scaled):
-        try:
-            (codes,) = session.run([chosen], {source.name: pixels})
-        except Exception as error:
-            raise InvalidInput(
-                f"{path}", expected=f"a model of images {dataset.image_shape}", received=_first_line(error)
-            ) from error
-        codes = np.asarray(codes)
-        if codes.ndim < 2 or len(codes) != len(pixels) or codes.dtype.kind != "f":
-            raise InvalidInput(
-                f"output {chosen} of {path}",
-                expected=f"floats of shape ({len(pixels)}, latents)",
-                received=f"{codes.dtype} of shape {codes.shape}",
-            )
-        shape = codes.shape[1:] if codes.ndim == 3 else (-1,)  # units of several numbers stay units
-        results.append(codes[:count].reshape(count, *shape).astype(np.float32))
-        progress(count)
-    return np.concatenate(results)
 
 
 def dataset_of(folder: FilePath) -> str:
@@ -669,24 +579,6 @@ def _is_fixed(kind: Any) -> bool:
     import pyarrow.types
 
     return bool(pyarrow.types.is_fixed_size_list(kind))
-
-
-def _output(path: Path, names: list[str], wanted: str | None) -> str:
-    if wanted is not None:
-        if wanted not in names:
-            raise UnknownName(f"output of {path}", wanted, names)
-        return wanted
-    for usual in ("codes", "mean"):
-        if usual in names:
-            return usual
-    if len(names) != 1:
-        raise InvalidInput(
-            f"output of {path}",
-            expected="one, or one called codes or mean",
-            received=", ".join(names),
-            remedy="Name the output.",
-        )
-    return names[0]
 
 
 def _present(path: Path, wanted: Sequence[str] | None, there: Sequence[str]) -> list[str]:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
-from benchmark_data.files import hash_of, written_atomically
+from benchmark_data.files import bounded, hash_of, written_atomically
 from leaderboard import protocol, record
-from leaderboard.reading import encoders
+from leaderboard.reading import graphs
 from leaderboard.store import results_tree
 from leaderboard.store.results import Result
 
@@ -71,7 +71,7 @@ def read(folder: Path, known: Iterable[Result]) -> Weights:
         InvalidInput: no such run among the results was verified by this encoder.
     """
     of = record.read(folder)
-    encoders.content(folder / ENCODER)
+    bounded(folder / ENCODER, graphs.LARGEST, what="a model in ONNX")
     files = {name: ((folder / name).stat().st_size, hash_of(folder / name)) for name in FILES}
     task, digest = protocol.task(of.dataset).id, files[ENCODER][1]
     for result in known:

@@ -28,7 +28,7 @@ import numpy as np
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, check_count
 from benchmark_data.files import write_json, written_atomically
 from leaderboard import protocol, record, schema
-from leaderboard.reading import encoders, graphs
+from leaderboard.reading import encoders
 from leaderboard.record import About, OfData, OfMethod, OfSeed, RunRecord
 from leaderboard.schema import Field, Model, pydantic
 from leaderboard.scoring import candidates
@@ -272,7 +272,7 @@ def _candidate(folder: Path, record: RunRecord, submission: Submission) -> Candi
     problems: list[OffaxisError] = []
     try:
         if os.path.lexists(encoder):
-            graphs.inspect(encoders.content(encoder), str(encoder))
+            encoders.check(encoder)
     except OffaxisError as error:
         problems.append(error)
     try:
@@ -305,7 +305,7 @@ def encode(folder: str | os.PathLike[str], *, progress: Progress = no_progress) 
 
     Raises:
         DamagedFile: no submission, or an encoder that is no model in ONNX.
-        InvalidInput: ``submission.json`` breaks the schema, or what `leaderboard.reading.encoders.Encoder` refuses.
+        InvalidInput: ``submission.json`` breaks the schema, or what `leaderboard.reading.encoders.OnnxEncoder` refuses.
         MissingExtra: onnx or onnxruntime is not installed.
     """
     folder = Path(folder)
@@ -330,7 +330,7 @@ def encode_run(folder: str | os.PathLike[str], *, progress: Progress = no_progre
 
     Raises:
         DamagedFile: ``run.json`` or the encoder does not hold what it should.
-        InvalidInput: what `leaderboard.reading.encoders.Encoder` refuses.
+        InvalidInput: what `leaderboard.reading.encoders.OnnxEncoder` refuses.
         MissingExtra: onnx or onnxruntime is not installed.
         UnknownName: the run's dataset is unknown.
     """
@@ -350,7 +350,7 @@ def _encode(encoder: Path, task: protocol.Task, codes: Path, progress: Progress)
         done += count
         progress(codes.name, done, len(task.indices))
 
-    with encoders.Encoder(encoder) as running:
+    with encoders.OnnxEncoder(encoder) as running:
         found = running.encode(task.load(), task.indices, progress=told)
     with written_atomically(codes) as temporary, temporary.open("wb") as stream:
         np.savez(stream, indices=task.indices, codes=found)

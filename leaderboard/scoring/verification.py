@@ -92,13 +92,13 @@ def verify(
 
     Raises:
         Disagreement: the encoder gives other codes, other codes in another batch, or other scores on fresh rows.
-        InvalidInput: there are too few fresh rows; or what ``leaderboard.reading.encoders.Encoder`` refuses.
-        DamagedFile: as ``leaderboard.reading.encoders.Encoder``.
-        MissingExtra: as ``leaderboard.reading.encoders.Encoder``.
+        InvalidInput: there are too few fresh rows; or what ``leaderboard.reading.encoders.OnnxEncoder`` refuses.
+        DamagedFile: as ``leaderboard.reading.encoders.OnnxEncoder``.
+        MissingExtra: as ``leaderboard.reading.encoders.OnnxEncoder``.
     """
     train, test = fresh_rows(task, seed)
     dataset, rows = task.load(), np.concatenate([train.ravel(), test.ravel()])
-    with encoders.Encoder(encoder) as running:
+    with encoders.OnnxEncoder(encoder) as running:
         deviation = _compared(running, codes, task, seed)
         found = running.encode(dataset, rows, progress=progress)
         digest = running.digest
@@ -243,7 +243,7 @@ def compare(
     return found
 
 
-def _compared(running: encoders.Encoder, codes: NDArray[Any], task: protocol.Task, seed: str) -> float:
+def _compared(running: encoders.OnnxEncoder, codes: NDArray[Any], task: protocol.Task, seed: str) -> float:
     """Compare an encoder's codes of some of the task's rows with those that were handed in."""
     places = _drawn(task, "checked", seed, len(task.indices), CHECKED)
     dataset, rows = task.load(), task.indices[places]

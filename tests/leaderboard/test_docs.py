@@ -34,7 +34,7 @@ def test_the_pytorch_export_is_an_encoder_that_is_taken(toys, tmp_path):
     images = toys["toy/small"].images(range(60))
     with torch.no_grad():
         wanted = model(torch.from_numpy(images).permute(0, 3, 1, 2).float() / 255).numpy()
-    with encoders.Encoder(tmp_path / "encoder.onnx") as encoder:
+    with encoders.OnnxEncoder(tmp_path / "encoder.onnx") as encoder:
         np.testing.assert_allclose(encoder.encode(toys["toy/small"], range(60)), wanted, atol=1e-5)
 
 

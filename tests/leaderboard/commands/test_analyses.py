@@ -441,10 +441,9 @@ def test_runs_on_small_datasets_are_looked_at_twice(toys, run_folder, monkeypatc
     """On the rows that the tier's MIG is of: the 40 train rows, or of a tier of held-out rows the 20 test rows."""
     measurement = protocol.Measurement("mig", train=train, test=0 if train else 5_000)
     monkeypatch.setattr(protocol, "TIERS", {"smoke": protocol.Tier("smoke", "For tests.", (measurement,))})
-    noisy, found = run_folder(noise=0.2), []
-    list(candidates.results_of([noisy], see=lambda *given: found.extend(metrics.small_sample(*given, "smoke"))))
-    (sentence,) = found
-    assert sentence.startswith(f"{noisy}: mig: ")
+    noisy = candidates.load(run_folder(noise=0.2))
+    (sentence,) = metrics.small_sample(noisy.where, noisy.codes, noisy.task, "smoke")
+    assert sentence.startswith(f"{noisy.where}: mig: ")
     assert expected in sentence
 
 

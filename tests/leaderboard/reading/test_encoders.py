@@ -5,8 +5,14 @@ The graphs are written here, operator by operator. Codes that are expected are w
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -15,7 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import benchmark_data
 from benchmark_data.errors import DamagedFile, InvalidInput
-from leaderboard.reading import encoders, graphs, representations
+from leaderboard.reading import encoder_process, encoders, graphs, sandbox
 
 IMAGES = ("n", 8, 8, 3)
 
@@ -132,16 +138,16 @@ def test_a_model_that_is_too_large(monkeypatch, tmp_path):
         graphs.inspect(HONEST)
     (tmp_path / "encoder.onnx").write_bytes(HONEST)
     with pytest.raises(DamagedFile, match="expected a model of at most 10 bytes"):
-        encoders.Encoder(tmp_path / "encoder.onnx")
+        encoders.OnnxEncoder(tmp_path / "encoder.onnx")
 
 
 def test_a_link_is_not_followed(tmp_path):
     (tmp_path / "real.onnx").write_bytes(HONEST)
     (tmp_path / "encoder.onnx").symlink_to(tmp_path / "real.onnx")
     with pytest.raises(DamagedFile, match="expected a regular file, received a link"):
-        encoders.Encoder(tmp_path / "encoder.onnx")
+        encoders.OnnxEncoder(tmp_path / "encoder.onnx")
     with pytest.raises(DamagedFile, match="received No such file"):
-        encoders.Encoder(tmp_path / "none.onnx")
+        encoders.OnnxEncoder(tmp_path / "none.onnx")
 
 
 def test_what_an_honest_graph_takes_and_gives():
@@ -155,7 +161,7 @@ def encoded(toys, tmp_path):
     def run(content, rows=range(5), **limits):
         path = tmp_path / "encoder.onnx"
         path.write_bytes(content)
-        with encoders.Encoder(path, **limits) as encoder:
+        with encoders.OnnxEncoder(path, **limits) as encoder:
             return encoder.encode(toys["toy/small"], np.array(rows))
 
     return run
@@ -167,18 +173,19 @@ def test_floats_are_pixels_divided_by_255(encoded, toys):
 
 
 @pytest.mark.parametrize("kind", [TensorProto.FLOAT, TensorProto.FLOAT16])
-def test_a_stranger_s_encoder_sees_the_pixels_that_one_s_own_sees(kind, tmp_path):
-    """One is given pixels divided in float32, the other in float64: the same numbers for each level of a uint8."""
+def test_every_level_of_a_pixel_stays_apart(kind, tmp_path):
+    """Pixels divided in float32 and in float64 are the same numbers for each level of a uint8."""
     levels = np.arange(8 * 8 * 3 * 2, dtype=np.uint8).reshape(2, 8, 8, 3)  # 384 numbers: from 0 to 255, and on
     mine = benchmark_data.from_images("mine", levels)
     cast = helper.make_node("Cast", ["images"], ["pixels"], to=TensorProto.FLOAT)
     content = model([cast, ("Reshape", ["pixels", "shape"], ["codes"])], tensors=[SHAPED], kind=kind)
     path = tmp_path / "encoder.onnx"
     path.write_bytes(content)
-    with encoders.Encoder(path) as encoder:
+    with encoders.OnnxEncoder(path) as encoder:
         theirs = encoder.encode(mine, [0, 1])
     assert len(np.unique(theirs)) == 256
-    np.testing.assert_array_equal(theirs, representations.encode(path, mine, [0, 1]))
+    exact = (levels / 255).astype(np.float16 if kind == TensorProto.FLOAT16 else np.float32)
+    np.testing.assert_array_equal(theirs, exact.reshape(2, -1).astype(np.float32))
 
 
 def test_bytes_are_pixels_as_they_are(encoded, toys):
@@ -275,28 +282,264 @@ def test_a_graph_that_is_slow(encoded):
 
 def test_other_graphs_are_refused_through_the_process_too(encoded):
     with pytest.raises(
-        InvalidInput, match=r"encoder\.onnx: loop or branch: expected a graph without any, received Loop"
+        InvalidInput, match=r"encoder\.onnx: loop or branch: expected a graph without any, received one"
     ):
         encoded(HOSTILE["loop or branch"])
     with pytest.raises(DamagedFile, match="expected a model in ONNX"):
         encoded(b"not a model")
 
 
-def test_the_process_can_open_nothing():
-    """After its limits are set: no file, no connection, no other process's output."""
+ENDED = {
+    "unlink": "os.unlink(path)",
+    "rename": "os.rename(path, path + '2')",
+    "mode": "os.chmod(path, 0o777)",
+    "cut": "os.truncate(path, 0)",
+    "folder": "os.mkdir(path + '3')",
+    "link": "os.symlink(path, path + '4')",
+    "signal": "os.kill(os.getppid(), 0)",
+    "fork": "os.fork()",
+    "program": "os.execv('/bin/true', ['true'])",
+    "spawn": "os.posix_spawn('/bin/true', ['true'], {})",
+    "socket": "socket.socket()",
+}
+REFUSED = {
+    "read": "open('/etc/hostname')",
+    "write": "open(path, 'w')",
+    "list": "os.listdir('/')",
+    "look": "os.stat('/')",
+    "memory": "bytearray(2**31)",
+    "priority": "os.setpriority(0, 0, 1)",
+    "limit": "resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6))" if os.getuid() else "open(path, 'a')",
+}
+COMPUTED = {
+    "numpy": "np.ones((200, 200)) @ np.ones((200, 200))",
+    "thread": "thread = threading.Thread(target=print); thread.start(); thread.join()",
+    "time": "time.sleep(0.01)",
+}
+
+
+@pytest.mark.skipif(not sandbox.has_seccomp(), reason="system calls are filtered on Linux alone, on x86_64 and aarch64")
+@pytest.mark.parametrize("attempt", [*ENDED, *REFUSED, *COMPUTED])
+def test_what_the_process_may_do(attempt, tmp_path):
+    """After its limits are set: no file, no program, no signal, no connection, and no more memory; it can compute."""
+    path = tmp_path / "there"
+    path.write_text("kept")
+    program = f"""
+import os, resource, socket, threading, time
+import numpy as np
+from leaderboard.reading import sandbox
+path = {str(path)!r}
+sandbox.confine(60, 2**28)
+try:
+    {(ENDED | REFUSED | COMPUTED)[attempt]}
+    print("done")
+except (OSError, MemoryError, ValueError) as error:
+    print(type(error).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    if attempt in ENDED:
+        assert done.returncode == -signal.SIGSYS
+    else:
+        expected = "done" if attempt in COMPUTED else "Error"
+        assert (done.returncode, expected in done.stdout) == (0, True), done.stderr
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("there", "kept")]
+
+
+def test_where_calls_are_not_filtered_no_file_can_be_opened(monkeypatch):
     program = """
-import socket
-from leaderboard.reading import encoder_process
-encoder_process.confine(60, 2**33)
-attempts = (lambda: open("/etc/hostname"), socket.socket, lambda: socket.create_connection(("127.0.0.1", 9)))
-for attempt in attempts:
-    try:
-        attempt()
-    except OSError as error:
-        print(error.strerror)
+from leaderboard.reading import sandbox
+sandbox.has_seccomp = lambda: False
+sandbox.confine(60, 2**28)
+try:
+    open("/etc/hostname")
+except OSError as error:
+    print(error.strerror)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:-1] == ["Too many open files"] * 3
+    assert done.stdout == "Too many open files\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends a process with its parent on Linux alone")
+def test_the_process_ends_with_its_parent(tmp_path):
+    (tmp_path / "encoder.onnx").write_bytes(HONEST)
+    program = f"""
+import os
+from leaderboard.reading import encoders
+running = encoders.OnnxEncoder({str(tmp_path / "encoder.onnx")!r})
+print(running._process.pid, flush=True)
+os.kill(os.getpid(), 9)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    child = Path(f"/proc/{int(done.stdout)}/stat")
+    with contextlib.suppress(FileNotFoundError):  # else the process is gone
+        for _ in range(200):
+            if child.read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+            time.sleep(0.05)
+        pytest.fail("the process goes on")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (signal.SIGKILL, "killed: expected a process that ends by itself, received an end from outside"),
+        (signal.SIGSEGV, "it broke down: expected a model that runs in 1,024 MiB of memory, received SIGSEGV"),
+        (signal.SIGXCPU, "too slow: expected all images within 900 s of processor time"),
+        (signal.SIGSYS, "refused: expected no calls to the system but to compute"),
+    ],
+)
+def test_what_ended_the_process_is_told(number, words, toys, tmp_path):
+    (tmp_path / "encoder.onnx").write_bytes(HONEST)
+    with encoders.OnnxEncoder(tmp_path / "encoder.onnx") as running:
+        running._process.send_signal(number)
+        with pytest.raises(InvalidInput, match=words):
+            running.encode(toys["toy/small"], [0, 1])
+
+
+def test_an_answer_out_of_form_is_refused(toys, tmp_path):
+    """What a process sends that is no longer ours: another length, another number of images, a long refusal."""
+    (tmp_path / "encoder.onnx").write_bytes(HONEST)
+    head = encoder_process.HEAD
+    for answer, words in (
+        (head.pack(b"C", 2, 3, 0, 0, 2**31), "an answer out of form"),
+        (head.pack(b"C", 3, 1, 0, 0, 12) + bytes(12), "an answer out of form"),
+        (head.pack(b"R", 0, 0, 0, 0, 2**30), "an answer out of form"),
+        (head.pack(b"Z", 0, 0, 0, 0, 0), "an answer out of form"),
+        (head.pack(b"R", 0, 0, 0, 0, 6) + b"a\x1b[2Jb", r"a\?\[2Jb"),
+    ):
+        with encoders.OnnxEncoder(tmp_path / "encoder.onnx") as running:
+            running._outward.close()
+            running._outward = io.BytesIO(answer)
+            with pytest.raises(InvalidInput, match=words):
+                running.encode(toys["toy/small"], [0, 1])
+
+
+def field(number, content):
+    """A field of protobuf: a number, or bytes with their length."""
+    if isinstance(content, int):
+        return varint(8 * number) + varint(content)
+    return varint(8 * number + 2) + varint(len(content)) + content
+
+
+def varint(number):
+    found = b""
+    while number > 127:
+        found, number = found + bytes([number & 127 | 128]), number >> 7
+    return found + bytes([number])
+
+
+def raw(graph, before=b""):
+    """A model of a graph that is given as bytes; the rest is that of an honest one."""
+    return field(1, 8) + field(8, field(2, 17)) + before + field(7, graph)
+
+
+def tensor(*parts):
+    return raw(field(5, b"".join(parts)))
+
+
+def node(*parts):
+    return raw(field(1, b"".join(parts)))
+
+
+MANY = 300_000
+NESTED = field(1, 1)
+for _ in range(200):
+    NESTED = field(4, field(1, NESTED))
+
+AMPLIFIED = {
+    "too many nodes": raw(field(1, b"") * MANY),
+    "too many nodes: with an operator": raw(field(1, field(4, b"Relu")) * MANY),
+    "too many attributes": node(field(5, b"") * MANY),
+    "too many attributes: in many nodes": raw(field(1, field(5, b"") * 1_000) * 100),
+    "too many inputs": node(field(1, b"") * MANY),
+    "too many inputs: outputs": node(field(2, b"") * MANY),
+    "too many initializers": raw(field(5, b"") * MANY),
+    "too many values": raw(field(11, b"") * MANY),
+    "too many values: outputs": raw(field(12, b"") * MANY),
+    "too many values: within": raw(field(13, b"") * MANY),
+    "too many fields": raw(b"", field(14, b"") * MANY),
+    "too many fields: opsets": raw(b"", field(8, b"") * MANY),
+    "too many fields: unknown": raw(b"", field(99, 1) * MANY),
+    "too many fields: of a graph": raw(field(16, b"") * MANY),
+    "too many fields: of a node": node(field(9, b"") * MANY),
+    "too many fields: numbers of an attribute": node(field(5, field(8, 1) * MANY)),
+    "too many fields: texts of an attribute": node(field(5, field(9, b"") * MANY)),
+    "too many fields: texts of a tensor": tensor(field(6, b"") * MANY),
+    "too many fields: numbers of a tensor": tensor(field(7, 1) * MANY),
+    "too many fields: a graph many times": field(7, b"") * MANY,
+    "axes": tensor(field(1, 127) * 1_000_000),
+    "axes: packed": tensor(field(1, b"\x7f" * 1_000_000)),
+    "axes: of a constant in a node": node(field(5, field(5, field(1, b"\x7f" * 1_000_000)))),
+    "axes: of an input": raw(field(11, field(2, field(1, field(2, field(1, b"") * 1_000_000))))),
+    "axes: sizes beyond 64 bits": tensor(field(1, b"\xff" * 9 + b"\x01") * 100),
+    "names": node(field(4, b"x" * 10_000_000)),
+    "names: of an input": raw(field(11, field(1, b"x" * 1_000_000))),
+    "names: of a tensor": tensor(field(8, b"x" * 1_000_000)),
+    "names: of a graph": raw(field(2, b"x" * 1_000_000)),
+    "names: of a size": raw(field(11, field(2, field(1, field(2, field(1, field(2, b"x" * 1_000_000))))))),
+    "loop or branch": node(field(5, field(6, field(1, b"") * MANY))),
+    "loop or branch: graphs": node(field(5, field(11, b"") * MANY)),
+    "functions of its own": raw(b"", field(25, b"") * MANY),
+    "functions of its own: training": raw(b"", field(20, b"") * MANY),
+    "sparse constants": raw(field(15, b"") * MANY),
+    "sparse constants: in a node": node(field(5, field(22, b""))),
+    "sequences": raw(field(11, field(2, NESTED))),
+    "maps": raw(field(11, field(2, field(5, b"")))),
+    "types as attributes": node(field(5, field(14, NESTED))),
+    "data in another file": tensor(field(13, b"") * MANY),
+    "huge constants": raw(field(1, field(4, b"Relu")) + field(5, field(1, b"\xff" * 8 + b"\x7f"))),
+    "batch": model([FLAT], tensors=[SHAPED], shape=(400_000, 8, 8, 3)),
+    "batch: of 2 ** 40": model([FLAT], tensors=[SHAPED], shape=(2**40, 8, 8, 3)),
+    "input": model([FLAT], tensors=[SHAPED], shape=("n", 2**40, 8, 3)),
+    "does not run": model([("Conv", ["images", "shape"], ["codes"])], tensors=[SHAPED]),
+}
+DAMAGED = {
+    "a field that is longer than the file": raw(b"") + varint(8 * 7 + 2) + varint(2**40),
+    "a number without an end": raw(b"") + b"\xff" * 30,
+    "a group": raw(b"\x0b" * 1_000),
+    "half a model": HONEST[: len(HONEST) // 2],
+    "nothing but zeros": bytes(1_000_000),
+    "text": b"not a model",
+}
+
+
+@pytest.mark.parametrize("name", AMPLIFIED)
+def test_little_files_that_would_take_much_are_refused_by_name(name, tmp_path):
+    """Bytes of which a parser would make hundreds of times as many, or go over again and again."""
+    path = tmp_path / "encoder.onnx"
+    path.write_bytes(AMPLIFIED[name])
+    with pytest.raises(InvalidInput, match=f"encoder.onnx: {name.partition(':')[0]}"):
+        encoders.OnnxEncoder(path, seconds=5, memory=2**30).close()
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_bytes_that_are_no_model(name, tmp_path):
+    path = tmp_path / "encoder.onnx"
+    path.write_bytes(DAMAGED[name])
+    with pytest.raises(DamagedFile, match=r"encoder\.onnx: expected a model in ONNX"):
+        encoders.OnnxEncoder(path, seconds=5, memory=2**30).close()
+
+
+def test_a_long_refusal_does_not_stop_either_side(tmp_path):
+    names = [f"{'x' * 4_000}{number}" for number in range(40)]
+    content = model([("Relu", ["images"], [name]) for name in names], outputs=tuple(names))
+    (tmp_path / "encoder.onnx").write_bytes(content)
+    with pytest.raises(InvalidInput, match=r"encoder\.onnx: outputs: expected one") as found:
+        encoders.check(tmp_path / "encoder.onnx")
+    assert len(str(found.value)) < 1_000
+
+
+def test_names_are_printed_without_what_moves_a_terminal(tmp_path):
+    (tmp_path / "encoder.onnx").write_bytes(model([("St\x1b[2Jeal\u202e", ["images"], ["codes"])]))
+    with pytest.raises(InvalidInput) as found:
+        encoders.check(tmp_path / "encoder.onnx")
+    assert r"St\x1b[2Jeal\u202e" in str(found.value)
+
+
+def test_a_fixed_batch_costs_this_side_nothing(encoded, toys):
+    content = model([FLAT], tensors=[SHAPED], shape=(4_096, 8, 8, 3))
+    images = toys["toy/small"].images(np.arange(3))
+    np.testing.assert_array_equal(encoded(content, range(3)), (images / np.float32(255)).reshape(3, -1))
 
 
 def test_onnx_knows_every_operator_that_is_refused():

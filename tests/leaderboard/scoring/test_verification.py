@@ -189,9 +189,9 @@ def test_an_honest_run_is_refused_as_rarely_as_is_said():
 def test_a_run_folder_with_an_encoder_is_verified_when_it_is_scored(task, run_folder, tmp_path):
     folder = run_folder(codes=codes(task))
     (folder / "encoder.onnx").write_bytes(encoder(tmp_path).read_bytes())
-    told = []
-    (found,) = candidates.results_of([folder], fresh="x", tell=told.append)
-    assert (found.trust("smoke"), told, found.runs[0].marks) == ("verified", [], ())
+    (group,) = candidates.grouped([candidates.load(folder)], "smoke")
+    found, notes = candidates.score_group(group, "x")
+    assert (found.trust("smoke"), notes, found.runs[0].marks) == ("verified", [], ())
     (alone,) = candidates.results_of([folder])
     assert (alone.trust("smoke"), alone.runs[0].scores) == ("recomputed", found.runs[0].scores)
 
@@ -199,14 +199,22 @@ def test_a_run_folder_with_an_encoder_is_verified_when_it_is_scored(task, run_fo
 def test_a_run_whose_encoder_disagrees_is_marked(task, run_folder, tmp_path):
     folder = run_folder(codes=codes(task))
     (folder / "encoder.onnx").write_bytes(encoder(tmp_path, mixing=MIXING[::-1].copy()).read_bytes())
-    told = []
-    (found,) = candidates.results_of([folder], fresh="x", tell=told.append)
+    (group,) = candidates.grouped([candidates.load(folder)], "smoke")
+    found, notes = candidates.score_group(group, "x")
     assert (found.trust("smoke"), found.runs[0].marks) == ("recomputed", ("encoder_disagrees",))
-    assert "the codes that were handed in" in told[0]
+    assert "the codes that were handed in" in notes[0]
     (folder / "encoder.onnx").write_bytes(b"not a model")
-    (found,) = candidates.results_of([folder], fresh="x", tell=told.append)
+    found, notes = candidates.score_group(group, "x")
     assert (found.trust("smoke"), found.runs[0].marks) == ("recomputed", ())
-    assert "expected a model in ONNX" in told[1]
+    assert "expected a model in ONNX" in notes[0]
+
+
+def test_an_encoder_that_solves_the_task_is_judged_by_what_it_does(task, run_folder):
+    """Codes that are the labels are marked where there is no encoder, or no fresh rows for it."""
+    folder = run_folder(codes=task.labels())
+    assert candidates.score(candidates.load(folder), "smoke").marks == ("codes_equal_labels",)
+    (folder / "encoder.onnx").write_bytes(b"")
+    assert candidates.score(candidates.load(folder), "smoke").marks == ()
 
 
 def test_a_verification_joins_the_scores_that_are_there(task, run_folder, tmp_path):

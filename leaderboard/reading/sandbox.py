@@ -1,0 +1,122 @@
+"""What the process that runs a stranger's encoder may do: limits of the operating system, set once and for good.
+
+Everywhere: processor time, no files opened or written, no connections (each takes a file). Linux also holds the memory
+to its limit, ends the process with its parent, and on x86_64 and aarch64 has seccomp: of the system calls only those
+that computing needs are carried out. Calls that start programs or processes, send signals, reach other processes or
+change files end the process; all others are refused. On macOS the memory has no limit.
+
+Internal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import platform
+import resource
+import signal
+import struct
+import sys
+
+ALLOWED = """
+read 0 63, write 1 64, close 3 57, fstat 5 80, lseek 8 62, mmap 9 222, mprotect 10 226, munmap 11 215, brk 12 214,
+mremap 25 216, madvise 28 233, mincore 27 232, readv 19 65, writev 20 66, fcntl 72 25, poll 7 -, ppoll 271 73,
+select 23 -, pselect6 270 72, epoll_pwait 281 22, rt_sigaction 13 134, rt_sigprocmask 14 135, rt_sigreturn 15 139,
+sigaltstack 131 132, nanosleep 35 101, clock_nanosleep 230 115, clock_gettime 228 113, clock_getres 229 114,
+gettimeofday 96 169, times 100 153, getrusage 98 165, getpid 39 172, gettid 186 178, getppid 110 173, getuid 102 174,
+getrandom 318 278, uname 63 160, sysinfo 99 179, getcpu 309 168, sched_yield 24 124, sched_getaffinity 204 123,
+sched_setaffinity 203 122, futex 202 98, membarrier 324 283, rseq 334 293, set_robust_list 273 99,
+set_tid_address 218 96, arch_prctl 158 -, exit 60 93, exit_group 231 94, restart_syscall 219 128, prlimit64 302 261,
+getrlimit 97 163, setrlimit 160 164
+"""
+"""System calls that are carried out: name, number on x86_64, number on aarch64."""
+
+FATAL = """
+execve 59 221, execveat 322 281, fork 57 -, vfork 58 -, kill 62 129, tkill 200 130, rt_sigqueueinfo 129 138,
+rt_tgsigqueueinfo 297 240, pidfd_send_signal 424 424, ptrace 101 117, process_vm_readv 310 270,
+process_vm_writev 311 271, socket 41 198, socketpair 53 199, connect 42 203, bind 49 200, unlink 87 -, unlinkat 263 35,
+rename 82 -, renameat 264 38, renameat2 316 276, rmdir 84 -, mkdir 83 -, mkdirat 258 34, link 86 -, linkat 265 37,
+symlink 88 -, symlinkat 266 36, mknod 133 -, mknodat 259 33, creat 85 -, truncate 76 45, ftruncate 77 46, chmod 90 -,
+fchmod 91 52, fchmodat 268 53, chown 92 -, fchown 93 55, fchownat 260 54, utimensat 280 88, mount 165 40,
+io_uring_setup 425 425, bpf 321 280
+"""
+"""System calls that end the process."""
+
+NUMBERS = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+"""Machine -> its column in the lists above, and what the kernel calls it."""
+
+CLONE = {"x86_64": (56, 435), "aarch64": (220, 435)}
+TGKILL = {"x86_64": 234, "aarch64": 131}
+
+_KILL, _REFUSE, _ABSENT, _ALLOW = 0x80000000, 0x00050001, 0x00050026, 0x7FFF0000  # EPERM and ENOSYS
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_THREAD = 0x10000
+"""The flag of a clone that is a thread and no process."""
+
+
+def confine(seconds: int, memory: int) -> None:
+    """Limit this process for good.
+
+    Args:
+        seconds: of processor time.
+        memory: bytes that it may take beyond those it has.
+    """
+    limits = {"RLIMIT_CPU": seconds, "RLIMIT_FSIZE": 0, "RLIMIT_CORE": 0, "RLIMIT_NOFILE": 0}
+    if sys.platform == "linux":
+        with open("/proc/self/statm", encoding="ascii") as file:
+            limits["RLIMIT_AS"] = int(file.read().split()[0]) * resource.getpagesize() + memory
+    for name, most in limits.items():
+        # At the first limit of processor time SIGXCPU ends the process, which says why.
+        resource.setrlimit(getattr(resource, name), (most, most + 5 if name == "RLIMIT_CPU" else most))
+    if has_seccomp():
+        _filter_calls()
+
+
+def has_seccomp() -> bool:
+    """Return whether system calls are filtered on this machine."""
+    return sys.platform == "linux" and platform.machine() in NUMBERS and sys.maxsize > 2**32
+
+
+def end_with(parent: int) -> None:
+    """Have the kernel end this process when its parent ends, where it can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(1, int(signal.SIGKILL), 0, 0, 0)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:  # it has ended already
+            os._exit(1)
+
+
+def _filter_calls() -> None:
+    """Install the filter of system calls (seccomp)."""
+    column, machine = NUMBERS[platform.machine()]
+    clone, clone3 = CLONE[platform.machine()]
+    program = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
+    if column == 0:  # the calls of the 32-bit ABI on x86_64
+        program += [(_AT_LEAST, 0, 1, 0x40000000), (_RETURN, 0, 0, _KILL)]
+    for listed, then in ((ALLOWED, _ALLOW), (FATAL, _KILL)):
+        for entry in listed.split(","):
+            number = entry.split()[1 + column]
+            if number != "-":
+                program += [(_EQUAL, 0, 1, int(number)), (_RETURN, 0, 0, then)]
+    program += [(_EQUAL, 0, 1, clone3), (_RETURN, 0, 0, _ABSENT)]  # so that clone is called, whose flags can be seen
+    program += [(_EQUAL, 0, 4, clone), (_LOAD, 0, 0, 16), (_ANY_BIT, 0, 1, _THREAD), (_RETURN, 0, 0, _ALLOW)]
+    program += [(_RETURN, 0, 0, _KILL)]
+    # A signal to itself, as abort() sends, is allowed.
+    program += [(_EQUAL, 0, 4, TGKILL[platform.machine()]), (_LOAD, 0, 0, 16), (_EQUAL, 0, 1, os.getpid())]
+    program += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _KILL), (_RETURN, 0, 0, _REFUSE)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in program))
+    filters = struct.pack("=HxxxxxxQ", len(program), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    seccomp = ctypes.c_long({"x86_64": 317, "aarch64": 277}[platform.machine()])
+    if libc.syscall(seccomp, ctypes.c_long(1), ctypes.c_long(1), filters):  # SECCOMP_SET_MODE_FILTER, of all threads
+        raise OSError(ctypes.get_errno(), "the kernel takes no filter of system calls")
+
+
+def ended_by(status: int) -> str:
+    """Say what ended a process, by its exit status as `subprocess` gives it; empty for an end of its own."""
+    if status >= 0:
+        return ""
+    with contextlib.suppress(ValueError):
+        return signal.Signals(-status).name
+    return f"signal {-status}"
