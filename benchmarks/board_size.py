@@ -58,10 +58,11 @@ def fill(root: Path, methods: int, seeds: int) -> int:
         for k in range(methods):
             name = references[k] if k < len(references) else trained[k % len(trained)]
             base, known = there[name], k < len(references)
+            method = name if known else f"{name}_{k}"
             made = results.result(
                 task,
-                name if known else f"{name}_{k}",
-                _runs(base.of(TIER), k, number, seeds),
+                method,
+                [run.model_copy(update={"method": method}) for run in _runs(base.of(TIER), k, number, seeds)],
                 about=base.about if known else base.about.model_copy(update={"title": f"{base.title} {k}"}),
             )
             text = json.dumps(made.model_dump(mode="json", by_alias=True), indent=2, sort_keys=True)

@@ -1,4 +1,4 @@
-"""Datasets by how hard they are: what models reach on each, beside how far its pixels give the factors away."""
+"""Datasets from easiest to hardest: what models reach on each, and how far its pixels give the factors away."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ class Line:
         rows: method -> its row, of the methods that are compared.
         mean: of the score, over the methods that all datasets have; None where there are none.
         interval: 95%, of the seeds; None where there are too few.
-        place: between which ranks the seeds leave it, easiest first; None where methods or seeds are too few.
     """
 
     table: Table
@@ -40,7 +39,6 @@ class Line:
     rows: dict[str, Row]
     mean: float | None
     interval: tuple[float, float] | None
-    place: verdicts.Place | None
 
     @property
     def dataset(self) -> str:
@@ -126,8 +124,6 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
     ]
     scores = {board.dataset: [rows[name].values(column.key) for name in common] for board, rows, _ in found}
     means = {name: sum(sum(of) / len(of) for of in task) / len(common) for name, task in scores.items() if common}
-    printed = {name: round(mean, ranking.DIGITS) for name, mean in means.items()}
-    places = verdicts.places(scores, printed=printed) if common else {}
     lines = [
         Line(
             table=board,
@@ -136,7 +132,6 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
             rows=rows,
             mean=means.get(board.dataset),
             interval=column.within(verdicts.interval_over_tasks(scores[board.dataset])),
-            place=places.get(board.dataset),
         )
         for board, rows, audited in found
     ]
@@ -193,12 +188,12 @@ def terminal(found: Hardness) -> rich.table.Table:
     import rich.table
     import rich.text
 
-    titles = ["giveaway", *([f"mean {found.column.title}"] if found.common else []), "lowest", "highest"]
+    titles = ["giveaway", *([f"mean {found.column.title}"] if found.common else []), "lowest method", "highest method"]
     table = rich.table.Table(
         rich.table.Column("dataset", no_wrap=True),
         *(rich.table.Column(rich.text.Text(title), justify="right", no_wrap=True) for title in titles),
         title=rich.text.Text(
-            f"tier {found.tier}: {found.column.title}, the harder, the lower"
+            f"tier {found.tier}: {found.column.title}, from easiest to hardest"
             + (f"; the mean is that of {', '.join(found.common)}" if found.common else "")
         ),
         title_justify="left",
@@ -232,7 +227,7 @@ def sentence(column: Column, one: Prediction) -> str:
         A line to print.
     """
     every, shared = (
-        f"{of.value:+.2f} ({of.low:+.2f} to {of.high:+.2f})" if of else "not told"
+        f"{of.value:+.2f} ({of.low:+.2f} to {of.high:+.2f})" if of else "too few datasets"
         for of in (one.correlation, one.on_shared)
     )
     return (

@@ -49,12 +49,14 @@ class Pair(NamedTuple):
         first: name and title of the first method.
         second: those of the second one.
         differences: score by score: each task on which both have it, then all of these together if there are several.
+        left_out: tasks of the tier that are not compared, and why.
     """
 
     tier: str
     first: tuple[str, str]
     second: tuple[str, str]
     differences: tuple[Difference, ...]
+    left_out: tuple[str, ...] = ()
 
     def says(self, one: Difference) -> str:
         """Return a verdict in words."""
@@ -104,7 +106,7 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     columns = list(dict.fromkeys(column for board, _, _ in shared for column in board.columns))
     titles = [(name, known[name].result.title) for name in (first, second)]
     differences = tuple(one for column in columns for one in _by_score(shared, column))
-    return Pair(boards[0].tier, titles[0], titles[1], differences)
+    return Pair(boards[0].tier, titles[0], titles[1], differences, tuple(_left_out(boards, titles)))
 
 
 def limited(pair: Pair, tasks: Container[str]) -> Pair:
@@ -208,7 +210,22 @@ def mirrored(pair: Pair) -> Pair:
             )
             for one in pair.differences
         ),
+        pair.left_out,
     )
+
+
+def _left_out(boards: Sequence[Table], names: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Say which tasks two methods are not compared on: one of them is flagged or in quarantine there, or has no row."""
+    absent: dict[str, list[str]] = {}
+    for board in boards:
+        rows = {row.result.method: row for row in board.rows}
+        for name, title in names:
+            if name in rows and rows[name].warning:
+                yield f"{board.dataset}: {title} is {rows[name].note}"
+            elif name not in rows and any(other in rows for other, _ in names):
+                absent.setdefault(title, []).append(board.dataset)
+    for title, tasks in absent.items():
+        yield f"{title} has no scores in this tier on {', '.join(tasks)}"
 
 
 def _both(board: Table, first: str, second: str) -> Iterator[tuple[Row, Row]]:

@@ -144,6 +144,16 @@ class Table:
         return caption(self.tier, self.rows)
 
     @property
+    def training(self) -> str:
+        """Model and budget."""
+        return training(self.rows)
+
+    @property
+    def samples(self) -> str:
+        """Sample sizes."""
+        return samples(self.tier, self.rows)
+
+    @property
     def notes(self) -> list[str]:
         """Which methods have no rank or no row here, why, and what would change that: a sentence or two for each."""
         why: dict[str, list[str]] = {}
@@ -186,9 +196,22 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
         rows: methods, on one or several tasks.
 
     Returns:
-        Such as ``Training: fc, 6 latents; 3,000 steps, 192,000 images, 61 to 64 s on 2 cores; 1.0% of the images of
-        Locatello et al. (2019). Tier smoke: MIG on 10,000 rows.``
+        Such as ``Training: fc, 6 latents; 3,000 steps, 192,000 images, 61 to 64 s on 2 cores; 1.0% of the images of a
+        run of Locatello et al. (2019). Tier smoke: MIG on 10,000 rows.``
     """
+    return f"{training(rows)} {samples(tier, rows)}".strip()
+
+
+def training(rows: Sequence[Row]) -> str:
+    """Describe with which model and budget methods were trained; empty where none was."""
+    trained = [run for row in rows if row.category != "reference" for run in row.runs]
+    if not trained:
+        return ""
+    return f"Training: {'; '.join([*models(trained), budgets.budget(trained), _share(trained)])}."
+
+
+def samples(tier: str, rows: Sequence[Row]) -> str:
+    """Describe on how many rows of a dataset each metric was computed."""
     sizes: dict[str, list[str]] = {}
     order = [key.partition(".")[0] for key in protocol.COLUMNS]
     for row in rows:
@@ -198,9 +221,7 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
                 protocol.COLUMNS[metric].title if metric in protocol.COLUMNS else metric.upper()
             )
     parts = [f"{', '.join(dict.fromkeys(metrics))} {size}" for size, metrics in sizes.items()]
-    trained = [run for row in rows if row.category != "reference" for run in row.runs]
-    cost = f"Training: {'; '.join([*models(trained), budgets.budget(trained), _share(trained)])}. " if trained else ""
-    return f"{cost}Tier {tier}: {'; '.join(parts)}."
+    return f"Tier {tier}: {'; '.join(parts)}."
 
 
 def models(runs: Sequence[Scored]) -> list[str]:

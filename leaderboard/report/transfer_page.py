@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Sequence
+from typing import TypeAlias
 
 from benchmark_data import files
 from leaderboard import protocol
+from leaderboard.properties import Column
+from leaderboard.store import verdicts
 from leaderboard.store.budgets import spent
 from leaderboard.store.transfers import NO_SOURCE, Transfer
+
+Cell: TypeAlias = tuple[float, tuple[float, float] | None]
+"""An accuracy, the mean over seeds, and its 95% interval, which few seeds do not have."""
+
+BETWEEN = Column("accuracy", "Accuracy", "The share of labels that are predicted.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +27,7 @@ class Encoder:
     method: str
     title: str
     seeds: int
-    cells: tuple[float | None, ...]
+    cells: tuple[Cell | None, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,12 +82,18 @@ def matrices(found: Sequence[Transfer]) -> list[Matrix]:
     return made
 
 
-def _cells(found: Transfer | None, classifier: str, labels: Collection[str]) -> list[float | None]:
-    """Return the value of each label, and the average before them where there are several."""
-    each = [found.mean(classifier, label) if found else None for label in labels]
-    known = [value for value in each if value is not None]
-    average = [sum(known) / len(known) if known else None] if len(labels) > 1 else []
-    return [*average, *each]
+def _cells(found: Transfer | None, classifier: str, labels: Collection[str]) -> list[Cell | None]:
+    """Return the accuracy on each label, and the average before them where there are several."""
+    seeds = [
+        {a.label: a.test for a in run.accuracies if a.classifier == classifier} for run in (found.runs if found else ())
+    ]
+    each = [[of[label] for of in seeds if label in of] for label in labels]
+    average = [[sum(of.values()) / len(of) for of in seeds if of]] if len(labels) > 1 else []
+    return [_cell(values) for values in (*average, *each)]
+
+
+def _cell(values: Sequence[float]) -> Cell | None:
+    return (sum(values) / len(values), BETWEEN.within(verdicts.mean_interval(values))) if values else None
 
 
 def caption(found: Sequence[Transfer]) -> str:

@@ -139,7 +139,8 @@ class TierPage:
         averaged: how many are averaged over (`overall.shared`).
         columns: the scores.
         groups: category -> methods, best mean first, those that lack a task last.
-        caption: sample sizes and budgets.
+        training: models and budgets.
+        samples: sample sizes.
         leaders: who is first in each category, and how sure that is.
         overall: the standings across tasks; None where there are none.
         pairs: every two methods compared, in both orders; none where there are too many.
@@ -156,7 +157,8 @@ class TierPage:
     averaged: int
     columns: tuple[Column, ...]
     groups: dict[str, tuple[MatrixRow, ...]]
-    caption: str
+    training: str
+    samples: str
     leaders: tuple[overall.Leader, ...]
     overall: overall.Overall | None
     pairs: tuple[pairwise.Pair, ...]
@@ -462,7 +464,7 @@ def _tier(
     averaged = overall.shared(boards)
     counted = {board.task for board in averaged}
     ordered = (*averaged, *(board for board in boards if board.task not in counted))
-    standings = overall.overall(boards)
+    standings, rows = overall.overall(boards), [row for board in boards for row in board.rows]
     return TierPage(
         name=tier,
         first=first,
@@ -471,7 +473,8 @@ def _tier(
         averaged=len(averaged),
         columns=tuple(c for c in protocol.COLUMNS.values() if any(c in board.columns for board in boards)),
         groups=_groups(ordered, len(averaged), standings),
-        caption=ranking.caption(tier, [row for board in boards for row in board.rows]),
+        training=ranking.training(rows),
+        samples=ranking.samples(tier, rows),
         overall=standings,
         leaders=overall.leaders(boards, standings),
         pairs=_pairs(boards),

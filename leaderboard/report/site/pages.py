@@ -122,7 +122,6 @@ def _overview(frame: Mapping[str, Any], shown: Contents, tier: TierPage) -> File
         columns=shown.columns,
         tasks=current,
         methods=sorted(there, key=lambda m: (list(ranking.CATEGORIES).index(m.category), m.title.lower())),
-        runs=tier.runs,
         inline=len(current) <= INLINE,
     )
 

@@ -11,16 +11,19 @@ import rich.console
 
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard import protocol
+from leaderboard.record import About, Budget, Digests
 from leaderboard.report import formats, overall, ranking
 from leaderboard.report.site import build
 from leaderboard.store import results, results_tree
-from leaderboard.store.results import About, Budget, Compared, Digests, Run, Sample, Verification
+from leaderboard.store.results import Compared, Sample, Scored, Verification
 
 HOSTILE = "<script>alert(1)</script>|`*_$%&#{}~^\\\"'"
 
 
 def run(mig, seed=0, **fields):
     given = {
+        "method": "m",
+        "dataset": "xysquares/spacing_8",
         "seed": seed,
         "tier": "smoke",
         "status": "reproduced",
@@ -42,12 +45,18 @@ def run(mig, seed=0, **fields):
         "versions": {},
         "scored_with": {},
     }
-    return Run(**{**given, **fields})
+    return Scored(**{**given, **fields})
+
+
+def result(task, method, runs, **fields):
+    """Make a result of runs that become the method's on the task."""
+    own = {"method": method, "dataset": task.partition("@")[0]}
+    return results.result(task, method, [run.model_copy(update=own) for run in runs], **fields)
 
 
 def method(name, *migs, quarantine="", about=None, task="xysquares/spacing_8@v1", **fields):
     runs = [run(mig, seed, **fields) for seed, mig in enumerate(migs)]
-    return results.result(task, name, runs, about=about, quarantine=quarantine)
+    return result(task, name, runs, about=about, quarantine=quarantine)
 
 
 def order(*found):
@@ -123,7 +132,7 @@ def test_categories_are_ranked_apart():
 
 
 def test_tiers_and_tasks_are_never_mixed():
-    both = results.result("xysquares/spacing_8@v1", "m", [run(0.1, 0), run(0.2, 0, tier="study", budget=run(0).budget)])
+    both = result("xysquares/spacing_8@v1", "m", [run(0.1, 0), run(0.2, 0, tier="study", budget=run(0).budget)])
     boards = ranking.tables([both, method("m", 0.3, task="xysquares/spacing_10@v1")])
     assert [(b.task, b.tier, b.rows[0].cells["mig"].mean) for b in boards] == [
         ("xysquares/spacing_8@v1", "smoke", 0.1),
@@ -176,14 +185,14 @@ def test_a_score_whose_range_is_not_known_has_no_interval():
     runs = [
         run(0.5, seed, scores={"mig": 0.5, "dci.informativeness_train": x}) for seed, x in enumerate((0.9, 1, 1, 1))
     ]
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", [results.result("xysquares/spacing_8@v1", "m", runs)])
+    board = ranking.table("xysquares/spacing_8@v1", "smoke", [result("xysquares/spacing_8@v1", "m", runs)])
     cell = board.rows[0].cells["dci.informativeness_train"]
     assert (round(cell.mean, 3), cell.low, cell.high) == (0.975, None, None)
 
 
 def test_results_without_a_score_that_tables_show_have_no_table(tmp_path):
     runs = [run(0.5, scores={"sap": 0.5})]
-    found = [results.result("xysquares/spacing_8@v1", "m", runs)]
+    found = [result("xysquares/spacing_8@v1", "m", runs)]
     assert ranking.tables(found) == []
     results_tree.write(tmp_path / "r", found)
     with pytest.raises(DamagedFile, match=r"expected a result with one of the scores mig, .* received none of these"):
@@ -242,7 +251,7 @@ def test_terminal_keeps_names_beside_four_intervals_and_says_why_a_row_has_no_ra
         "My own ICA": {"status": "recomputed"},
     }
     found = [
-        results.result(
+        result(
             "xysquares/spacing_8@v1",
             f"m{place}",
             [run(0, seed, **fields, scores=scores, samples=samples) for seed, scores in enumerate(seeds)],
@@ -335,9 +344,9 @@ def test_an_empty_tree(tmp_path):
 
 def test_a_table_says_who_is_not_in_it_and_what_to_do():
     task = "xysquares/spacing_8@v1"
-    flagged = results.result(task, "perfect", [run(0.99, seed, marks=("codes_equal_labels",)) for seed in range(5)])
-    held = results.result(task, "held", [run(0.5, seed) for seed in range(5)], quarantine="saw the labels")
-    found = [method("m", *[0.1] * 5), flagged, held, results.result(task, "other", [run(0.2, tier="desk")])]
+    flagged = result(task, "perfect", [run(0.99, seed, marks=("codes_equal_labels",)) for seed in range(5)])
+    held = result(task, "held", [run(0.5, seed) for seed in range(5)], quarantine="saw the labels")
+    found = [method("m", *[0.1] * 5), flagged, held, result(task, "other", [run(0.2, tier="desk")])]
     desk, smoke = ranking.tables(found)
     assert smoke.notes == [
         "Not ranked: perfect (marked: codes_equal_labels). Put its encoder in ONNX beside the codes: `offaxis board "
@@ -374,7 +383,7 @@ def test_the_ranks_that_seeds_leave_open():
 
 def test_a_record_names_the_score_that_its_rank_is_of():
     runs = [run(0.3, seed, scores={"mig": 0.3, "dci.completeness": 0.5}) for seed in range(5)]
-    found = [results.result("xysquares/spacing_8@v1", "m", runs), method("n", 0.1)]
+    found = [result("xysquares/spacing_8@v1", "m", runs), method("n", 0.1)]
     records = list(formats.records(ranking.tables(found)))
     assert [(one["method"], one["score"], one["rank"], one["ranked_by"]) for one in records] == [
         ("m", "mig", 1, "mig"),
@@ -384,7 +393,7 @@ def test_a_record_names_the_score_that_its_rank_is_of():
 
 
 def test_tiers_come_in_the_order_of_the_protocol():
-    both = results.result("xysquares/spacing_8@v1", "m", [run(0.1, 0), run(0.2, 0, tier="desk", budget=run(0).budget)])
+    both = result("xysquares/spacing_8@v1", "m", [run(0.1, 0), run(0.2, 0, tier="desk", budget=run(0).budget)])
     assert [board.tier for board in ranking.tables([both])] == ["desk", "smoke"]
     assert sorted(["odd", "held_out", "smoke", "study", "desk"], key=ranking.tier_order)[::4] == ["desk", "odd"]
 
@@ -500,7 +509,7 @@ def test_who_is_ranked_is_one_switch(tmp_path, monkeypatch):
         "handed_in": {"status": "recomputed"},
     }
     found = [
-        results.result("sprites2d@v1", method, [run(0.5, seed, **fields) for seed in range(5)])
+        result("sprites2d@v1", method, [run(0.5, seed, **fields) for seed in range(5)])
         for method, fields in made.items()
     ]
     assert {row.result.method: row.trust for row in ranking.table("sprites2d@v1", "smoke", found).rows} == {
@@ -518,9 +527,9 @@ def test_who_is_ranked_is_one_switch(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert ranking.RANKED == "trusted"
     partly = [run(0.5, 0, verification=verification), *(run(0.5, seed) for seed in range(1, 5))]
-    assert results.result("sprites2d@v1", "partly", partly).trust("smoke") == "recomputed"
+    assert result("sprites2d@v1", "partly", partly).trust("smoke") == "recomputed"
     shown = build.build(write(tmp_path / "results", *found), tmp_path / "site").read_text("utf-8")
-    assert "verified: encoder run here" in shown
+    assert "verified: its encoder was run here" in shown
 
 
 def test_who_leads_and_how_sure_that_is():
@@ -529,7 +538,7 @@ def test_who_leads_and_how_sure_that_is():
 
     def of(name, *means, **fields):
         return [
-            results.result(task, name, [run(mean + more, k, **fields) for k, more in enumerate(seeds)])
+            result(task, name, [run(mean + more, k, **fields) for k, more in enumerate(seeds)])
             for task, mean in zip(tasks, means, strict=False)
         ]
 

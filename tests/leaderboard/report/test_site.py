@@ -599,7 +599,7 @@ def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):
     results_tree.write(tmp_path / "r", [made_result(task, method, 0.1, 0.2) for task, method in scored])
     text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
     for sentence in (
-        "A tier is a budget; this one is for tests.",
+        "A tier is a training budget; this one: for tests.",
         "Means over 2 seeds and over 2 tasks (2 of toy); the rank is by them, within a category.",
         "No method is ranked across these tasks: that takes 5 seeds on each.",
         "No mean, for lack of a score on every task that it is over: b.",
