@@ -7,7 +7,7 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -23,6 +23,26 @@ __all__ = ["RunConfig"]
 Reduction: TypeAlias = Literal["sum", "mean"]
 Precision: TypeAlias = Literal["float32", "bfloat16"]
 Device: TypeAlias = Literal["auto", "cpu", "gpu"]
+
+
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("dataset", "objective", "architecture", "reconstruction", "reduction", "split", "precision"), str),
+    **dict.fromkeys(("selection", "start_from", "start_weights"), str),
+    **dict.fromkeys(("latents", "steps", "batch_size", "history_every"), int),
+    **dict.fromkeys(("learning_rate", "beta_1", "beta_2", "epsilon", "reconstruction_weight", "train_share"), float),
+}
+
+_TINY = float(np.finfo(np.float32).tiny)
+"""The least epsilon: with less, a weight that no image moves would become 0 / 0."""
+
+_RANGES: tuple[tuple[str, str, Callable[[float], bool]], ...] = (
+    ("learning_rate", "a number in [0, 1000)", lambda value: 0 <= value < 1e3),
+    ("beta_1", "a number in [0, 1)", lambda value: 0 <= value < 1),
+    ("beta_2", "a number in [0, 1)", lambda value: 0 <= value < 1),
+    ("epsilon", f"a number in [{_TINY:.8g}, 1)", lambda value: _TINY <= value < 1),
+    ("reconstruction_weight", "a positive number", lambda value: value > 0),
+    ("train_share", "a number in (0, 1]", lambda value: 0 < value <= 1),
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -121,70 +141,8 @@ class RunConfig:
     precision: Precision = "float32"
 
     def __post_init__(self) -> None:
-        texts = ("dataset", "objective", "architecture", "reconstruction", "reduction", "split", "precision")
-        for name in (*texts, "selection", "start_from", "start_weights"):
-            object.__setattr__(self, name, validation.typed(name, getattr(self, name), str))
-        dataset, split = splitting.settled(self.dataset, self.split)
-        object.__setattr__(self, "dataset", dataset)
-        object.__setattr__(self, "split", split)
-        self._check_layers()
-        for name in ("hyperparameters", "architecture_parameters"):
-            if not isinstance(getattr(self, name), Mapping):
-                raise InvalidInput(name, expected="keys and values", received=repr(getattr(self, name)))
-        for name, low in (("latents", 1), ("steps", 0), ("batch_size", 1), ("history_every", 1)):
-            object.__setattr__(self, name, validation.typed(name, getattr(self, name), int))
-            validation.at_least(name, getattr(self, name), low)
-        object.__setattr__(self, "seed", validation.seed(self.seed))
-        tiny = float(np.finfo(np.float32).tiny)  # of epsilon: 0 / 0 is what a weight that no image moves would become
-        for name, least, high in (("learning_rate", 0, 1e3), ("beta_1", 0, 1), ("beta_2", 0, 1), ("epsilon", tiny, 1)):
-            value = validation.typed(name, getattr(self, name), float)
-            if not least <= value < high:
-                raise InvalidInput(name, expected=f"a number in [{least:.8g}, {high:g})", received=f"{value:g}")
+        for name, value in _checked(self).items():
             object.__setattr__(self, name, value)
-        weight = validation.typed("reconstruction_weight", self.reconstruction_weight, float)
-        if weight <= 0:
-            raise InvalidInput("reconstruction_weight", expected="a positive number", received=f"{weight:g}")
-        object.__setattr__(self, "reconstruction_weight", weight)
-        if len(self.selection) > 200 or not self.selection.isprintable():
-            raise InvalidInput(
-                "selection", expected="one line of at most 200 characters", received=repr(self.selection[:60])
-            )
-        share = validation.typed("train_share", self.train_share, float)
-        if not 0 < share <= 1:
-            raise InvalidInput("train_share", expected="a number in (0, 1]", received=f"{share:g}")
-        object.__setattr__(self, "train_share", share)
-        if self.reduction not in get_args(Reduction):
-            raise UnknownName("reduction", self.reduction, get_args(Reduction))
-        if self.precision not in get_args(Precision):
-            raise UnknownName("precision", self.precision, get_args(Precision))
-        reconstruction.find(self.reconstruction)
-        parameters = architectures.parameters(self.architecture, self.architecture_parameters)
-        object.__setattr__(self, "architecture_parameters", parameters)
-        object.__setattr__(self, "hyperparameters", dataclasses.asdict(self.build_objective()))
-        snapshots: Any = self.snapshots
-        if isinstance(snapshots, list | tuple):
-            snapshots = tuple(sorted({validation.typed("snapshots", step, int) for step in snapshots}))
-            if any(not 0 <= step <= self.steps for step in snapshots):
-                raise InvalidInput("snapshots", expected=f"steps in [0, {self.steps}]", received=str(list(snapshots)))
-            object.__setattr__(self, "snapshots", snapshots)
-        elif isinstance(snapshots, int | np.integer):
-            snapshots = validation.typed("snapshots", snapshots, int)
-            validation.at_least("snapshots", snapshots, 1)
-            object.__setattr__(self, "snapshots", snapshots)
-        else:
-            expected = "a number of steps or a list of steps"
-            raise InvalidInput("snapshots", expected=expected, received=repr(snapshots))
-
-    def _check_layers(self) -> None:
-        for name in ("reset", "frozen"):
-            layers: Any = getattr(self, name)
-            if not isinstance(layers, list | tuple) or not all(isinstance(layer, str) for layer in layers):
-                raise InvalidInput(name, expected="a list of layers' names", received=repr(layers))
-            object.__setattr__(self, name, tuple(sorted(set(layers))))
-        if both := sorted(set(self.reset).intersection(self.frozen)):
-            raise InvalidInput("layers", expected="each reset or frozen", received=f"both for {both[0]}")
-        if (self.reset or self.frozen or self.start_weights) and not self.start_from:
-            raise InvalidInput("start_from", expected="the run whose layers are reset or frozen", received="none")
 
     @functools.cached_property
     def digest(self) -> str:
@@ -288,3 +246,60 @@ class RunConfig:
 @functools.cache
 def _defaults(objective: str, architecture: str) -> dict[str, Any]:
     return RunConfig(dataset="", objective=objective, architecture=architecture).as_json()
+
+
+def _checked(config: RunConfig) -> dict[str, Any]:
+    """Return a config's values as Python's own types, with the defaults of objective and architecture filled in."""
+    given: dict[str, Any] = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    for name, kind in _KINDS.items():
+        given[name] = validation.typed(name, given[name], kind)
+    for name, low in (("latents", 1), ("steps", 0), ("batch_size", 1), ("history_every", 1)):
+        validation.at_least(name, given[name], low)
+    for name, expected, right in _RANGES:
+        if not right(given[name]):
+            raise InvalidInput(name, expected=expected, received=f"{given[name]:g}")
+    for name, known in (("reduction", get_args(Reduction)), ("precision", get_args(Precision))):
+        if given[name] not in known:
+            raise UnknownName(name, given[name], known)
+    for name in ("hyperparameters", "architecture_parameters"):
+        if not isinstance(given[name], Mapping):
+            raise InvalidInput(name, expected="keys and values", received=repr(given[name]))
+    if len(given["selection"]) > 200 or not given["selection"].isprintable():
+        received = repr(given["selection"][:60])
+        raise InvalidInput("selection", expected="one line of at most 200 characters", received=received)
+    reconstruction.find(given["reconstruction"])
+    given["dataset"], given["split"] = splitting.settled(given["dataset"], given["split"])
+    given["seed"] = validation.seed(given["seed"])
+    given["hyperparameters"] = dataclasses.asdict(config.build_objective())
+    given["architecture_parameters"] = architectures.parameters(given["architecture"], given["architecture_parameters"])
+    given["snapshots"] = _snapshots(given["snapshots"], given["steps"])
+    return given | _layers(given)
+
+
+def _snapshots(given: Any, steps: int) -> int | tuple[int, ...]:
+    """Check when snapshots are kept."""
+    if isinstance(given, list | tuple):
+        chosen = tuple(sorted({validation.typed("snapshots", step, int) for step in given}))
+        if any(not 0 <= step <= steps for step in chosen):
+            raise InvalidInput("snapshots", expected=f"steps in [0, {steps}]", received=str(list(chosen)))
+        return chosen
+    if not isinstance(given, int | np.integer):
+        raise InvalidInput("snapshots", expected="a number of steps or a list of steps", received=repr(given))
+    every: int = validation.typed("snapshots", given, int)
+    validation.at_least("snapshots", every, 1)
+    return every
+
+
+def _layers(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Check what a run that starts from another one resets and freezes."""
+    found = {}
+    for name in ("reset", "frozen"):
+        layers = given[name]
+        if not isinstance(layers, list | tuple) or not all(isinstance(layer, str) for layer in layers):
+            raise InvalidInput(name, expected="a list of layers' names", received=repr(layers))
+        found[name] = tuple(sorted(set(layers)))
+    if both := sorted(set(found["reset"]).intersection(found["frozen"])):
+        raise InvalidInput("layers", expected="each reset or frozen", received=f"both for {both[0]}")
+    if (any(found.values()) or given["start_weights"]) and not given["start_from"]:
+        raise InvalidInput("start_from", expected="the run whose layers are reset or frozen", received="none")
+    return found

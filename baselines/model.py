@@ -133,7 +133,8 @@ class Model:
 
     def weights(self) -> dict[str, NDArray[np.float32]]:
         """Copy the weights, by name."""
-        return {name: np.array(np.asarray(v.value)) for name, v in zip(self.names(), self.variables(), strict=True)}
+        pairs = zip(self.names(), self.variables(), strict=True)
+        return {name: backend.to_numpy(variable) for name, variable in pairs}
 
     def load(self, weights: Mapping[str, NDArray[np.float32]], source: str = "weights") -> None:
         """Set the weights.
@@ -206,7 +207,7 @@ class Model:
     def _code(self, mean: NDArray[np.float32]) -> NDArray[np.float32]:
         """Turn the encoder's means into codes, as numbers."""
         code = self.code(mean)
-        return mean if code is mean else np.asarray(ops.convert_to_numpy(code))
+        return mean if code is mean else backend.to_numpy(code)
 
     def code(self, mean: Tensor) -> Tensor:
         """Turn the encoder's means into what `encode` gives: themselves, or the codes of a deterministic objective.
@@ -233,7 +234,7 @@ class Model:
             float32 in [0, 1], shape (n, H, W, C): the mean of a Bernoulli pixel, or the clipped output.
         """
         output = _apply(self.decoder, np.asarray(codes, np.float32))[0]
-        return np.asarray(ops.convert_to_numpy(self.reconstruction.image(output)))
+        return backend.to_numpy(self.reconstruction.image(output))
 
     def activations(self, images: Images, noise: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
         """Take the activations of every layer.
@@ -333,9 +334,10 @@ def _layers(network: Any, inputs: NDArray[np.float32]) -> dict[str, NDArray[np.f
 
 def _apply(network: Any, inputs: NDArray[np.float32]) -> list[NDArray[np.float32]]:
     """Run a network 256 rows at a time; give its outputs as numpy arrays."""
-    parts = [network(inputs[i : i + 256], training=False) for i in range(0, len(inputs), 256)]
+    with backend.no_gradients():
+        parts = [network(inputs[i : i + 256], training=False) for i in range(0, len(inputs), 256)]
     columns = zip(*(part if isinstance(part, list) else [part] for part in parts), strict=True)
-    return [np.concatenate([ops.convert_to_numpy(part) for part in column]) for column in columns]
+    return [np.concatenate([backend.to_numpy(part) for part in column]) for column in columns]
 
 
 def layer_of(name: str) -> str:

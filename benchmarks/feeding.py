@@ -78,8 +78,7 @@ def measure(
 ) -> tuple[Device, float, int]:
     """Train with a sleeping device; give it, the processor seconds of a step, and how many rounds of snapshots came."""
     import benchmark_data
-    from baselines import RunConfig, train_together
-    from baselines.training import engines
+    from baselines import RunConfig, engines, train_together
     from baselines.training.recorder import Recorder
 
     rng = np.random.default_rng(0)

@@ -45,11 +45,11 @@ def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) 
     import numpy as np
 
     import benchmark_data
-    from baselines import RunConfig
+    from baselines import RunConfig, engines
+    from baselines.engines import pixels
     from baselines.model import Model
     from baselines.nets import backend
-    from baselines.training import device_images, engines
-    from baselines.training.loop import batches
+    from baselines.training.batches import batches
 
     configs = [
         RunConfig(
@@ -66,7 +66,7 @@ def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) 
     data = benchmark_data.load(configs[0].dataset)
     started = time.perf_counter()
     on_gpu = jax.devices()[0].platform != "cpu"
-    held = device_images.place(data, limit=None if on_gpu else 0, drawn=len(data))
+    held = pixels.place(data, limit=None if on_gpu else 0, drawn=len(data))
     filled = time.perf_counter() - started
     all_models = [Model(config, data.image_shape, precision=precision) for config in configs]
     engine = engines.start(*all_models, pixels=held)
@@ -95,7 +95,7 @@ def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) 
         "peak": memory.get("peak_bytes_in_use"),
         "device": backend.device(),
         "flop": flop(all_models[0]),
-        "pixels": f"{held.held.nbytes / 1e9:.2f} GB in {filled:.0f} s" if held else "on the host",
+        "pixels": "on the host" if held is None else f"{held.nbytes / 1e9:.2f} GB in {filled:.0f} s",
         "compiled": compiled,
         "host": host,
         "tensorflow": "tensorflow" in sys.modules,

@@ -42,10 +42,9 @@ def offaxis(models: int = 1, precision: Literal["float32", "bfloat16"] = "float3
     import numpy as np
 
     import benchmark_data
-    from baselines import RunConfig
+    from baselines import RunConfig, engines
     from baselines.model import Model
-    from baselines.training import engines
-    from baselines.training.loop import draw_batch
+    from baselines.training.batches import draw_batch
 
     configs = [
         RunConfig(
@@ -79,10 +78,9 @@ def offaxis_loop() -> Callable[[int], None]:
     import numpy as np
 
     import benchmark_data
-    from baselines import RunConfig
+    from baselines import RunConfig, engines
     from baselines.model import Model
-    from baselines.training import engines
-    from baselines.training.loop import batches
+    from baselines.training.batches import batches
 
     config = RunConfig(
         dataset="xysquares/spacing_1",
@@ -105,8 +103,8 @@ def offaxis_loop() -> Callable[[int], None]:
 
 def traced() -> Callable[[int], None]:
     """The step as it would be if the graph were not called by itself."""
+    from baselines import engines
     from baselines.nets.backend import tensorflow
-    from baselines.training import engines
 
     def looked_up(self: engines.TensorFlowEngine, *batches: engines.Arrays) -> dict[str, Any]:
         (batch,) = batches

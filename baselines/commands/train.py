@@ -147,7 +147,8 @@ def _dry_run(
     config: RunConfig, folder: Path, encode: bool, device: str, threads: int | None, own: Dataset | None
 ) -> None:
     """Describe what a run would take."""
-    from baselines.training import devices, dry_run, worker
+    from baselines.engines import devices
+    from baselines.training import dry_run, worker
 
     if threads is not None:
         os.environ.update(worker.thread_limits(threads))
@@ -185,9 +186,9 @@ def resume(
 ) -> None:
     """Go on with a run that was stopped, exactly where it was; with --steps, with one that is finished, too."""
     from baselines.run_folder import read_config
-    from baselines.training import recorder
+    from baselines.training import claims
 
-    config = read_config(run) if steps is None else recorder.longer(run, steps)
+    config = read_config(run) if steps is None else claims.longer(run, steps)
     _train(config, run, tensorboard, wandb, encode, device, threads, lengthen=steps is not None)
 
 
@@ -287,10 +288,12 @@ def _train(
     The user's own images, ``images``, are those of the folder ``pictures``; of a run that goes on without them, those
     that its own folder names. A run that is to ``lengthen`` loses what was made of it once nothing refuses it.
     """
+    from baselines.engines import devices
     from baselines.record import own_images
     from baselines.run_folder import is_trained
-    from baselines.training import devices, loggers, recorder, stopping, worker
-    from baselines.training.loop import Stopped, train, training_rows
+    from baselines.training import claims, loggers, stopping, worker
+    from baselines.training.batches import training_rows
+    from baselines.training.loop import Stopped, train
     from benchmark_data.variants import splitting
 
     if threads is not None:
@@ -314,7 +317,7 @@ def _train(
         if wandb:
             watching.append(stack.enter_context(loggers.wandb(config, folder, project=wandb)))
         if lengthen:
-            recorder.lengthen(folder, config.steps, own)
+            claims.lengthen(folder, config.steps, own)
         encoded = is_trained(folder, config) and (folder / "codes.npz").exists()  # nothing changes a finished run
         try:
             finished = train(config, folder, dataset=own, observers=watching)
@@ -342,13 +345,13 @@ def _options(tensorboard: bool, wandb: str, encode: bool, device: str, threads: 
 def _claim(config: RunConfig, folder: Path, own: Dataset, pictures: Path) -> None:
     """Make a folder that of a run on the user's own images, and have it name them, so that ``resume`` finds them."""
     from baselines.record import digests_of, remember_images, same_pixels
-    from baselines.training import finetune, loop, recorder
+    from baselines.training import claims, finetune, loop
 
     config = finetune.resolved(config, folder, own)
-    if not recorder.holds(folder, config):
+    if not claims.holds(folder, config):
         loop.check([config], own)
-    with recorder.alone(folder):
-        recorder.claim(folder, config)
+    with claims.alone(folder):
+        claims.claim(folder, config)
         if (folder / "run.json").exists():  # or there is nothing to compare, and training reads them all anyway
             same_pixels(folder, digests_of(own))
         remember_images(folder, pictures)
@@ -381,10 +384,6 @@ def sweep(
             help="Only runs with this setting, such as dataset=sprites2d or beta=4. Of several on one key any will do.",
         ),
     ] = None,
-    unless_in: Annotated[
-        Path | None,
-        typer.Option(metavar="RESULTS", help="Leave out runs whose scores this results tree holds already."),
-    ] = None,
     steps: Annotated[int | None, typer.Option(help="Optimiser steps of each run. Default: the sweep's.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes. Default: one per core. On a GPU: 1.")
@@ -410,8 +409,6 @@ def sweep(
     configs = sweep.select(sweep.find(name), only or [])
     if steps is not None:
         configs = tuple(config.with_steps(steps) for config in configs)
-    if unless_in is not None:
-        configs = sweep.unscored(configs, unless_in)
     folder = into or Path("runs") / name
     if dry_run:
         _dry_sweep(configs, folder, jobs, threads, encode, device)
@@ -446,7 +443,8 @@ def _dry_sweep(
     """Describe what the runs of a sweep that are left would take, with so many workers."""
     import joblib
 
-    from baselines.training import devices, dry_run, sweep, worker
+    from baselines.engines import devices
+    from baselines.training import dry_run, sweep, worker
 
     states = [sweep.run_status(config, folder, encode=encode) for config in configs]
     left = [config for config, state in zip(configs, states, strict=True) if not sweep.settled(state, folder)]

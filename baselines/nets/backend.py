@@ -1,8 +1,8 @@
 """Keras, loaded when it is first used, and what depends on which backend runs it.
 
 Importing this module costs nothing, so that configurations can be read and checked, and ``--help`` printed, without
-loading TensorFlow. ``KERAS_BACKEND`` chooses the backend, as everywhere in Keras; TensorFlow is the default, or jax
-where TensorFlow is not installed. What a GPU needs of either is in `baselines.training.devices`.
+loading TensorFlow. ``KERAS_BACKEND`` chooses the backend, as everywhere in Keras. By default it is the first of
+`BACKENDS` that is installed. What a GPU needs of each is in `baselines.engines.devices`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,18 @@ from collections.abc import Iterator
 from importlib import metadata
 from typing import Any, TypeAlias
 
-from benchmark_data.errors import InvalidInput, MissingExtra
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Tensor", "keras", "layers_in", "ops"]
+from benchmark_data.errors import MissingExtra, UnknownName
+
+__all__ = ["BACKENDS", "Tensor", "keras", "layers_in", "ops"]
 
 Tensor: TypeAlias = Any
 """A tensor of Keras' backend."""
+
+BACKENDS = ("tensorflow", "torch", "jax")
+"""The backends that there is an engine for, the default first: docs/performance.md compares them."""
 
 
 class _Lazy:
@@ -47,10 +53,12 @@ def _load(name: str) -> Any:
     # On a GPU take memory as it is needed, so that processes can share one; by themselves both take most of it at once.
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    if sys.platform == "darwin":  # by itself Keras takes Apple's GPU, on which nobody has tried PyTorch's operations
+        os.environ.setdefault("KERAS_TORCH_DEVICE", "cpu")
     if name.startswith("keras"):  # before Keras looks for a backend that may not even be installed
-        if not importlib.util.find_spec("tensorflow") and importlib.util.find_spec("jax"):
-            os.environ.setdefault("KERAS_BACKEND", "jax")
-        _checked(os.environ.get("KERAS_BACKEND", "tensorflow"))
+        installed = (each for each in BACKENDS if importlib.util.find_spec(each))
+        os.environ.setdefault("KERAS_BACKEND", next(installed, BACKENDS[0]))
+        _checked(os.environ["KERAS_BACKEND"])
     try:
         with _uninterrupted(), _quiet():
             return importlib.import_module(name)
@@ -101,30 +109,42 @@ tensorflow: Any = _Lazy("tensorflow")
 jax: Any = _Lazy("jax")
 """The package ``jax``. Use it only where the backend is jax."""
 
+torch: Any = _Lazy("torch")
+"""The package ``torch``. Use it only where the backend is PyTorch."""
+
 
 def name() -> str:
-    """Return the name of Keras' backend.
-
-    Returns:
-        ``"tensorflow"`` or ``"jax"``.
-
-    Raises:
-        InvalidInput: Keras runs on another backend.
-        MissingExtra: Keras or its backend is not installed.
-    """
+    """Return the name of Keras' backend, one of `BACKENDS`."""
     return _checked(keras.backend.backend())
 
 
 def _checked(backend: str) -> str:
     """Check that there is an engine for a backend: Keras has others."""
-    if backend not in ("tensorflow", "jax"):
-        raise InvalidInput(
-            "KERAS_BACKEND",
-            expected="tensorflow or jax",
-            received=backend,
-            remedy="Set the environment variable KERAS_BACKEND.",
-        )
+    if backend not in BACKENDS:
+        raise UnknownName("KERAS_BACKEND", backend, BACKENDS)
     return backend
+
+
+def to_numpy(tensor: Tensor) -> NDArray[Any]:
+    """Copy a tensor or variable to a numpy array; Keras' own function warns of PyTorch's tensors and of variables."""
+    held = tensor.value if isinstance(tensor, keras.Variable) else tensor
+    return np.array(np.asarray(held.detach().cpu() if hasattr(held, "detach") else held))
+
+
+def one_hot(classes: Tensor, count: int) -> Tensor:
+    """Turn class ids into float32 numbers of 0 and 1, with a last axis for the classes.
+
+    On PyTorch Keras' own looks at the ids, which are not known while an engine traces a step.
+    """
+    if name() != "torch" or keras.utils.is_keras_tensor(classes):
+        return ops.one_hot(classes, count)
+    return ops.cast(ops.equal(ops.expand_dims(classes, -1), ops.arange(count)), "float32")
+
+
+def no_gradients() -> contextlib.AbstractContextManager[Any]:
+    """Return a context in which nothing is kept for gradients, as PyTorch keeps it unless it is told not to."""
+    found: contextlib.AbstractContextManager[Any] = torch.no_grad() if name() == "torch" else contextlib.nullcontext()
+    return found
 
 
 @contextlib.contextmanager
@@ -155,6 +175,8 @@ def device() -> str:
     if name() == "jax":
         first = jax.devices()[0]
         chip = first.device_kind if first.platform != "cpu" else ""
+    elif name() == "torch":
+        chip = torch.cuda.get_device_name() if ops.zeros(1).is_cuda else ""
     else:
         chips = tensorflow.config.get_visible_devices("GPU")  # fewer than there are where the CPU was chosen
         chip = tensorflow.config.experimental.get_device_details(chips[0]).get("device_name", "GPU") if chips else ""

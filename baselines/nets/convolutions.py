@@ -1,8 +1,9 @@
-"""Convolutions for the jax backend, written as one product of matrices; on TensorFlow they are Keras' own.
+"""Convolutions for the backends on which Keras' own are slow, jax and PyTorch; on TensorFlow they are Keras' own.
 
-XLA's convolution is slow in two places where this one is not: on a CPU, and where many models run side by side, since a
-convolution with another kernel for each model becomes a grouped convolution, but a product of matrices a batched one.
-The weights are those of Keras' layers.
+XLA's convolution is slow in two places where one product of matrices is not: on a CPU, and where many models run side
+by side, since a convolution with another kernel for each model becomes a grouped convolution, but a product of matrices
+a batched one. On PyTorch Keras pads and slices by copies what the library's own functions do in place. The weights are
+those of Keras' layers.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from baselines.nets import backend
-from baselines.nets.backend import jax, keras, ops
+from baselines.nets.backend import jax, keras, ops, torch
 
 
 class Conv2D(keras.layers.Conv2D):  # type: ignore[misc]  # Keras is loaded when it is needed
@@ -18,9 +19,12 @@ class Conv2D(keras.layers.Conv2D):  # type: ignore[misc]  # Keras is loaded when
 
     def call(self, inputs: Any) -> Any:
         """Convolve: (n, H, W, C) to (n, H / stride, W / stride, filters)."""
-        if backend.name() != "jax":
+        stride = self.strides[0]
+        if backend.name() == "tensorflow":
             return super().call(inputs)
-        return self.activation(convolve(inputs, self.kernel, self.strides[0]) + self.bias)
+        if backend.name() == "jax":
+            return self.activation(convolve(inputs, self.kernel, stride) + self.bias)
+        return self.activation(_on_torch(torch.nn.functional.conv2d, inputs, self.kernel, self.bias, stride))
 
 
 class Conv2DTranspose(keras.layers.Conv2DTranspose):  # type: ignore[misc]
@@ -28,13 +32,26 @@ class Conv2DTranspose(keras.layers.Conv2DTranspose):  # type: ignore[misc]
 
     def call(self, inputs: Any) -> Any:
         """Convolve: (n, h, w, C) to (n, h stride, w stride, filters)."""
-        if backend.name() != "jax":
-            return super().call(inputs)
-        n, height, width, _ = inputs.shape
         stride, kernel = self.strides[0], self.kernel
+        if backend.name() == "tensorflow":
+            return super().call(inputs)
+        if backend.name() == "torch":
+            return self.activation(_on_torch(torch.nn.functional.conv_transpose2d, inputs, kernel, self.bias, stride))
+        n, height, width, _ = inputs.shape
         output = jax.ShapeDtypeStruct((n, height * stride, width * stride, self.filters), inputs.dtype)
         transposed = jax.linear_transpose(lambda x: convolve(x, ops.convert_to_tensor(kernel), stride), output)
         return self.activation(transposed(inputs)[0] + self.bias)
+
+
+def _on_torch(function: Any, images: Any, kernel: Any, bias: Any, stride: int) -> Any:
+    """Call a function of PyTorch, which has channels before places and the kernel's axes the other way round.
+
+    The images' memory stays as it is: PyTorch knows it as its format ``channels_last``.
+    """
+    weights = ops.convert_to_tensor(kernel).permute(3, 2, 0, 1)
+    padding = (kernel.shape[0] - stride) // 2
+    found = function(images.permute(0, 3, 1, 2), weights, ops.convert_to_tensor(bias), stride, padding)
+    return found.permute(0, 2, 3, 1)
 
 
 def convolve(images: Any, kernel: Any, stride: int) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.nets import backend
 from baselines.nets.backend import ops
 from baselines.objectives import Batch, Objective, Term
 from benchmark_data.errors import InvalidInput
@@ -71,7 +72,7 @@ class OBJECTIVE(Objective):
         first = 0
         for factor, size in enumerate(batch.sizes):
             logits = batch.codes[:, first : first + size]
-            wanted = ops.one_hot(labels[:, factor], size)
+            wanted = backend.one_hot(labels[:, factor], size)
             losses.append(-ops.mean(ops.sum(wanted * ops.log_softmax(logits), axis=1)))
             if size > 1:
                 right.append(ops.mean(ops.cast(ops.argmax(logits, axis=1) == labels[:, factor], "float32")))

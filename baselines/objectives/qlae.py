@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from baselines import validation
+from baselines.nets import backend
 from baselines.nets.backend import Tensor, keras, ops
 from baselines.objectives import Adam, Batch, Call, Network, Objective, Term
 
@@ -83,7 +84,7 @@ class OBJECTIVE(Objective):
         latents = mean.shape[1]
         table = call("codebook", ops.arange(latents, dtype="int32")[None])[0]
         nearest = ops.argmin(ops.abs(ops.expand_dims(mean, -1) - table), axis=-1)
-        chosen = ops.one_hot(nearest, self.values)
+        chosen = backend.one_hot(nearest, self.values)
         return ops.sum(chosen * table, axis=-1)
 
     def decay_of(self, weight: str) -> float:

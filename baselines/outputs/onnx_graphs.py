@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from baselines.nets import backend
 from benchmark_data.errors import InvalidInput, needs
 
 OPSET = 17
@@ -123,7 +124,7 @@ def _given(write: _Writer, node: Any, values: _Values) -> list[str]:
 
 
 def _host(value: Any) -> Any:
-    return np.asarray(value.value if hasattr(value, "value") else value)
+    return backend.to_numpy(value)
 
 
 def _activated(write: _Writer, x: str, layer: Any) -> str:

@@ -9,6 +9,7 @@ import PIL.Image
 import PIL.ImageDraw
 from numpy.typing import NDArray
 
+from baselines.nets import backend
 from baselines.objectives import kl_to_prior
 from baselines.run import Run
 from benchmark_data import files
@@ -60,7 +61,9 @@ def traversals(run: Run, *, row: int = 0) -> list[Path]:
     """
     images = run.dataset.images([row])
     posterior = run.encode(images)
-    kl = np.asarray(kl_to_prior(posterior))[0] if run.model.objective.stochastic else np.zeros(run.model.code_size)
+    kl = (
+        backend.to_numpy(kl_to_prior(posterior))[0] if run.model.objective.stochastic else np.zeros(run.model.code_size)
+    )
     order = np.argsort(-kl, kind="stable")
     extent = run.model.objective.traversed
     steps = np.linspace(-extent, extent, VALUES)

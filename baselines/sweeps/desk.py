@@ -1,6 +1,6 @@
 """The desk tier of the board: nine objectives on twelve rendered tasks with five seeds, what two cores do in a day.
 
-    offaxis train sweep desk --into runs/desk --jobs 2 --threads 1 --unless-in leaderboard/published
+    offaxis train sweep desk --into runs/desk --jobs 2 --threads 1
     find runs/desk -name codes.npz -printf '%h ' |
         xargs offaxis board evaluate --new --reproduced --tier desk --into leaderboard/published
 

@@ -1,6 +1,6 @@
 """Does a desk's β-VAE generalise, and does HFS mend a correlated sample? sprites2d divided by six rules.
 
-    offaxis train sweep desk_splits --into runs/desk_splits --jobs 2 --threads 1 --unless-in leaderboard/published
+    offaxis train sweep desk_splits --into runs/desk_splits --jobs 2 --threads 1
     find runs/desk_splits -name codes.npz -printf '%h ' |
         xargs offaxis board evaluate --new --reproduced --tier held_out --into leaderboard/published
 

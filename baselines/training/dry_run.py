@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import benchmark_data
+from baselines import engines
 from baselines.config import RunConfig
 from baselines.model import Model
 from baselines.run import task_rows
 from baselines.run_folder import Snapshots
-from baselines.training import engines, finetune
-from baselines.training.loop import batches, training_rows
-from baselines.training.recorder import holds
+from baselines.training import finetune
+from baselines.training.batches import batches, training_rows
+from baselines.training.claims import holds
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.variants import splitting

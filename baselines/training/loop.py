@@ -10,44 +10,41 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import rich.progress
 from numpy.typing import NDArray
 
 import benchmark_data
+from baselines import engines
 from baselines.config import RunConfig
-from baselines.model import Model, generator
+from baselines.engines import devices, pixels
+from baselines.model import Model
 from baselines.nets import backend
-from baselines.objectives import Objective
 from baselines.record import digests_of, same_pixels
 from baselines.run import Run
 from baselines.run_folder import default_folder, is_trained
-from baselines.training import device_images, devices, engines, finetune, stopping
-from baselines.training.prefetch import ahead
+from baselines.training import finetune, stopping
+from baselines.training.batches import batches, draw_batch, factors_drawn, training_rows
+from baselines.training.claims import alone, claim, holds
 from baselines.training.progress import Bar, columns, side_by_side
-from baselines.training.recorder import Diverged, Observer, Recorder, alone, claim, holds
+from baselines.training.recorder import Diverged, Observer, Recorder
 from baselines.training.stopping import Stopped
 from baselines.training.writer import Writer
-from benchmark_data import console, draws
+from benchmark_data import console
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, OffaxisWarning, UnknownName
-from benchmark_data.factors import FactorSpace, FactorTable, Indices
+from benchmark_data.errors import InvalidInput, OffaxisWarning
 from benchmark_data.variants import splitting
 
 __all__ = ["Diverged", "Observer", "Stopped", "train", "train_together"]
-
-AHEAD = 4
-"""Steps whose batches are prepared while the device works."""
 
 SHARED = (
     *("dataset", "objective", "architecture", "architecture_parameters"),
     *("latents", "reconstruction", "reduction", "reconstruction_weight", "batch_size", "frozen", "precision"),
 )
-"""What runs that are trained together have in common, beside the hyperparameters that are no floats."""
+"""What runs that are trained together have in common, besides the hyperparameters that are no floats."""
 
 SHOWN = 0.1
 """Seconds between two changes of the display."""
@@ -127,7 +124,7 @@ def train_together(
     or have diverged keep their place in the program and change nothing for the others. A run's record counts its share
     of the program's seconds.
 
-    On TensorFlow the runs are trained one after another, with the results of `train`.
+    On TensorFlow and PyTorch the runs are trained one after another, with the results of `train`.
 
     Args:
         configs: what to train: the same `SHARED` keys, and the same hyperparameters except floats. `groups` sorts them.
@@ -136,9 +133,9 @@ def train_together(
         observers: for each run the functions that are told its history.
         progress: a display to show the runs in; by default one of its own, on standard error.
         checkpoint_seconds: as of `train`.
-        device_bytes: on jax, keep the dataset on the device if it takes no more than these bytes: as bits where all
-            pixels have one of two values, else as bytes. If None, half of the device's free memory, but nothing for a
-            training that draws fewer images than the dataset has, and nothing on a CPU. Results do not depend on it.
+        device_bytes: on jax, keep the dataset on the device if it takes no more than these bytes. If None, half of the
+            device's free memory, but nothing for a training that draws fewer images than the dataset has, and nothing
+            on a CPU. Results do not depend on it.
 
     Returns:
         For each config the finished run, or why it stopped; its last good snapshot stays, and the others go on.
@@ -150,14 +147,11 @@ def train_together(
         Stopped: as of `train`, with snapshots of all.
         MissingExtra: Keras or its backend is not installed.
     """
-    own = dataset
     paths = [default_folder(config) for config in configs] if folders is None else [Path(f) for f in folders]
     _check_group(configs, paths)
-    if own is not None:
-        own = splitting.of(own, configs[0].dataset)
+    own = None if dataset is None else splitting.of(dataset, configs[0].dataset)
     dataset = benchmark_data.load(configs[0].dataset) if own is None else own
     dataset.prepare()
-    together = backend.name() == "jax"
     configs = [finetune.resolved(c, folder, dataset) for c, folder in zip(configs, paths, strict=True)]
     check([c for c, folder in zip(configs, paths, strict=True) if not holds(folder, c)], dataset)
     recorders: dict[int, Recorder] = {}
@@ -166,8 +160,7 @@ def train_together(
             if not is_trained(folder, config):
                 stack.enter_context(alone(folder))
                 claim(folder, config)
-        digests = None
-        if own is not None:  # other images may bear the same name; no run passes for theirs, a finished one neither
+        if own is not None:  # other images may bear the same name, also those of a finished run
             digests = digests_of(own)
             for folder in paths:
                 same_pixels(folder, digests)
@@ -176,16 +169,16 @@ def train_together(
             return [Run.open(folder, dataset=own) for folder in paths]
         devices.warn(configs[0].precision)
         _warn_of_means(configs[0])
-        if progress is None:
-            progress = stack.enter_context(console.progress(*columns()))
-        digests = digests or digests_of(dataset)
+        progress = progress or stack.enter_context(console.progress(*columns()))
+        if own is None:
+            digests = digests_of(dataset)
         writer = stack.enter_context(Writer())
         for i in left:
-            told = observers[i] if observers else ()
-            recorders[i] = Recorder(configs[i], paths[i], dataset, digests, told, writer)
+            watching = observers[i] if observers else ()
+            recorders[i] = Recorder(configs[i], paths[i], dataset, digests, watching, writer)
         request = stack.enter_context(stopping.awaited())
         waiting = list(recorders.values())
-        for group in [waiting] if together else [[recorder] for recorder in waiting]:
+        for group in [waiting] if backend.name() == "jax" else [[recorder] for recorder in waiting]:
             if not request.made:
                 _train(group, dataset, writer, progress, checkpoint_seconds, device_bytes, request)
     if request.made:
@@ -203,16 +196,9 @@ def _warn_of_means(config: RunConfig) -> None:
 
 
 def check(configs: Sequence[RunConfig], dataset: Dataset) -> None:
-    """Make the models of new runs and draw a batch of each, so that no setting that is refused claims a folder.
+    """Make the models of new runs of one group, and draw a batch of each.
 
-    Args:
-        configs: runs of one group, as `groups` sorts them.
-        dataset: their dataset.
-
-    Raises:
-        UnknownName: there is no such split.
-        DamagedFile: a run to start from has other weights than the config names, or of other shapes.
-        InvalidInput: architecture and images, or objective and factors, do not go together.
+    So no setting that is refused claims a folder.
     """
     different = {(c.split, c.train_share, c.start_from, c.start_weights, c.reset): c for c in configs}
     for config in different.values():
@@ -224,13 +210,7 @@ def check(configs: Sequence[RunConfig], dataset: Dataset) -> None:
 
 
 def groups(configs: Sequence[RunConfig]) -> list[list[int]]:
-    """Sort runs by whether `train_together` takes them.
-
-    Args:
-        configs: any runs.
-
-    Returns:
-        Positions, each in one group, in order.
+    """Sort runs by whether `train_together` takes them: return positions, each in one group, in order.
 
     Example:
         >>> runs = [
@@ -256,11 +236,8 @@ def _shared(config: RunConfig) -> dict[str, Any]:
 
 def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
     if len(folders) != len(configs) or len(set(folders)) != len(folders) or not configs:
-        raise InvalidInput(
-            "folders",
-            expected=f"another one for each of {len(configs)} runs, and a run at least",
-            received=str(list(map(str, folders))),
-        )
+        expected = f"another one for each of {len(configs)} runs, and a run at least"
+        raise InvalidInput("folders", expected=expected, received=str(list(map(str, folders))))
     first = _shared(configs[0])
     for config in configs:
         for name, value in _shared(config).items():
@@ -284,18 +261,15 @@ def _train(
 ) -> None:
     """Train runs in one program until each is finished or has diverged, or somebody asks to stop."""
     models = [_model(recorder, dataset) for recorder in recorders]
-    held = None
-    if backend.name() == "jax":
-        drawn = sum((r.config.steps - r.step) * r.images for r in recorders)
-        held = device_images.place(dataset, limit=device_bytes, drawn=drawn)
+    drawn = sum((r.config.steps - r.step) * r.images for r in recorders)
+    held = pixels.place(dataset, limit=device_bytes, drawn=drawn) if backend.name() == "jax" else None
     program = _Program(recorders, engines.start(*models, pixels=held), progress, checkpoint_seconds)
     program.begin()
     with batches([r.config for r in recorders], dataset, program.first, images=held is None) as feed:
         for batch in feed:
             scalars = program.step(batch)
             writer.check()
-            stop = request.made
-            program.look(scalars, stop=stop)
+            program.look(scalars, stop=(stop := request.made))
             if stop or not any(recorder.running for recorder in recorders):
                 break
 
@@ -360,7 +334,7 @@ class _Program:
             self._recorders[i].step += 1
         if not any(self._recorders[i].records for i in self._stepped):
             return {}
-        return {name: np.asarray(value) for name, value in scalars.items()}
+        return {name: backend.to_numpy(value) for name, value in scalars.items()}
 
     def look(self, scalars: dict[str, NDArray[Any]], *, stop: bool) -> None:
         """Record, keep and show what is due after a step; mark the runs that have diverged."""
@@ -372,7 +346,7 @@ class _Program:
             try:
                 if recorder.records:
                     recorder.record({name: float(value[i]) for name, value in scalars.items()})
-                if recorder.keeps or keep_all:
+                if recorder.config.keeps(recorder.step) or keep_all:
                     self._keep(i)
             except Diverged as error:
                 recorder.stopped = error
@@ -388,114 +362,3 @@ class _Program:
     def _show(self) -> None:
         for bar, group in zip(self._bars, self._groups, strict=True):
             bar.show([r.step for r in group], [r.loss for r in group], [r.stopped is not None for r in group])
-
-
-def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:
-    """Return the rows that runs train on: the same for every run, whatever its seed.
-
-    Args:
-        dataset: the dataset.
-        share: how much of it, in (0, 1].
-        split: how much of this split of it; of all rows if empty.
-
-    Returns:
-        int64, shape (m,), at least one row, in random order.
-
-    Raises:
-        UnknownName: there is no such split.
-
-    Example:
-        >>> len(training_rows(benchmark_data.load("xysquares/spacing_1"), 0.9))
-        235929
-    """
-    if split and split not in dataset.splits:
-        raise UnknownName(f"split of {dataset.id}", split, [*dataset.splits, *splitting.split_rules()])
-    rows = dataset.splits[split] if split else range(len(dataset))
-    return rows.start + draws.permutation(0, len(rows))[: max(1, int(share * len(rows)))]
-
-
-def factors_drawn(config: RunConfig, objective: Objective, dataset: Dataset) -> FactorSpace | FactorTable:
-    """Return the factors of the rows that an objective may draw: of pairs both images are of the part to train on.
-
-    Args:
-        config: the run's config.
-        objective: its objective.
-        dataset: its dataset.
-
-    Returns:
-        All factors of the dataset; for an objective on pairs those of its split by itself.
-    """
-    part = dataset.splits[config.split] if config.split else range(len(dataset))
-    whole = objective.n_views == 1 or len(part) == len(dataset)
-    return dataset.space if whole else dataset.space.part(part)
-
-
-def draw_batch(
-    config: RunConfig,
-    objective: Objective,
-    dataset: Dataset,
-    rows: Indices,
-    step: int,
-    *,
-    images: bool = True,
-    space: FactorSpace | FactorTable | None = None,
-) -> dict[str, NDArray[Any]]:
-    """Draw a step's batch: a function of the config and the step alone.
-
-    Args:
-        config: the run's config.
-        objective: its objective.
-        dataset: its dataset.
-        rows: the rows to train on.
-        step: from 1.
-        images: give the images; otherwise their rows.
-        space: the factors of the rows that may be drawn, as `factors_drawn` gives them; the dataset's if None.
-
-    Returns:
-        ``images`` uint8 (n, H, W, C), or ``rows`` int32 (n,); ``noise`` float32 (n, code size), ``step`` float32 () and
-        the objective's inputs.
-    """
-    rng = generator(config.seed, step)
-    chosen = objective.rows(rows, space or dataset.space, config.batch_size, rng).ravel()
-    size = objective.code_size(config.latents, dataset.space.sizes)
-    return {
-        "noise": rng.standard_normal((len(chosen), size), np.float32),
-        "step": np.array(step, np.float32),
-        **objective.inputs(chosen, dataset.space, config.latents, rng),
-        **({"images": dataset.images(chosen)} if images else {"rows": chosen.astype(np.int32)}),
-    }
-
-
-@contextlib.contextmanager
-def batches(
-    configs: Sequence[RunConfig], dataset: Dataset, done: Sequence[int], *, images: bool = True
-) -> Iterator[Iterator[list[dict[str, NDArray[Any]]]]]:
-    """Prepare the batches of runs that are trained together, ahead, in a thread.
-
-    Args:
-        configs: the runs' configs.
-        dataset: their dataset.
-        done: the last step that each run has done.
-        images: as of `draw_batch`.
-
-    Yields:
-        An iterator over what `draw_batch` gives for each run's next step, until all are finished; those that are
-        earlier get the batch of their last step again.
-
-    Raises:
-        UnknownName: there is no such split.
-        InvalidInput: objective and factors do not go together.
-    """
-    objectives = [config.build_objective() for config in configs]
-    chosen = [training_rows(dataset, config.train_share, config.split) for config in configs]
-    spaces = [factors_drawn(c, objective, dataset) for c, objective in zip(configs, objectives, strict=True)]
-
-    def draw(taken: int) -> list[dict[str, NDArray[Any]]]:
-        return [
-            draw_batch(config, objective, dataset, rows, min(last + taken, config.steps), images=images, space=space)
-            for config, objective, rows, last, space in zip(configs, objectives, chosen, done, spaces, strict=True)
-        ]
-
-    most = max(config.steps - last for config, last in zip(configs, done, strict=True))
-    with ahead(draw, range(1, most + 1), count=AHEAD) as drawn:
-        yield drawn

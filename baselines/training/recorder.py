@@ -1,30 +1,25 @@
-"""What a run writes while it trains: its history, its record and its snapshots; and when it must stop."""
+"""What a run writes while it trains: its history, its record and its snapshots; and when it must stop. Internal."""
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import math
 import os
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import benchmark_data
 from baselines.config import RunConfig
+from baselines.engines import Copy, devices
 from baselines.nets import backend
-from baselines.objectives import Objective
-from baselines.record import Digests, digests_of, read_record, same_pixels, write_record
-from baselines.run_folder import LOCK, Snapshots, clear_leftovers, is_free, read_config, read_history
-from baselines.training import devices
-from baselines.training.engines import Copy
+from baselines.record import Digests, read_record, same_pixels, write_record
+from baselines.run_folder import Snapshots, clear_leftovers, read_history
 from baselines.training.writer import Writer
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
+from benchmark_data.errors import DamagedFile, OffaxisError
 
 Observer: TypeAlias = Callable[[int, Mapping[str, float]], None]
 """Is told a step and the history's scalars of it: loss, reconstruction and the objective's terms."""
@@ -52,10 +47,6 @@ class Recorder:
         step: the step that was done last.
         loss: the loss that was recorded last, as text; empty if there is none yet.
         stopped: why the run cannot go on, if so.
-
-    Raises:
-        InvalidInput: the pixels are not those that the run began with.
-        DamagedFile: a file of the folder does not hold what it should.
     """
 
     def __init__(
@@ -68,7 +59,7 @@ class Recorder:
         writer: Writer,
     ) -> None:
         self.config, self.folder, self.snapshots = config, folder, Snapshots(folder)
-        self.objective: Objective = config.build_objective()
+        self.objective = config.build_objective()
         self.stopped: Diverged | None = None
         self._dataset, self._digests, self._observers = dataset, digests, observers
         self._writer = writer
@@ -78,7 +69,7 @@ class Recorder:
         self.step = self.snapshots.last or 0
         self._computed_before = _computed(folder) if self.step else []
         self._history = folder / "history.jsonl"
-        rows = whole_history(self._history, config, self.snapshots)
+        rows = whole_history(folder, config)
         files.write_text(self._history, "".join(_line(row) for row in rows))
         self._limit = _limit(rows[0]["loss"]) if rows else math.inf
         self.loss = f"{rows[-1]['loss']:.4g}" if rows else ""
@@ -94,20 +85,12 @@ class Recorder:
         return _is_recorded(self.config, self.step)
 
     @property
-    def keeps(self) -> bool:
-        """Whether the state after the step that was done last is kept for good."""
-        return self.config.keeps(self.step)
-
-    @property
     def images(self) -> int:
         """Images per step."""
         return self.config.batch_size * self.objective.n_views
 
     def record(self, scalars: Mapping[str, float]) -> None:
-        """Add a line to the history.
-
-        Args:
-            scalars: loss, reconstruction and the objective's terms.
+        """Add a line to the history: loss, reconstruction and the objective's terms.
 
         Raises:
             Diverged: a scalar is not finite, or the loss has exploded.
@@ -136,19 +119,11 @@ class Recorder:
         if copy.flaw:
             raise self._diverged(f"a {copy.flaw} that is not finite")
         if self._kept is not None:
-            self._kept.result()  # no more than one waits, or memory would fill up writer a slow disk
+            self._kept.result()  # no more than one waits, or memory would fill up behind a slow disk
         self._kept = self._writer.do(self._write, self.step, copy, seconds)
 
     def describe(self, step: int, seconds: float) -> None:
-        """Write the run's record.
-
-        Args:
-            step: the step that was done last.
-            seconds: seconds of training so far.
-
-        Raises:
-            InvalidInput: the file cannot be written.
-        """
+        """Write the run's record after a step and so many seconds of training."""
         computed = devices.record(self.config.precision)
         before = [each for each in self._computed_before if each != computed]
         images = step * self.images
@@ -187,20 +162,12 @@ class Recorder:
         )
 
 
-def whole_history(path: Path, config: RunConfig, snapshots: Snapshots) -> list[dict[str, float]]:
-    """Read a history up to the last snapshot; check that no step is lost, as a power cut or an editor may lose some.
+def whole_history(folder: Path, config: RunConfig) -> list[dict[str, float]]:
+    """Read a run's history up to its last snapshot, and check that no step is lost.
 
-    Args:
-        path: the run's ``history.jsonl``.
-        config: the run's config.
-        snapshots: the run's snapshots.
-
-    Returns:
-        One dictionary for each recorded step. A run that was made longer has one for its earlier end, too.
-
-    Raises:
-        DamagedFile: a line is not what it should be, or a step is not there once, in its place.
+    A power cut or an editor may lose some. A run that was made longer has a line for its earlier end, too.
     """
+    path, snapshots = folder / "history.jsonl", Snapshots(folder)
     last = snapshots.last or 0
     rows = read_history(path, until=last)
     found = [int(row["step"]) for row in rows]
@@ -217,174 +184,8 @@ def whole_history(path: Path, config: RunConfig, snapshots: Snapshots) -> list[d
     return rows
 
 
-def holds(folder: Path, config: RunConfig) -> bool:
-    """Return whether a folder holds this run already. Nothing is written.
-
-    Raises:
-        InvalidInput: the folder holds another run or something else.
-    """
-    if (folder / "config.json").exists():
-        held = _held(folder)
-        if held != config:
-            ours, theirs = config.as_json(), held.as_json()
-            key = next(k for k in ours if ours[k] != theirs[k])
-            raise InvalidInput(
-                str(folder),
-                expected=f"the run with {key} {ours[key]!r}",
-                received=f"a run with {key} {theirs[key]!r}",
-                remedy=_longer(folder, held, config) or "Choose another folder, or resume that run.",
-            )
-        return True
-    if not is_free(folder):
-        raise InvalidInput(
-            str(folder),
-            expected="a run's folder or an empty one",
-            received="something else",
-            remedy="Choose another folder.",
-        )
-    return False
-
-
-def claim(folder: Path, config: RunConfig) -> None:
-    """Make the folder this run's, or make sure that it is.
-
-    Args:
-        folder: the run folder, locked by `alone`: two processes that find it empty would otherwise both train it.
-        config: the run's config.
-
-    Raises:
-        InvalidInput: the folder holds another run or something else, or cannot be written.
-    """
-    if not holds(folder, config):
-        files.write_json(folder / "config.json", config.as_json())
-
-
-def _held(folder: Path) -> RunConfig:
-    """Read the config of a run that is to go on.
-
-    Raises:
-        DamagedFile: the folder holds no run.
-        InvalidInput: it was written when a divided dataset without a part stood for all rows, those held out included.
-    """
-    held = read_config(folder)
-    if held.split and not files.read_json(folder / "config.json").get("split"):
-        raise InvalidInput(
-            str(folder),
-            expected=f"a run on the part {held.split} of {held.dataset}",
-            received="one that was trained on all parts, as its config.json names none",
-            remedy="Train again in another folder.",
-        )
-    return held
-
-
-def _longer(folder: Path, held: RunConfig, config: RunConfig) -> str:
-    """Describe how a run becomes the longer one that is asked for, if that is all that differs."""
-    if config.steps <= held.steps or held.with_steps(config.steps) != config:
-        return ""
-    return f"To make it longer: offaxis train resume {shlex.quote(str(folder))} --steps {config.steps}"
-
-
-MADE = (
-    *("codes.npz", "activations.npz", "encoder.onnx"),
-    *("traversals.png", "traversals.gif", "reconstructions.png", "losses.png", "units.png"),
-)
-"""Files of a run folder that are made of the run up to its last snapshot."""
-
-
-def longer(folder: Path, steps: int) -> RunConfig:
-    """Return the config of a run that is to take more steps. Nothing is written.
-
-    Args:
-        folder: the run folder.
-        steps: all steps that it is to have taken, those that are done included.
-
-    Returns:
-        The config.
-
-    Raises:
-        InvalidInput: these are fewer steps than the run has already.
-        DamagedFile: the folder holds no run.
-    """
-    held = _held(folder)
-    if steps < held.steps:
-        raise InvalidInput(
-            "--steps",
-            expected=f"at least {held.steps}, which {folder} has already",
-            received=str(steps),
-            remedy="Give all steps, those that are done included.",
-        )
-    return held if steps == held.steps else held.with_steps(steps)
-
-
-def lengthen(folder: Path, steps: int, dataset: Dataset | None = None) -> RunConfig:
-    """Return a run more steps to take, so that `baselines.train` goes on with it, to the weights of one long run.
-
-    What was made from its last snapshot, such as codes, is removed: it would pass for the longer run's. Before that,
-    what the run goes on with is looked at: its images, its last snapshot and its history.
-
-    Args:
-        folder: the run folder.
-        steps: all steps that it is to have taken, those that are done included.
-        dataset: the user's own images, of a run on such.
-
-    Returns:
-        The run's config, as the folder now holds it.
-
-    Raises:
-        InvalidInput: these are fewer steps than the run has already, another process is training it, its images are
-            not those that it began with, or the folder cannot be written.
-        DamagedFile: the folder holds no run, or its last snapshot or its history is damaged.
-        Unavailable: its dataset is not on this machine.
-    """
-    held, config = _held(folder), longer(folder, steps)
-    if config == held:
-        return held
-    dataset = benchmark_data.load(config.dataset) if dataset is None else dataset
-    dataset.prepare()
-    same_pixels(folder, digests_of(dataset))
-    with alone(folder):
-        snapshots = Snapshots(folder)
-        if snapshots.last is not None:
-            snapshots.read(snapshots.last)
-            whole_history(folder / "history.jsonl", held, snapshots)
-        for name in MADE:  # first: whoever is killed here leaves the shorter run, and not the longer one with its codes
-            try:
-                (folder / name).unlink(missing_ok=True)
-            except OSError as error:
-                raise files.unwritable(folder / name, error) from error
-        files.write_json(folder / "config.json", config.as_json())
-    return config
-
-
-def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
-    """Keep other processes from training in the same folder, which is made if it is not there.
-
-    Args:
-        folder: the run folder; it is this run's, or free.
-
-    Returns:
-        What ``with`` takes.
-
-    Raises:
-        InvalidInput: another process is training it, or it cannot be written.
-        MissingExtra: filelock is not installed.
-    """
-    needs("training", "train", "filelock")
-    refusal = InvalidInput(
-        str(folder),
-        expected="a run that nobody else is training",
-        received="one that another process is training",
-        remedy="Wait for it, or stop it.",
-    )
-    return files.exclusive(folder / LOCK, what=folder, refusal=refusal)
-
-
-def _limit(loss: float) -> float:
-    return EXPLODED * max(1.0, abs(loss))
-
-
 def settings(config: RunConfig) -> dict[str, Any]:
-    """Return what tells this run from others of its method, as run.json and results hold it."""
+    """Return the settings that distinguish a run from others of its method, as run.json and results hold them."""
     own = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "selection", "start_from")
     nested = ("hyperparameters", "architecture_parameters")
     unused = [name for name in ("split", "start_weights", "reset", "frozen") if not getattr(config, name)]
@@ -399,6 +200,10 @@ def _computed(folder: Path) -> list[dict[str, Any]]:
     held = read_record(folder)
     found = [*held.get("computed_before", []), *([held["computed"]] if "computed" in held else [])]
     return [each for i, each in enumerate(found) if each not in found[:i]]
+
+
+def _limit(loss: float) -> float:
+    return EXPLODED * max(1.0, abs(loss))
 
 
 def _line(row: Mapping[str, float]) -> str:

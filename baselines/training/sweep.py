@@ -14,50 +14,36 @@ program. Workers share nothing but the folder. One that dies is replaced and its
 from __future__ import annotations
 
 import collections
-import concurrent.futures
 import contextlib
 import csv
 import dataclasses
 import io
 import json
 import os
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, get_args
 
 import rich.progress
 
 import benchmark_data
 from baselines.config import Device, RunConfig
 from baselines.run_folder import is_trained
-from baselines.training import recorder, stopping, worker
+from baselines.training import processes, recorder, stopping, worker
 from baselines.training.loop import groups
 from baselines.training.progress import Bar, columns, side_by_side
 from benchmark_data import console, discovery, files, parallel
-from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, UnknownName, needs
-
-try:
-    import joblib
-except ImportError as error:
-    raise MissingExtra("training many runs", "joblib", "train") from error
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName, needs
 
 needs("training many runs", "train", "filelock")
-
-ATTEMPTS = 3
-"""How often a run is begun whose worker dies, in one call."""
 
 POLLED = 1.0
 """Seconds between two looks at the runs for the monitor."""
 
 INDEXED = 15.0
 """Seconds between two writes of the index."""
-
-PATIENCE = 30.0
-"""Seconds that workers have to write a snapshot when the sweep is stopped."""
 
 
 def names() -> tuple[str, ...]:
@@ -142,40 +128,6 @@ def _matches(settings: dict[str, Any], key: str, text: str) -> bool:
     return bool((list(given) if isinstance(given, tuple) else given) == value)
 
 
-def unscored(configs: Sequence[RunConfig], root: str | os.PathLike[str]) -> tuple[RunConfig, ...]:
-    """Leave out the runs whose scores a results tree holds, wherever their folders are.
-
-    So a sweep goes on where another machine left it, from the results alone. A run counts as scored if the tree holds
-    one of its objective on its dataset with its seed, number of steps and settings, in any tier.
-
-    Args:
-        configs: the runs of a sweep.
-        root: the results tree; one that is not there holds nothing.
-
-    Returns:
-        The runs that are left, in their order.
-
-    Raises:
-        DamagedFile: a result file does not hold what it should.
-        MissingExtra: pydantic is not installed.
-    """
-    from leaderboard.store import results_tree
-
-    def key(dataset: str, method: str, seed: int, steps: int, settings: Mapping[str, Any]) -> str:
-        return json.dumps([dataset, method, seed, steps, dict(settings)], sort_keys=True)
-
-    held = {
-        key(result.dataset, result.method, run.seed, run.budget.steps, run.hyperparameters)
-        for result in (results_tree.read_all(root) if Path(root).is_dir() else ())
-        for run in result.runs
-    }
-    return tuple(
-        config
-        for config in configs
-        if key(config.dataset, config.objective, config.seed, config.steps, recorder.settings(config)) not in held
-    )
-
-
 class RunStatus(NamedTuple):
     """What is known of a run of a sweep: a row of ``index.csv``.
 
@@ -219,16 +171,7 @@ def run_path(config: RunConfig) -> str:
 
 
 def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStatus:
-    """See how far a run is, from what is on disk.
-
-    Args:
-        config: the run.
-        into: the sweep's folder.
-        encode: count it as done only with its codes.
-
-    Returns:
-        Its row of the index.
-    """
+    """Return a run's row of the index, from what is on disk; with ``encode`` it is done only with its codes."""
     name, digest = run_path(config), config.digest
     folder, step, seconds, error = into / name, 0, 0.0, ""
     loss: float | str = ""
@@ -274,12 +217,7 @@ def _seconds(path: Path) -> float:
 
 
 def settled(state: RunStatus, into: Path) -> bool:
-    """Return whether there is nothing to do for a run: it is done, or diverged and would diverge again.
-
-    Args:
-        state: what is known of it.
-        into: the sweep's folder.
-    """
+    """Return whether there is nothing to do for a run: it is done, or diverged and would diverge again."""
     return state.state == "done" or (state.state == "failed" and _error(worker.failure(into, state.digest))[1])
 
 
@@ -317,7 +255,7 @@ def run(
             `benchmark_data.parallel.on_ray`. The nodes must see the folder under the same path.
         gpus: what each task of Ray asks for; see there.
         encode: write the codes that the leaderboard scores, too.
-        device: what each worker computes on; see `baselines.training.devices.choose`. Tasks that ask Ray for GPUs get
+        device: what each worker computes on; see `baselines.engines.devices.choose`. Tasks that ask Ray for GPUs get
             ``"gpu"`` for ``"auto"``, so that none of them trains on a processor in silence.
         progress: a display to show the runs in; by default one of its own, on standard error.
 
@@ -351,13 +289,13 @@ def run(
         monitor.write()
         todo = [config for config in configs if not monitor.settled(config)]
         parts = list(_parts(todo, together))
-        tasks: list[Task] = [
+        tasks: list[processes.Task] = [
             ([(config.as_json(), run_path(config), config.digest) for config in part], str(into), encode)
             for part in parts
         ]
         stack.enter_context(monitor.watching(parts))
         if ray is None:
-            _train_here(tasks, jobs or joblib.cpu_count(), threads, device)
+            processes.train(tasks, jobs, threads, device)
         else:
             chosen = "gpu" if gpus and device == "auto" else device
             options = (threads or 1, chosen, min(gpus, 1.0) or 1.0)
@@ -368,27 +306,14 @@ def run(
 
 def _exclusive_lock(into: Path) -> contextlib.AbstractContextManager[None]:
     """Keep another call from training the same runs, as long as the lock is held."""
-    refusal = InvalidInput(
-        str(into),
-        expected="a sweep that nobody else is running",
-        received="one that another process is running",
-        remedy="Wait for it, stop it, or choose another folder.",
-    )
+    expected, remedy = "a sweep that nobody else is running", "Wait for it, stop it, or choose another folder."
+    received = "one that another process is running"
+    refusal = InvalidInput(str(into), expected=expected, received=received, remedy=remedy)
     return files.exclusive(into / ".lock", what=into, refusal=refusal)
 
 
 def read_index(into: Path) -> list[dict[str, str]]:
-    """Read a sweep's ``index.csv``.
-
-    Args:
-        into: the sweep's folder.
-
-    Returns:
-        A dictionary for each run, of `RunStatus`'s fields as texts; nothing if there is no index.
-
-    Raises:
-        DamagedFile: the file is no index.
-    """
+    """Read a sweep's ``index.csv``: for each run a dictionary of `RunStatus`'s fields as texts."""
     path = into / "index.csv"
     if not path.exists():
         return []
@@ -397,12 +322,9 @@ def read_index(into: Path) -> list[dict[str, str]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DamagedFile(str(path), expected="an index of runs", received=str(error)) from error
     if any(set(row) != set(RunStatus._fields) for row in rows):
-        raise DamagedFile(
-            str(path),
-            expected=f"the columns {', '.join(RunStatus._fields)}",
-            received="others",
-            remedy="Remove it; it is made anew from the run folders.",
-        )
+        remedy = "Remove it; it is made anew from the run folders."
+        expected = f"the columns {', '.join(RunStatus._fields)}"
+        raise DamagedFile(str(path), expected=expected, received="others", remedy=remedy)
     return rows
 
 
@@ -504,122 +426,8 @@ class _Group:
             self.bar.show(steps, losses, [now.state == "failed" for now in states])
 
 
-Task: TypeAlias = tuple[list[worker.Run], str, bool]
-"""What `worker.work` takes, but for what to compute with."""
-
-
 def _parts(configs: Sequence[RunConfig], together: int) -> Iterator[list[RunConfig]]:
     """Divide runs among workers: so many that can be trained in one program, or one by one."""
     for positions in groups(configs) if together > 1 else [[i] for i in range(len(configs))]:
         for i in range(0, len(positions), together):
             yield [configs[position] for position in positions[i : i + together]]
-
-
-def _train_here(tasks: Sequence[Task], jobs: int, threads: int | None, device: str) -> None:
-    """Train in worker processes of this machine; a worker that dies is replaced."""
-    waiting = collections.deque(tasks)
-    jobs = min(jobs, len(tasks))
-    if not tasks:
-        return
-    share = threads or max(1, joblib.cpu_count() // jobs)
-    pinned = _cores(jobs, share)
-    processes: list[subprocess.Popen[str]] = []
-    over = threading.Event()
-
-    def serve(cores: set[int]) -> None:
-        process = None
-        while waiting and not over.is_set():
-            try:
-                task = waiting.popleft()
-            except IndexError:  # another thread took the last one
-                break
-            for _ in range(ATTEMPTS):
-                if process is None:
-                    process = _start(share, cores)
-                    processes.append(process)
-                    if over.is_set():  # it began while the others were ended
-                        process.kill()
-                        return
-                if _answered(process, (*task, share, device)):
-                    break
-                status = process.wait()
-                process = None
-                if over.is_set():
-                    return
-            else:
-                runs, into, codes = task
-                if len(runs) > 1:  # together they may need more memory than there is: one by one, then
-                    waiting.extend(([run], into, codes) for run in runs)
-                    continue
-                worker.record_failure(Path(into), runs[0][2], f"its worker died {ATTEMPTS} times, last with {status}")
-
-    try:
-        with concurrent.futures.ThreadPoolExecutor(jobs, thread_name_prefix="sweep") as pool:
-            try:
-                for served in concurrent.futures.as_completed([pool.submit(serve, cores) for cores in pinned]):
-                    served.result()
-            finally:
-                over.set()
-                _end(processes)
-    finally:
-        for process in processes:
-            process.communicate()
-
-
-def _end(processes: Sequence[subprocess.Popen[str]]) -> None:
-    """End workers: those that train come to the end of their step and write a snapshot first.
-
-    One that takes too long, or all of them after a second Ctrl-C, is killed; it goes on from its snapshot before.
-    """
-    for process in processes:
-        process.terminate()
-    until = time.monotonic() + PATIENCE
-    try:
-        for process in processes:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(0.0, until - time.monotonic()))
-    finally:
-        for process in processes:
-            process.kill()
-
-
-def _cores(jobs: int, threads: int) -> list[set[int]]:
-    """Choose the cores of each worker: as many as it has threads, where they fill the machine; else none in particular.
-
-    Workers that wander evict each other's weights from the caches. Where cores are left over, something else may run
-    on them, such as another sweep, which would choose the same cores: there the system finds a free one.
-    """
-    if not hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
-        return [set() for _ in range(jobs)]
-    usable = sorted(os.sched_getaffinity(0))
-    if jobs * threads != len(usable):
-        return [set() for _ in range(jobs)]
-    return [set(usable[i * threads : (i + 1) * threads]) for i in range(jobs)]
-
-
-def _start(threads: int, cores: set[int]) -> subprocess.Popen[str]:
-    """Start a worker, out of reach of the terminal's Ctrl+C: this process ends it."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "baselines.training.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, **worker.thread_limits(threads)},
-        text=True,
-        start_new_session=True,
-    )
-    if cores:
-        with contextlib.suppress(ProcessLookupError):  # it died at once, which its answer will tell
-            os.sched_setaffinity(process.pid, cores)
-    return process
-
-
-def _answered(process: subprocess.Popen[str], task: tuple[Any, ...]) -> bool:
-    """Return a worker a task and wait for it; say whether it lived to answer."""
-    if process.stdin is None or process.stdout is None:
-        return False
-    try:
-        process.stdin.write(json.dumps(task) + "\n")
-        process.stdin.flush()
-        return bool(process.stdout.readline())
-    except OSError:  # a broken pipe
-        return False

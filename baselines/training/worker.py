@@ -1,4 +1,4 @@
-"""What trains runs of a sweep: a task of Ray, or a process that takes tasks from its standard input.
+"""Train runs of a sweep: a task of Ray, or a process that takes tasks from its standard input. Internal.
 
 ``python -m baselines.training.worker`` reads a line for each task, a JSON list of `work`'s arguments, and answers each
 with a line once it is over. It ends with its standard input, so that none outlives the sweep.
@@ -22,11 +22,13 @@ import rich.progress
 from benchmark_data import files
 from benchmark_data.errors import OffaxisError
 
-Run: TypeAlias = tuple[Mapping[str, Any], str, str]
+Assignment: TypeAlias = tuple[Mapping[str, Any], str, str]
 """A run of a sweep: its config as JSON's types, its folder within the sweep's, and the config's digest."""
 
 
-def work(runs: Sequence[Run], into: str, encode: bool, threads: int, device: str = "auto", share: float = 1.0) -> None:
+def work(
+    runs: Sequence[Assignment], into: str, encode: bool, threads: int, device: str = "auto", share: float = 1.0
+) -> None:
     """Train runs together, or go on with them. What goes wrong is recorded, not raised: the sweep's other runs go on.
 
     Args:
@@ -34,7 +36,7 @@ def work(runs: Sequence[Run], into: str, encode: bool, threads: int, device: str
         into: the sweep's folder.
         encode: write their codes, too.
         threads: to compute with, where this process has not begun to.
-        device: to compute on; see `baselines.training.devices.choose`.
+        device: to compute on; see `baselines.engines.devices.choose`.
         share: of a GPU's memory; less than 1 where several workers have one GPU.
     """
     for name, value in thread_limits(threads).items():
@@ -42,7 +44,7 @@ def work(runs: Sequence[Run], into: str, encode: bool, threads: int, device: str
     if share < 1:  # jax plans with so much; a tenth stays for CUDA itself
         os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", f"{0.9 * share:.3f}")
     from baselines.config import RunConfig
-    from baselines.training import devices
+    from baselines.engines import devices
     from baselines.training.loop import Diverged, train_together
 
     quiet = rich.progress.Progress(console=rich.console.Console(quiet=True), disable=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from baselines import RunConfig, train
-from baselines.training import sweep, worker
+from baselines.training import processes, worker
 
 TINY = {
     "dataset": "xysquares/spacing_1",
@@ -40,4 +40,4 @@ def in_this_process(monkeypatch):
     """Let sweeps train here. A worker process takes seconds to load TensorFlow; test_sweep.py is about those."""
     for name, value in worker.thread_limits(1).items():
         monkeypatch.setenv(name, value)  # and away again
-    monkeypatch.setattr(sweep, "_train_here", lambda tasks, *_: [worker.work(*task, 1) for task in tasks])
+    monkeypatch.setattr(processes, "train", lambda tasks, *_: [worker.work(*task, 1) for task in tasks])

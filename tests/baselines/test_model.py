@@ -7,7 +7,7 @@ import pytest
 
 import benchmark_data
 from baselines.model import Model
-from baselines.training.loop import draw_batch
+from baselines.training.batches import draw_batch
 
 DATA = benchmark_data.load("xysquares/spacing_8")
 

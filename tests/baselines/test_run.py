@@ -11,7 +11,7 @@ import pytest
 from baselines import train
 from baselines.run import Run, task_rows
 from baselines.run_folder import read_history
-from baselines.training import recorder
+from baselines.training import claims
 from benchmark_data import DamagedFile, Factor, FactorTable, InvalidInput, Unavailable
 from leaderboard import protocol
 from leaderboard.comparisons import cka
@@ -243,8 +243,8 @@ def test_a_history_with_a_hole_is_not_gone_on_with(copy, tiny, trained, lines, m
 def test_a_run_that_was_made_longer_has_a_line_of_its_earlier_end(tiny, tmp_path):
     short = tiny(steps=5, snapshots=[], history_every=3)
     train(short, tmp_path)
-    assert train(recorder.lengthen(tmp_path, 7), tmp_path).step == 7
-    assert [row["step"] for row in train(recorder.lengthen(tmp_path, 8), tmp_path).history] == [1, 3, 5, 6, 7, 8]
+    assert train(claims.lengthen(tmp_path, 7), tmp_path).step == 7
+    assert [row["step"] for row in train(claims.lengthen(tmp_path, 8), tmp_path).history] == [1, 3, 5, 6, 7, 8]
 
 
 @pytest.mark.parametrize("line", ['{"step": 1}', '{"step": "1", "loss": 2}', '{"step": 1, "loss": "high"}', "[1]"])

@@ -57,6 +57,7 @@ ROOMS = {
         "sweeps",
         "model",
         "run_folder record",
+        "engines",
         "run",
         "untrained",
         "training",
@@ -103,7 +104,6 @@ LATE = {
     "leaderboard/metrics/dci.py": "the compiled trees need numba, which only the fast mode takes",
     "leaderboard/metrics/downstream.py": "the compiled trees need numba, which only one classifier takes",
     "leaderboard/report/transfer_page.py": "what measures a transfer loads pandas, and most boards have none to show",
-    "baselines/training/sweep.py": "results need pydantic, and are read only where a sweep leaves out what is scored",
 }
 """Files that import ours within a function, and why. Such imports count for circles and for rooms like all others."""
 

@@ -11,10 +11,10 @@ import pytest
 
 import benchmark_data
 from baselines import RunConfig, objectives, train
+from baselines.engines import start
 from baselines.model import Model, generator, sample
 from baselines.nets import architectures
-from baselines.training.engines import start
-from baselines.training.loop import draw_batch
+from baselines.training.batches import draw_batch
 from benchmark_data import InvalidInput
 
 DATASET = benchmark_data.load("xysquares/spacing_8")

@@ -36,7 +36,7 @@ from baselines.reproduction.entries import Entry, Found, Plan, Runs, Transfer, V
 from baselines.reproduction.papers import _heatmaps, _images, _scores, _tiers, bonheme2022
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.reproduction.papers.bonheme2022 import CARS, SAME, SPRITES, heatmap_entry, models
-from baselines.training.loop import training_rows
+from baselines.training.batches import training_rows
 from benchmark_data import files
 from leaderboard import protocol
 from leaderboard.analyses import transfer_accuracy

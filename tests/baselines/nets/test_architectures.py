@@ -5,11 +5,10 @@ import pytest
 from scipy import special
 
 import benchmark_data
-from baselines import RunConfig
+from baselines import RunConfig, engines
 from baselines.model import Model, generator
 from baselines.nets import architectures
-from baselines.training import engines
-from baselines.training.loop import draw_batch
+from baselines.training.batches import draw_batch
 from benchmark_data import InvalidInput
 
 SHAPE = (64, 64, 3)

@@ -8,10 +8,10 @@ from scipy.special import log_softmax
 
 import benchmark_data
 from baselines import RunConfig, train
+from baselines.engines import start
 from baselines.model import Model
 from baselines.objectives.classifier import OBJECTIVE
-from baselines.training.engines import start
-from baselines.training.loop import draw_batch
+from baselines.training.batches import draw_batch
 from benchmark_data import Factor, FactorSpace, InvalidInput
 from leaderboard.comparisons import cka
 

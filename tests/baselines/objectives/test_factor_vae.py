@@ -5,10 +5,10 @@ import pytest
 
 import benchmark_data
 from baselines import RunConfig
+from baselines.engines import start
 from baselines.model import Model, generator
 from baselines.objectives.factor_vae import CLIP, OBJECTIVE
-from baselines.training.engines import start
-from baselines.training.loop import draw_batch
+from baselines.training.batches import draw_batch
 from benchmark_data import Factor, FactorSpace, InvalidInput
 
 SPACE = FactorSpace(Factor("x", range(12)))

@@ -9,12 +9,12 @@ import pytest
 
 import benchmark_data
 from baselines import Run, RunConfig, train
+from baselines.engines import start
 from baselines.model import Model, generator, scaled
 from baselines.nets.backend import ops, tensorflow
 from baselines.objectives.qlae import OBJECTIVE
 from baselines.outputs import pictures
-from baselines.training.engines import start
-from baselines.training.loop import draw_batch
+from baselines.training.batches import draw_batch
 from benchmark_data import InvalidInput
 
 CASE = json.loads((Path(__file__).parents[2] / "fixtures" / "objectives_since_2020.json").read_text())["qlae"]

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 
 import benchmark_data
-from baselines import Diverged, RunConfig, objectives, train_together
+from baselines import Diverged, RunConfig, engines, objectives, train_together
+from baselines.engines import pixels
 from baselines.model import Model
 from baselines.nets.backend import jax
 from baselines.run_folder import Snapshots
-from baselines.training import device_images, engines
-from baselines.training.loop import draw_batch
+from baselines.training.batches import draw_batch
 
 REAL = jax.local_devices
 
@@ -165,7 +165,7 @@ def engine_of(name, precision, *, count=2, settings=None):
         for step in (1, 2, 3)
     ]
     few = benchmark_data.from_images("few", data.images(np.arange(99)))
-    return engines.start(*models, pixels=device_images.place(few, limit=10**7, drawn=0)), batches
+    return engines.start(*models, pixels=pixels.place(few, limit=10**7, drawn=0)), batches
 
 
 def lowered():

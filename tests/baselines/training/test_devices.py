@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 from baselines import train
 from baselines.commands import train as cli
-from baselines.training import devices, sweep, worker
+from baselines.engines import devices
+from baselines.training import sweep, worker
 from benchmark_data import InvalidInput, UnknownName
 
 SMI = "NVIDIA A100-SXM4-40GB, 550.54.15"

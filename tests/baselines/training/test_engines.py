@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import benchmark_data
+from baselines import engines
+from baselines.engines import adam_step
 from baselines.model import Model
 from baselines.nets.backend import keras, tensorflow
 from baselines.objectives import Adam
 from baselines.run_folder import State
-from baselines.training import engines
-from baselines.training.engines import adam_step
-from baselines.training.loop import draw_batch
+from baselines.training.batches import draw_batch
 from benchmark_data import DamagedFile
 
 
@@ -130,12 +130,11 @@ def test_jax_trains_the_same_and_never_loads_tensorflow(tiny, trained, tmp_path,
     assert set(record["versions"]) == {"python", "offaxis", "numpy", "keras", "jax"}
 
 
-@pytest.mark.parametrize("name", ["torch", "numpy"])
-def test_another_backend_is_refused_in_one_line(tiny, tmp_path, monkeypatch, name):
-    monkeypatch.setenv("KERAS_BACKEND", name)
+def test_another_backend_is_refused_in_one_line(tiny, tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "numpy")
     program = "import sys; from baselines import RunConfig, train; train(RunConfig.read(sys.argv[1]), sys.argv[2])"
     (tmp_path / "c.json").write_text(json.dumps(tiny().as_json()))
     command = [sys.executable, "-c", program, str(tmp_path / "c.json"), str(tmp_path / "run")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert f"InvalidInput: KERAS_BACKEND: expected tensorflow or jax, received {name}." in done.stderr
+    assert "UnknownName: KERAS_BACKEND: expected one of jax, tensorflow, torch, received 'numpy'." in done.stderr
     assert not (tmp_path / "run").exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from baselines.training import devices
+from baselines.engines import devices
 
 ROOT = Path(__file__).parents[3]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]

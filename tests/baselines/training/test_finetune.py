@@ -16,7 +16,7 @@ from baselines.model import Model, layer_of
 from baselines.run import Run
 from baselines.run_folder import Snapshots, read_arrays
 from baselines.training import finetune
-from baselines.training.loop import training_rows
+from baselines.training.batches import training_rows
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, load
 
 TARGET = "xysquares/spacing_2"

@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 
 from baselines import train
 from baselines.commands import train as cli
+from baselines.engines import devices
 from baselines.run import Run
 from baselines.run_folder import read_config
-from baselines.training import devices, recorder
+from baselines.training import claims
 from benchmark_data import InvalidInput, OffaxisError
 
 
@@ -49,7 +50,7 @@ def test_killed_while_a_run_is_made_longer_it_keeps_no_codes_of_the_shorter_one(
 
     monkeypatch.setattr("benchmark_data.files._sync", killed)  # no file takes its name any more
     with pytest.raises(KeyboardInterrupt):
-        recorder.lengthen(folder, 9)
+        claims.lengthen(folder, 9)
     assert read_config(folder).steps == 6
     assert not (folder / "codes.npz").exists()
 

@@ -14,8 +14,8 @@ from baselines import Diverged, objectives, train, untrained
 from baselines.objectives import beta_vae
 from baselines.run import Run
 from baselines.run_folder import Snapshots
-from baselines.training import loop, recorder
-from baselines.training.loop import draw_batch, training_rows
+from baselines.training import claims, loop, recorder
+from baselines.training.batches import draw_batch, training_rows
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, files
 from benchmark_data.errors import OffaxisWarning
 
@@ -156,7 +156,7 @@ def test_a_loss_that_explodes_stops_the_run_and_leaves_the_last_good_snapshot(ti
 
 @pytest.mark.parametrize(("part", "name"), [("weights", "weight"), ("second", "moment")])
 def test_a_state_that_is_not_finite_is_never_kept(tiny, tmp_path, monkeypatch, part, name):
-    from baselines.training import engines
+    from baselines import engines
 
     start = engines.start
 
@@ -223,7 +223,7 @@ def test_two_processes_do_not_train_one_folder(tiny, tmp_path):
     run = train(tiny(steps=0, snapshots=[]), tmp_path / "run")
     run.folder.joinpath("run.json").unlink()  # so that it is not finished
     message = "expected a run that nobody else is training, received one that another process is training"
-    with recorder.alone(run.folder), pytest.raises(InvalidInput, match=message):
+    with claims.alone(run.folder), pytest.raises(InvalidInput, match=message):
         train(tiny(steps=0, snapshots=[]), tmp_path / "run")
     assert train(tiny(steps=0, snapshots=[]), tmp_path / "run").step == 0
 
@@ -247,7 +247,7 @@ def test_two_processes_that_begin_one_new_folder_at_once_do_not_both_train_it(ti
 def test_a_run_that_another_process_finished_meanwhile_is_given_back(tiny, trained, tmp_path, monkeypatch):
     @contextlib.contextmanager
     def late(folder):
-        with recorder.alone(folder):
+        with claims.alone(folder):
             shutil.copytree(trained.folder, folder, dirs_exist_ok=True)  # what the other one has done
             yield
 

@@ -64,12 +64,12 @@ def test_a_snapshot_that_cannot_be_written_stops_the_run(tiny, tmp_path, monkeyp
 KILLED_AT_ONCE = """
 import json, os, pathlib, signal, sys
 from baselines import RunConfig
-from baselines.training import recorder
+from baselines.training import claims
 
 os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # no file takes its name any more
 folder = pathlib.Path(sys.argv[2])
-with recorder.alone(folder):
-    recorder.claim(folder, RunConfig.from_json(json.loads(sys.argv[1])))
+with claims.alone(folder):
+    claims.claim(folder, RunConfig.from_json(json.loads(sys.argv[1])))
 """
 
 

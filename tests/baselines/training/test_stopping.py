@@ -20,10 +20,11 @@ from typer.testing import CliRunner
 from baselines import RunConfig, Stopped, train
 from baselines.commands import study
 from baselines.commands import train as cli
+from baselines.engines import devices
 from baselines.reproduction import runner
 from baselines.run import Run
 from baselines.run_folder import Snapshots
-from baselines.training import devices, loop, stopping, sweep, worker
+from baselines.training import loop, stopping, sweep, worker
 
 TRAIN = [sys.executable, "-c", "from baselines import program; program.main()", "train"]
 ROOT = Path(cli.__file__).parents[1]

@@ -24,11 +24,9 @@ import benchmark_data
 from baselines import RunConfig, train
 from baselines.commands import train as cli
 from baselines.run_folder import Snapshots, is_trained, read_arrays
-from baselines.training import loop, recorder, sweep, worker
+from baselines.training import batches, processes, recorder, sweep, worker
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, console, discovery, files
 from benchmark_data.datasets import smallnorb
-from leaderboard.scoring import candidates
-from leaderboard.store import results_tree
 
 every = pytest.mark.parametrize("name", sweep.names())
 
@@ -149,13 +147,13 @@ def test_choosing_runs():
 
 
 def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp_path, monkeypatch):
-    begun, start = [], sweep._start
+    begun, start = [], processes._start
 
     def recorded(threads, cores):
         begun.append(start(threads, cores))
         return begun[-1]
 
-    monkeypatch.setattr(sweep, "_start", recorded)
+    monkeypatch.setattr(processes, "_start", recorded)
     history = tmp_path / sweep.run_path(runs[1]) / "history.jsonl"
 
     def kill():
@@ -183,13 +181,13 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
         assert (tmp_path / row["run"] / "config.json").exists()
     assert float(found[1]["loss"]) > 0
     assert float(found[2]["seconds"]) > 0
-    monkeypatch.setattr(sweep, "_start", start)
+    monkeypatch.setattr(processes, "_start", start)
     whole = sweep.run(runs[:2], tmp_path / "whole", jobs=1, threads=1, encode=False)
     for config, state in zip(runs, whole, strict=False):
         assert weights(tmp_path / state.run, config) == weights(tmp_path / "whole" / state.run, config)
 
     # Once more: nothing is trained, not even what would diverge again, and rows of other runs stay.
-    monkeypatch.setattr(sweep, "_start", lambda threads, cores: pytest.fail("there is nothing to do"))
+    monkeypatch.setattr(processes, "_start", lambda threads, cores: pytest.fail("there is nothing to do"))
     assert sweep.run(runs[1:], tmp_path, encode=False) == states[1:]
     assert index(tmp_path) == found
 
@@ -209,15 +207,15 @@ def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypat
         started.append(subprocess.Popen(dying, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
         return started[-1]
 
-    monkeypatch.setattr(sweep, "_start", start)
+    monkeypatch.setattr(processes, "_start", start)
     states = sweep.run([tiny(seed=1), tiny(seed=2)], tmp_path, jobs=2)
     assert [state.error for state in states] == ["its worker died 3 times, last with 3"] * 2
-    assert len(started) == 2 * sweep.ATTEMPTS
+    assert len(started) == 2 * processes.ATTEMPTS
     # Runs that are trained together are tried one by one, too: apart they need less memory.
     sweep.run([tiny(seed=3), tiny(seed=4)], tmp_path / "together", jobs=1, together=2)
-    assert len(started) == 2 * sweep.ATTEMPTS + sweep.ATTEMPTS + 2 * sweep.ATTEMPTS
+    assert len(started) == 2 * processes.ATTEMPTS + processes.ATTEMPTS + 2 * processes.ATTEMPTS
     # It is tried again, and what was wrong is forgotten once it is done.
-    monkeypatch.setattr(sweep, "_train_here", lambda tasks, *_: [worker.work(*task, 1) for task in tasks])
+    monkeypatch.setattr(processes, "train", lambda tasks, *_: [worker.work(*task, 1) for task in tasks])
     (state,) = sweep.run([tiny(seed=1)], tmp_path)
     assert (state.state, state.error, state.step) == ("done", "", 6)
     assert (tmp_path / state.run / "codes.npz").exists()
@@ -226,7 +224,7 @@ def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypat
 
 
 def test_a_worker_that_begins_while_a_sweep_is_stopped_gets_no_run(tmp_path, monkeypatch):
-    both, ended, end = threading.Barrier(2), threading.Event(), sweep._end
+    both, ended, end = threading.Barrier(2), threading.Event(), processes._end
     late = f"import pathlib, sys; sys.stdin.readline() and pathlib.Path({str(tmp_path / 'begun')!r}).touch(); print()"
 
     def start(threads, cores):
@@ -239,15 +237,15 @@ def test_a_worker_that_begins_while_a_sweep_is_stopped_gets_no_run(tmp_path, mon
         end(processes)
         ended.set()
 
-    monkeypatch.setattr(sweep, "_start", start)
-    monkeypatch.setattr(sweep, "_end", ending)
+    monkeypatch.setattr(processes, "_start", start)
+    monkeypatch.setattr(processes, "_end", ending)
     with pytest.raises(OSError, match="stopped"):
-        sweep._train_here([([], str(tmp_path), False)] * 4, 2, 1, "cpu")
+        processes.train([([], str(tmp_path), False)] * 4, 2, 1, "cpu")
     assert not (tmp_path / "begun").exists()
 
 
 def test_a_worker_ends_with_whoever_started_it():
-    process = sweep._start(1, set())
+    process = processes._start(1, set())
     assert process.poll() is None
     process.communicate(timeout=600)
     assert process.returncode == 0
@@ -257,26 +255,16 @@ def test_a_worker_ends_with_whoever_started_it():
 def test_workers_have_cores_of_their_own_where_they_fill_the_machine(monkeypatch):
     """Two sweeps of one worker each chose the same core, and took twice as long."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {2, 3, 5, 7})
-    assert sweep._cores(1, 1) == [set()]
-    assert sweep._cores(2, 1) == [set(), set()]
-    assert sweep._cores(4, 1) == [{2}, {3}, {5}, {7}]
-    assert sweep._cores(2, 2) == [{2, 3}, {5, 7}]
-    assert sweep._cores(3, 2) == [set(), set(), set()]
+    assert processes._cores(1, 1) == [set()]
+    assert processes._cores(2, 1) == [set(), set()]
+    assert processes._cores(4, 1) == [{2}, {3}, {5}, {7}]
+    assert processes._cores(2, 2) == [{2, 3}, {5, 7}]
+    assert processes._cores(3, 2) == [set(), set(), set()]
     monkeypatch.undo()
     core = min(os.sched_getaffinity(0))
-    process = sweep._start(1, {core})
+    process = processes._start(1, {core})
     assert os.sched_getaffinity(process.pid) == {core}
     process.communicate(timeout=600)
-
-
-def test_runs_whose_scores_are_published_are_left_out(tiny, tmp_path):
-    configs = [tiny(seed=1), tiny(seed=2), tiny(seed=1, hyperparameters={"beta": 7.0})]
-    assert sweep.unscored(configs, tmp_path / "none") == tuple(configs)
-    (state,) = sweep.run(configs[:1], tmp_path / "runs")
-    evaluated = candidates.results_of([tmp_path / "runs" / state.run], tier="desk")
-    results_tree.write(tmp_path / "results", evaluated)
-    assert sweep.unscored(configs, tmp_path / "results") == tuple(configs[1:])
-    assert sweep.unscored([configs[0].with_steps(5)], tmp_path / "results") == (configs[0].with_steps(5),)
 
 
 def test_what_is_no_error_of_ours_is_recorded_too(tiny, tmp_path, monkeypatch):
@@ -378,7 +366,7 @@ def test_without_a_terminal_runs_of_one_program_are_one_short_line(tiny, tmp_pat
             time.sleep(0.02)
             said += capsys.readouterr().err
 
-    monkeypatch.setattr(sweep, "_train_here", stepping)
+    monkeypatch.setattr(processes, "train", stepping)
     monkeypatch.setattr(sweep, "POLLED", 0.01)
     monkeypatch.setattr(console, "EVERY", 0.05)
     sweep.run(configs, tmp_path, together=25, encode=False)
@@ -425,7 +413,7 @@ def test_the_command(tmp_path, monkeypatch, in_this_process):
     assert done.stdout.splitlines() == ["2 of 2 runs are done, 0 failed", os.path.join("runs", "smoke", "index.csv")]
     assert [row["steps"] for row in index(tmp_path / "runs/smoke").values()] == ["1", "1"]
 
-    monkeypatch.setattr(sweep, "_train_here", lambda tasks, *_: None)
+    monkeypatch.setattr(processes, "train", lambda tasks, *_: None)
     again = CliRunner().invoke(cli.app, [*command.split(), "--only", "seed=1", "--encode"], catch_exceptions=False)
     assert again.exit_code == 1
     assert again.stdout.splitlines()[0] == "0 of 1 runs are done, 0 failed"
@@ -443,12 +431,12 @@ def test_every_run_of_every_sweep_can_draw_a_batch(monkeypatch):
     grids = [np.meshgrid(views[0], toys, *views[2:], indexing="ij") for toys in smallnorb.INSTANCES.values()]
     table = np.concatenate([np.stack(grid, axis=-1).reshape(-1, len(views)) for grid in grids])
     monkeypatch.setitem(vars(left), "_table", table)
-    monkeypatch.setattr(loop, "training_rows", lambda data, _, split: part_of(data, split)[:1000])  # no shuffling
+    monkeypatch.setattr(batches, "training_rows", lambda data, _, split: part_of(data, split)[:1000])  # no shuffling
     configs = {(run.dataset, run.split, run.objective): run for name in sweep.names() for run in sweep.find(name)}
     assert ("smallnorb/left_64_bilinear", "train", "ada_gvae") in configs
     for config in configs.values():
         dataset = benchmark_data.load(config.dataset)
         part = part_of(dataset, config.split)
-        with loop.batches([dataclasses.replace(config, steps=1, snapshots=[])], dataset, [0], images=False) as feed:
+        with batches.batches([dataclasses.replace(config, steps=1, snapshots=[])], dataset, [0], images=False) as feed:
             for (batch,) in feed:
                 assert np.isin(batch["rows"], part).all(), config

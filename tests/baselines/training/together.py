@@ -12,13 +12,13 @@ import numpy as np
 import rich.progress
 
 import benchmark_data
-from baselines import Diverged, RunConfig, objectives, train, train_together
+from baselines import Diverged, RunConfig, engines, objectives, train, train_together
+from baselines.engines import pixels
 from baselines.model import Model
 from baselines.nets import convolutions
 from baselines.nets.backend import jax
 from baselines.run_folder import Snapshots, read_history
-from baselines.training import device_images, engines
-from baselines.training.loop import draw_batch
+from baselines.training.batches import draw_batch
 
 
 def small(name):
@@ -125,23 +125,15 @@ def own(images):
 
 
 def on_the_device():
-    """Keep datasets on the device: bits, bytes, what only looks like bits, and what does not fit."""
+    """Keep a dataset on the device, and one that does not fit with the host."""
     rng = np.random.default_rng(0)
     grey = rng.integers(0, 256, (30, 8, 8, 1)).astype(np.uint8)
-    bits = np.where(grey < 128, np.uint8(0), np.uint8(7))
-    rare = np.resize(bits, (1100, 8, 8, 1)).copy()
-    rare[np.setdiff1d(np.arange(1100), own(rare).quick_rows())[-1], 3, 3] = 5
-    found = {}
-    for name, images in {"grey": grey, "bits": bits, "rare": rare}.items():
-        data = own(images)
-        held = device_images.place(data, limit=10**6, drawn=0)
-        rows = np.array([[3, 3], [len(data) - 1, 0]], np.int32)
-        same = np.array_equal(jax.jit(held.gather)(held.held, rows), images[rows])
-        found[name] = [held.held.shape, bool(same)]
-    found["limit"] = device_images.place(own(grey), limit=30 * 64 - 1, drawn=0) is None
-    found["free"] = device_images.place(own(grey), limit=None, drawn=10**9) is None
+    held = pixels.place(own(grey), limit=10**6, drawn=0)
+    found = {"held": np.array_equal(held, grey)}
+    found["limit"] = pixels.place(own(grey), limit=30 * 64 - 1, drawn=0) is None
+    found["free"] = pixels.place(own(grey), limit=None, drawn=10**9) is None
     for where, limit in (("host", 0), ("device", 10**6)):
-        train(config(dataset="mine"), ROOT / where, dataset=own(bits), device_bytes=limit)
+        train(config(dataset="mine"), ROOT / where, dataset=own(grey), device_bytes=limit)
     found["difference"] = difference(ROOT / "device", ROOT / "host")
     return found
 

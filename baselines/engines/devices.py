@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, get_args
 
 from baselines.config import Device
 from baselines.nets import backend
-from baselines.nets.backend import jax, tensorflow
+from baselines.nets.backend import jax, ops, tensorflow, torch
 from benchmark_data.errors import InvalidInput, OffaxisWarning, UnknownName
 
 NODE = Path("/dev/nvidia0")
@@ -26,6 +26,7 @@ CPU_FLAGS = Path("/proc/cpuinfo")
 
 INSTALL = {
     "jax": "pip install 'offaxis[gpu]'",
+    "torch": "pip uninstall --yes torch && pip install 'offaxis[torch]'",
     "tensorflow": "pip uninstall --yes tensorflow-cpu tensorflow && pip install 'offaxis[tensorflow-gpu]'",
 }
 """The command after which a backend uses NVIDIA's GPUs. TensorFlow with and without CUDA are two packages with the same
@@ -77,7 +78,9 @@ def _driver() -> str:
 
 
 def usable() -> list[str]:
-    """List the names of the GPUs that the backend uses."""
+    """List the names of the GPUs that the backend uses; PyTorch's is one, and a tensor is put on it to see."""
+    if backend.name() == "torch":
+        return [str(torch.cuda.get_device_name())] if ops.zeros(1).is_cuda else []
     if backend.name() == "jax":
         return [str(each.device_kind) for each in jax.local_devices() if each.platform != "cpu"]
     details = tensorflow.config.experimental.get_device_details
@@ -97,10 +100,11 @@ def choose(device: str) -> None:
     if device not in get_args(Device):
         raise UnknownName("--device", device, get_args(Device))
     if device == "cpu":
+        os.environ["KERAS_TORCH_DEVICE"] = "cpu"  # Keras reads it when it is loaded
         with contextlib.suppress(RuntimeError):  # TensorFlow's, where it has begun
             if backend.name() == "jax":
                 jax.config.update("jax_platforms", "cpu")
-            else:
+            elif backend.name() == "tensorflow":
                 tensorflow.config.set_visible_devices([], "GPU")
         if found := usable():
             raise InvalidInput(
@@ -179,6 +183,8 @@ def threads() -> int:
 
     As it was when this was first asked: what a process computed with does not change any more.
     """
+    if backend.name() == "torch":
+        return int(torch.get_num_threads())
     jax_runs = backend.name() == "jax"
     asked = 0 if jax_runs else tensorflow.config.threading.get_intra_op_parallelism_threads()
     told = os.environ.get("NPROC" if jax_runs else "TF_NUM_INTRAOP_THREADS", "")
@@ -203,6 +209,10 @@ def record(precision: str) -> dict[str, Any]:
         count = len(jax.local_devices())
         rounded = jax.config.jax_default_matmul_precision in (None, "default", "fastest", "tensorfloat32")
         exact = not gpus or "--xla_gpu_deterministic_ops=true" in os.environ.get("XLA_FLAGS", "")
+    elif backend.name() == "torch":
+        count = 1
+        rounded = bool(gpus) and (torch.backends.cuda.matmul.allow_tf32 or torch.backends.cudnn.allow_tf32)
+        exact = not gpus
     else:
         count = len(gpus) or 1
         rounded = tensorflow.config.experimental.tensor_float_32_execution_enabled()

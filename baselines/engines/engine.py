@@ -1,0 +1,121 @@
+"""What an engine is, whatever the backend: a state that takes optimiser steps. Internal."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.model import Model, check_shapes
+from baselines.nets.backend import ops
+from baselines.objectives import Adam
+from baselines.run_folder import State
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class Copy(NamedTuple):
+    """A model's state as it was after a step; further steps do not change it.
+
+    Attributes:
+        flaw: what in it is not finite: "weight", "moment", or "" if nothing is.
+        bring: returns the state as numpy arrays. On a device's copy it waits until they are there, in whatever thread
+            calls it, so that steps go on meanwhile.
+    """
+
+    flaw: str
+    bring: Callable[[], State]
+
+
+class Engine(abc.ABC):
+    """Takes optimiser steps of one or more models and holds their states between them."""
+
+    @abc.abstractmethod
+    def step(self, *batches: Arrays) -> dict[str, Any]:
+        """Take one step of every model.
+
+        Args:
+            *batches: for each model what `Model.loss` wants, as numpy arrays; ``rows`` int32 (n,) instead of ``images``
+                where the engine has the pixels.
+
+        Returns:
+            The history's scalars before the update, each of shape (models,), on the device; `host` waits for them.
+        """
+
+    @abc.abstractmethod
+    def copy(self, model: int = 0) -> Copy:
+        """Copy a model's state."""
+
+    @abc.abstractmethod
+    def load(self, state: State, source: str, model: int = 0) -> None:
+        """Set a model's state, which came from ``source``; names and shapes are checked."""
+
+    def state(self, model: int = 0) -> State:
+        """Copy a model's state to numpy arrays."""
+        return self.copy(model).bring()
+
+
+class OneModel(Engine):
+    """An engine of one model, whose weights are the variables of its Keras layers and change in place."""
+
+    def __init__(self, model: Model, zeros_like: Callable[[Any], Any]) -> None:
+        self._names = model.names()
+        self._weights = [v.value for v in model.variables()]
+        self._first, self._second = ([zeros_like(w) for w in self._weights] for _ in range(2))
+
+    @abc.abstractmethod
+    def _array(self, variable: Any) -> NDArray[Any]:
+        """Copy a variable to a numpy array."""
+
+    @abc.abstractmethod
+    def _assign(self, variable: Any, array: NDArray[Any]) -> None:
+        """Set a variable."""
+
+    def _parts(self) -> State:
+        return State(*(dict(zip(self._names, p, strict=True)) for p in (self._weights, self._first, self._second)))
+
+    def copy(self, model: int = 0) -> Copy:
+        """Copy the state, to numpy arrays at once: the next step changes the variables."""
+        state = State(*({name: self._array(v) for name, v in part.items()} for part in self._parts()))
+        return Copy(flaw([all(np.isfinite(a).all() for a in part.values()) for part in state]), lambda: state)
+
+    def load(self, state: State, source: str, model: int = 0) -> None:
+        """Set the state."""
+        for part, arrays in zip(self._parts(), state, strict=True):
+            check_shapes({name: tuple(v.shape) for name, v in part.items()}, arrays, source)
+            for name, variable in part.items():
+                self._assign(variable, arrays[name])
+
+
+def flaw(finite: Iterable[Any]) -> str:
+    """Name the first of weights and moments that are not finite."""
+    return next((name for name, all_ in zip(("weight", "moment", "moment"), finite, strict=True) if not all_), "")
+
+
+def adam_step(weight: Any, first: Any, second: Any, gradient: Any, adam: Adam, step: Any) -> tuple[Any, Any, Any]:
+    """Take one step of Adam for one weight, with the formula of TensorFlow's own kernel, and of its decay, if any.
+
+    Args:
+        weight: the weight.
+        first: its first moment.
+        second: its second moment, of the same shape.
+        gradient: the loss's gradient.
+        adam: the optimiser's settings.
+        step: the number of this step, from 1.
+
+    Returns:
+        The new weight and moments.
+    """
+    first = adam.beta_1 * first + (1 - adam.beta_1) * gradient
+    second = adam.beta_2 * second + (1 - adam.beta_2) * ops.square(gradient)
+    rate = adam.learning_rate * ops.sqrt(1 - adam.beta_2**step) / (1 - adam.beta_1**step)
+    kept = weight - adam.learning_rate * adam.weight_decay * weight if decays(adam) else weight
+    return kept - rate * first / (ops.sqrt(second) + adam.epsilon), first, second
+
+
+def decays(adam: Adam) -> bool:
+    """Return whether a weight decays; a strength that differs among the models of a group is no number and may."""
+    return not isinstance(adam.weight_decay, float) or adam.weight_decay != 0

@@ -1,0 +1,155 @@
+"""Optimiser steps on jax: one compiled function of states and batches, mapped over models. Internal."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.engines.engine import Arrays, Copy, Engine, adam_step, flaw
+from baselines.model import Model, check_shapes, varied
+from baselines.nets.backend import jax
+from baselines.run_folder import State
+
+
+class JaxEngine(Engine):
+    """Models side by side: one pure function of (states, batches), mapped over the models (``jax.vmap``) and compiled.
+
+    Every array of the state has a leading axis for the models, so that the products of all of them are one batched
+    product. What happens in one model, NaN for example, touches no other. The function may reuse the old state's
+    memory.
+
+    Where the machine has several devices the models are divided among them: the arrays are sharded on their leading
+    axis, and each device runs the function for its own models, without a word to the others. Groups that do not come
+    out even are filled up with copies of the last model, whose results nobody looks at.
+
+    Args:
+        *models: the models.
+        pixels: the dataset's pixels, as `baselines.engines.pixels.place` gives them; every device gets a copy.
+
+    Attributes:
+        devices: how many devices have models.
+    """
+
+    def __init__(self, *models: Model, pixels: Any = None) -> None:
+        self._names = models[0].names()
+        self.devices, share = spread(len(models), len(jax.local_devices()))
+        self._count, self._filled = len(models), self.devices * share - len(models)
+        mesh = jax.sharding.Mesh(np.array(jax.local_devices()[: self.devices]), ("models",))
+        own, all_ = jax.sharding.PartitionSpec("models"), jax.sharding.PartitionSpec()
+        self._own = jax.sharding.NamedSharding(mesh, own)
+        weights = [self._put(list(w)) for w in zip(*(m.weights().values() for m in models), strict=True)]
+        self._state = (weights, *([self._put([np.zeros_like(w[0])] * len(models)) for w in weights] for _ in range(2)))
+        self._copied = jax.jit(_copied)
+        self._copies: tuple[NDArray[np.bool_], Callable[[], tuple[list[NDArray[np.float32]], ...]]] | None = None
+        self._held = None if pixels is None else jax.device_put(pixels, jax.sharding.NamedSharding(mesh, all_))
+        strengths = _varying([m.objective for m in models])
+        optimisers = [_varying(adams) for adams in zip(*(m.optimisers() for m in models), strict=True)]
+        self._varying = jax.tree.map(self._put, (strengths, optimisers))
+
+        def one(state: tuple[list[Any], ...], batch: Arrays, varying: tuple[Any, Any]) -> tuple[Any, dict[str, Any]]:
+            model = models[0].varied(varying[0])
+            gradients, history = jax.grad(model.loss, has_aux=True)(state[0], batch)
+            updated = [
+                adam_step(w, m, v, g, varied(adam, own), batch["step"])
+                for w, m, v, g, adam, own in zip(*state, gradients, model.optimisers(), varying[1], strict=True)
+            ]
+            return tuple(list(part) for part in zip(*updated, strict=True)), history
+
+        def step(
+            state: tuple[list[Any], ...], batch: dict[str, Any], varying: Any, held: Any
+        ) -> tuple[Any, dict[str, Any]]:
+            if held is not None:
+                batch["images"] = held[batch.pop("rows")]
+            stepped: tuple[Any, dict[str, Any]] = jax.vmap(one)(state, batch, varying)
+            return stepped
+
+        # Without check_vma: it would take the transpose of a convolution for a sum over the devices.
+        divided = jax.shard_map(step, mesh=mesh, in_specs=(own, own, own, all_), out_specs=own, check_vma=False)
+        self._step = jax.jit(divided, donate_argnums=0)
+
+    def _stack(self, arrays: Sequence[Any]) -> NDArray[Any]:
+        """Stack arrays, one for each model, with copies of the last one for what fills the devices up."""
+        return np.stack([*arrays, *[arrays[-1]] * self._filled])
+
+    def _put(self, arrays: Sequence[Any]) -> Any:
+        """Put arrays, one for each model, on the models' devices, as one with a leading axis."""
+        return jax.device_put(self._stack(arrays), self._own)
+
+    def step(self, *batches: Arrays) -> dict[str, Any]:
+        """Take one step of every model."""
+        self._state, history = self._step(*self.arguments(*batches))
+        self._copies = None
+        return {name: value[: self._count] for name, value in history.items()} if self._filled else dict(history)
+
+    def arguments(self, *batches: Arrays) -> tuple[Any, ...]:
+        """Return the compiled function's arguments: the batches are all that a step takes to the device."""
+        stacked = {name: self._stack([batch[name] for batch in batches]) for name in batches[0]}
+        return self._state, jax.device_put(stacked, self._own), self._varying, self._held
+
+    def copy(self, model: int = 0) -> Copy:
+        """Copy a model's state, on the device; the first that is brought brings those of all models.
+
+        Only what tells finite states from others is waited for, a few bytes, so that the device rests no longer than
+        it takes to ask for the next step.
+        """
+        if self._copies is None:
+            copies, finite = self._copied(self._state)
+            self._copies = (
+                np.asarray(finite),
+                functools.cache(lambda: tuple([np.asarray(a) for a in part] for part in copies)),
+            )
+        finite, bring = self._copies
+        return Copy(
+            flaw(finite[:, model]),
+            lambda: State(*({n: a[model] for n, a in zip(self._names, part, strict=True)} for part in bring())),
+        )
+
+    def load(self, state: State, source: str, model: int = 0) -> None:
+        """Set a model's state."""
+        for part, arrays in zip(self._state, state, strict=True):
+            check_shapes({n: tuple(a.shape[1:]) for n, a in zip(self._names, part, strict=True)}, arrays, source)
+        weights, first, second = (
+            [jax.device_put(a.at[model].set(arrays[n]), self._own) for n, a in zip(self._names, part, strict=True)]
+            for part, arrays in zip(self._state, state, strict=True)
+        )
+        self._state, self._copies = (weights, first, second), None
+
+
+def _copied(state: tuple[list[Any], ...]) -> tuple[tuple[list[Any], ...], Any]:
+    """Copy states of models side by side; say which are finite: bool (3, models) for weights and both moments."""
+    finite = [[jax.numpy.isfinite(a).reshape(len(a), -1).all(1) for a in part] for part in state]
+    return jax.tree.map(jax.numpy.copy, state), jax.numpy.stack([jax.numpy.stack(part).all(0) for part in finite])
+
+
+def spread(models: int, devices: int) -> tuple[int, int]:
+    """Divide models among devices, so that the fullest has as few as can be and no device is used in vain.
+
+    Args:
+        models: how many models.
+        devices: how many devices there are.
+
+    Returns:
+        How many devices have models, and how many each has.
+
+    Example:
+        >>> spread(25, 8), spread(5, 4), spread(2, 8)
+        ((7, 4), (3, 2), (2, 1))
+    """
+    share = math.ceil(models / devices)
+    return math.ceil(models / share), share
+
+
+def _varying(settings: Sequence[Any]) -> dict[str, NDArray[np.float32]]:
+    """Find the floats in which dataclasses of one kind differ: float32 arrays (models,) by name."""
+    columns = {f.name: [getattr(each, f.name) for each in settings] for f in dataclasses.fields(settings[0])}
+    return {
+        name: np.array(values, np.float32)
+        for name, values in columns.items()
+        if isinstance(values[0], float) and len(set(values)) > 1
+    }

@@ -1,0 +1,133 @@
+"""Which rows a run trains on, and the batch of each step, drawn ahead of the training in a thread. Internal."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import itertools
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.config import RunConfig
+from baselines.model import generator
+from baselines.objectives import Objective
+from benchmark_data import draws
+from benchmark_data.dataset import Dataset
+from benchmark_data.errors import UnknownName
+from benchmark_data.factors import FactorSpace, FactorTable, Indices
+from benchmark_data.variants import splitting
+
+AHEAD = 4
+"""Steps whose batches are prepared while the device works."""
+
+Batches: TypeAlias = list[dict[str, NDArray[Any]]]
+"""What `draw_batch` gives for each of the runs that are trained together."""
+
+
+def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:
+    """Return the rows that runs train on, int64 (m,), in random order: the same for every run, whatever its seed.
+
+    Args:
+        dataset: the dataset.
+        share: how much of it, in (0, 1]; one row at least.
+        split: how much of this split of it; of all rows if empty.
+
+    Example:
+        >>> import benchmark_data
+        >>> len(training_rows(benchmark_data.load("xysquares/spacing_1"), 0.9))
+        235929
+    """
+    if split and split not in dataset.splits:
+        raise UnknownName(f"split of {dataset.id}", split, [*dataset.splits, *splitting.split_rules()])
+    rows = dataset.splits[split] if split else range(len(dataset))
+    return rows.start + draws.permutation(0, len(rows))[: max(1, int(share * len(rows)))]
+
+
+def factors_drawn(config: RunConfig, objective: Objective, dataset: Dataset) -> FactorSpace | FactorTable:
+    """Return the dataset's factors; for an objective on pairs, both of whose images are of the split, the split's."""
+    part = dataset.splits[config.split] if config.split else range(len(dataset))
+    whole = objective.n_views == 1 or len(part) == len(dataset)
+    return dataset.space if whole else dataset.space.part(part)
+
+
+def draw_batch(
+    config: RunConfig,
+    objective: Objective,
+    dataset: Dataset,
+    rows: Indices,
+    step: int,
+    *,
+    images: bool = True,
+    space: FactorSpace | FactorTable | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Draw a step's batch: a function of the config and the step alone.
+
+    Args:
+        config: the run's config.
+        objective: its objective.
+        dataset: its dataset.
+        rows: the rows to train on.
+        step: from 1.
+        images: give the images; otherwise their rows.
+        space: the factors of the rows that may be drawn, as `factors_drawn` gives them; the dataset's if None.
+
+    Returns:
+        ``images`` uint8 (n, H, W, C), or ``rows`` int32 (n,); ``noise`` float32 (n, code size), ``step`` float32 () and
+        the objective's inputs.
+    """
+    rng = generator(config.seed, step)
+    chosen = objective.rows(rows, space or dataset.space, config.batch_size, rng).ravel()
+    size = objective.code_size(config.latents, dataset.space.sizes)
+    return {
+        "noise": rng.standard_normal((len(chosen), size), np.float32),
+        "step": np.array(step, np.float32),
+        **objective.inputs(chosen, dataset.space, config.latents, rng),
+        **({"images": dataset.images(chosen)} if images else {"rows": chosen.astype(np.int32)}),
+    }
+
+
+@contextlib.contextmanager
+def batches(
+    configs: Sequence[RunConfig], dataset: Dataset, done: Sequence[int], *, images: bool = True
+) -> Iterator[Iterator[Batches]]:
+    """Prepare the batches of runs that are trained together, ahead, in a thread.
+
+    Args:
+        configs: the runs' configs.
+        dataset: their dataset.
+        done: the last step that each run has done.
+        images: as of `draw_batch`.
+
+    Yields:
+        An iterator over what `draw_batch` gives for each run's next step, until all are finished; those that are
+        earlier get the batch of their last step again. An error comes where its batch would have.
+    """
+    objectives = [config.build_objective() for config in configs]
+    chosen = [training_rows(dataset, config.train_share, config.split) for config in configs]
+    spaces = [factors_drawn(c, objective, dataset) for c, objective in zip(configs, objectives, strict=True)]
+
+    def draw(taken: int) -> Batches:
+        return [
+            draw_batch(config, objective, dataset, rows, min(last + taken, config.steps), images=images, space=space)
+            for config, objective, rows, last, space in zip(configs, objectives, chosen, done, spaces, strict=True)
+        ]
+
+    left = iter(range(1, 1 + max(config.steps - last for config, last in zip(configs, done, strict=True))))
+    pool = ThreadPoolExecutor(1, thread_name_prefix="batches")
+
+    def drawn() -> Iterator[Batches]:
+        pending: collections.deque[Future[Batches]] = collections.deque()
+        while True:
+            pending.extend(pool.submit(draw, taken) for taken in itertools.islice(left, AHEAD - len(pending)))
+            if not pending:
+                return
+            yield pending.popleft().result()
+
+    try:
+        yield drawn()
+    finally:
+        pool.shutdown(cancel_futures=True)

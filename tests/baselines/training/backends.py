@@ -1,0 +1,66 @@
+"""Run by test_backends.py on one backend, in a process of its own: each part prints a line of JSON."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import benchmark_data
+from baselines import RunConfig, engines, train
+from baselines.engines import devices
+from baselines.model import Model
+from baselines.nets import backend
+from baselines.run_folder import Snapshots
+from baselines.training.batches import draw_batch
+
+warnings.simplefilter("error")
+
+
+def gradients(cases, to):
+    """Write the gradients of one step of each case: with beta_1 of 0 they are Adam's first moments."""
+    found = {}
+    for name, changes in cases.items():
+        config = RunConfig(**SETTINGS | {"beta_1": 0.0, "snapshots": []} | changes)
+        data = benchmark_data.load(config.dataset)
+        engine = engines.start(Model(config, data.image_shape, data.space.sizes))
+        scalars = engine.step(draw_batch(config, config.build_objective(), data, np.arange(512), 1))
+        found |= {f"{name}:{key}": value for key, value in engine.state().first.items()}
+        found[f"{name}:loss"] = backend.to_numpy(scalars["loss"])
+    np.savez(to, **found)
+    return len(found)
+
+
+def finished(folder):
+    """Go on with a run that another backend began, and return what its record says of that."""
+    run = train(RunConfig(**SETTINGS), folder)
+    record = json.loads((run.folder / "run.json").read_text())
+    codes = run.encode(run.dataset.images([0, 1])).mean
+    return [
+        run.step,
+        record["computed"]["backend"],
+        [each["backend"] for each in record["computed_before"]],
+        codes.shape,
+    ]
+
+
+def resumed(folder):
+    """Train a run, and again from its snapshot before the last; return whether the ends are the same bit by bit."""
+    run = train(RunConfig(**SETTINGS), folder / "whole")
+    shutil.copytree(run.folder, folder / "resumed")
+    shutil.rmtree(Snapshots(folder / "resumed").path(run.step))
+    train(RunConfig(**SETTINGS), folder / "resumed")
+    files = ("history.jsonl", *(f"snapshots/step_{run.step:08d}/{name}.npz" for name in ("weights", "optimiser")))
+    same = [(folder / "whole" / each).read_bytes() == (folder / "resumed" / each).read_bytes() for each in files]
+    return [same, devices.line(), devices.record("float32")["deterministic"]]
+
+
+if __name__ == "__main__":
+    root, (SETTINGS, cases) = Path(sys.argv[1]), json.loads(sys.argv[2])
+    print(json.dumps({"gradients": gradients(cases, root / "gradients.npz")}), flush=True)
+    if (root / "begun").exists():
+        print(json.dumps({"finished": finished(root / "begun"), "resumed": resumed(root)}), flush=True)
