@@ -2,7 +2,7 @@
 
     python benchmarks/precision.py runs/precision
 
-The sweep ``desk_precision`` trains the runs, one folder for each precision, and says which commands score them into
+The sweep ``desk_controls`` trains the runs, one folder for each precision, and says which commands score them into
 ``leaderboard/published/precision``. This adds the share of the pixels' variance that reconstructions explain,
 over the first 256 rows of the dataset's quick digest (`baselines.run.Run.explained`). `make pages` compares
 the two precisions in ``docs/performance.md``.

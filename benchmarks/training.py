@@ -4,15 +4,16 @@
     python benchmarks/training.py --torch /path/to/python           # and PyTorch and disent, where that Python has them
     python benchmarks/training.py --only offaxis traced "one thread" --architecture fc --width 128 --batch 16
     python benchmarks/training.py --only offaxis bfloat16 --threads 1
+    python benchmarks/training.py --grid                            # the backends, three architectures, 1 and 2 threads
 
 Every contender is a process of its own that holds the papers' convolutional VAE and one batch of 64 images of
 XYSquares, and waits. In each round every contender in turn takes the same number of steps while the others wait, so
 that a noisy machine is noisy for all. What is reported is the median over the rounds, and the median over the rounds of
 the ratio to the first one's figure of the same round. ``offaxis`` gets the same finished batch in every step, as the
-others do; ``jax`` and ``jax x5``, which ``--only`` must name, are the same on the jax backend, one model and five
-together; ``bfloat16`` is the same in bfloat16, ``one thread`` the same on one thread, and ``traced`` looks its graph up
-in every step, as TensorFlow's functions do by themselves; ``offaxis loop`` is fed by ``baselines.train``, which draws
-and renders a new batch for every step.
+others do; ``torch``, ``jax`` and ``jax x5``, which ``--only`` must name, are the same on these backends, one model, and
+on jax five together; ``bfloat16`` is the same in bfloat16, ``one thread`` the same on one thread, and ``traced`` looks
+its graph up in every step, as TensorFlow's functions do by themselves; ``offaxis loop`` is fed by ``baselines.train``,
+which draws and renders a new batch for every step.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 LATENTS, RATE, BETA = 10, 1e-4, 4.0
@@ -44,6 +45,7 @@ def offaxis(models: int = 1, precision: Literal["float32", "bfloat16"] = "float3
     import benchmark_data
     from baselines import RunConfig, engines
     from baselines.model import Model
+    from baselines.nets import backend
     from baselines.training.batches import draw_batch
 
     configs = [
@@ -66,7 +68,7 @@ def offaxis(models: int = 1, precision: Literal["float32", "bfloat16"] = "float3
     def steps(n: int) -> None:
         for _ in range(max(1, n // models)):
             history = engine.step(*batches)
-        np.asarray(history["loss"])
+        backend.to_numpy(history["loss"])
 
     return steps
 
@@ -75,11 +77,10 @@ def offaxis_loop() -> Callable[[int], None]:
     """The step fed by the loop of baselines.train: rows drawn, images rendered, prefetched by its thread."""
     import dataclasses
 
-    import numpy as np
-
     import benchmark_data
     from baselines import RunConfig, engines
     from baselines.model import Model
+    from baselines.nets import backend
     from baselines.training.batches import batches
 
     config = RunConfig(
@@ -96,22 +97,22 @@ def offaxis_loop() -> Callable[[int], None]:
         with batches([dataclasses.replace(config, steps=n)], data, [0]) as feed:
             for batch in feed:
                 history = engine.step(*batch)
-        np.asarray(history["loss"])
+        backend.to_numpy(history["loss"])
 
     return steps
 
 
 def traced() -> Callable[[int], None]:
     """The step as it would be if the graph were not called by itself."""
-    from baselines import engines
+    from baselines.engines import tensorflow_engine
     from baselines.nets.backend import tensorflow
 
-    def looked_up(self: engines.TensorFlowEngine, *batches: engines.Arrays) -> dict[str, Any]:
+    def looked_up(self: Any, *batches: Any) -> dict[str, Any]:
         (batch,) = batches
         history: dict[str, Any] = self._trace({name: tensorflow.constant(array) for name, array in batch.items()})
         return history
 
-    engines.TensorFlowEngine.step = looked_up  # type: ignore[method-assign]
+    tensorflow_engine.TensorFlowEngine.step = looked_up  # type: ignore[method-assign]
     return offaxis()
 
 
@@ -169,28 +170,42 @@ def torch_step() -> Callable[[int], None]:
     return torch_model("cpu")
 
 
+def torch_layers() -> tuple[list[Any], list[Any]]:
+    """Encoder and decoder of the architecture in PyTorch's layers."""
+    from torch import nn
+
+    if ARCHITECTURE == "fc":
+        wide = WIDTH or 1200
+        encoder = [nn.Flatten(), nn.Linear(12288, wide), nn.ReLU(), nn.Linear(wide, wide), nn.ReLU()]
+        decoder: list[Any] = []
+        for a, b in ((LATENTS, min(256, wide)), (min(256, wide), wide), (wide, wide)):
+            decoder += [nn.Linear(a, b), nn.Tanh()]
+        return [*encoder, nn.Linear(wide, 2 * LATENTS)], [
+            *decoder,
+            nn.Linear(wide, 12288),
+            nn.Unflatten(1, (3, 64, 64)),
+        ]
+    part = {"conv": 1, "conv_small": 2}[ARCHITECTURE]
+    first, last, units = 32 // part, 64 // part, 256 // part
+    encoder = []
+    for a, b in ((3, first), (first, first), (first, last), (last, last)):
+        encoder += [nn.Conv2d(a, b, 4, 2, 1), nn.ReLU()]
+    encoder += [nn.Flatten(), nn.Linear(16 * last, units), nn.ReLU(), nn.Linear(units, 2 * LATENTS)]
+    decoder = [nn.Linear(LATENTS, units), nn.ReLU(), nn.Linear(units, 16 * last), nn.ReLU()]
+    decoder.append(nn.Unflatten(1, (last, 4, 4)))
+    for a, b in ((last, last), (last, first), (first, first)):
+        decoder += [nn.ConvTranspose2d(a, b, 4, 2, 1), nn.ReLU()]
+    return encoder, [*decoder, nn.ConvTranspose2d(first, 3, 4, 2, 1)]
+
+
 def torch_model(device: str) -> Callable[[int], None]:
     """The plain PyTorch step on a device that PyTorch names."""
     import torch
     from torch import nn
     from torch.nn import functional
 
-    def encoder() -> list[Any]:
-        widths = ((3, 32), (32, 32), (32, 64), (64, 64))
-        layers: list[Any] = []
-        for a, b in widths:
-            layers += [nn.Conv2d(a, b, 4, 2, 1), nn.ReLU()]
-        return [*layers, nn.Flatten(), nn.Linear(1024, 256), nn.ReLU(), nn.Linear(256, 2 * LATENTS)]
-
-    def decoder() -> list[Any]:
-        layers: list[Any] = [nn.Linear(LATENTS, 256), nn.ReLU(), nn.Linear(256, 1024), nn.ReLU()]
-        layers.append(nn.Unflatten(1, (64, 4, 4)))
-        for a, b in ((64, 64), (64, 32), (32, 32)):
-            layers += [nn.ConvTranspose2d(a, b, 4, 2, 1), nn.ReLU()]
-        return [*layers, nn.ConvTranspose2d(32, 3, 4, 2, 1)]
-
-    encode, decode = nn.Sequential(*encoder()).to(device), nn.Sequential(*decoder()).to(device)
-    adam = torch.optim.Adam([*encode.parameters(), *decode.parameters()], RATE)
+    encode, decode = (nn.Sequential(*layers).to(device) for layers in torch_layers())
+    adam = torch.optim.Adam([*encode.parameters(), *decode.parameters()], RATE, fused=True)
     batch = torch_batch().to(device)
 
     def steps(n: int) -> None:
@@ -251,6 +266,7 @@ CONTENDERS: dict[str, Callable[[], Callable[[int], None]]] = {
     "keras fit": keras_fit,
     "pytorch": torch_step,
     "disent": disent_step,
+    "torch": offaxis,
     "jax": offaxis,
     f"jax x{TOGETHER}": functools.partial(offaxis, TOGETHER),
     "bfloat16": functools.partial(offaxis, precision="bfloat16"),
@@ -270,47 +286,33 @@ def serve(name: str) -> None:
         print(time.perf_counter() - wall, time.process_time() - processor, flush=True)
 
 
-def main() -> None:
-    """Measure, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--torch", metavar="PYTHON", help="a Python with torch, and disent if it is to be measured")
-    parser.add_argument("--only", nargs="*", default=list(CONTENDERS)[:5], choices=list(CONTENDERS))
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument(
-        "--steps", type=int, default=20, help=f"steps per round and contender, a multiple of {TOGETHER}"
-    )
-    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads that each contender may use")
-    parser.add_argument("--architecture", default="conv", help="of Offaxis' own contenders")
-    parser.add_argument("--width", type=int, default=0, help="of the architecture fc")
-    parser.add_argument("--batch", type=int, default=64, help="images in a batch")
-    parser.add_argument("--serve", metavar="NAME", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.serve:
-        serve(options.serve)
-        return
-    threads = {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"}
-    settings = {"OFFAXIS_BATCH": str(options.batch), "OFFAXIS_ARCHITECTURE": options.architecture}
-    settings["OFFAXIS_WIDTH"] = str(options.width)
-    environment = {**os.environ, **settings, **dict.fromkeys(threads, str(options.threads))}
-    alone = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"} if options.threads == 1 else {}
-    running = {}
-    for name in options.only:
-        python = options.torch if name in ("pytorch", "disent") else sys.executable
-        if python is None:
-            continue
-        process = subprocess.Popen(
-            [python, __file__, "--serve", name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment
-            | ({"KERAS_BACKEND": "jax", **alone} if name.startswith("jax") else {})
-            | (dict.fromkeys(threads, "1") if name == "one thread" else {}),
-        )
-        if process.stdout is None or process.stdout.readline().strip() != "ready":
-            print(f"{name}: left out, it did not start")
-            continue
-        running[name] = process
+def begin(name: str, options: argparse.Namespace, architecture: str, threads: int) -> subprocess.Popen[str] | None:
+    """Start a contender and wait until it is ready; None if it cannot run."""
+    python = options.torch if name in ("torch", "pytorch", "disent") else sys.executable
+    variables = {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"}
+    settings = {"OFFAXIS_BATCH": str(options.batch), "OFFAXIS_ARCHITECTURE": architecture}
+    settings |= {"OFFAXIS_WIDTH": str(options.width)} | dict.fromkeys(variables, str(threads))
+    if name.startswith(("torch", "jax")):
+        settings["KERAS_BACKEND"] = name.split()[0]
+    if name.startswith("jax") and threads == 1:
+        settings["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+    if name == "one thread":
+        settings |= dict.fromkeys(variables, "1")
+    command = [python, __file__, "--serve", name]
+    environment = {**os.environ, **settings}
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+    if process.stdout is None or process.stdout.readline().strip() != "ready":
+        print(f"{name}: left out, it did not start", file=sys.stderr)
+        return None
+    return process
+
+
+def measure(
+    names: Sequence[str], options: argparse.Namespace, architecture: str, threads: int
+) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Measure contenders in turn; give images per second and per processor second of each, round by round."""
+    begun = {name: begin(name, options, architecture, threads) for name in names}
+    running = {name: process for name, process in begun.items() if process}
     rates: dict[str, list[float]] = {name: [] for name in running}
     work: dict[str, list[float]] = {name: [] for name in running}
     for _ in range(options.rounds):
@@ -324,18 +326,64 @@ def main() -> None:
             work[name].append(options.batch * options.steps / processor)
     for process in running.values():
         process.communicate()
-    load, first = os.getloadavg()[0], next(iter(running))
-    print(f"{os.cpu_count()} cores, {options.threads} threads each, load {load:.1f}", end="; ")
-    print(f"{options.architecture}, batch {options.batch}, {options.rounds} rounds of {options.steps} steps")
+    return rates, work
+
+
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """Take the median over the rounds of a ratio."""
+    return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
+
+
+def grid(options: argparse.Namespace) -> None:
+    """Print the table of backends by architectures and threads, with plain PyTorch: images per second, and ratios."""
+    names = {"offaxis": "TensorFlow", "torch": "PyTorch", "jax": "jax", "pytorch": "plain PyTorch"}
+    print(f"| layers | threads | {' | '.join(names.values())} | PyTorch to plain | PyTorch to TensorFlow |")
+    print("| --- | ---: |" + " ---: |" * (len(names) + 2))
+    for architecture in ("conv", "conv_small", "fc"):
+        for threads in (1, 2):
+            rates, _ = measure(list(names), options, architecture, threads)
+            cells = [f"{statistics.median(rates[name]):,.0f}" if name in rates else "" for name in names]
+            for other in ("pytorch", "offaxis"):
+                both = "torch" in rates and other in rates
+                cells.append(f"{ratio(rates['torch'], rates[other]):.2f}" if both else "")
+            print(f"| {architecture} | {threads} | {' | '.join(cells)} |", flush=True)
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--torch", metavar="PYTHON", default=sys.executable, help="a Python with torch, and disent")
+    parser.add_argument("--only", nargs="*", default=list(CONTENDERS)[:5], choices=list(CONTENDERS))
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument(
+        "--steps", type=int, default=20, help=f"steps per round and contender, a multiple of {TOGETHER}"
+    )
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads that each contender may use")
+    parser.add_argument("--architecture", default="conv", help="conv, conv_small or fc")
+    parser.add_argument("--width", type=int, default=0, help="of the architecture fc")
+    parser.add_argument("--batch", type=int, default=64, help="images in a batch")
+    parser.add_argument("--grid", action="store_true", help="backends by architectures and threads")
+    parser.add_argument("--serve", metavar="NAME", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve(options.serve)
+        return
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, batch {options.batch}", end=", ")
+    print(f"{options.rounds} rounds of {options.steps} steps")
+    if options.grid:
+        grid(options)
+        return
+    rates, work = measure(options.only, options, options.architecture, options.threads)
+    first = next(iter(rates))
+    print(f"{options.architecture}, {options.threads} threads each")
     print(f"{'':14}{'images/s':>10}{'range':>16}{f'{first} is':>14}{'images/CPU s':>14}{f'{first} is':>14}")
-    for name in running:
-        wall, processor = (
-            statistics.median(ours / theirs for ours, theirs in zip(rate[first], rate[name], strict=True))
-            for rate in (rates, work)
-        )
+    for name in rates:
         span = f"{min(rates[name]):.0f} to {max(rates[name]):.0f}"
-        print(f"{name:14}{statistics.median(rates[name]):10.0f}{span:>16}{wall:12.2f} x", end="")
-        print(f"{statistics.median(work[name]):14.0f}{processor:12.2f} x")
+        print(
+            f"{name:14}{statistics.median(rates[name]):10.0f}{span:>16}{ratio(rates[first], rates[name]):12.2f} x",
+            end="",
+        )
+        print(f"{statistics.median(work[name]):14.0f}{ratio(work[first], work[name]):12.2f} x")
 
 
 if __name__ == "__main__":

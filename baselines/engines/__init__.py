@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from baselines.engines.engine import Copy, Engine, adam_step, decays
+from baselines.engines.engine import Engine
 from baselines.engines.jax_engine import JaxEngine
 from baselines.engines.tensorflow_engine import TensorFlowEngine
 from baselines.engines.torch_engine import TorchEngine
 from baselines.model import Model
 from baselines.nets import backend
-
-__all__ = ["Copy", "Engine", "adam_step", "decays", "start"]
 
 
 def start(*models: Model, pixels: Any = None) -> Engine:

@@ -60,7 +60,7 @@ TASKS = (
     "room3d_noisy/eps10",
 )
 """In the order in which they are trained. The hidden variable of perturbed data is the first principal component: to
-derive a VAE's, ``conv32``, takes ten models with a mean MIG of 0.15 (`baselines.sweeps.desk_conv32` has runs with
+derive a VAE's, ``conv32``, takes ten models with a mean MIG of 0.15 (`baselines.sweeps.desk_controls` has runs with
 those)."""
 
 OBJECTIVES: dict[str, dict[str, Any]] = {

@@ -11,8 +11,7 @@ convolution, 1,000 steps of 64 images. HFS, which is made for correlated samples
 the correlated sample and on the rule that it is compared with, at the strengths of `baselines.sweeps.desk_since2020`.
 
 A run is trained on all that its rule leaves for training, and scored on what the rule holds out: R² of a readout that
-is fitted on codes of the rows to train on, MIG and DCI. `baselines.sweeps.splits` is the longer study, of six
-objectives.
+is fitted on codes of the rows to train on, MIG and DCI.
 
 The splits of Schott et al. (ICLR 2022, arXiv 2107.08221) are compared with their random split, which trains on as many
 rows. The correlated sample (posX with posY, sigma 0.1; Träuble et al., ICML 2021) is compared with the rule

@@ -1,4 +1,4 @@
-"""What a run would take, before it is trained: time on this machine, measured by a few steps, and disk."""
+"""What a run would take, before it is trained: time on this machine, measured by a few steps, and disk. Internal."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import benchmark_data
 from baselines import engines
 from baselines.config import RunConfig
+from baselines.engines.engine import Engine
 from baselines.model import Model
+from baselines.nets import backend
 from baselines.run import task_rows
 from baselines.run_folder import Snapshots
 from baselines.training import finetune
@@ -65,45 +65,26 @@ def estimate(config: RunConfig, folder: Path, *, encode: bool = True, dataset: D
         folder: its folder, which may hold a part of it.
         encode: count its codes.
         dataset: the user's own images, where ``benchmark_data.load`` does not know the config's dataset.
-
-    Returns:
-        What is left of it would take.
-
-    Raises:
-        UnknownName: there is no such dataset, or no layer to reset or freeze.
-        DamagedFile: there is no run to start from.
-        InvalidInput: it is not finished, or is of another shape; or the folder holds another run.
-        MissingExtra: Keras or its backend is not installed.
     """
     dataset = benchmark_data.load(config.dataset) if dataset is None else splitting.of(dataset, config.dataset)
     dataset.prepare()
     config = finetune.resolved(config, folder, dataset)
-    left = _left(config, folder)
+    holds(folder, config)
+    left = config.steps - (Snapshots(folder).last or 0)
     model = Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision)
     engine = engines.start(model)
-    long = config.with_steps(max(config.steps, 1_000_000))
-    with batches([long], dataset, [0]) as feed:
-        for _ in range(WARM):
-            scalars = _waited(engine.step(*next(feed)))
-        count, start = 0, time.perf_counter()
-        while time.perf_counter() - start < MEASURED:
-            for _ in range(WARM):
-                last = engine.step(*next(feed))
-            _waited(last)
-            count += WARM
-        each = (time.perf_counter() - start) / count
+    seconds, measured, scalars = _measured(engine, config, dataset)
     kept = sum(config.keeps(step) for step in range(config.steps + 1))
     state = sum(array.nbytes for part in engine.state() for array in part.values())
     codes = _rows(dataset) * (8 + 4 * model.code_size) if encode else 0
-    free = (v for v, held in zip(model.variables(), model.frozen(), strict=True) if not held)
-    trained = sum(math.prod(v.shape) for v in free)
+    trained = (v for v, held in zip(model.variables(), model.frozen(), strict=True) if not held)
     line = len(json.dumps({"step": config.steps, **scalars})) + 1
     return Estimate(
         left=left,
-        seconds=left * each,
-        rate=config.batch_size * model.objective.n_views / each,
-        measured=count,
-        parameters=trained,
+        seconds=left * seconds,
+        rate=config.batch_size * model.objective.n_views / seconds,
+        measured=measured,
+        parameters=sum(math.prod(v.shape) for v in trained),
         images=len(training_rows(dataset, config.train_share, config.split)),
         snapshots=kept,
         snapshot_bytes=state,
@@ -111,15 +92,24 @@ def estimate(config: RunConfig, folder: Path, *, encode: bool = True, dataset: D
     )
 
 
-def _left(config: RunConfig, folder: Path) -> int:
-    """Return how many steps are left of a run; refuse the folder of another one, as training does."""
-    holds(folder, config)
-    return config.steps - (Snapshots(folder).last or 0)
+def _measured(engine: Engine, config: RunConfig, dataset: Dataset) -> tuple[float, int, dict[str, float]]:
+    """Return the seconds of a step, over how many steps, and the scalars of one."""
+    long = config.with_steps(max(config.steps, 1_000_000))
+    count = 0
+    with batches([long], dataset, [0]) as feed:
+        _steps(engine, feed)
+        start = time.perf_counter()
+        while time.perf_counter() - start < MEASURED:
+            scalars = _steps(engine, feed)
+            count += WARM
+        return (time.perf_counter() - start) / count, count, scalars
 
 
-def _waited(scalars: dict[str, Any]) -> dict[str, float]:
-    """Wait for a step to be over."""
-    return {name: float(np.asarray(value)[0]) for name, value in scalars.items()}
+def _steps(engine: Engine, feed: Any) -> dict[str, float]:
+    """Take a few steps and wait for the last one."""
+    for _ in range(WARM):
+        scalars = engine.step(*next(feed))
+    return {name: float(backend.to_numpy(value)[0]) for name, value in scalars.items()}
 
 
 def _rows(dataset: Dataset) -> int:
@@ -130,44 +120,31 @@ def _rows(dataset: Dataset) -> int:
 
 
 def kind(config: RunConfig) -> str:
-    """Describe what decides how long a step takes: runs of one kind take the same."""
+    """Describe what decides how long a step takes and what is kept: runs of one kind take the same."""
     values = config.as_json()
     names = (
         *("objective", "architecture", "architecture_parameters", "latents", "reconstruction", "batch_size"),
-        *("precision", "frozen", "steps", "snapshots", "history_every"),  # the last three decide what is on disk
+        *("precision", "frozen", "steps", "snapshots", "history_every"),
     )
     dataset = benchmark_data.load(config.dataset)
-    data = [dataset.image_shape, dataset.space.sizes, _rows(dataset)]  # the last two decide what codes take
+    data = [dataset.image_shape, dataset.space.sizes, _rows(dataset)]
     sizes = {name: value for name, value in config.hyperparameters.items() if not isinstance(value, float)}
     return json.dumps([data, sizes, *(values[name] for name in names)], sort_keys=True)
 
 
 def of_sweep(configs: Sequence[RunConfig], folders: Sequence[Path], *, encode: bool = True) -> list[Estimate]:
-    """Estimate many runs; of each kind, one is measured.
-
-    Args:
-        configs: the runs.
-        folders: their folders.
-        encode: count their codes.
-
-    Returns:
-        An estimate for each.
-
-    Raises:
-        UnknownName: there is no such dataset.
-        InvalidInput: a folder holds another run.
-        MissingExtra: Keras or its backend is not installed.
-    """
+    """Estimate many runs, with their folders; of each kind, one is measured."""
     measured: dict[str, Estimate] = {}
     found = []
     for config, folder in zip(configs, folders, strict=True):
-        left = _left(finetune.resolved(config, folder, benchmark_data.load(config.dataset)), folder)
+        config = finetune.resolved(config, folder, benchmark_data.load(config.dataset))
+        holds(folder, config)
         key = kind(config)
         if key not in measured:
             measured[key] = estimate(config, folder, encode=encode)
-        one = measured[key]
+        left = config.steps - (Snapshots(folder).last or 0)
         images = left * config.batch_size * config.build_objective().n_views
-        found.append(one._replace(left=left, seconds=images / one.rate))
+        found.append(measured[key]._replace(left=left, seconds=images / measured[key].rate))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Who may watch a run: functions that ``train`` tells each line of the history.
+"""Observers of a run, which ``train`` tells each line of the history: TensorBoard, and Weights & Biases.
 
 An observer takes the step and the history's scalars of that step. Those here belong to a ``with`` statement, which
 closes what they opened; they open nothing before the first line, so that a finished run leaves no trace. After a resume
@@ -50,21 +50,19 @@ def tensorboard(folder: str | os.PathLike[str]) -> Iterator[Observer]:
     except MissingExtra as error:
         raise MissingExtra("TensorBoard's event files", "tensorflow", "tensorflow") from error
     scalar = backend.tensorflow.compat.v1.SummaryMetadata(plugin_data={"plugin_name": "scalars"}, data_class=1)
-    with contextlib.ExitStack() as stack:
+    writer = functools.cache(lambda: summary.create_file_writer(str(Path(folder) / "tensorboard")))
 
-        @functools.cache
-        def writer() -> Any:
-            opened = summary.create_file_writer(str(Path(folder) / "tensorboard"))
-            stack.callback(opened.close)
-            return opened
+    def observe(step: int, scalars: Mapping[str, float]) -> None:
+        with writer().as_default():
+            for name, value in scalars.items():
+                summary.write(name, backend.tensorflow.constant(value, "float32"), step, scalar)
+        writer().flush()  # a process that is killed leaves what was told so far
 
-        def observe(step: int, scalars: Mapping[str, float]) -> None:
-            with writer().as_default():
-                for name, value in scalars.items():
-                    summary.write(name, backend.tensorflow.constant(value, "float32"), step, scalar)
-            writer().flush()  # a process that is killed leaves what was told so far
-
+    try:
         yield observe
+    finally:
+        if writer.cache_info().currsize:
+            writer().close()
 
 
 @contextlib.contextmanager
@@ -90,18 +88,15 @@ def wandb(config: RunConfig, folder: str | os.PathLike[str], *, project: str) ->
     settings = config.as_json()
     longer = ("steps", "snapshots", "start_from", "start_weights")  # these change when a run goes on
     known = [str(Path(folder).absolute()), {name: value for name, value in settings.items() if name not in longer}]
+    identity = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
+    name = f"{config.objective}/{config.seed} {config.dataset}"
     with contextlib.ExitStack() as stack:
 
         @functools.cache
         def run() -> Any:
-            started = package.init(  # its own context finishes it, as failed after an exception
-                project=project,
-                id=hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16],
-                resume="allow",
-                name=f"{config.objective}/{config.seed} {config.dataset}",
-                config=settings,
-                dir=str(folder),
+            begun = package.init(
+                project=project, id=identity, resume="allow", name=name, config=settings, dir=str(folder)
             )
-            return stack.enter_context(started)
+            return stack.enter_context(begun)  # which finishes it, as failed after an exception
 
         yield lambda step, scalars: run().log(dict(scalars), step=step)

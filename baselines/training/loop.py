@@ -21,6 +21,7 @@ import benchmark_data
 from baselines import engines
 from baselines.config import RunConfig
 from baselines.engines import devices, pixels
+from baselines.engines.engine import Engine
 from baselines.model import Model
 from baselines.nets import backend
 from baselines.record import digests_of, same_pixels
@@ -292,7 +293,7 @@ class _Program:
     def __init__(
         self,
         recorders: Sequence[Recorder],
-        engine: engines.Engine,
+        engine: Engine,
         progress: rich.progress.Progress,
         checkpoint_seconds: float,
     ) -> None:

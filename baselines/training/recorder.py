@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from baselines.config import RunConfig
-from baselines.engines import Copy, devices
+from baselines.engines import devices
+from baselines.engines.engine import Copy
 from baselines.nets import backend
 from baselines.record import Digests, read_record, same_pixels, write_record
 from baselines.run_folder import Snapshots, clear_leftovers, read_history

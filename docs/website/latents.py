@@ -1,6 +1,6 @@
 """What the number of latents does to scores: drawn from result files where runs differ in nothing else.
 
-The sweep ``desk_latents`` trains such runs, and says which commands score them into ``leaderboard/published/latents``.
+The sweep ``desk_controls`` trains such runs, and says which commands score them into ``leaderboard/published/latents``.
 
 Each folder there is a results tree, as the published one is. Runs count together where task, tier, method and all
 hyperparameters but ``latents`` are the same. A curve takes two numbers of latents, of five seeds each.
@@ -103,8 +103,8 @@ def filled(markdown: str) -> str:
 
 NOTHING = (
     f"*Not measured yet.* No committed results differ in the number of latents alone, with {SEEDS} seeds each. "
-    "The sweep `desk_latents` trains them (`baselines/sweeps/desk_latents.py`); the figure appears here once they are "
-    "committed."
+    "The sweep `desk_controls` trains them (`baselines/sweeps/desk_controls.py`); the figure appears here once they "
+    "are committed."
 )
 
 

@@ -14,7 +14,6 @@ from baselines import RunConfig, train
 from baselines.commands import train as cli
 from baselines.run_folder import default_folder, read_config
 from baselines.sweeps import desk_splits
-from baselines.sweeps import splits as splits_sweep
 from baselines.training import sweep
 from baselines.training.batches import batches, draw_batch, training_rows
 from baselines.training.recorder import settings
@@ -139,18 +138,6 @@ def test_pairs_need_a_part_that_is_a_grid(tiny, tmp_path):
         InvalidInput, match="objective on pairs: expected a dataset that is a full grid of factors, or a part that is"
     ):
         train(tiny(**{**SPLIT, "split": "composition"}, objective="ada_gvae"), tmp_path / "run")
-
-
-def test_the_sweep_has_every_rule_for_every_objective():
-    configs = sweep.find("splits")
-    assert len(configs) == len({config.digest for config in configs}) == 5 * 6 * 2 * 4
-    assert {config.dataset for config in configs} == {
-        f"{dataset}/{rule}" for dataset in ("sprites2d", "room3d") for rule in splits_sweep.RULES
-    }
-    assert {(c.architecture, c.steps, c.batch_size, c.learning_rate, c.train_share, c.split) for c in configs} == {
-        ("conv_small", 3_000, 64, 5e-4, 1.0, "train")
-    }
-    assert {protocol.task(config.dataset).id for config in configs} <= {task.id for task in protocol.tasks()}
 
 
 def test_the_desks_sweep_has_four_seeds_of_every_rule_with_the_desks_settings():

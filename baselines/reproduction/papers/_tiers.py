@@ -22,7 +22,7 @@ from baselines import presets
 from baselines.config import RunConfig
 from baselines.reproduction.entries import Transfer
 from baselines.sweeps import board as smoke_board
-from baselines.sweeps import desk, desk_conv32, desk_similarity
+from baselines.sweeps import desk, desk_controls, desk_similarity
 from baselines.sweeps._forms import form
 
 R = TypeVar("R", bound=RunConfig | Transfer)
@@ -136,6 +136,6 @@ def board(tier: str, datasets: Container[str], objectives: Container[str]) -> tu
         >>> [run.seed for run in board("desk", {"sprites2d"}, {"ae"})]
         [0, 1, 2, 3, 4]
     """
-    runs = smoke_board.SWEEP if tier == "smoke" else (*desk.SWEEP, *desk_conv32.SWEEP)
+    runs = smoke_board.SWEEP if tier == "smoke" else (*desk.SWEEP, *desk_controls.CONV32)
     chosen = (run for run in runs if run.dataset in datasets and run.objective in objectives)
     return tuple(run for run in chosen if run.seed < SEEDS[tier])

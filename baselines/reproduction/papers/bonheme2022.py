@@ -1,6 +1,6 @@
 """Bonheme and Grzes, "How do Variational Autoencoders Learn?" (2022): which layers learn first, and what changes them.
 
-Figure 1 needs no training. The study tier takes the runs of the sweeps bonheme2022 and bonheme2022_fc, and models with
+Figure 1 needs no training. The study tier takes the runs of the sweep bonheme2022, and models with
 20 latents and classifiers like them; the desk tier those of the sweep desk_similarity, whose convolutions have half the
 width. At smoke tier all models are fully connected, two seeds each, and figures 12 to 14 have the runs of figures 3, 4
 and 7 again. Times of training are the paper's epochs as shares of it (`TIMES`), by the nearest kept snapshot.

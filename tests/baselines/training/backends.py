@@ -25,7 +25,7 @@ def gradients(cases, to):
     """Write the gradients of one step of each case: with beta_1 of 0 they are Adam's first moments."""
     found = {}
     for name, changes in cases.items():
-        config = RunConfig(**SETTINGS | {"beta_1": 0.0, "snapshots": []} | changes)
+        config = RunConfig(**SETTINGS | {"beta_1": 0.0, "snapshots": [], "hyperparameters": {}} | changes)
         data = benchmark_data.load(config.dataset)
         engine = engines.start(Model(config, data.image_shape, data.space.sizes))
         scalars = engine.step(draw_batch(config, config.build_objective(), data, np.arange(512), 1))

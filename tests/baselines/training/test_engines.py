@@ -10,7 +10,7 @@ import pytest
 
 import benchmark_data
 from baselines import engines
-from baselines.engines import adam_step
+from baselines.engines.engine import adam_step
 from baselines.model import Model
 from baselines.nets.backend import keras, tensorflow
 from baselines.objectives import Adam

@@ -1,0 +1,52 @@
+"""What follows from one change of the desk's settings: the grid, the hidden variable, the latents or the precision.
+
+    offaxis train sweep desk_controls --only precision=bfloat16 --into runs/precision/bfloat16 --jobs 2 --threads 1
+    find runs/precision/bfloat16 -name codes.npz -printf '%h ' |
+        xargs offaxis board evaluate --new --reproduced --tier desk --into leaderboard/published/precision/bfloat16
+
+150 runs with the settings of `baselines.sweeps.desk`, of which each part changes one thing. ``--only`` chooses a part;
+a run takes one to four minutes of a core. Runs with other numbers of latents, or in bfloat16, are other methods, so
+that each of ``latents=3``, ``10`` and ``20`` and each precision has a results tree of its own
+(``leaderboard/published/latents/3`` ...). ``python benchmarks/precision.py`` compares the precisions. The others belong on the board.
+
+- ``ADVERSARIAL``: β-VAE and β-TCVAE, five seeds, on sprites2d_spaced at four spacings and on room3d and room3d_equal.
+- ``CONV32``: the pattern follows a latent of a VAE (``conv32``), as in Zietlow et al. 2021, in place of a principal
+  component of the pixels: nine objectives on sprites2d, five seeds, and β-TCVAE on room3d, ten seeds. docs/datasets.md
+  says how the latents were made. The wheel lacks them; a checkout has them.
+- ``LATENTS``: β-TCVAE on sprites2d with 3, 10 and 20 latents; the desk has 5.
+- ``PRECISION``: β-TCVAE on sprites2d in float32 and bfloat16, ten seeds, which begin with the same weights and see the
+  same rows and noise, so that seeds are paired.
+
+Expected: MIG decreases from the spacing at which distances are linear in the move (2) to that at which every move costs
+the same (16), from room3d to room3d_equal, and from original and squeezed images to those with the pattern. With fewer
+latents than factors MIG is bounded by the factors that no latent is left for; with more, unused latents do not count.
+bfloat16 makes no difference: weights, losses, KL and Adam have 24 bits of mantissa.
+"""
+
+from __future__ import annotations
+
+from baselines.sweeps import desk
+
+SPACED = tuple(f"sprites2d_spaced/spacing_{spacing}" for spacing in (2, 16, 4, 8))
+
+ADVERSARIAL = tuple(
+    desk.run(dataset, objective, seed)
+    for dataset in (*SPACED, "room3d", "room3d_equal")
+    for objective in ("beta_tc_vae", "beta_vae")
+    for seed in range(5)
+)
+
+CONV32 = (
+    *(desk.run("sprites2d_perturbed/conv32_eps10", name, seed) for name in desk.OBJECTIVES for seed in range(5)),
+    *(desk.run("room3d_perturbed/conv32_eps10", "beta_tc_vae", seed) for seed in range(10)),
+)
+
+LATENTS = tuple(desk.run("sprites2d", "beta_tc_vae", seed, latents=n) for n in (3, 10, 20) for seed in range(5))
+
+PRECISION = tuple(
+    desk.run("sprites2d", "beta_tc_vae", seed, precision=precision)
+    for precision in ("float32", "bfloat16")
+    for seed in range(10)
+)
+
+SWEEP = (*ADVERSARIAL, *CONV32, *LATENTS, *PRECISION)
