@@ -7,7 +7,8 @@
 150 runs with the settings of `baselines.sweeps.desk`, of which each part changes one thing. ``--only`` chooses a part;
 a run takes one to four minutes of a core. Runs with other numbers of latents, or in bfloat16, are other methods, so
 that each of ``latents=3``, ``10`` and ``20`` and each precision has a results tree of its own
-(``leaderboard/published/latents/3`` ...). ``python benchmarks/precision.py`` compares the precisions. The others belong on the board.
+(``leaderboard/published/latents/3`` ...). ``python benchmarks/precision.py`` compares the precisions. The others belong
+on the board.
 
 - ``ADVERSARIAL``: β-VAE and β-TCVAE, five seeds, on sprites2d_spaced at four spacings and on room3d and room3d_equal.
 - ``CONV32``: the pattern follows a latent of a VAE (``conv32``), as in Zietlow et al. 2021, in place of a principal
