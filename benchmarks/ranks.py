@@ -1,4 +1,4 @@
-"""What ranks can tell: how often bands and rank intervals err, what they find, and what intervals across tasks hold.
+"""What ranks can tell: how often bands and rank intervals err, what they find, and intervals of metrics that agree.
 
 ``python benchmarks/ranks.py`` prints the tables on ranks of ``docs/statistics.md``, in a few minutes of one core;
 ``--draws 200`` is a first look. Intervals of how metrics agree come last, and take another quarter of an hour.
@@ -11,10 +11,10 @@ import argparse
 
 import numpy as np
 import scipy.stats
-from seeds import SHAPES, seeds_of_tasks
+from seeds import SHAPES
 
 from leaderboard.analyses import metric_agreement
-from leaderboard.store import statistics, verdicts
+from leaderboard.store import verdicts
 
 CENTRES = {"skewed (log-normal)": float(np.exp(0.5)), "two clumps": 0.5}
 
@@ -51,45 +51,6 @@ def power(methods, ahead, errors_apart, rng, draws):
         found = places(groups)
         bands += max(place.band for place in found[:ahead]) < min(place.band for place in found[ahead:])
     return np.mean(pairs), bands / draws
-
-
-def coverage(step, tasks, rng, draws, *, share=0.0):
-    """Say how often 95% intervals across tasks hold the truth: average rank, IQM, probability of improvement.
-
-    Nine methods whose means rise by so many standard deviations of the seeds, five seeds each. ``share`` of a score's
-    variance is the seed's, on all tasks of a method.
-    """
-    methods = 9
-    means = step * np.arange(methods)
-    ranks = scipy.stats.rankdata(-means)
-    beats = (scipy.stats.norm.cdf((means[:, None] - means) / np.sqrt(2)).sum(axis=1) - 0.5) / (methods - 1)
-    hits = np.zeros(3)
-    for draw in range(draws):
-        hard = 2 * rng.standard_normal(tasks)
-        scores = [
-            [mean + task + each for task, each in zip(hard, seeds_of_tasks(tasks, share, rng), strict=True)]
-            for mean in means
-        ]
-        normal = scipy.stats.norm.ppf((np.arange(1000) + 0.5) / 1000)
-        for m, one in enumerate(statistics.across(scores, seed=draw, resamples=500)):
-            middle = float(statistics.iqm((means[m] + hard[:, None] + normal).ravel()))
-            for k, (estimate, true) in enumerate(zip(one, (ranks[m], middle, beats[m]), strict=True)):
-                hits[k] += estimate.low - 1e-9 <= true <= estimate.high + 1e-9
-    return hits / draws / methods
-
-
-def coverage_of_pairs(step, tasks, rng, draws, *, share=0.0):
-    """Say how often the 95% interval of the probability that one method beats another holds it; five seeds each.
-
-    ``share`` of a score's variance is the seed's, on all tasks of a method.
-    """
-    true, hits = scipy.stats.norm.cdf(step / np.sqrt(2)), 0
-    for _ in range(draws):
-        x = [step + scores for scores in seeds_of_tasks(tasks, share, rng)]
-        y = seeds_of_tasks(tasks, share, rng)
-        found = statistics.improvement(x, y)
-        hits += found.low <= true <= found.high
-    return hits / draws
 
 
 def coverage_of_agreement(shape, rho, tasks, runs, rng, draws):
@@ -164,21 +125,6 @@ def main() -> None:
         for apart in (2, 3, 4, 6, 8):
             pairs, bands = power(methods, ahead, apart, rng, draws)
             print(f"  {ahead} of {methods} methods {apart} errors ahead: {pairs:.3f} {bands:.3f}", flush=True)
-    few = max(20, draws // 20)
-    print(f"Intervals across tasks hold (0.95 promised): average rank, IQM, improvement; {few} boards of 9 methods")
-    for step in (0.0, 0.5, 1.0):
-        for tasks, share in ((2, 0.0), (12, 0.0), (12, 0.3)):
-            print(
-                f"  {step} sd apart, {tasks} tasks, {share} the seed's:",
-                *(f"{held:.3f}" for held in coverage(step, tasks, rng, few, share=share)),
-                flush=True,
-            )
-    print(f"Intervals of one method beating another hold (0.95 promised); {draws} boards")
-    print("  by tasks 1, 2, 4, 12, and by 12 tasks, 0.3 of a score's variance the seed's")
-    for step in (0.0, 0.5, 1.0, 2.0, 3.0):
-        cases = ((1, 0.0), (2, 0.0), (4, 0.0), (12, 0.0), (12, 0.3))
-        held = (coverage_of_pairs(step, tasks, rng, draws, share=share) for tasks, share in cases)
-        print(f"  {step} sd apart:", *(f"{one:.3f}" for one in held), flush=True)
     some = max(200, draws // 10)
     print(f"Intervals of two metrics' agreement hold (0.95 promised); true, mean middle, mean width; {some} draws")
     rng = np.random.default_rng(0)
