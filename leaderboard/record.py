@@ -59,7 +59,7 @@ class Budget(Model):
     Attributes:
         steps: parameter updates.
         images: images seen, repeats counted; 0 where nobody counted.
-        seconds: wall-clock time.
+        seconds: wall-clock time; 0 where nobody measured it.
         device: what it ran on.
     """
 

@@ -42,6 +42,6 @@ def spent(budgets: Sequence[Budget], *, full: bool = True) -> str:
     parts = [
         f"{span([b.steps for b in budgets])} steps",
         f"{span([b.images for b in budgets])} images" if full else "",
-        f"{span([b.seconds for b in budgets])} s" + (f" on {devices}" if devices and full else ""),
+        f"{span([b.seconds for b in budgets])} s" if any(b.seconds for b in budgets) else "",
     ]
-    return ", ".join(filter(None, parts))
+    return ", ".join(filter(None, parts)) + (f" on {devices}" if devices and full else "")
