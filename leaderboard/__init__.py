@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 from benchmark_data import discovery
 
 if TYPE_CHECKING:
+    from leaderboard.evaluation import PUBLISHED, Evaluation, evaluate
     from leaderboard.monitor import Monitor
 
-__all__ = ["Monitor"]
+__all__ = ["PUBLISHED", "Evaluation", "Monitor", "evaluate"]
 
-__getattr__, __dir__ = discovery.on_demand(__name__, {"leaderboard.monitor": ("Monitor",)})
+__getattr__, __dir__ = discovery.on_demand(
+    __name__,
+    {"leaderboard.evaluation": ("PUBLISHED", "Evaluation", "evaluate"), "leaderboard.monitor": ("Monitor",)},
+)

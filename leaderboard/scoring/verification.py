@@ -96,15 +96,59 @@ def verify(
         DamagedFile: as ``leaderboard.reading.encoders.OnnxEncoder``.
         MissingExtra: as ``leaderboard.reading.encoders.OnnxEncoder``.
     """
-    train, test = fresh_rows(task, seed)
-    dataset, rows = task.load(), np.concatenate([train.ravel(), test.ravel()])
     with encoders.OnnxEncoder(encoder) as running:
         deviation = _compared(running, codes, task, seed)
-        found = running.encode(dataset, rows, progress=progress)
         digest = running.digest
+
+        def encode(rows: Indices) -> NDArray[Any]:
+            return running.encode(task.load(), rows, progress=progress)
+
+        compared, rows = agree(encode, codes, task, tier, seed=seed, encoder=f"{encoder}")
+    return results.Verification(
+        version=VERSION,
+        seed=seed,
+        encoder_digest=digest,
+        rows=len(rows),
+        rows_digest=rows_digest(rows),
+        deviation=round(deviation, 6),
+        scores=compared,
+        date=datetime.datetime.now(datetime.UTC).date(),
+        verified_with=measure.versions(("offaxis", "numpy", "onnx", "onnxruntime", "scikit-learn")),
+    )
+
+
+def agree(
+    encode: Callable[[Indices], NDArray[Any]],
+    codes: NDArray[Any],
+    task: protocol.Task,
+    tier: protocol.Tier,
+    *,
+    seed: str,
+    encoder: str = "the encoder",
+) -> tuple[dict[str, results.Compared], Indices]:
+    """Compare the scores of a task's codes with those that an encoder's codes of fresh rows have.
+
+    Args:
+        encode: returns the codes of rows of the task's dataset.
+        codes: as in ``verify``.
+        task: as in ``verify``.
+        tier: as in ``verify``.
+        seed: as in ``verify``.
+        encoder: its name in messages.
+
+    Returns:
+        Score -> what was compared, and the fresh rows, int64 (n,).
+
+    Raises:
+        Disagreement: a score differs by more than blocks of rows do by chance, or the codes have another shape.
+        InvalidInput: there are too few fresh rows.
+    """
+    train, test = fresh_rows(task, seed)
+    dataset, rows = task.load(), np.concatenate([train.ravel(), test.ravel()])
+    found = encode(rows)
     if found.shape[1:] != codes.shape[1:]:
         raise Disagreement(
-            f"{encoder}",
+            encoder,
             expected=f"codes of shape {codes.shape[1:]}, as on the task's rows",
             received=f"shape {found.shape[1:]}",
             remedy="Export an encoder whose output has one shape, whatever the images.",
@@ -124,23 +168,13 @@ def verify(
     for key, one in compared.items():
         if not abs(one.codes - one.fresh) <= one.margin:
             raise Disagreement(
-                f"{encoder}",
+                encoder,
                 expected=f"{key} of {one.codes:.4f} on fresh rows, as on the task's, within {one.margin:.4f}",
                 received=f"{one.fresh:.4f}",
                 remedy=f"One honest run in {1 / ERROR:,.0f} fails by chance: verify it again, by another text. If it "
                 "fails again, it encodes the task's rows unlike others: train one that does not know them.",
             )
-    return results.Verification(
-        version=VERSION,
-        seed=seed,
-        encoder_digest=digest,
-        rows=len(rows),
-        rows_digest=rows_digest(rows),
-        deviation=round(deviation, 6),
-        scores=compared,
-        date=datetime.datetime.now(datetime.UTC).date(),
-        verified_with=measure.versions(("offaxis", "numpy", "onnx", "onnxruntime", "scikit-learn")),
-    )
+    return compared, rows
 
 
 def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:

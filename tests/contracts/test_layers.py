@@ -45,7 +45,7 @@ ROOMS = {
         "analyses",
         "scoring",
         "report",
-        "monitor",
+        "evaluation monitor",
         "__init__",
         "commands",
     ),

@@ -1,0 +1,424 @@
+"""From any encoder to scores, a comparison with published rows, and a row of the board."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import os
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import rich.progress
+from numpy.typing import NDArray
+
+from benchmark_data.errors import InvalidInput, UnknownName, needs
+from benchmark_data.factors import Indices
+from benchmark_data.files import written_atomically
+from leaderboard import encoding, protocol
+from leaderboard.arrays import check_codes
+from leaderboard.encoding import Input
+from leaderboard.reading import encoders, units
+from leaderboard.record import About, Budget, RunRecord, Supervision
+from leaderboard.scoring import candidates, measure, submission, verification
+from leaderboard.scoring.candidates import Candidate
+from leaderboard.store import results, results_tree, verdicts
+from leaderboard.store.results import Result, Scored
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["PUBLISHED", "Evaluation", "evaluate"]
+
+PUBLISHED = Path(__file__).parent / "published"
+"""The published results. They lie in a checkout of the source, and not in wheels."""
+
+
+def evaluate(
+    encode: Any,
+    tasks: str | Sequence[str],
+    *,
+    name: str = "my_encoder",
+    tier: str = "desk",
+    metrics: Sequence[str] | None = None,
+    seeds: Sequence[int] | None = None,
+    input: Input | None = None,
+    batch_size: int = 256,
+    pca: int | None = None,
+    steps: int = 0,
+    supervision: Supervision = "unsupervised",
+    about: str = "",
+    progress: bool = True,
+) -> Evaluation:
+    """Score an encoder on tasks of the board.
+
+    Args:
+        encode: a function from images to codes, (n, L), or (n, K, d) for K units of d numbers; a PyTorch module, Keras
+            model, JAX function or object with a method ``encode``; the path of an ONNX file, which runs in the sandbox;
+            or the path of a run folder. A list holds one encoder for each training seed.
+        tasks: names of datasets, such as ``"xysquares/spacing_8"``.
+        name: what the encoder is called in tables: lower-case letters, digits and underscores.
+        tier: ``"desk"``, ``"smoke"``, ``"study"`` or ``"held_out"``: how many rows each metric gets, and beside which
+            published rows the scores stand.
+        metrics: names of files in ``leaderboard/metrics`` to compute instead of the tier's.
+        seeds: training seed of each encoder. Default: 0, 1, 2 and so on.
+        input: what a function is called with (`leaderboard.encoding.Input`). Default: chosen by what is passed, and
+            stated in the result.
+        batch_size: images per call.
+        pca: number of principal components, fitted on the task's train rows, that take the place of the codes.
+        steps: optimiser steps that training took; 0 for encoders that are hand-made, untrained or pretrained.
+        supervision: what training saw besides images: ``"unsupervised"``, ``"weakly_supervised"`` or ``"supervised"``.
+        about: one sentence on the encoder, shown on the board.
+        progress: show progress in a terminal or notebook.
+
+    Returns:
+        The scores, which print as a table. An encoder whose codes predict the factors so well that they might be labels
+        is run on fresh rows of the dataset; if its scores there are the same, nothing is held against it.
+
+    Raises:
+        InvalidInput: an encoder does not return codes, or a metric cannot be computed from them.
+        UnknownName: there is no such task, tier or metric.
+
+    Example:
+        >>> found = evaluate(lambda images: images.mean(axis=(1, 2)), "xysquares/spacing_8", metrics=["mig"])
+        >>> found.frame().round(2)[["task", "seed", "mig"]].to_dict("records")
+        [{'task': 'xysquares/spacing_8', 'seed': 0, 'mig': 0.0}]
+    """
+    needs("leaderboard.evaluate", "board", "pandas", "pydantic")
+    all_encoders = list(encode) if isinstance(encode, list | tuple) else [encode]
+    names = [tasks] if isinstance(tasks, str) else list(tasks)
+    numbers = list(range(len(all_encoders)) if seeds is None else seeds)
+    if not all_encoders or not names or len(numbers) != len(all_encoders):
+        raise InvalidInput("evaluate takes at least one encoder, one task, and one seed for each encoder.")
+    protocol.tier(tier)
+    sources = [_Source(one, input, batch_size) for one in all_encoders]
+    rows = []
+    with rich.progress.Progress(transient=True, disable=not progress) as bars:
+        for task in map(protocol.task, names):
+            bar = bars.add_task(task.dataset, total=len(sources) * len(task.indices))
+            for seed, source in zip(numbers, sources, strict=True):
+                known = source.record(task, name, seed, steps, supervision, pca)
+                given = source.encode(task, functools.partial(bars.advance, bar))
+                if pca is not None:
+                    given = _components(given, pca, len(task.train))
+                codes = check_codes(units.reduced(given, name), name).astype(np.float32)
+                where = f"{name} on {task.dataset}, seed {seed}"
+                candidate = Candidate(where, known, About(title=name, description=about), codes, given)
+                rows.append(_scored(candidate, tier, metrics, source, pca))
+    return Evaluation(name, tier, tuple(rows))
+
+
+class _Source:
+    """One encoder: a function, a file in ONNX or a run folder."""
+
+    def __init__(self, encode: Any, input: Input | None, batch_size: int) -> None:
+        self.path = Path(encode) if isinstance(encode, str | os.PathLike) else None
+        self.run = candidates.load(self.path) if self.path and self.path.is_dir() else None
+        if self.path and self.run is None and self.path.suffix != ".onnx":
+            raise InvalidInput(f"{self.path} is neither an ONNX file nor a run folder.")
+        self.call = None if self.path else encoding.Encoder(encode, input=input, batch_size=batch_size)
+        self.onnx = self.run.encoder if self.run else self.path
+
+    @property
+    def description(self) -> str:
+        """What the encoder is called with, in words."""
+        return self.call.description if self.call else f"read from {self.path}"
+
+    def record(
+        self, task: protocol.Task, name: str, seed: int, steps: int, supervision: Supervision, pca: int | None
+    ) -> RunRecord:
+        """Return what is known of the run: what the run folder says, or what the caller does."""
+        if self.run:
+            return self.run.record.model_copy(update={"method": name, "dataset": task.dataset})
+        version, digest = candidates.dataset_digest(task.dataset)
+        return RunRecord(
+            method=name,
+            supervision=supervision,
+            selection="none",
+            hyperparameters={} if pca is None else {"pca": pca},
+            versions={},
+            dataset=task.dataset,
+            dataset_version=version,
+            dataset_digest=digest,
+            seed=seed,
+            budget=Budget(steps=steps, images=0, seconds=0.0, device=self.call.device if self.call else ""),
+        )
+
+    def encode(self, task: protocol.Task, progress: Callable[[int], None] = lambda done: None) -> NDArray[Any]:
+        """Return the codes of a task's rows, (n, L) or (n, K, d)."""
+        if self.run and self.run.task.id == task.id:
+            progress(len(task.indices))
+            return self.run.given
+        return self.encode_rows(task, task.indices, progress)
+
+    def encode_rows(
+        self, task: protocol.Task, rows: Indices, progress: Callable[[int], None] = lambda done: None
+    ) -> NDArray[Any]:
+        """Return the codes of any rows of a task's dataset."""
+        dataset = task.load()
+        if self.call:
+            size = 16 * self.call.batch_size  # never all images of a task in memory
+            parts = [rows[start : start + size] for start in range(0, len(rows), size)]
+            codes = []
+            for part in parts:
+                codes.append(self.call(dataset.images(part)))
+                progress(len(part))
+            return np.concatenate(codes)
+        if self.onnx is None:
+            raise InvalidInput(
+                f"{self.path} has codes of {self.run.record.dataset if self.run else ''} alone and no encoder.onnx. "
+                "Export the run to score it on other tasks: offaxis train export."
+            )
+        with encoders.OnnxEncoder(self.onnx) as running:
+            return running.encode(dataset, rows, progress=progress)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Row:
+    """An encoder on a task."""
+
+    candidate: Candidate
+    scores: dict[str, float]
+    scored: Scored | None
+    source: _Source
+    note: str = ""
+
+
+def _scored(candidate: Candidate, tier: str, metrics: Sequence[str] | None, source: _Source, pca: int | None) -> _Row:
+    """Score a run by the metrics of its tier, or by others."""
+    task = candidate.task
+    if metrics is not None:
+        chosen = []
+        for name, metric in measure.named(list(metrics)).items():
+            drop = {"constant_factors": "drop"} if measure.takes(metric, "constant_factors") else {}
+            test = protocol.TEST if measure.takes(metric, measure.HELD_OUT[0]) else 0
+            chosen.append(protocol.Measurement(name, test=test, arguments=drop))
+        found = measure.score_codes(candidate.codes, task.labels(), chosen, train=len(task.train))
+        return _Row(candidate, found.scores, None, source)
+    run = candidates.score(candidate, tier)
+    note = ""
+    if run.marks and pca is None and verification.may_be_verified(task):
+        seed = secrets.token_hex(16)
+        try:
+            verification.agree(
+                lambda rows: source.encode_rows(task, rows), candidate.given, task, protocol.tier(tier), seed=seed
+            )
+            run = run.model_copy(update={"marks": ()})
+            note = "its codes nearly are the factors; fresh rows gave the same scores"
+        except verification.Disagreement as error:
+            note = str(error)
+    elif run.marks:
+        note = "its codes nearly are the factors, and no fresh rows could confirm them"
+    return _Row(candidate, run.scores, run, source, note)
+
+
+def _components(codes: NDArray[Any], count: int, train: int) -> NDArray[np.float32]:
+    """Project codes on their principal components, fitted on the first ``train`` rows."""
+    flat = codes.reshape(len(codes), -1).astype(np.float64)
+    if not 1 <= count <= min(flat.shape[1], train):
+        raise InvalidInput(f"pca must be from 1 to {min(flat.shape[1], train)} for these codes, not {count}.")
+    flat -= flat[:train].mean(axis=0)
+    directions = np.linalg.eigh(flat[:train].T @ flat[:train])[1][:, ::-1][:, :count]
+    return np.asarray(flat @ directions, np.float32)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Evaluation:
+    """Scores of an encoder, or of one encoder for each seed, on tasks. Printed, it is a table.
+
+    Attributes:
+        name: what the encoder is called.
+        tier: whose published rows the scores stand beside.
+        rows: one for each task and seed. Internal.
+    """
+
+    name: str
+    tier: str
+    rows: tuple[_Row, ...]
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row for each task and seed, with a column for each score, and ``note`` where there is one."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "task": row.candidate.record.dataset,
+                    "seed": row.candidate.record.seed,
+                    **row.scores,
+                    "note": row.note,
+                }
+                for row in self.rows
+            ]
+        )
+
+    def compare(self, method: str, *, published: str | os.PathLike[str] = PUBLISHED) -> pd.DataFrame:
+        """Compare the scores with published rows of another method, task by task.
+
+        Several seeds are compared by Welch's test. A single encoder has no spread: Student's t compares the published
+        seeds with its score, and the verdict is on this encoder, not on how it was trained.
+
+        Args:
+            method: such as ``"beta_vae"``.
+            published: the results tree with its rows.
+
+        Returns:
+            For each task and score: both means, their difference with its 95% interval, ``p`` after Holm's correction
+            over the tasks of the score, the numbers of seeds, the optimiser steps of both, ``verdict``, and ``note``,
+            which says why a row has no verdict.
+
+        Raises:
+            UnknownName: nothing is published of the method.
+        """
+        import pandas as pd
+
+        tree = Path(published)
+        known = {file.stem for file in results_tree.files(tree)}
+        if method not in known:
+            raise UnknownName("method with published results", method, known)
+        found = pd.DataFrame([line for task in self._tasks for line in self._against(task, method, tree)])
+        for _, lines in found[found["p"].notna()].groupby("score"):
+            found.loc[lines.index, "p"] = verdicts.holm(lines["p"].to_numpy())
+        for index, line in found[found["p"].notna()].iterrows():
+            side = "higher" if line["difference"] > 0 else "lower"
+            clear = line["p"] <= verdicts.ERROR
+            found.loc[index, "verdict"] = f"significantly {side}" if clear else "no significant difference"
+        return found
+
+    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write the scores into a results tree, which ``offaxis board`` commands read beside the published rows.
+
+        Args:
+            folder: the results tree; it is made where it is missing. The same seeds take the place of earlier ones.
+
+        Returns:
+            The files that were written.
+
+        Raises:
+            InvalidInput: ``evaluate`` was asked for other metrics than the tier's, or the folder cannot be written.
+        """
+        return results_tree.write(folder, [self._result(task) for task in self._tasks], replace=True)
+
+    def submission(self, folder: str | os.PathLike[str]) -> list[str]:
+        """Write a folder that ``offaxis board submit`` takes.
+
+        Args:
+            folder: a path that is free.
+
+        Returns:
+            What is missing before it can be handed in, and before it counts as verified.
+
+        Raises:
+            InvalidInput: the folder exists or cannot be written.
+        """
+        seeds = sorted({row.candidate.record.seed for row in self.rows})
+        missing = [f"{submission.FILE}: fill in authors, license, supervision, versions and the budget of each seed."]
+        submission.init(folder, self.name, self._tasks, tier=self.tier, seeds=len(seeds))
+        unexported = False
+        for row in self.rows:
+            known = row.candidate.record
+            place = Path(folder) / known.dataset / f"seed_{seeds.index(known.seed)}"
+            with written_atomically(place.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
+                np.savez(file, indices=row.candidate.task.indices, codes=row.candidate.given)
+            if row.source.onnx:
+                place.with_suffix(".onnx").write_bytes(encoders.content(row.source.onnx))
+            else:
+                unexported = True
+        if unexported:
+            missing.append(
+                "encoder: export it to ONNX as seed_<n>.onnx beside its codes, to be verified on fresh rows."
+            )
+        if len(seeds) < protocol.SEEDS:
+            missing.append(f"seeds: {len(seeds)} of the {protocol.SEEDS} that a rank takes.")
+        return missing
+
+    def __str__(self) -> str:
+        """Return the mean of each score with its 95% interval over seeds, and what is to be known of the encoder."""
+        import pandas as pd
+
+        lines: dict[str, dict[str, str]] = {}
+        for task in self._tasks:
+            rows = [row for row in self.rows if row.candidate.record.dataset == task]
+            shown = [key for key in rows[0].scores if key in protocol.COLUMNS] or list(rows[0].scores)
+            values = {key: [row.scores[key] for row in rows] for key in shown}
+            lines[task] = {"seeds": str(len(rows))} | {key: _in_words(of_key) for key, of_key in values.items()}
+        budget = self.rows[0].candidate.record.budget
+        said = [
+            f"{self.name}, tier {self.tier}, {budget.steps:,} steps of training; called with {self._called}",
+            pd.DataFrame.from_dict(lines, orient="index").to_string(),
+            *dict.fromkeys(f"{row.candidate.record.dataset}: {row.note}" for row in self.rows if row.note),
+        ]
+        return "\n".join(said)
+
+    __repr__ = __str__
+
+    @property
+    def _called(self) -> str:
+        return "; ".join(dict.fromkeys(row.source.description for row in self.rows))
+
+    @property
+    def _tasks(self) -> list[str]:
+        return list(dict.fromkeys(row.candidate.record.dataset for row in self.rows))
+
+    def _result(self, task: str) -> Result:
+        """Return the result that the board stores of a task."""
+        runs = [row.scored for row in self.rows if row.candidate.record.dataset == task]
+        if None in runs:
+            raise InvalidInput(
+                f"Scores of chosen metrics have no place on the board. Evaluate without metrics= for tier {self.tier}."
+            )
+        about = self.rows[0].candidate.about
+        return results.result(protocol.task(task).id, self.name, [run for run in runs if run], about=about)
+
+    def _against(self, task: str, method: str, tree: Path) -> Iterator[dict[str, Any]]:
+        """Yield a line for each score that both have, or one that says why there is none."""
+        rows = [row for row in self.rows if row.candidate.record.dataset == task]
+        empty = dict.fromkeys(("difference", "low", "high", "p"), math.nan)
+        line = {"task": task, "score": "", self.name: math.nan, method: math.nan, **empty}
+        line |= {"n": len(rows), "n_other": 0, "steps": rows[0].candidate.record.budget.steps, "steps_other": None}
+        line |= {"verdict": "", "note": ""}
+        file = results_tree.path(tree, protocol.task(task).id, method)
+        theirs = results_tree.read(file).of(self.tier) if file.is_file() else ()
+        if not theirs:
+            yield line | {"note": f"{method} has no published row on this task in tier {self.tier}"}
+            return
+        line |= {"n_other": len(theirs), "steps_other": theirs[0].budget.steps}
+        notes = [row.note for row in rows if row.note] + [f"{method}: {m}" for run in theirs for m in run.marks]
+        for score in [key for key in rows[0].scores if key in protocol.COLUMNS] or rows[0].scores:
+            ours, others = ([run.scores[score] for run in side if score in run.scores] for side in (rows, theirs))
+            if not others:
+                continue
+            found, note = _compared(ours, others)
+            yield line | {
+                "score": score,
+                self.name: float(np.mean(ours)),
+                method: float(np.mean(others)),
+                "difference": found.difference,
+                "low": found.low,
+                "high": found.high,
+                "p": math.nan if found.p is None else found.p,
+                "note": "; ".join(dict.fromkeys([*notes, *([note] if note else [])])),
+            }
+
+
+def _compared(ours: list[float], others: list[float]) -> tuple[verdicts.Comparison, str]:
+    """Compare scores of seeds; of a single encoder, as a constant."""
+    if len(ours) == 1 or len(others) == 1:
+        size = max(len(ours), len(others))
+        first, second = (side * size if len(side) == 1 else side for side in (ours, others))
+        found = verdicts.compare([first], [second], paired=True)
+        note = "one encoder, compared as it is" if len(ours) == 1 else ""
+        if size < verdicts.SEEDS:
+            return found._replace(p=None), f"no verdict, which takes {verdicts.SEEDS} seeds of one of the two"
+        return found, note
+    found = verdicts.welch([ours], [others])
+    return found, "" if found.p is not None else f"no verdict, which takes {verdicts.SEEDS} seeds of both"
+
+
+def _in_words(values: list[float]) -> str:
+    """Return a mean with its 95% interval over seeds, as text."""
+    interval = verdicts.mean_interval(values) if len(values) > 1 else None
+    return f"{np.mean(values):.3f}" + (f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else "")

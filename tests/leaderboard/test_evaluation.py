@@ -1,0 +1,182 @@
+"""From any encoder to scores, a comparison with published rows, and a row of the board."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import leaderboard
+from benchmark_data.errors import InvalidInput, UnknownName
+from leaderboard import protocol
+from leaderboard.metrics import mig
+from leaderboard.scoring import candidates, submission
+from leaderboard.store import results_tree
+
+TASK = "xysquares/spacing_8"
+PLACES = np.arange(64, dtype=np.float32)
+
+
+def squares(images):
+    """Return x and y of each square: the centre of each channel, which is the factors themselves."""
+    pixels = images.astype(np.float32)
+    total = pixels.sum(axis=(1, 2))
+    x, y = (np.einsum(f"nhwc,{axis}->nc", pixels, PLACES) / total for axis in ("w", "h"))
+    return np.concatenate([x, y], axis=1)
+
+
+def blurred(seed):
+    """Return an encoder of a few random sums of pixels, another one for each seed."""
+    weights = np.random.default_rng(seed).normal(size=(64 * 64 * 3, 6)).astype(np.float32)
+    return lambda images: images.reshape(len(images), -1).astype(np.float32) @ weights
+
+
+@pytest.fixture(scope="module")
+def solved():
+    return leaderboard.evaluate(squares, TASK, name="squares", tier="smoke", progress=False)
+
+
+@pytest.fixture(scope="module")
+def random():
+    return leaderboard.evaluate(
+        [blurred(seed) for seed in range(5)], [TASK], name="sums", tier="smoke", steps=7, progress=False
+    )
+
+
+@pytest.fixture(scope="module")
+def tree(random, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("published")
+    random.save(folder)
+    return folder
+
+
+def test_scores_are_those_of_the_metrics_on_the_tasks_rows(random):
+    task = protocol.task(TASK)
+    expected = mig.score(blurred(3)(task.load().images(task.train)), task.labels()[: len(task.train)])["mig"]
+    frame = random.frame()
+    assert frame["seed"].tolist() == [0, 1, 2, 3, 4]
+    assert frame["mig"][3] == pytest.approx(expected, rel=1e-4)
+    assert "sums, tier smoke, 7 steps" in str(random)
+    assert "uint8 (n, H, W, C) in [0, 255]" in str(random)
+
+
+def test_an_encoder_that_solves_a_task_keeps_its_place(solved, tree):
+    assert solved.frame()["mig"][0] > 0.99
+    assert "fresh rows gave the same scores" in solved.frame()["note"][0]
+    assert solved.rows[0].scored.marks == ()
+    line = solved.compare("sums", published=tree).set_index("score").loc["mig"]
+    assert line["verdict"] == "significantly higher"
+    assert line["difference"] == pytest.approx(line["squares"] - line["sums"])
+    assert (line["n"], line["n_other"], line["steps"], line["steps_other"]) == (1, 5, 0, 7)
+    assert line["low"] < line["difference"] < line["high"]
+
+
+def test_codes_that_only_look_up_the_tasks_rows_are_flagged():
+    """An encoder that returns labels for the task's images alone is found out on fresh rows."""
+    task = protocol.task(TASK)
+    known = {
+        image.tobytes(): label for image, label in zip(task.load().images(task.indices), task.labels(), strict=True)
+    }
+
+    def cheat(images):
+        return np.array([known.get(image.tobytes(), np.zeros(6)) for image in images], np.float32)
+
+    found = leaderboard.evaluate(cheat, TASK, tier="smoke", progress=False)
+    assert found.rows[0].scored.marks
+    assert "on fresh rows" in found.frame()["note"][0]
+
+
+def test_several_seeds_are_compared_by_welch(random, tree):
+    lines = random.compare("sums", published=tree)
+    assert lines["difference"].abs().max() < 1e-12
+    assert set(lines["verdict"]) == {"no significant difference"}
+
+
+def test_what_is_not_compared_is_said(random, tree, tmp_path):
+    other = leaderboard.evaluate(squares, "xysquares/spacing_4", name="squares", tier="smoke", progress=False)
+    (line,) = other.compare("sums", published=tree).to_dict("records")
+    assert line["note"] == "sums has no published row on this task in tier smoke"
+    other.save(tmp_path)
+    single = other.compare("squares", published=tmp_path)
+    assert single["note"].str.contains("no verdict").all()
+    with pytest.raises(UnknownName, match="beta_vae"):
+        random.compare("beta_va", published=leaderboard.PUBLISHED)
+
+
+def test_saved_scores_are_read_as_the_boards_are(random, tree):
+    (file,) = results_tree.files(tree)
+    assert [run.scores for run in results_tree.read(file).runs] == [row.scores for row in random.rows]
+
+
+def test_chosen_metrics_have_no_place_on_the_board(tmp_path):
+    found = leaderboard.evaluate(squares, TASK, metrics=["mig", "sap"], progress=False)
+    assert {"mig", "sap"} <= set(found.frame().columns)
+    with pytest.raises(InvalidInput, match="without metrics="):
+        found.save(tmp_path)
+
+
+def test_a_submission_is_whole_but_for_what_is_said(solved, tmp_path):
+    missing = solved.submission(tmp_path / "handed_in")
+    assert [line.partition(":")[0] for line in missing] == ["submission.json", "encoder", "seeds"]
+    file = tmp_path / "handed_in" / "submission.json"
+    content = json.loads(file.read_text("utf-8"))
+    content |= {"supervision": "unsupervised", "versions": {"numpy": "2"}}
+    content["about"] |= {"authors": "A. Author", "license": "MIT"}
+    for seed in content["tasks"][TASK]["seeds"]:
+        seed["budget"]["device"] = "cpu"
+    file.write_text(json.dumps(content), "utf-8")
+    checked = submission.check(tmp_path / "handed_in")
+    assert checked.problems == []
+    np.testing.assert_array_equal(checked.candidates[0].codes, solved.rows[0].candidate.codes)
+
+
+def test_principal_components_take_the_place_of_codes():
+    wide = leaderboard.evaluate(
+        lambda images: images[:, ::4, ::4].reshape(len(images), -1), TASK, metrics=["mig"], pca=5, progress=False
+    )
+    codes = wide.rows[0].candidate.codes
+    assert codes.shape[1] == 5
+    train = codes[: len(protocol.task(TASK).train)]
+    assert np.abs(np.corrcoef(train.T) - np.eye(5)).max() < 1e-3
+    assert (np.diff(train.var(axis=0)) <= 0).all()
+    with pytest.raises(InvalidInput, match="pca must be"):
+        leaderboard.evaluate(squares, TASK, metrics=["mig"], pca=7, progress=False)
+
+
+def test_units_of_several_numbers_are_scored():
+    found = leaderboard.evaluate(lambda images: images[:, 20:23, 20:24, 0], TASK, metrics=["mig"], progress=False)
+    assert found.rows[0].candidate.codes.shape[1] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"encode": []}, "at least one encoder"),
+        ({"tasks": []}, "one task"),
+        ({"seeds": [1, 2]}, "one seed for each"),
+        ({"encode": "nowhere.bin"}, "neither an ONNX file nor a run folder"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(InvalidInput, match=message):
+        leaderboard.evaluate(**({"encode": squares, "tasks": TASK, "progress": False} | arguments))
+
+
+def test_unknown_names_are_refused():
+    for arguments in ({"tasks": "xysquare"}, {"tier": "table"}, {"metrics": ["migg"]}):
+        with pytest.raises(UnknownName):
+            leaderboard.evaluate(**({"encode": squares, "tasks": TASK, "progress": False} | arguments))
+
+
+def test_a_run_folder_is_scored_by_its_codes(solved, tmp_path):
+    from leaderboard import record
+
+    one = solved.rows[0].candidate
+    record.write(tmp_path, json.loads(one.record.model_dump_json()))
+    np.savez(tmp_path / "codes.npz", indices=one.task.indices, codes=one.codes)
+    found = leaderboard.evaluate(tmp_path, TASK, metrics=["mig"], progress=False)
+    assert found.frame()["mig"][0] == solved.frame()["mig"][0]
+    with pytest.raises(InvalidInput, match=r"no encoder\.onnx"):
+        leaderboard.evaluate(tmp_path, "xysquares/spacing_4", metrics=["mig"], progress=False)
+    assert isinstance(candidates.load(tmp_path), candidates.Candidate)
