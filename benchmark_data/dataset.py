@@ -44,6 +44,22 @@ def in_blocks(rows: Rows, size: int = CHUNK) -> Iterator[Rows]:
         yield rows[start : start + size]
 
 
+class Splits(dict[str, range]):
+    """The splits of a dataset: name -> rows. One that is not there says where there is one."""
+
+    def __init__(self, dataset: str, splits: Mapping[str, range]) -> None:
+        super().__init__(splits)
+        self.dataset = dataset
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Splits, (self.dataset, dict(self))
+
+    def __missing__(self, name: str) -> NoReturn:
+        divided = f"{self.dataset}{'.' if '/' in self.dataset else '/'}holdout"
+        remedy = f"{divided} is the same dataset with the splits train and test." if name == "test" else ""
+        raise UnknownName(f"split of {self.dataset}", name, self, remedy)
+
+
 class Digest(NamedTuple):
     """SHA-256 of a dataset's decoded pixels and of its class ids, in hexadecimal.
 
@@ -125,8 +141,8 @@ class Dataset:
             raise InvalidInput(
                 f"version of {self.id}: expected three numbers such as 1.0.0, received {self.version!r}."
             )
-        if not self.splits:
-            object.__setattr__(self, "splits", {"train": range(len(self.space))})
+        splits = self.splits or {"train": range(len(self.space))}
+        object.__setattr__(self, "splits", Splits(self.id, splits))
 
     @property
     def id(self) -> str:

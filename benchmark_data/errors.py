@@ -57,12 +57,12 @@ class UnknownName(OffaxisError, LookupError):
 
     LISTED = 24
 
-    def __init__(self, kind: str, name: object, names: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: object, names: Iterable[str], remedy: str = "") -> None:
         names = sorted(names)
         near = [found for found in nearest(str(name), names, count=2, cutoff=0.5) if found != name][:1]
         listed = names if len(names) <= self.LISTED else nearest(str(name), names, count=8, cutoff=0)
         more = f" and {len(names) - len(listed)} more" if len(listed) < len(names) else ""
-        hint = f"Did you mean {near[0]!r}?" if near else ""
+        hint = remedy or (f"Did you mean {near[0]!r}?" if near else "")
         super().__init__(f"{kind}: expected one of {', '.join(listed) or '(none)'}{more}, received {name!r}. {hint}")
 
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 import benchmark_data
 from benchmark_data import parallel, reading
 from benchmark_data.dataset import Dataset, Digest
-from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
 from benchmark_data.factors import Indices
 from benchmark_data.files import hash_of, read_json, unwritable, write_json, write_text, written_atomically
 from benchmark_data.inspect import contact_sheets
@@ -220,8 +220,7 @@ def load_dataset(
     dataset = _named(name, config)
     split = None if split is None else _split_text(dataset, split)
     for part in split.split("+") if split is not None else ():
-        if part.partition("[")[0].strip() not in dataset.splits:
-            raise UnknownName(f"split of {dataset.id}", part.partition("[")[0].strip(), dataset.splits)
+        dataset.splits[part.partition("[")[0].strip()]  # or it says what there is
     cache = None if cache_dir is None else os.fspath(cache_dir)
     dataset.prepare()
     try:

@@ -53,7 +53,7 @@ import benchmark_data
 from benchmark_data import console, discovery, parallel, reading
 from benchmark_data.archives.store import locked
 from benchmark_data.dataset import Dataset, Family
-from benchmark_data.errors import InvalidInput, MissingExtra, OffaxisError, UnknownName
+from benchmark_data.errors import InvalidInput, MissingExtra, OffaxisError, UnknownName, check_count
 from benchmark_data.factors import Indices
 from benchmark_data.files import unwritable
 from benchmark_data.publish import records as encoding
@@ -356,7 +356,8 @@ def as_dataset(
         ["image", "factors"] if as_supervised else reading.checked_columns(dataset, columns, encoding.columns(dataset))
     )
     rows = reading.rows_of(dataset, split)
-    size = UNBATCHED if batch_size is None else reading.checked_size(batch_size)
+    size = UNBATCHED if batch_size is None else batch_size
+    check_count("batch_size", size, 1)
     whole = drop_remainder and batch_size is not None
     static = size if whole else None  # what TensorFlow knows of a batch's size before there is one
     seed = reading.checked_seed(shuffle_seed)

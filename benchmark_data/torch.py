@@ -14,7 +14,7 @@ the dataset's name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import reading
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import MissingExtra, UnknownName
+from benchmark_data.errors import MissingExtra, UnknownName, check_count
 from benchmark_data.factors import Indices
 
 try:
@@ -185,46 +185,60 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         shard: tuple[int, int] = (0, 1),
         drop_last: bool = False,
     ) -> None:
-        reading.checked_size(batch_size)
+        check_count("batch_size", batch_size, 1)
         self._items = range(data if isinstance(data, int) else len(data))
         self._seed = reading.checked_seed(shuffle_seed)
         self._size, self._shard, self._drop_last = batch_size, shard, drop_last
-        self._epoch = 0
+        self.epoch = self.done = 0
         mine = len(reading.share(len(self._items), shard, even=drop_last))
         self._count = mine // batch_size if drop_last else -(-mine // batch_size)
 
     def __len__(self) -> int:
         return self._count
 
-    def set_epoch(self, epoch: int) -> None:
-        """Let the next pass be that of an epoch.
-
-        Args:
-            epoch: which one, at least 0.
-
-        Raises:
-            InvalidInput: it is negative.
-        """
-        self._epoch = reading.checked_epoch(epoch)
+    def set_epoch(self, epoch: int, done: int = 0) -> None:
+        """Let the next pass be that of an epoch, without the first ``done`` of its batches."""
+        self.epoch, self.done = reading.checked_epoch(epoch), done
 
     def __iter__(self) -> Iterator[Indices]:
         # A pass begins with its first batch: PyTorch asks for iterators that it never uses.
-        order = reading.order(self._items, seed=self._seed, epoch=self._epoch, shard=self._shard, even=self._drop_last)
-        self._epoch += 1
-        for start in range(0, self._count * self._size, self._size):
+        order = reading.order(self._items, seed=self._seed, epoch=self.epoch, shard=self._shard, even=self._drop_last)
+        starts = range(0, self._count * self._size, self._size)[self.done :]
+        self.epoch, self.done = self.epoch + 1, 0
+        for start in starts:
             yield order[start : start + self._size]
 
 
 class _Loader(torch.utils.data.DataLoader):  # type: ignore[misc]
-    """A ``DataLoader`` that goes the short way where neither another process nor pinned memory is asked for.
+    """A ``DataLoader`` that resumes, by the protocol of torchdata's ``StatefulDataLoader``.
 
-    What it gives is the same. PyTorch's own way takes a quarter of the time of batches that are drawn fast.
+    It goes the short way where neither another process nor pinned memory is asked for: PyTorch's own takes a quarter of
+    the time of batches that are drawn fast.
     """
 
+    _given: tuple[int, int] | None = None
+    """Epoch, and how many of its batches were given; None before there was one."""
+
     def __iter__(self) -> Iterator[Any]:
+        batches = self.batch_sampler
+        epoch, done = batches.epoch, batches.done
         if self.num_workers or self.pin_memory or not hasattr(self.dataset, "__getitems__"):
-            return super().__iter__()  # type: ignore[no-any-return]
-        return (self.collate_fn(self.dataset.__getitems__(numbers)) for numbers in self.batch_sampler)
+            found = super().__iter__()
+        else:
+            found = (self.collate_fn(self.dataset.__getitems__(numbers)) for numbers in batches)
+        for number, batch in enumerate(found, done + 1):
+            self._given = (epoch, number) if number < len(batches) else (epoch + 1, 0)
+            yield batch
+
+    def state_dict(self) -> dict[str, int]:
+        """Return where the loader stands: after the batch that it gave last."""
+        epoch, done = self._given or (self.batch_sampler.epoch, self.batch_sampler.done)
+        return {"epoch": epoch, "batches": done}
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """Let the next pass begin where another loader of the same arguments stood."""
+        self.batch_sampler.set_epoch(state["epoch"], state["batches"])
+        self._given = None
 
 
 def loader(
@@ -248,7 +262,8 @@ def loader(
             A worker takes about 18 µs to hand over an image: workers pay where drawing or decoding takes longer.
 
     Returns:
-        A ``torch.utils.data.DataLoader``; its ``batch_sampler`` is a `Batches`.
+        A ``torch.utils.data.DataLoader``; its ``batch_sampler`` is a `Batches`. ``state_dict()`` says where it stands
+        and ``load_state_dict(state)`` goes on from there, in the middle of an epoch, too.
 
     Raises:
         InvalidInput: there is no such process, or the batch size is below 1.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 import subprocess
@@ -174,3 +175,35 @@ def test_a_negative_epoch_is_named(provider):
 def test_a_bad_seed_is_refused_before_the_first_pass(provider, seed):
     with pytest.raises(InvalidInput, match=r"seed: expected an integer in \[0, 2\*\*64\), received"):
         provider.Batches(10, 4, shuffle_seed=seed)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_loader_goes_on_after_a_kill_in_mid_epoch(workers, provider, tmp_path):
+    """As torchdata's StatefulDataLoader: ``state_dict`` in a process that is killed, ``load_state_dict`` in another."""
+    program = f"""
+import json, os, pathlib, signal
+import benchmark_data.torch as provider
+if __name__ == "__main__":
+    data = provider.Images("xysquares", split="train[:50]", fields="index")
+    loader = provider.loader(data, 8, shuffle_seed=3, num_workers={workers})
+    list(loader)
+    batches = iter(loader)
+    for _ in range(4):
+        next(batches)
+    pathlib.Path({str(tmp_path / "state.json")!r}).write_text(json.dumps(loader.state_dict()))
+    next(batches)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -9
+    data = provider.Images("xysquares", split="train[:50]", fields="index")
+
+    def loader():
+        return provider.loader(data, 8, shuffle_seed=3, num_workers=workers)
+
+    uninterrupted, resumed = loader(), loader()
+    epochs = [[batch.tolist() for batch in uninterrupted] for _ in range(3)]
+    resumed.load_state_dict(json.loads((tmp_path / "state.json").read_text()))
+    assert resumed.state_dict() == {"epoch": 1, "batches": 4}
+    assert [batch.tolist() for batch in resumed] == epochs[1][4:]
+    assert [batch.tolist() for batch in resumed] == epochs[2]
+    assert resumed.state_dict() == uninterrupted.state_dict() == {"epoch": 3, "batches": 0}
