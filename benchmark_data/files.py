@@ -63,7 +63,7 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         '1 2 3'
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    temporary = _temporary(path)
     try:
         if path.is_dir():
             raise InvalidInput(
@@ -77,11 +77,17 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         raise unwritable(path, error) from error
     finally:
-        if temporary.is_dir():
-            shutil.rmtree(temporary, ignore_errors=True)
-        else:
-            with contextlib.suppress(OSError):  # never written, or its folder is no folder
+        with contextlib.suppress(OSError):  # never written, or its folder is no folder
+            if temporary.is_dir():
+                shutil.rmtree(temporary, ignore_errors=True)
+            else:
                 temporary.unlink()
+
+
+def _temporary(path: Path) -> Path:
+    """Return a temporary name beside ``path``, of at most the 255 bytes that file systems allow."""
+    end = f".{os.getpid()}-{secrets.token_hex(4)}.part"
+    return path.with_name(f".{path.name.encode()[: 254 - len(end)].decode(errors='ignore')}{end}")
 
 
 def is_unfinished(path: Path) -> bool:

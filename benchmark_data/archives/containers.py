@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -18,9 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data.errors import DamagedFile, OffaxisError, needs
+from benchmark_data.files import limit
 
 MEMBER_LIMIT = 2**30
-"""Bytes that a member read as a whole may have, at most."""
+"""Bytes of what is unpacked as a whole, at most: a member, or some rows of an array."""
+
+MEMBER_VARIABLE = "OFFAXIS_MAX_MEMBER"
+"""Environment variable: another such limit."""
 
 TOTAL_LIMIT = 2**36
 """Bytes that a compressed stream may unpack to, at most."""
@@ -30,33 +33,21 @@ SLAB = 2**26
 
 
 @contextlib.contextmanager
-def reading(path: Path, *errors: type[Exception]) -> Iterator[None]:
-    """Turn whatever goes wrong while ``path`` is read into `DamagedFile`.
-
-    Args:
-        path: the file being read.
-        *errors: further exceptions that its format's reader raises.
-
-    Raises:
-        DamagedFile: the block met a broken archive, a missing member, a wrong header, an early end.
-    """
-    broken: tuple[type[Exception], ...] = (
-        OSError,
-        EOFError,
-        KeyError,
-        ValueError,
-        NotImplementedError,
-        tarfile.TarError,
-        zipfile.BadZipFile,
-        zlib.error,
-        *errors,
-    )
+def reading(path: Path) -> Iterator[None]:
+    """Turn whatever goes wrong while ``path`` is read into `DamagedFile`."""
     try:
         yield
-    except broken as error:
-        if isinstance(error, OffaxisError):
-            raise
+    except OffaxisError:
+        raise
+    except Exception as error:  # damaged bytes make zipfile, h5py, zlib and numpy raise more kinds than can be listed
         raise damaged(path, "an archive that can be read", f"{type(error).__name__}: {error}") from error
+
+
+def sized(path: Path, what: str, size: int) -> None:
+    """Refuse a part of an archive that is too large to be held, before it is unpacked."""
+    most = limit(MEMBER_VARIABLE, MEMBER_LIMIT)
+    if size > most:
+        raise damaged(path, f"parts of at most {most:,} bytes, or {MEMBER_VARIABLE} set to more", f"{what} of {size:,}")
 
 
 def damaged(path: Path, expected: str, received: str) -> DamagedFile:
@@ -120,6 +111,7 @@ def npz_slabs(path: Path, name: str) -> Slabs:
     def slabs() -> Iterator[tuple[int, NDArray[Any]]]:
         row_bytes = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
         step = max(1, SLAB // max(1, row_bytes))
+        sized(path, f"a row of {name}", row_bytes)
         with reading(path), zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
             _npy_header(path, name, stream)
             for start in range(0, shape[0], step):
@@ -165,6 +157,7 @@ def hdf5_slabs(path: Path, name: str) -> Slabs:
     if chunks:
         # A chunk is unpacked as a whole: a slab that ends within one would unpack it twice.
         step = max(chunks[0], step // chunks[0] * chunks[0])
+    sized(path, f"rows of {name} that are packed together", step * row_bytes)
 
     def slabs() -> Iterator[tuple[int, NDArray[Any]]]:
         with _hdf5_array(path, name) as array:
@@ -187,13 +180,12 @@ def _hdf5_array(path: Path, name: str) -> Iterator[Any]:
         yield array
 
 
-def zip_members(path: Path, wanted: Callable[[str], bool], *, limit: int = MEMBER_LIMIT) -> Iterator[tuple[str, bytes]]:
+def zip_members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
     """Read members of a zip file, in its own order.
 
     Args:
         path: the zip file.
         wanted: is asked for each member's name.
-        limit: bytes that a member may have.
 
     Yields:
         (name, content) of each wanted file.
@@ -204,18 +196,16 @@ def zip_members(path: Path, wanted: Callable[[str], bool], *, limit: int = MEMBE
     with reading(path), zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             if not info.is_dir() and wanted(info.filename):
-                if info.file_size > limit:
-                    raise damaged(path, f"members of at most {limit:,} bytes", f"{info.filename} of {info.file_size:,}")
+                sized(path, info.filename, info.file_size)
                 yield info.filename, archive.read(info)
 
 
-def tar_members(path: Path, wanted: Callable[[str], bool], *, limit: int = MEMBER_LIMIT) -> Iterator[tuple[str, bytes]]:
+def tar_members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
     """Read members of a tar file, compressed or not, in its own order and in one pass.
 
     Args:
         path: the tar file.
         wanted: is asked for each member's name, without a leading ``./``.
-        limit: bytes that a member may have.
 
     Yields:
         (name, content) of each wanted file.
@@ -235,6 +225,5 @@ def tar_members(path: Path, wanted: Callable[[str], bool], *, limit: int = MEMBE
             stream = archive.extractfile(member) if member.isreg() else None
             if stream is None:
                 raise damaged(path, f"{name} to be a file", "a link or a device")
-            if member.size > limit:
-                raise damaged(path, f"members of at most {limit:,} bytes", f"{name} of {member.size:,}")
+            sized(path, name, member.size)
             yield name, stream.read()

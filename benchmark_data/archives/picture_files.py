@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from benchmark_data.factors import Indices
 from benchmark_data.files import limit
 from benchmark_data.types import Images, Source
@@ -46,7 +46,7 @@ class PictureFiles(Source):
         pixels = np.empty((len(indices), *self.shape), np.uint8)
         for place, row in enumerate(indices):
             with _opened(self.paths[row]) as picture:
-                if (_height_width(picture)) != self.shape[:2]:
+                if _height_width(picture) != self.shape[:2]:
                     raise DamagedFile(f"{self.paths[row]} has another size than when the dataset was made.")
                 pixels[place] = converted(picture, self.shape[2])
         return pixels
@@ -135,9 +135,9 @@ def _opened(path: Path) -> Iterator[Image]:
                     "OFFAXIS_MAX_PIXELS to a larger number."
                 )
             yield picture
-    except (OSError, SyntaxError, ValueError, PIL.Image.DecompressionBombError) as error:
-        if isinstance(error, InvalidInput):
-            raise
+    except OffaxisError:
+        raise
+    except Exception as error:  # damaged files make Pillow raise more kinds than can be listed
         raise DamagedFile(
             f"{path}: expected a PNG or JPEG picture, received "
             f"{(isinstance(error, OSError) and error.strerror) or str(error)}. Remove it or save it again."

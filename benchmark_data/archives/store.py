@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import console
-from benchmark_data.errors import DamagedFile, InvalidInput, needs
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 from benchmark_data.factors import Indices
 from benchmark_data.files import exclusive, read_json, unwritable, user_path
 from benchmark_data.types import Extra, Images
@@ -48,7 +48,12 @@ def root() -> Path:
     """Return the folder of downloads and prepared datasets: ``$OFFAXIS_CACHE``, or the user's cache folder."""
     import platformdirs
 
-    return user_path(os.environ.get(CACHE) or platformdirs.user_cache_dir("offaxis"))
+    folder = user_path(os.environ.get(CACHE) or platformdirs.user_cache_dir("offaxis"))
+    try:
+        folder.is_dir()
+    except OSError as error:  # such as a name that is too long
+        raise unwritable(folder, error) from error
+    return folder
 
 
 @contextlib.contextmanager
@@ -352,7 +357,7 @@ class Store:
         """Map an array of the folder, after a look at its head; of any dtype or shape of a row where none is given."""
         try:
             array: np.memmap[Any, Any] = np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
+        except Exception as error:  # damaged headers make numpy raise more kinds than can be listed
             raise self._damaged(f"{name}.npy: {error}") from error
         if len(array.shape) == 0 or len(array) != self.rows:
             raise self._damaged("another number of images" if row else f"{name}.npy of shape {array.shape}")
@@ -395,7 +400,9 @@ def decoded(content: bytes) -> Iterator[PIL.Image.Image]:
     try:
         with PIL.Image.open(io.BytesIO(content), formats=("PNG", "JPEG")) as image:
             yield image
-    except (OSError, SyntaxError, PIL.Image.DecompressionBombError) as error:
+    except OffaxisError:
+        raise
+    except Exception as error:  # damaged files make Pillow raise more kinds than can be listed
         raise DamagedFile(f"image: expected a PNG or JPEG file, received {error}.") from error
 
 

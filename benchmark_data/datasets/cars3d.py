@@ -55,7 +55,7 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     shape = (*archive.image_shape, azimuths, elevations)
     grid = np.arange(elevations * azimuths) * cars
     for name, content in tar_members(path, ids.__contains__):
-        with reading(path, scipy.io.matlab.MatReadError, TypeError):
+        with reading(path):
             # The stubs know paths only; files are documented.
             pixels = scipy.io.loadmat(io.BytesIO(content), variable_names=["im"])["im"]  # type: ignore[arg-type]
         if pixels.shape != shape or pixels.dtype != np.uint8:

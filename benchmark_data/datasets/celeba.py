@@ -112,7 +112,7 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
         )
     path = files[ZIP.name]
     pattern = re.compile(r"(?:.*/)?(\d{6})\.jpg")
-    for name, content in zip_members(path, lambda name: pattern.fullmatch(name) is not None, limit=2**24):
+    for name, content in zip_members(path, lambda name: pattern.fullmatch(name) is not None):
         with reading(path):
             writer.file(int(name[-10:-4]) - 1, content)
 

@@ -54,7 +54,7 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
         if row != rows.stop:
             raise damaged(path, f"{len(rows)} rotations in {split}", f"{row - rows.start}")
     pattern = re.compile(r"(?:.*/)?(\w+)/images/([A-Za-z]+)_(\d+)\.png")
-    for name, content in zip_members(path, lambda name: pattern.fullmatch(name) is not None, limit=2**24):
+    for name, content in zip_members(path, lambda name: pattern.fullmatch(name) is not None):
         split, shape, number = pattern.fullmatch(name).groups()  # type: ignore[union-attr]  # it was asked already
         if (split, shape) not in first:
             raise damaged(path, f"images of {', '.join(shapes)} in {', '.join(archive.splits)}", name)

@@ -227,3 +227,18 @@ def test_a_file_is_hashed(tmp_path):
     assert hash_of(tmp_path / "file", "md5") == "900150983cd24fb0d6963f7d28e17f72"
     with pytest.raises(DamagedFile, match="absent: expected a file, received No such file"):
         hash_of(tmp_path / "absent")
+
+
+def test_a_name_may_be_as_long_as_file_systems_allow(tmp_path):
+    """255 bytes: the temporary name beside it is no longer."""
+    path = tmp_path / ("\u00e9" * 120 + "x" * 15)
+    files.write_text(path, "whole")
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    with pytest.raises(
+        InvalidInput, match="expected a place that can be written, received OSError: File name too long"
+    ):
+        files.write_text(path.with_name(path.name + "x"), "too long")
+    with files.written_atomically(path) as temporary:
+        temporary.write_text("x")
+        assert files.is_unfinished(temporary)
+        assert len(temporary.name.encode()) <= 255
