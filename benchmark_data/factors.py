@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -80,9 +80,22 @@ class Factor:
         """
         return self.size - math.isclose(self.values[-1] - self.values[0], _TURNS.get(self.unit, math.nan))
 
-    def as_json(self) -> list[float | None]:
-        """Return the values for JSON, which has no NaN: None where a class has no value."""
-        return [None if math.isnan(value) else value for value in self.values]
+    def as_json(self) -> dict[str, Any]:
+        """Describe the factor for JSON, which has no NaN: a value is None where a class has none."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "size": self.size,
+            "unit": self.unit,
+            "values": [None if math.isnan(value) else value for value in self.values],
+            "labels": list(self.labels),
+        }
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Factor:
+        """Make a factor of what `as_json` gave."""
+        values = [math.nan if value is None else value for value in said["values"]]
+        return cls(said["name"], values, said["kind"], said["unit"], said["labels"])
 
 
 def _names(values: Sequence[float]) -> tuple[str, ...]:

@@ -138,7 +138,7 @@ class _Builder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
 
     def __init__(self, dataset: Dataset, cache_dir: str | None, digest: Digest) -> None:
         self.dataset = dataset
-        meant = [[factor.name, factor.as_json(), factor.labels] for factor in dataset.space.factors]
+        meant = [factor.as_json() for factor in dataset.space.factors]
         labelled = hashlib.sha256(json.dumps([digest.factors, meant]).encode()).hexdigest()
         super().__init__(
             cache_dir=cache_dir,

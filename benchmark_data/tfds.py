@@ -137,10 +137,6 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
 
     def _info(self) -> Any:
         dataset = self.dataset
-        factors = [
-            {"name": f.name, "size": f.size, "kind": f.kind, "unit": f.unit, "values": f.as_json()}
-            for f in dataset.space.factors
-        ]
         return tfds.core.DatasetInfo(
             builder=self,
             description=" ".join([dataset.description, *dataset.defects]),
@@ -153,7 +149,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
             metadata=tfds.core.MetadataDict(
                 id=dataset.id,
                 version=dataset.version,
-                factors=factors,
+                factors=[factor.as_json() for factor in dataset.space.factors],
                 defects=list(dataset.defects),
                 redistributable=dataset.redistributable,
             ),

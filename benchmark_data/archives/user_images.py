@@ -20,7 +20,7 @@ from benchmark_data import discovery
 from benchmark_data.archives import picture_files
 from benchmark_data.archives.picture_files import PictureFiles
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, OffaxisWarning, needs
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisWarning, needs
 from benchmark_data.factors import Factor, FactorTable, Indices, with_values
 from benchmark_data.files import limit, read_json
 from benchmark_data.types import Images, Source
@@ -188,8 +188,8 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     read = _read_table(table)
     column = "file_name" if "file_name" in read else str(read.columns[0])
     paths = _named_pictures(table, read, column)
-    known = _known_factors(folder / ABOUT)
-    labels: dict[str, NDArray[Any]] = dict(_class_ids(table, read, known))
+    known = {factor.name: factor for factor in _known_factors(folder / ABOUT)}
+    labels: dict[str, NDArray[Any]] = {name: _class_ids(table, read, factor) for name, factor in known.items()}
     if not known:
         for factor in read.columns.drop(column):
             values = read[factor]
@@ -260,40 +260,27 @@ def _named_pictures(table: Path, read: Any, column: str) -> tuple[Path, ...]:
     return paths
 
 
-def _known_factors(path: Path) -> dict[str, Factor]:
+def _known_factors(path: Path) -> list[Factor]:
     """Read the factors that a folder's record declares: none where there is no record."""
-    record = read_json(path) if path.is_file() else {"factors": {}}
+    if not path.is_file():
+        return []
     try:
-        return {
-            name: Factor(
-                name,
-                [math.nan if value is None else value for value in said["values"]],
-                said["kind"],
-                said["unit"],
-                said["labels"],
-            )
-            for name, said in record["factors"].items()
-        }
-    except (AttributeError, KeyError, TypeError, ValueError, OffaxisError) as error:
+        return [Factor.from_json(said) for said in read_json(path)["factors"]]
+    except (AttributeError, LookupError, TypeError, ValueError) as error:  # of which ours are kinds
         raise DamagedFile(
-            f"factors of {path}: expected kind, unit, values and labels of each. Write the folder again."
+            f"factors of {path}: expected name, kind, unit, values and labels of each. Write the folder again."
         ) from error
 
 
-def _class_ids(table: Path, read: Any, known: Mapping[str, Factor]) -> dict[str, NDArray[np.int64]]:
-    """Return the columns of class ids of the factors that a folder's record declares."""
-    found = {}
-    for name, factor in known.items():
-        column = f"label_{name}"
-        ids = read.get(column)
-        if ids is None or ids.dtype.kind not in "iu" or len(wrong := ids[(ids < 0) | (ids >= factor.size)]):
-            received = "none" if ids is None else ids.iloc[0] if ids.dtype.kind not in "iu" else wrong.iloc[0]
-            raise InvalidInput(
-                f"column {column!r} of {table}: expected class ids from 0 to {factor.size - 1}, as {ABOUT} says, "
-                f"received {received}."
-            )
-        found[name] = ids.to_numpy()
-    return {name: found[name] for column in read if (name := str(column).removeprefix("label_")) in found}
+def _class_ids(table: Path, read: Any, factor: Factor) -> NDArray[np.int64]:
+    """Return the column of class ids of a factor that a folder's record declares."""
+    ids = read.get(f"label_{factor.name}")
+    if ids is None or ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= factor.size:
+        raise InvalidInput(
+            f"column 'label_{factor.name}' of {table}: expected class ids from 0 to {factor.size - 1}, as {ABOUT} says."
+        )
+    found: NDArray[np.int64] = ids.to_numpy()
+    return found
 
 
 def _of_files(
@@ -396,10 +383,9 @@ def _columns(what: str, labels: Any) -> Mapping[str, ArrayLike]:
     """Return the columns of a dictionary or of a table, by name."""
     if labels is None:
         return {}
-    names = getattr(getattr(labels, "dtype", None), "names", None)  # of a structured array
     if hasattr(labels, "items"):
         columns = dict(labels.items())
-    elif names := names or getattr(labels, "column_names", None) or getattr(labels, "columns", None):
+    elif names := getattr(labels, "column_names", None):  # of a Hugging Face dataset
         columns = {name: labels[name] for name in names}
     else:
         raise InvalidInput(

@@ -47,17 +47,7 @@ def description(dataset: Dataset) -> dict[str, object]:
         "homepage": dataset.homepage,
         "defects": list(dataset.defects),
         "digest": dataset.digest()._asdict() if dataset.prepared else None,
-        "factors": [
-            {
-                "name": f.name,
-                "kind": f.kind,
-                "size": f.size,
-                "unit": f.unit,
-                "values": f.as_json(),
-                "labels": list(f.labels),
-            }
-            for f in dataset.space.factors
-        ],
+        "factors": [factor.as_json() for factor in dataset.space.factors],
         "citation": dataset.citation,
     }
 

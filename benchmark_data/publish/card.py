@@ -121,10 +121,7 @@ def record(
         "archives": archives,
         "grid": isinstance(dataset.space, FactorSpace),
         "image_shape": list(dataset.image_shape),
-        "factors": [
-            {"name": f.name, "kind": f.kind, "unit": f.unit, "values": f.as_json(), "labels": list(f.labels)}
-            for f in dataset.space.factors
-        ],
+        "factors": [factor.as_json() for factor in dataset.space.factors],
         "extras": {name: extra.meaning for name, extra in dataset.extras.items()},
         "extra_types": {
             name: {

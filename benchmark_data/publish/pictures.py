@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmark_data import parallel
@@ -72,30 +72,12 @@ def write(
         "digest": dataset.digest()._asdict(),
         "license": dataset.license,
         "citation": dataset.citation,
-        "factors": {
-            factor.name: {
-                "kind": factor.kind,
-                "unit": factor.unit,
-                "values": factor.as_json(),
-                "labels": list(factor.labels),
-            }
-            for factor in dataset.space.factors
-        },
+        "factors": [factor.as_json() for factor in dataset.space.factors],
     }
-    if folder.is_dir() and any(folder.iterdir()):
-        found = read_json(folder / ABOUT) if (folder / ABOUT).is_file() else {}
-        if found != about:
-            ours = isinstance(found, dict) and found.keys() == about.keys()  # `hf.publish` has a record of this name
-            raise InvalidInput(
-                str(folder),
-                expected="an empty folder, or one with images of the same dataset and split",
-                received=f"{found['dataset']} {found['version']}, split {found['split']}" if ours else "other files",
-                remedy="Choose another folder.",
-            )
-        for unfinished in (*folder.glob(".*.part"), *folder.glob("images/*/.*.part")):  # of a call that was killed
-            unfinished.unlink(missing_ok=True)
-    else:
-        write_json(folder / ABOUT, about)
+    try:
+        _begin(folder, about)
+    except OSError as error:
+        raise unwritable(folder, error) from error
     parts = list(in_blocks(rows, CHUNK))
     tasks = [(parallel.handle(dataset), part, folder) for part in parts]
     for part, _ in zip(parts, parallel.in_parallel(_write_part, tasks, None), strict=True):
@@ -111,6 +93,23 @@ def write(
                 both = (number for pair in zip(label, value, strict=True) for number in pair)
                 table.writerow([_place(dataset, row), row, *both])
     return folder / TABLE
+
+
+def _begin(folder: Path, about: Mapping[str, object]) -> None:
+    """Say what a folder will hold, or check that it holds the same."""
+    if not folder.is_dir() or not any(folder.iterdir()):
+        write_json(folder / ABOUT, about)
+        return
+    found = read_json(folder / ABOUT) if (folder / ABOUT).is_file() else {}
+    if found != about:
+        ours = isinstance(found, dict) and found.keys() == about.keys()  # `hf.publish` has a record of this name
+        received = f"{found['dataset']} {found['version']}, split {found['split']}" if ours else "other files"
+        raise InvalidInput(
+            f"{folder}: expected an empty folder, or one with images of the same dataset and split, received "
+            f"{received}. Choose another folder."
+        )
+    for unfinished in (*folder.glob(".*.part"), *folder.glob("images/*/.*.part")):  # of a call that was killed
+        unfinished.unlink(missing_ok=True)
 
 
 def _place(dataset: Dataset, row: int) -> str:

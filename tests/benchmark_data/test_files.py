@@ -11,7 +11,16 @@ import sys
 import pytest
 
 from benchmark_data import DamagedFile, InvalidInput
-from benchmark_data.files import exclusive, hash_of, read_json, unwritable, write_json, written_atomically
+from benchmark_data.files import (
+    exclusive,
+    hash_of,
+    is_unfinished,
+    read_json,
+    unwritable,
+    write_json,
+    write_text,
+    written_atomically,
+)
 
 
 def names(folder):
@@ -232,13 +241,13 @@ def test_a_file_is_hashed(tmp_path):
 def test_a_name_may_be_as_long_as_file_systems_allow(tmp_path):
     """255 bytes: the temporary name beside it is no longer."""
     path = tmp_path / ("\u00e9" * 120 + "x" * 15)
-    files.write_text(path, "whole")
+    write_text(path, "whole")
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
     with pytest.raises(
         InvalidInput, match="expected a place that can be written, received OSError: File name too long"
     ):
-        files.write_text(path.with_name(path.name + "x"), "too long")
-    with files.written_atomically(path) as temporary:
+        write_text(path.with_name(path.name + "x"), "too long")
+    with written_atomically(path) as temporary:
         temporary.write_text("x")
-        assert files.is_unfinished(temporary)
+        assert is_unfinished(temporary)
         assert len(temporary.name.encode()) <= 255

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tokenize
 import zipfile
 from pathlib import Path
 
@@ -230,21 +231,45 @@ def test_a_link_in_a_tar_file_is_refused(tmp_path, kind):
         list(tar_members(tmp_path / "a.tar", lambda name: True))
 
 
-def test_members_over_the_limit_are_refused(tmp_path):
+def test_members_over_the_limit_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("OFFAXIS_MAX_MEMBER", "1_000_000")
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("bomb.png", bytes(10_000_000))
     with pytest.raises(
-        DamagedFile, match=r"expected members of at most 1,000,000 bytes, received bomb.png of 10,000,000"
+        DamagedFile,
+        match=r"parts of at most 1,000,000 bytes, or OFFAXIS_MAX_MEMBER set to more, received bomb.png of 10,000,000",
     ):
-        list(zip_members(tmp_path / "a.zip", lambda name: True, limit=1_000_000))
+        list(zip_members(tmp_path / "a.zip", lambda name: True))
     with tarfile.open(tmp_path / "a.tgz", "w:gz") as archive:
         info = tarfile.TarInfo("bomb.mat")
         info.size = 10_000_000
         archive.addfile(info, io.BytesIO(bytes(10_000_000)))
     with pytest.raises(
-        DamagedFile, match=r"expected members of at most 1,000,000 bytes, received bomb.mat of 10,000,000"
+        DamagedFile,
+        match=r"parts of at most 1,000,000 bytes, or OFFAXIS_MAX_MEMBER set to more, received bomb.mat of 10,000,000",
     ):
-        list(tar_members(tmp_path / "a.tgz", lambda name: True, limit=1_000_000))
+        list(tar_members(tmp_path / "a.tgz", lambda name: True))
+
+
+def test_arrays_are_sized_before_they_are_unpacked(tmp_path, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    np.savez_compressed(tmp_path / "a.npz", images=np.zeros((2, 1_000_001), np.uint8))
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("images", data=np.zeros((200, 10_001), np.uint8), chunks=(100, 1), compression="gzip")
+    monkeypatch.setenv("OFFAXIS_MAX_MEMBER", "1_000_000")
+    with pytest.raises(DamagedFile, match=r"OFFAXIS_MAX_MEMBER set to more, received a row of images of 1,000,001"):
+        list(containers.npz_slabs(tmp_path / "a.npz", "images").slabs)
+    monkeypatch.setattr(containers, "SLAB", 1)
+    with pytest.raises(DamagedFile, match=r"OFFAXIS_MAX_MEMBER set to more, received rows of images .* of 1,000,100"):
+        containers.hdf5_slabs(tmp_path / "a.h5", "images")
+
+
+def test_readers_raise_one_kind_of_error(tmp_path):
+    """What zipfile, h5py and numpy raise of damaged bytes has more kinds than their pages list."""
+    for kind in (RuntimeError, TypeError, tokenize.TokenError, MemoryError, AssertionError):
+        message = f"an archive that can be read, received {kind.__name__}"
+        with pytest.raises(DamagedFile, match=message), containers.reading(tmp_path):
+            raise kind("broken")
 
 
 def test_a_tar_file_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):

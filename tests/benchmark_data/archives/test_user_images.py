@@ -134,11 +134,9 @@ def test_a_hugging_face_dataset_is_a_stream():
 
 def test_a_table_with_named_columns_labels_images():
     by_name = {"x": [3, 1, 1, 2, 3], "y": list("abcab")}
-    record = np.array(list(zip(*by_name.values(), strict=True)), [("x", int), ("y", "U1")])
-    for table in (pd.DataFrame(by_name), record):
-        data = from_images("mine", PIXELS, table)
-        assert data.space.names == ("x", "y")
-        assert data.labels(range(5)).tolist() == from_images("mine", PIXELS, by_name).labels(range(5)).tolist()
+    data = from_images("mine", PIXELS, pd.DataFrame(by_name))
+    assert data.space.names == ("x", "y")
+    assert data.labels(range(5)).tolist() == from_images("mine", PIXELS, by_name).labels(range(5)).tolist()
     assert from_images("mine", PIXELS, {}).space.names == from_images("mine", PIXELS, pd.DataFrame()).space.names == ()
 
 
@@ -315,17 +313,14 @@ def test_a_folders_record_that_does_not_hold_its_factors_is_refused(tmp_path):
     dataset = benchmark_data.load("sprites2d_spaced/spacing_8")
     pictures.write(dataset, range(120), tmp_path)
     record = json.loads((tmp_path / "offaxis.json").read_text("utf-8"))
-    shape = record["factors"]["shape"]
-    for wrong in (None, [], {"shape": 1}, {"shape": {"kind": "ordinal"}}, {"shape": {**shape, "kind": "round"}}):
+    shape = record["factors"][0]
+    for wrong in (None, {"shape": 1}, [{"kind": "ordinal"}], [{**shape, "kind": "round"}]):
         (tmp_path / "offaxis.json").write_text(json.dumps({**record, "factors": wrong}), "utf-8")
         with pytest.raises(
-            DamagedFile, match=r"factors of .*offaxis\.json: expected kind, unit, values and labels of ea"
+            DamagedFile, match=r"factors of .*offaxis\.json: expected name, kind, unit, values and labels"
         ):
             from_folder(tmp_path, "mine")
-    fewer = {
-        name: {**said, "values": said["values"][:1], "labels": said["labels"][:1]}
-        for name, said in record["factors"].items()
-    }
+    fewer = [{**said, "values": said["values"][:1], "labels": said["labels"][:1]} for said in record["factors"]]
     (tmp_path / "offaxis.json").write_text(json.dumps({**record, "factors": fewer}), "utf-8")
     with pytest.raises(InvalidInput, match=r"column 'label_.*' of .*metadata\.csv: expected class ids from 0 to 0, as"):
         from_folder(tmp_path, "mine")
