@@ -1,9 +1,8 @@
-"""Every dataset for Hugging Face ``datasets``: loaded directly, or published as a folder that needs no code of ours.
+"""Every dataset for Hugging Face ``datasets``: at once, or published as a folder that needs no code of ours.
 
 `as_dataset` gives a ``datasets.Dataset`` at once: pixels are drawn as they are asked for, in batches, without files.
-``load_dataset("xysquares", "spacing_4", split="train")`` gives a ``datasets.Dataset`` from an Arrow cache that is built
-once; ``streaming=True`` gives an ``IterableDataset`` that encodes as it goes. `publish` writes Parquet and a card:
-upload the folder to the Hub, or read it where it is with ``datasets.load_dataset(FOLDER, "spacing_4")``.
+`publish` writes Parquet and a card: upload the folder to the Hub, or read it where it is with
+``datasets.load_dataset(FOLDER, "spacing_4")``.
 
 A record holds
 
@@ -18,12 +17,11 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import hashlib
 import json
 import operator
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -35,7 +33,7 @@ from benchmark_data import parallel, reading
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
 from benchmark_data.factors import Indices
-from benchmark_data.files import hash_of, read_json, unwritable, write_json, write_text, written_atomically
+from benchmark_data.files import hash_of, read_json, write_json, write_text, written_atomically
 from benchmark_data.inspect import contact_sheets
 from benchmark_data.publish import card, croissant, verify
 from benchmark_data.publish import records as encoding
@@ -48,17 +46,10 @@ try:
 except ImportError as error:
     raise MissingExtra("benchmark_data.hf", (error.name or "datasets").split(".")[0], "hf") from error
 
-__all__ = ["as_dataset", "load_dataset", "publish", "table"]
-
-ROW_GROUP = 2**24
-"""Bytes of decoded pixels, about, per table that a worker process hands over: what it holds in memory at a time."""
+__all__ = ["as_dataset", "publish", "table"]
 
 ROWS = 100
 """Rows of a Parquet row group, as the Hub's viewer wants of images: what a reader loads to see any of them."""
-
-_patched_for_streaming = True
-"""``datasets`` patches ``open`` and ``Path`` in the module of every builder, so that they read URLs, unless this says
-that it has done so. Nothing here reads URLs, and `publish` needs the real ones."""
 
 
 def features(dataset: Dataset) -> Any:
@@ -129,114 +120,6 @@ def _lists(array: NDArray[Any]) -> Any:
     return column
 
 
-class _Builder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
-    """A ``datasets`` builder of one dataset.
-
-    What records hold is part of the cache's path, so that no stale copy is read: pixels, and, since one's own images
-    may be labelled anew, class ids and what they mean.
-    """
-
-    def __init__(self, dataset: Dataset, cache_dir: str | None, digest: Digest) -> None:
-        self.dataset = dataset
-        meant = [factor.as_json() for factor in dataset.space.factors]
-        labelled = hashlib.sha256(json.dumps([digest.factors, meant]).encode()).hexdigest()
-        super().__init__(
-            cache_dir=cache_dir,
-            dataset_name=f"offaxis_{dataset.name}",
-            config_name=card.config_name(dataset),
-            hash=f"{digest.pixels[:16]}{labelled[:16]}",
-            version=datasets.Version(dataset.version),
-        )
-
-    def _info(self) -> Any:
-        dataset = self.dataset
-        return datasets.DatasetInfo(
-            description=dataset.description,
-            citation=dataset.citation,
-            homepage=dataset.homepage,
-            license=dataset.license,
-            features=features(dataset),
-        )
-
-    def _split_generators(self, dl_manager: Any) -> list[Any]:
-        made = []
-        for name, rows in self.dataset.splits.items():
-            parts = encoding.shards(self.dataset, rows)
-            split = datasets.SplitGenerator(name, {"parts": parts, "streaming": dl_manager.is_streaming})
-            split.split_info.num_examples = len(rows)
-            made.append(split)
-        return made
-
-    def _generate_tables(self, parts: list[range], streaming: bool) -> Iterator[tuple[int, Any]]:
-        if streaming:
-            for part in parts:
-                for batch in encoding.batches(self.dataset, part):
-                    yield int(batch.rows[0]), table(self.dataset, batch)
-        else:
-            handle = parallel.handle(self.dataset)
-            tasks = [(handle, piece) for part in parts for piece in encoding.shards(self.dataset, part, size=ROW_GROUP)]
-            for (_, piece), made in zip(tasks, parallel.in_parallel(_tables, tasks, None), strict=True):
-                yield piece[0], made
-
-
-def _tables(handle: parallel.Handle, rows: range) -> Any:
-    dataset = parallel.opened(handle)
-    return pa.concat_tables(table(dataset, batch) for batch in encoding.batches(dataset, rows))
-
-
-def load_dataset(
-    name: str | Dataset,
-    config: str | None = None,
-    *,
-    split: str | None = None,
-    streaming: bool = False,
-    cache_dir: str | os.PathLike[str] | None = None,
-) -> Any:
-    """Return a dataset as Hugging Face ``datasets`` would, without the Hub.
-
-    What was cached is read again as long as the dataset is the same. Of one's own images every one is looked at for
-    that, each time, since one that was corrected must not be read as it was.
-
-    Args:
-        name: ``"<dataset>"`` or ``"<dataset>/<config>"``, or a dataset of your own.
-        config: the config, where ``name`` is a name and does not say it.
-        split: the split, or with ``streaming=False`` any of ``datasets``' split expressions such as ``"train[:1%]"``;
-            all splits if None.
-        streaming: encode rows as they are asked for, in order, and keep nothing.
-        cache_dir: where the Arrow files go; ``datasets``' own cache if None.
-
-    Returns:
-        A ``datasets.Dataset``, or an ``IterableDataset`` when streaming; without ``split`` a dictionary of them.
-
-    Raises:
-        UnknownName: there is no such dataset, config or split.
-        InvalidInput: the cache cannot be written, the split is no text, or both a dataset and a config are given.
-
-    Example:
-        >>> row = next(iter(load_dataset("xysquares", "spacing_4", split="train", streaming=True)))
-        >>> row["image"].size, row["index"], row["label_x_R"]
-        ((64, 64), 0, 0)
-    """
-    dataset = _named(name, config)
-    split = None if split is None else _split_text(dataset, split)
-    for part in split.split("+") if split is not None else ():
-        dataset.splits[part.partition("[")[0].strip()]  # or it says what there is
-    cache = None if cache_dir is None else os.fspath(cache_dir)
-    dataset.prepare()
-    try:
-        full = not streaming and not parallel.has_name(dataset)  # a stream keeps nothing that could be stale
-        builder = _Builder(dataset, cache, dataset.digest(full=full))
-        if streaming:
-            return builder.as_streaming_dataset(split)
-        builder.download_and_prepare()
-        return builder.as_dataset(split)
-    except (OSError, datasets.exceptions.DatasetGenerationError) as error:
-        cause = error if isinstance(error, OSError) else error.__cause__
-        if isinstance(cause, OSError):
-            raise unwritable(Path(cache or datasets.config.HF_DATASETS_CACHE), cause) from error
-        raise
-
-
 def _named(name: str | Dataset, config: str | None) -> Dataset:
     """Return the dataset that a reader is asked for."""
     if not isinstance(name, Dataset):
@@ -281,8 +164,8 @@ def as_dataset(
         columns: which of a record's columns to give, such as ``["image", "label_shape"]``; all if None.
 
     Returns:
-        A ``datasets.Dataset``. Its records are those of ``load_dataset(...).with_format("numpy")``, but that an image
-        is always of shape (H, W, C), grey ones too. ``map`` may replace the image; where it does not, the image stays.
+        A ``datasets.Dataset``. Its arrays are numpy's; an image is uint8 of shape (H, W, C), grey ones too. ``map``
+        may replace the image; where it does not, the image stays.
 
     Raises:
         UnknownName: there is no such dataset, config, split or column.
@@ -501,9 +384,9 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
         DamagedFile: what the folder says of the configs in it cannot be read.
     """
     if not dataset.redistributable:
-        theirs = "Everyone has to prepare it from its source: offaxis data build, or benchmark_data.hf.load_dataset."
+        theirs = "Everyone has to prepare it from its source: offaxis data prepare."
         own = (
-            "Read it by benchmark_data.hf.load_dataset. If it is your own to pass on, say so first: "
+            "Read it by benchmark_data.hf.as_dataset. If it is your own to pass on, say so first: "
             "dataclasses.replace(dataset, license=..., redistributable=True)."
         )
         raise InvalidInput(

@@ -266,7 +266,7 @@ def builder(
         raise InvalidInput(
             f"files of {dataset.id} for TFDS: expected a dataset as benchmark_data.load gives it, since TFDS finds it "
             f"by its name, received {'another one of that name' if known else 'one of your own'}. Read it by "
-            "benchmark_data.tfds.as_dataset or benchmark_data.hf.load_dataset."
+            "benchmark_data.tfds.as_dataset or benchmark_data.hf.as_dataset."
         )
     return made(data_dir=data_dir, config=config or None)
 

@@ -188,9 +188,6 @@ def hf_ways(dataset: Dataset) -> Mapping[str, Callable[[Path], None]]:
     def load_published(folder: Path) -> None:
         check(datasets.load_dataset(str(published), split="train", cache_dir=str(folder)))
 
-    def load_direct(folder: Path) -> None:
-        check(hf.load_dataset(dataset, split="train", cache_dir=folder))
-
     def check(loaded: Any) -> None:
         last = loaded[len(dataset) - 1]
         pixels = np.asarray(last["image"]).reshape(dataset.image_shape)
@@ -200,7 +197,6 @@ def hf_ways(dataset: Dataset) -> Mapping[str, Callable[[Path], None]]:
     return {
         "HF: plain builder, Pillow": plain,
         "HF: load_dataset of the published folder": load_published,
-        "HF: our load_dataset, nothing cached": load_direct,
         "HF: publish, with digest and card": lambda folder: hf.publish(dataset, folder),
     }
 

@@ -104,8 +104,10 @@ def hf_ways(dataset: Dataset, folder: Path) -> Ways:
     from benchmark_data import hf
 
     datasets.disable_progress_bars()
-    cached = hf.load_dataset(dataset, split="train", cache_dir=folder / "hf").with_format("numpy")
-    streamed = hf.load_dataset(dataset, split="train", streaming=True, cache_dir=folder / "hf")
+    hf.publish(dataclasses.replace(dataset, redistributable=True), folder / "hf")
+    options = {"split": "train", "cache_dir": str(folder / "cache")}
+    cached = datasets.load_dataset(str(folder / "hf"), **options).with_format("numpy")
+    streamed = datasets.load_dataset(str(folder / "hf"), streaming=True, **options)
     return {
         "HF: load_dataset, streaming": lambda turn: streamed.iter(batch_size=64),
         "HF: load_dataset, from its cache": lambda turn: cached.iter(batch_size=BATCH),

@@ -80,59 +80,20 @@ def check(records, dataset, rows):
             assert np.array_equal(np.float32(record[f"extra_{name}"]), dataset.extra(name, [row])[0].astype(np.float32))
 
 
-@pytest.mark.parametrize("split", ["train", "test"])
-def test_load(split, tiny_family, tmp_path):
+@pytest.mark.parametrize("split", ["train", "test", "train[2:4]+test[-1:]"])
+def test_records_are_the_datasets_rows(split, tiny_family):
     dataset = tiny_family.configs["plus_1"]
-    loaded = hf.load_dataset(dataset, split=split, cache_dir=tmp_path)
-    assert isinstance(loaded, datasets.Dataset)
-    check(loaded, dataset, dataset.splits[split])
-    assert loaded.features["label_smiling"].names == ["no", "yes"]
-    assert loaded.info.license == "Apache-2.0"
-
-
-def test_load_slices_and_all_splits(tiny_family, tmp_path):
-    dataset = tiny_family.configs["plus_1"]
-    check(hf.load_dataset(dataset, split="train[2:4]+test[-1:]", cache_dir=tmp_path), dataset, [2, 3, 10])
-    assert {k: len(v) for k, v in hf.load_dataset(dataset, cache_dir=tmp_path).items()} == {"train": 8, "test": 3}
-
-
-def test_streaming_keeps_nothing(tiny_family, tmp_path):
-    dataset = tiny_family.configs["plus_1"]
-    streamed = hf.load_dataset(dataset, split="test", streaming=True, cache_dir=tmp_path)
-    assert isinstance(streamed, datasets.IterableDataset)
-    check(streamed, dataset, range(8, 11))
-    check(streamed.skip(1).take(1), dataset, [9])
-    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} <= {".lock"}
-    assert set(hf.load_dataset(dataset, streaming=True, cache_dir=tmp_path)) == {"train", "test"}
+    data = hf.as_dataset(dataset, split=split)
+    assert isinstance(data, datasets.Dataset)
+    check(data, dataset, reading.rows_of(dataset, split))
+    assert data.features["label_smiling"].names == ["no", "yes"]
+    streamed = data.with_format("numpy").to_iterable_dataset()
+    check(streamed.skip(1).take(1), dataset, reading.rows_of(dataset, split)[1:2])
 
 
 def test_loading_by_name():
-    rows = [0, 1, 2]
     for arguments in (("xysquares", "spacing_4"), ("xysquares/spacing_4",)):
-        streamed = hf.load_dataset(*arguments, split="train", streaming=True)
-        check(streamed.take(3), benchmark_data.load("xysquares/spacing_4"), rows)
-
-
-def test_the_cache_is_used_again_but_not_for_other_pixels(tiny_grid, tmp_path):
-    first = hf.load_dataset(tiny_grid, split="train", cache_dir=tmp_path).cache_files
-    assert hf.load_dataset(tiny_grid, split="train", cache_dir=tmp_path).cache_files == first
-    negative = dataclasses.replace(tiny_grid, source=Rendered(lambda labels: 255 - tiny_grid.source.render(labels)))
-    loaded = hf.load_dataset(negative, split="train", cache_dir=tmp_path)
-    check(loaded, negative, range(12))
-    assert loaded.cache_files != first
-
-
-def test_images_that_are_labelled_anew_are_not_read_from_the_cache(tmp_path):
-    pixels = np.zeros((4, 8, 8, 1), np.uint8)
-
-    def loaded(kinds):
-        mine = benchmark_data.from_images("mine", pixels, {"kind": kinds})
-        data = hf.load_dataset(mine, split="train", cache_dir=tmp_path)
-        names = data.features["label_kind"].names
-        return [names[label] for label in data["label_kind"]]
-
-    for kinds in (["a", "b", "a", "b"], ["b", "b", "a", "b"], ["a", "c", "a", "c"]):
-        assert loaded(kinds) == kinds
+        check(hf.as_dataset(*arguments, split="train[:3]"), benchmark_data.load("xysquares/spacing_4"), [0, 1, 2])
 
 
 def test_any_image_that_is_corrected_is_read_and_published_anew(tmp_path):
@@ -141,13 +102,9 @@ def test_any_image_that_is_corrected_is_read_and_published_anew(tmp_path):
     mine = dataclasses.replace(benchmark_data.from_images("mine", pixels), redistributable=True, license="MIT")
     row = min(set(range(1100)) - set(mine.quick_rows().tolist()))
     for _ in range(2):
-        loaded = hf.load_dataset(mine, split="train", cache_dir=tmp_path / "cache")
-        np.testing.assert_array_equal(np.asarray(loaded[row]["image"]), pixels[row, ..., 0])
-        hf.publish(mine, tmp_path / "published")
-        assert [finding.problem for finding in verify.verify(mine, [("hf", tmp_path / "published")], full=True)] == [
-            "",
-            "",
-        ]
+        np.testing.assert_array_equal(hf.as_dataset(mine)[row]["image"], pixels[row])
+        hf.publish(mine, tmp_path)
+        assert [finding.problem for finding in verify.verify(mine, [("hf", tmp_path)], full=True)] == ["", ""]
         pixels[row] = 255 - pixels[row]
 
 
@@ -162,16 +119,7 @@ def test_any_image_that_is_corrected_is_read_and_published_anew(tmp_path):
 )
 def test_wrong_names(arguments, split, message):
     with pytest.raises(UnknownName, match=message):
-        hf.load_dataset(*arguments, split=split, streaming=True)
-
-
-def test_load_into_a_place_that_cannot_be_written(tiny_grid, tmp_path, disk_full):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidInput, match="place that can be written, received FileExistsError"):
-        hf.load_dataset(tiny_grid, split="train", cache_dir=tmp_path / "file")
-    disk_full(100)
-    with pytest.raises(InvalidInput, match="place that can be written, received OSError"):
-        hf.load_dataset(tiny_grid, split="train", cache_dir=tmp_path / "cache")
+        hf.as_dataset(*arguments, split=split)
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -253,9 +201,8 @@ def test_images_without_factors_are_published(tmp_path):
     hf.publish(mine, tmp_path)
     assert '\ndata[0]["image"], data[0]["index"]\n' in (tmp_path / "README.md").read_text()
     assert [finding.problem for finding in verify.verify(mine, [("hf", tmp_path)], full=True)] == ["", ""]
-    for empty in (hf.load_dataset, lambda data: hf.publish(data, tmp_path)):
-        with pytest.raises(InvalidInput, match="split of mine: expected at least one row, received none"):
-            empty(dataclasses.replace(mine, splits={"train": range(5), "test": range(0)}))
+    with pytest.raises(InvalidInput, match="split of mine: expected at least one row, received none"):
+        hf.publish(dataclasses.replace(mine, splits={"train": range(5), "test": range(0)}), tmp_path)
 
 
 def test_the_card_of_ones_own_images_names_nothing_that_is_not_there(tmp_path):
@@ -388,7 +335,7 @@ def test_a_licence_that_forbids_copies_blocks(tiny_grid, tmp_path):
         hf.publish(closed, tmp_path / "never")
     assert not (tmp_path / "never").exists()
     with pytest.raises(
-        InvalidInput, match=r"Read it by benchmark_data\.hf\.load_dataset\. If it is your own to pass on, say so"
+        InvalidInput, match=r"Read it by benchmark_data\.hf\.as_dataset\. If it is your own to pass on, say so"
     ):
         hf.publish(closed, tmp_path / "never")  # TFDS has no builder of it
     with pytest.raises(InvalidInput, match=r"Everyone has to prepare it from its source: offaxis data build, or"):
@@ -477,14 +424,11 @@ def test_publish_to_a_place_that_cannot_be_written(tiny_grid, tmp_path, disk_ful
 
 def test_several_shards_from_worker_processes(tiny_grid, tmp_path, monkeypatch):
     monkeypatch.setattr("benchmark_data.publish.records.SHARD", 4 * 35)
-    monkeypatch.setattr("benchmark_data.hf.ROW_GROUP", 2 * 35)
     monkeypatch.setattr("joblib.cpu_count", lambda: 2)
     hf.publish(tiny_grid, tmp_path / "published")
     assert len(list((tmp_path / "published/default").glob("train-*-of-00003.parquet"))) == 3
     loaded = datasets.load_dataset(str(tmp_path / "published"), split="train", cache_dir=tmp_path)
     check(loaded, tiny_grid, range(12))
-    check(hf.load_dataset(tiny_grid, split="train", cache_dir=tmp_path / "direct"), tiny_grid, range(12))
-    check(hf.load_dataset(tiny_grid, split="train", streaming=True), tiny_grid, range(12))
 
 
 def test_records_of_a_config_are_json_numbers(published):
@@ -519,10 +463,10 @@ def columns_of(records):
     return {name: np.stack([np.asarray(record[name]) for record in records]) for name in records[0]}
 
 
-@pytest.mark.parametrize("split", ["train", "test[1:]+train[:2]"])
-def test_without_files_the_same_records(split, tiny_family, tmp_path):
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_without_files_the_same_records(split, tiny_family, published, tmp_path):
     dataset = tiny_family.configs["plus_1"]
-    loaded = hf.load_dataset(dataset, split=split, cache_dir=tmp_path).with_format("numpy")
+    loaded = datasets.load_dataset(str(published), "plus_1", split=split, cache_dir=tmp_path).with_format("numpy")
     direct = hf.as_dataset(dataset, split=split)
     assert len(direct) == len(loaded)
     ours, theirs = columns_of(list(direct)), columns_of(list(loaded))
@@ -582,7 +526,7 @@ def test_without_files_and_without_rows_nothing_is_drawn(tiny_grid):
 def test_without_files_columns_are_known(named, tiny_grid):
     dataset = benchmark_data.load("xysquares") if named else tiny_grid
     data = hf.as_dataset(dataset, split="train[:12]")
-    assert data.column_names == list(hf.load_dataset(dataset, split="train", streaming=True).features)
+    assert data.column_names == list(hf.features(dataset))
     first = dataset.space.names[0]
     assert data[f"label_{first}"][:].tolist() == dataset.labels(range(12))[:, 0].tolist()
     few = data.filter(lambda label: label == 0, input_columns=[f"label_{first}"])
@@ -601,10 +545,6 @@ def test_without_files_a_stream_goes_on_where_it_was(columns, tiny_grid):
         return hf.as_dataset(tiny_grid, columns=columns, shuffle_seed=0).with_format("numpy").to_iterable_dataset()
 
     assert_goes_on(reader, 12)
-
-
-def test_a_stream_goes_on_where_it_was(tiny_grid):
-    assert_goes_on(lambda: hf.load_dataset(tiny_grid, split="train", streaming=True), 12)
 
 
 def assert_goes_on(reader, count):
@@ -649,13 +589,11 @@ def test_without_files_wrong_names(tiny_grid):
         hf.as_dataset(tiny_grid, split="test")
 
 
-def test_a_split_is_a_text_or_a_named_one(tiny_grid, tmp_path):
-    readers = (hf.as_dataset, lambda data, **options: hf.load_dataset(data, cache_dir=tmp_path, **options))
-    for reader in readers:
-        assert len(reader(tiny_grid, split=datasets.Split.TRAIN)) == 12
-        for wrong in (["train"], datasets.ReadInstruction("train", to=3)):
-            with pytest.raises(InvalidInput, match="split of tiny_grid: expected a text, such as 'train'"):
-                reader(tiny_grid, split=wrong)
+def test_a_split_is_a_text_or_a_named_one(tiny_grid):
+    assert len(hf.as_dataset(tiny_grid, split=datasets.Split.TRAIN)) == 12
+    for wrong in (["train"], datasets.ReadInstruction("train", to=3)):
+        with pytest.raises(InvalidInput, match="split of tiny_grid: expected a text, such as 'train'"):
+            hf.as_dataset(tiny_grid, split=wrong)
 
 
 def test_without_files_choices_that_cannot_be(tiny_grid):
@@ -668,6 +606,5 @@ def test_without_files_choices_that_cannot_be(tiny_grid):
 
 def test_a_config_belongs_to_a_name():
     plain = benchmark_data.load("xyobject/plain")
-    for reader in (hf.as_dataset, hf.load_dataset):
-        with pytest.raises(InvalidInput, match=r"config of xyobject/plain: expected None, .* received 'shaded'"):
-            reader(plain, "shaded")
+    with pytest.raises(InvalidInput, match=r"config of xyobject/plain: expected None, .* received 'shaded'"):
+        hf.as_dataset(plain, "shaded")

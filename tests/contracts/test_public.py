@@ -40,7 +40,7 @@ NOUNS = {
 }
 """Folders whose files are found by name, and what is public in each."""
 
-ENTRIES = {"score", "compare", "measure", "divide", "as_dataset", "load_dataset", "loader", "publish", "build"}
+ENTRIES = {"score", "compare", "measure", "divide", "as_dataset", "loader", "publish", "build"}
 """Entry functions, beside what the packages' own ``__init__`` files pass on: what users call first."""
 
 NO_EXAMPLE = {
