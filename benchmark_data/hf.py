@@ -281,7 +281,6 @@ def publish(
     dataset: Dataset,
     folder: str | os.PathLike[str],
     *,
-    shuffled: bool = False,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> None:
     """Write a dataset as a folder that ``datasets.load_dataset(folder, config)`` and the Hub read without our code.
@@ -292,14 +291,9 @@ def publish(
     they are complete; whole ones of the same data are kept, so that a publication that was interrupted goes on where
     it was.
 
-    Rows stand in order, which is that of the factors: whoever streams them through a shuffle buffer of some thousand
-    rows sees the first factors hardly change. The shuffled layout is for them.
-
     Args:
         dataset: the dataset.
         folder: where to write. Made if it is not there.
-        shuffled: write the rows of each split in the order ``draws.permutation(0, n)``, as a config of its own called
-            ``<config>_shuffled``, or ``shuffled``. ``index`` keeps the row of the dataset.
         progress: is told how many rows were hashed or written since the last call; every row is both in turn.
 
     Raises:
@@ -307,7 +301,7 @@ def publish(
             full.
     """
     folder = Path(folder).absolute()  # workers may run in other folders
-    config = card.config_name(dataset, shuffled=shuffled)
+    config = card.config_name(dataset)
     check_publishable(dataset, folder)
     dataset.prepare()
     handle = parallel.handle(dataset)
@@ -317,9 +311,9 @@ def publish(
     tasks = []
     for split, rows in dataset.splits.items():
         parts = encoding.shards(dataset, rows)
-        for i, (part, chosen) in enumerate(zip(parts, encoding.layout(rows, parts, shuffled=shuffled), strict=True)):
+        for i, part in enumerate(parts):
             path = folder / config / f"{split}-{i:05d}-of-{len(parts):05d}.parquet"
-            tasks.append((split, len(part), (handle, chosen, path, _signature(dataset, digest, chosen))))
+            tasks.append((split, len(part), (handle, part, path, _signature(dataset, digest, part))))
     splits: dict[str, dict[str, Any]] = {}
     files = []
     written = parallel.in_parallel(_write_shard, [task for _, _, task in tasks], None)
@@ -344,7 +338,6 @@ def publish(
         splits=list(splits.values()),
         digests={"quick": quick._asdict(), "full": full._asdict()},
         files=[*files, _described(sheet)],
-        shuffled=shuffled,
     )
     write_json(folder / config / card.RECORD, content | {"published": _today()})
     records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
@@ -413,28 +406,13 @@ def _declared_features(folder: Path, record: card.Record) -> Any:
     return datasets.Features.from_arrow_schema(pq.read_schema(file))
 
 
-def _signature(dataset: Dataset, digest: Digest, rows: range | encoding.Shuffled) -> str:
+def _signature(dataset: Dataset, digest: Digest, rows: range) -> str:
     """Describe what a shard is made from: a shard that says the same need not be written again."""
-    if isinstance(rows, encoding.Shuffled):
-        which = [encoding.SHUFFLE_SEED, rows.split.start, rows.split.stop, rows.split.step, rows.start, rows.stop]
-    else:
-        which = [rows.start, rows.stop, rows.step]
-    made_from = [
-        dataset.id,
-        dataset.version,
-        *digest,
-        *which,
-        encoding.COMPRESSOR,
-        encoding.LEVEL,
-        pa.__version__,
-        ROWS,
-    ]
-    return json.dumps(made_from)
+    which = [rows.start, rows.stop, rows.step, encoding.COMPRESSOR, encoding.LEVEL, pa.__version__, ROWS]
+    return json.dumps([dataset.id, dataset.version, *digest, *which])
 
 
-def _write_shard(
-    handle: parallel.Handle, rows: range | encoding.Shuffled, path: Path, signature: str
-) -> tuple[int, dict[str, Any]]:
+def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: str) -> tuple[int, dict[str, Any]]:
     """Write one Parquet file, unless it is there.
 
     Returns:
@@ -446,7 +424,7 @@ def _write_shard(
     if not _is_whole(path, signature):
         with written_atomically(path) as temporary, _writer(temporary, schema) as writer:
             waiting = schema.empty_table()
-            for batch in encoding.batches(dataset, encoding.indices(rows)):
+            for batch in encoding.batches(dataset, rows):
                 waiting = pa.concat_tables([waiting, table(dataset, batch).replace_schema_metadata(schema.metadata)])
                 whole = len(waiting) // ROWS * ROWS
                 if whole:

@@ -17,8 +17,8 @@ holds
 - ``factors``: all class ids, int64 (F,), in the order of ``info.metadata["factors"]``. It repeats the labels because
   ``as_supervised=True`` can name one feature only: it gives ``(image, factors)``.
 
-Rows stand in order, so a shuffle buffer that reads them as a stream sees the first factors hardly change. The config
-``spacing_4_shuffled`` (``shuffled`` for a dataset that has none) holds the same rows in a fixed random order.
+Rows stand in order, so a shuffle buffer that reads files as a stream sees the first factors hardly change: `as_dataset`
+shuffles all rows.
 
 ``info.metadata`` also holds the factors' sizes, kinds and units, the known defects and the quick digest.
 
@@ -69,10 +69,6 @@ except ImportError as error:
 
 __all__ = ["as_dataset", "build", "builder", "builder_class", "features"]
 
-SHUFFLED = "_shuffled"
-"""What ends the names of configurations whose rows stand in shuffled order. A dataset without configurations has this
-one, without the underscore."""
-
 UNBATCHED = 64
 """Rows that `as_dataset` reads at a time where it gives one record after another."""
 
@@ -117,22 +113,14 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
     def dataset(self) -> Dataset:
         """The dataset of this builder's configuration."""
         if isinstance(self.declared, Family):
-            return self.declared.configs[self.builder_config.name.removesuffix(SHUFFLED)]
+            return self.declared.configs[self.builder_config.name]
         return self.declared
 
-    @property
-    def shuffled(self) -> bool:
-        """Whether this configuration's rows stand in shuffled order."""
-        return self.builder_config is not None and f"_{self.builder_config.name}".endswith(SHUFFLED)
-
     def _create_builder_config(self, builder_config: Any, version: Any) -> Any:
-        if isinstance(builder_config, str):
+        if isinstance(builder_config, str) and isinstance(self.declared, Family):
             name = builder_config.partition(":")[0]
-            if isinstance(self.declared, Family):
-                if name not in self.builder_configs:
-                    raise UnknownName(f"config of {self.name}", name, self.builder_configs)
-            elif name == SHUFFLED[1:]:  # the other layout of a dataset that has no configurations
-                return tfds.core.BuilderConfig(name=name, version=self.declared.version)
+            if name not in self.builder_configs:
+                raise UnknownName(f"config of {self.name}", name, self.builder_configs)
         return super()._create_builder_config(builder_config, version)
 
     def _info(self) -> Any:
@@ -162,8 +150,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
             config = f"/{self.builder_config.name}" if self.builder_config else ""
             raise InvalidInput(
                 f"{self.name}{config}: shuffle_files=True is not for files whose records stand in a fixed order. Take "
-                f"benchmark_data.tfds.as_dataset({self.dataset.id!r}, shuffle_seed=0), which shuffles all rows, or the "
-                f"config {encoding.tfds_names(self.dataset, shuffled=True)[1]}."
+                f"benchmark_data.tfds.as_dataset({self.dataset.id!r}, shuffle_seed=0), which shuffles all rows."
             )
         with _array_record_reader():
             return super()._as_dataset(split, decoders, read_config, shuffle_files)
@@ -200,7 +187,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         templates = {}
         for split, rows in dataset.splits.items():
             rows = rows[: config.max_examples_per_split]
-            parts = encoding.layout(rows, encoding.shards(dataset, rows, config.num_shards), shuffled=self.shuffled)
+            parts = encoding.shards(dataset, rows, config.num_shards)
             templates[split] = self._get_filename_template(split)
             for i, part in enumerate(parts):
                 path = templates[split].sharded_filepath(shard_index=i, num_shards=len(parts))
@@ -208,7 +195,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         sizes = parallel.in_parallel(write_shard, [task for _, task in tasks], None)
         lengths = collections.defaultdict(list)
         total: collections.Counter[str] = collections.Counter()
-        counts = [len(encoding.indices(part)) for _, (_, part, *_) in tasks]
+        counts = [len(part) for _, (_, part, *_) in tasks]
         with console.progress() as bars:
             bar = bars.add_task(f"{dataset.id}: rows written", total=sum(counts))
             for (split, _), count, size in zip(tasks, counts, sizes, strict=True):
@@ -228,9 +215,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         self.info.metadata["digest"] = dataset.digest()._asdict()
 
 
-def builder(
-    dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = None, *, shuffled: bool = False
-) -> Builder:
+def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = None) -> Builder:
     """Return the builder of a dataset, also of one that a rule divides.
 
     The latter is registered under its full name with an underscore for every other sign, so that after this call
@@ -239,8 +224,6 @@ def builder(
     Args:
         dataset: a published dataset, or its name; or one that `builder_class` registered.
         data_dir: where TFDS keeps its data; TFDS's own default if None.
-        shuffled: the layout whose rows stand in the order of ``draws.permutation(0, n)``, split by split: the config
-            ``<config>_shuffled``, or ``shuffled``.
 
     Returns:
         A ``tfds.core.DatasetBuilder``; ``download_and_prepare`` builds its files and ``as_dataset`` reads them.
@@ -255,7 +238,7 @@ def builder(
     """
     if isinstance(dataset, str):
         dataset = benchmark_data.load(dataset)
-    name, config = encoding.tfds_names(dataset, shuffled=shuffled)
+    name, config = encoding.tfds_names(dataset)
     made = _of_divided(dataset, name) if isinstance(dataset.source, Divided) else _registered(name)
     known: dict[str, Dataset] = {}
     if made is not None:
@@ -394,7 +377,6 @@ def build(
     data_dir: str | os.PathLike[str] | None = None,
     *,
     file_format: str | None = None,
-    shuffled: bool = False,
 ) -> Path:
     """Build a dataset's files, unless they are there.
 
@@ -402,7 +384,6 @@ def build(
         dataset: a dataset as `benchmark_data.load` gives it.
         data_dir: where TFDS keeps its data; TFDS's own default if None.
         file_format: ``"array_record"`` (the default), ``"tfrecord"`` or ``"parquet"``.
-        shuffled: write the layout for streaming, whose rows stand in a fixed random order: see `builder`.
 
     Returns:
         The folder of the files.
@@ -414,7 +395,7 @@ def build(
     """
     if file_format not in (None, "array_record", "tfrecord", "parquet"):
         raise UnknownName("file format", file_format, ["array_record", "tfrecord", "parquet"])
-    made = builder(dataset, data_dir, shuffled=shuffled)
+    made = builder(dataset, data_dir)
     if file_format and made.info.splits and made.info.file_format.value != file_format:
         raise InvalidInput(
             f"{made.data_path}: expected a free place, or files in {file_format}, received files in "
@@ -424,7 +405,7 @@ def build(
     return Path(made.data_dir)
 
 
-def write_shard(handle: parallel.Handle, rows: range | encoding.Shuffled, path: str, file_format: str) -> int:
+def write_shard(handle: parallel.Handle, rows: range, path: str, file_format: str) -> int:
     """Write one shard: the work of one worker process.
 
     Args:
@@ -442,7 +423,7 @@ def write_shard(handle: parallel.Handle, rows: range | encoding.Shuffled, path: 
 
     def records() -> Iterator[tuple[int, bytes]]:
         nonlocal size
-        for batch in encoding.batches(dataset, encoding.indices(rows)):
+        for batch in encoding.batches(dataset, rows):
             for record in zip(batch.rows.tolist(), examples(batch), strict=True):
                 size += len(record[1])
                 yield record
@@ -516,9 +497,7 @@ def builder_class(declared: Dataset | Family) -> type[Builder]:
     }
     if isinstance(declared, Family):
         attributes["BUILDER_CONFIGS"] = [
-            tfds.core.BuilderConfig(name=f"{member.config}{layout}", version=member.version)
-            for layout in ("", SHUFFLED)
-            for member in members
+            tfds.core.BuilderConfig(name=member.config, version=member.version) for member in members
         ]
         attributes["DEFAULT_BUILDER_CONFIG_NAME"] = declared.default
     made: type[Builder] = type(name, (Builder,), attributes)

@@ -40,9 +40,6 @@ ManualDir = Annotated[
     Path | None,
     typer.Option(metavar="DIR", envvar=downloads.MANUAL_DIR, help="Folder with your own copies of source files."),
 ]
-Shuffled = Annotated[
-    bool, typer.Option("--shuffled", help="Rows in a fixed random order, as a config of their own, for streaming.")
-]
 Ray = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Work on this Ray cluster; local starts one on this machine."),
@@ -273,7 +270,6 @@ def build(
     to: Annotated[Path | None, typer.Option(metavar="DIR", help="TFDS's data_dir. Default: TFDS's own.")] = None,
     every: Every = False,
     file_format: Annotated[str | None, typer.Option(help="array_record (default), tfrecord or parquet.")] = None,
-    shuffled: Shuffled = False,
     ray: Ray = None,
 ) -> None:
     """Build files for TensorFlow Datasets, to be read by `tfds.load` and `tfds.data_source`."""
@@ -282,7 +278,7 @@ def build(
 
     with parallel.on_ray(ray):
         for dataset in datasets:
-            say(f"{dataset.id}: {tfds.build(dataset, to, file_format=file_format, shuffled=shuffled)}")
+            say(f"{dataset.id}: {tfds.build(dataset, to, file_format=file_format)}")
 
 
 @app.command()
@@ -290,7 +286,6 @@ def publish(
     names: Names,
     to: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; configs of one dataset share it.")],
     every: Every = False,
-    shuffled: Shuffled = False,
     ray: Ray = None,
 ) -> None:
     """Write a folder for the Hugging Face Hub: Parquet files, a card and croissant.json."""
@@ -304,8 +299,8 @@ def publish(
         total = sum(len(rows) for rows in dataset.splits.values()) + len(dataset)
         with parallel.on_ray(ray), console.progress() as bars:
             bar = bars.add_task(f"{dataset.id}: rows written and hashed", total=total)
-            hf.publish(dataset, to, shuffled=shuffled, progress=lambda n: bars.advance(bar, n))  # noqa: B023
-        say(f"{dataset.id}: {to / card.config_name(dataset, shuffled=shuffled)}")
+            hf.publish(dataset, to, progress=lambda n: bars.advance(bar, n))  # noqa: B023
+        say(f"{dataset.id}: {to / card.config_name(dataset)}")
     say(f"Upload it with: hf upload --repo-type dataset YOU/{datasets[0].name} {shlex.quote(str(to))}")
 
 

@@ -39,12 +39,6 @@ HEADINGS = {
 }
 """The datasheet's headings, and the fields of `datasheet.Datasheet` below them."""
 
-SHUFFLED = (
-    "The rows of each split are shuffled by `benchmark_data.draws.permutation(0, n)`, the same everywhere, so that a "
-    "reader's shuffle buffer sees every factor vary; `index` keeps the row."
-)
-"""What a card says of a shuffled config."""
-
 HUB_LICENSES = frozenset(
     (
         *("apache-2.0", "bsd-2-clause", "bsd-3-clause", "gpl-3.0", "lgpl-3.0", "mit", "odbl", "unlicense", "cc0-1.0"),
@@ -60,22 +54,8 @@ TAGS = ["disentanglement", "representation-learning", "factors-of-variation", "b
 Record: TypeAlias = dict[str, Any]
 
 
-def config_name(dataset: Dataset, *, shuffled: bool = False) -> str:
-    """Return the name of a dataset's config on the Hub, which is also its folder.
-
-    Args:
-        dataset: the dataset.
-        shuffled: for the layout whose rows are shuffled, a config of its own.
-
-    Returns:
-        The dataset's config, ``default`` where it has none; with ``_shuffled`` behind it, or ``shuffled``.
-
-    Example:
-        >>> config_name(benchmark_data.load("xysquares"), shuffled=True), config_name(benchmark_data.load("sprites2d"))
-        ('spacing_8_shuffled', 'default')
-    """
-    if shuffled:
-        return f"{dataset.config}_shuffled" if dataset.config else "shuffled"
+def config_name(dataset: Dataset) -> str:
+    """Return the name of a dataset's config on the Hub, which is also its folder: ``default`` where it has none."""
     return dataset.config or "default"
 
 
@@ -86,7 +66,6 @@ def record(
     digests: Any,
     files: Sequence[Mapping[str, Any]] = (),
     published: str = "",
-    shuffled: bool = False,
 ) -> Record:
     """Describe what a config holds.
 
@@ -96,7 +75,6 @@ def record(
         digests: the ``quick`` and the ``full`` digest, each of ``pixels`` and ``factors``, of the rows in order.
         files: for each file ``path`` in the folder, ``bytes`` and ``sha256``.
         published: the day on which it was published first, such as ``2026-11-22``.
-        shuffled: whether rows stand in a shuffled order.
 
     Returns:
         The content of the file `RECORD`.
@@ -105,9 +83,8 @@ def record(
     return {
         "schema": 1,
         "name": dataset.name,
-        "config": config_name(dataset, shuffled=shuffled),
-        "default": is_default(dataset) and not shuffled,
-        "layout": "shuffled" if shuffled else "in order",
+        "config": config_name(dataset),
+        "default": is_default(dataset),
         "published": published,
         "version": dataset.version,
         "description": dataset.description,
@@ -179,8 +156,8 @@ def _opening(main: Record, *, several: bool) -> list[str]:
     load = f'"PATH-OR-HUB-ID", "{main["config"]}", split="{main["splits"][0]["name"]}"'
     named = main["name"] + ("" if main["config"] == "default" else f"/{main['config']}")
     of_tfds = f'tfds.load("offaxis_{named}")'
-    if splitting.named(whole := named.removesuffix("_shuffled"))[1]:  # TFDS does not know it before it is asked for
-        of_tfds = f'benchmark_data.tfds.as_dataset("{whole}")'
+    if splitting.named(named)[1]:  # TFDS does not know it before it is asked for
+        of_tfds = f'benchmark_data.tfds.as_dataset("{named}")'
     by_tfds = [
         "The same records for TensorFlow Datasets, made on your machine by the package `offaxis`: "
         f"`import benchmark_data.tfds; {of_tfds}`.",
@@ -216,7 +193,6 @@ def _configs(records: Sequence[Record]) -> list[str]:
         lines += [
             f"Version {r['version']}; images of {height} x {width} x {channels}; rows: {rows}.",
             "",
-            *([SHUFFLED, ""] if r.get("layout") == "shuffled" else []),
             f"![Images of {r['config']}]({r['config']}/{SHEET})",
             "",
         ]
@@ -341,7 +317,7 @@ def natural(name: str) -> list[tuple[int, str]]:
 def _fields(r: Record) -> list[str]:
     lines = [
         "- `image`: PNG.",
-        "- `index`: row of the dataset; records stand in this order, but in shuffled configs.",
+        "- `index`: row of the dataset; records stand in this order.",
         "- `label_<factor>`: class id with names. `value_<factor>`: value in the factor's unit, float32.",
     ]
     return lines + [f"- `extra_{name}`: {meaning}" for name, meaning in r["extras"].items()]

@@ -143,7 +143,7 @@ def _record_set(r: Record) -> dict[str, Any]:
         "@type": "cr:RecordSet",
         "@id": config,
         "name": config,
-        "description": f"{r['description']}{' ' + card.SHUFFLED if r.get('layout') == 'shuffled' else ''}",
+        "description": r["description"],
         "key": {"@id": f"{config}/index"},
         "field": list(_fields(r)),
     }

@@ -13,13 +13,12 @@ import math
 import re
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices
@@ -136,55 +135,6 @@ def batches(dataset: Dataset, rows: range | Indices) -> Iterator[Batch]:
             name: dataset.extra(name, indices).astype(extra_dtype(extra)) for name, extra in dataset.extras.items()
         }
         yield Batch(indices, dataset.labels(indices), pngs(images, filter_type), extras)
-
-
-SHUFFLE_SEED = 0
-"""Seed of the permutation of shuffled layouts. Part of what is published."""
-
-
-class Shuffled(NamedTuple):
-    """Some rows of a split in shuffled order: places ``start`` to ``stop`` of the permutation.
-
-    Example:
-        >>> Shuffled(range(10, 20, 2), 0, 5).rows().tolist()
-        [14, 10, 16, 12, 18]
-    """
-
-    split: range
-    start: int
-    stop: int
-
-    def rows(self) -> Indices:
-        """Return the rows, int64, shape (stop - start,)."""
-        order = draws.permutation(SHUFFLE_SEED, len(self.split))[self.start : self.stop]
-        return self.split.start + order * self.split.step
-
-
-def layout(rows: range, parts: Iterable[range], *, shuffled: bool) -> list[range | Shuffled]:
-    """Say which rows each shard of a split holds.
-
-    Args:
-        rows: the rows of the split.
-        parts: consecutive parts of them, as `shards` gives.
-        shuffled: whether rows stand in shuffled order instead of their own.
-
-    Returns:
-        For each shard its rows.
-
-    Example:
-        >>> layout(range(4), [range(2), range(2, 4)], shuffled=True)
-        [Shuffled(split=range(0, 4), start=0, stop=2), Shuffled(split=range(0, 4), start=2, stop=4)]
-    """
-    parts = list(parts)
-    if not shuffled:
-        return [*parts]
-    ends = list(itertools.accumulate(map(len, parts), initial=0))
-    return [Shuffled(rows, start, stop) for start, stop in itertools.pairwise(ends)]
-
-
-def indices(rows: range | Shuffled) -> range | Indices:
-    """Return the rows of a shard, in its order."""
-    return rows.rows() if isinstance(rows, Shuffled) else rows
 
 
 def extra_dtype(extra: Extra) -> type[np.float32 | np.int64]:
@@ -308,28 +258,27 @@ def _numbers(values: NDArray[Any]) -> bytes:
     return _floats(values) if values.dtype.kind == "f" else _int64s(b"".join(map(_varint, values.ravel().tolist())))
 
 
-def tfds_names(dataset: Dataset, *, shuffled: bool = False) -> tuple[str, str]:
+def tfds_names(dataset: Dataset) -> tuple[str, str]:
     """Return the names under which TFDS has a dataset, which are also its folders: of the builder and of the config.
 
     A divided dataset is a builder of its own, named in full with an underscore for every other sign.
 
     Args:
         dataset: the dataset.
-        shuffled: for the layout whose rows are shuffled.
 
     Returns:
         Both names; the config's is empty where there is none.
 
     Example:
         >>> import benchmark_data
-        >>> tfds_names(benchmark_data.load("xysquares"), shuffled=True)
-        ('offaxis_xysquares', 'spacing_8_shuffled')
+        >>> tfds_names(benchmark_data.load("xysquares"))
+        ('offaxis_xysquares', 'spacing_8')
         >>> tfds_names(benchmark_data.load("sprites2d/composition"))
         ('offaxis_sprites2d_composition', '')
     """
     divided = isinstance(dataset.source, Divided)
     name, config = (re.sub(r"\W", "_", dataset.id.lower()), "") if divided else (dataset.name, dataset.config)
-    return f"offaxis_{name}", f"{config}{'_shuffled' if shuffled else ''}".removeprefix("_")
+    return f"offaxis_{name}", config
 
 
 def shards(dataset: Dataset, rows: range, count: int | None = None, *, size: int | None = None) -> list[range]:

@@ -5,7 +5,6 @@ A copy is read with the stock library, as anyone would read it.
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -41,19 +40,16 @@ class Copy(NamedTuple):
     folder: Path
     """The ``data_dir`` of TFDS, or a folder that was published for Hugging Face."""
 
-    shuffled: bool = False
-    """Whether its rows stand in shuffled order."""
-
     def __str__(self) -> str:
         """Say which copy it is, as reports name it."""
-        return f"{self.kind} {self.folder}{' (shuffled)' if self.shuffled else ''}"
+        return f"{self.kind} {self.folder}"
 
 
 class Finding(NamedTuple):
     """What `verify` says of the original or of one copy."""
 
     copy: str
-    """``numpy``, or the kind of copy, its folder, and whether it is shuffled."""
+    """``numpy``, or the kind of copy and its folder."""
 
     digest: Digest | None
     """The dataset's; None for a copy that differs."""
@@ -82,8 +78,7 @@ def verify(
 
     Args:
         dataset: the dataset.
-        copies: what to compare: ``("tfds", the data_dir of TFDS)`` or ``("hf", a folder that was published)``. Both
-            layouts are compared where both are there.
+        copies: what to compare: ``("tfds", the data_dir of TFDS)`` or ``("hf", a folder that was published)``.
         full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
         progress: is told how many rows were read since the last call, of `work` in all.
 
@@ -97,21 +92,20 @@ def verify(
         if recorded != found:
             problem = f"it was prepared with the quick digest {recorded}: remove its folder and prepare it again"
     findings = [Finding("numpy", found, problem)]
-    for copy in _layouts(dataset, copies):
-        there = copy._replace(folder=copy.folder.absolute())  # workers may run in other folders
-        blocks = list(in_blocks(_rows(dataset, full, copy.shuffled)))
-        problem = ""
-        tasks = [(parallel.handle(dataset), there, rows) for rows in blocks]
+    blocks = list(in_blocks(_rows(dataset, full)))
+    for kind, folder in copies:
+        copy, problem = Copy(kind, folder.absolute()), ""  # workers may run in other folders
+        tasks = [(parallel.handle(dataset), copy, rows) for rows in blocks]
         for rows, different in zip(blocks, parallel.in_parallel(_difference, tasks, None), strict=True):
             progress(len(rows))
             problem = problem or different
-        findings.append(Finding(str(copy), None if problem else found, problem))
+        findings.append(Finding(f"{kind} {folder}", None if problem else found, problem))
     return findings
 
 
 def work(dataset: Dataset, copies: Sequence[tuple[Kind, Path]] = (), *, full: bool = False) -> int:
     """Count the rows that `verify` reads, of the dataset and of its copies."""
-    return (1 + len(_layouts(dataset, copies))) * len(_rows(dataset, full, shuffled=False))
+    return (1 + len(copies)) * len(_rows(dataset, full))
 
 
 def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], None] = lambda rows: None) -> Digest:
@@ -125,7 +119,7 @@ def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], No
     Returns:
         The two hashes.
     """
-    blocks = list(in_blocks(_rows(dataset, full, shuffled=False)))
+    blocks = list(in_blocks(_rows(dataset, full)))
     handle = parallel.handle(dataset)
     digests = []
     for rows, hashed in zip(
@@ -140,30 +134,9 @@ def _block_digest(handle: parallel.Handle, rows: Rows) -> Digest:
     return parallel.opened(handle).block_digest(rows)
 
 
-def _layouts(dataset: Dataset, copies: Sequence[tuple[Kind, Path]]) -> list[Copy]:
-    """List the copies that are there, in either layout; where there is none, the one in order, which is missed."""
-    found = []
-    for kind, folder in copies:
-        both = [Copy(kind, folder, shuffled) for shuffled in (False, True)]
-        found += [copy for copy in both if _path(dataset, copy).is_dir()] or both[:1]
-    return found
-
-
-def _path(dataset: Dataset, copy: Copy) -> Path:
-    """Return the folder of one layout of a copy."""
-    if copy.kind == "hf":
-        return copy.folder / card.config_name(dataset, shuffled=copy.shuffled)
-    name, config = records.tfds_names(dataset, shuffled=copy.shuffled)
-    return copy.folder / name / config / dataset.version
-
-
-def _rows(dataset: Dataset, full: bool, shuffled: bool) -> Rows:
-    """Return the rows to look at, in the order in which a copy's files hold them."""
-    if not full:
-        return dataset.quick_rows()
-    if not shuffled:
-        return range(len(dataset))
-    return np.concatenate([records.Shuffled(each, 0, len(each)).rows() for each in dataset.splits.values()])
+def _rows(dataset: Dataset, full: bool) -> Rows:
+    """Return the rows to look at."""
+    return range(len(dataset)) if full else dataset.quick_rows()
 
 
 def _difference(handle: parallel.Handle, copy: Copy, rows: Rows) -> str:
@@ -227,16 +200,9 @@ def _located(dataset: Dataset, rows: Indices, copy: Copy) -> Iterator[tuple[str,
         inside = missing & np.isin(rows, np.asarray(of_split))
         if inside.any():
             missing &= ~inside
-            positions = (rows[inside] - of_split.start) // of_split.step
-            yield split, _places(len(of_split))[positions] if copy.shuffled else positions, rows[inside]
+            yield split, (rows[inside] - of_split.start) // of_split.step, rows[inside]
     if missing.any():
         raise DamagedFile(f"{copy.folder}: expected every row in a split, received {missing.sum()} in none.")
-
-
-@functools.lru_cache(maxsize=4)
-def _places(count: int) -> Indices:
-    """Return where each row of a split stands in its shuffled layout, int64, shape (count,)."""
-    return np.argsort(records.Shuffled(range(count), 0, count).rows())
 
 
 class _TFDS:
@@ -246,7 +212,7 @@ class _TFDS:
         check_readable("tfds")
         import tensorflow_datasets as tfds
 
-        path = _path(dataset, copy)
+        path = copy.folder.joinpath(*records.tfds_names(dataset), dataset.version)
         try:
             self._builder = tfds.builder_from_directory(path)
             found = str(self._builder.info.file_format.value)
@@ -280,7 +246,7 @@ class _HF:
         import datasets
         import pyarrow.parquet as pq
 
-        config, folder = card.config_name(dataset, shuffled=copy.shuffled), copy.folder
+        config, folder = card.config_name(dataset), copy.folder
         self._lengths = {split: len(rows) for split, rows in dataset.splits.items()}
         try:
             files = datasets.load_dataset_builder(os.fspath(folder), config).config.data_files

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import DamagedFile, Factor, FactorSpace, Rendered, draws, reading
+from benchmark_data import DamagedFile, Factor, FactorSpace, Rendered, reading
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
 from benchmark_data.files import read_json
-from benchmark_data.publish import card, records, verify
+from benchmark_data.publish import card, verify
 
 datasets = pytest.importorskip("datasets")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -177,9 +177,7 @@ def test_card(published, tiny_family):
     ("config", "call"),
     [
         ("default", 'tfds.load("offaxis_sprites2d")'),
-        ("shuffled", 'tfds.load("offaxis_sprites2d/shuffled")'),
         ("composition", 'benchmark_data.tfds.as_dataset("sprites2d/composition")'),
-        ("composition_shuffled", 'benchmark_data.tfds.as_dataset("sprites2d/composition")'),
     ],
 )
 def test_a_card_says_how_tfds_has_the_records(config, call, published):
@@ -250,46 +248,6 @@ def tiny_cubes():
         license="MIT",
         homepage="https://example.org/cubes",
     )
-
-
-def test_the_first_thousand_shuffled_rows_show_every_value(tmp_path):
-    """In order, 1,000 rows of 8 x 8 x 8 x 8 are two of the first factor's values: 1,000 / 512 rounded up."""
-    dataset = tiny_cubes()
-    for shuffled in (False, True):
-        hf.publish(dataset, tmp_path / "published", shuffled=shuffled)
-    seen = {}
-    for config in ("default", "shuffled"):
-        streamed = datasets.load_dataset(str(tmp_path / "published"), config, split="train", streaming=True)
-        first = list(streamed.take(1000))
-        seen[config] = [len({record[f"label_{name}"] for record in first}) for name in dataset.space.names]
-        check(first[:200], dataset, [record["index"] for record in first[:200]])
-    assert seen == {"default": [2, 8, 8, 8], "shuffled": [8, 8, 8, 8]}
-
-
-@pytest.mark.parametrize(
-    ("name", "in_order"),
-    [("xysquares", [1, 1, 2, 8, 8, 8]), ("sprites2d", [1, 1, 1, 32, 32]), ("room3d", [1, 1, 3, 8, 4, 15])],
-)
-def test_the_values_in_a_buffer_that_the_guide_tells_of(name, in_order):
-    """The table of docs/datasets.md. In order, rows are counted in the factors' sizes, the last factor fastest."""
-    dataset = benchmark_data.load(name)
-    shuffled = records.Shuffled(dataset.splits["train"], 0, 1000).rows()
-    seen = [[len(set(column)) for column in dataset.labels(rows).T.tolist()] for rows in (range(1000), shuffled)]
-    assert seen == [in_order, list(dataset.space.sizes)]
-
-
-def test_the_shuffled_layout_is_the_published_permutation(tiny_family, tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmark_data.publish.records.SHARD", 3 * 72)
-    dataset = tiny_family.configs["plus_1"]
-    hf.publish(dataset, tmp_path / "published", shuffled=True)
-    assert len(list((tmp_path / "published/plus_1_shuffled").glob("train-*.parquet"))) == 3
-    loaded = datasets.load_dataset(str(tmp_path / "published"), "plus_1_shuffled", cache_dir=tmp_path)
-    check(loaded["train"], dataset, draws.permutation(0, 8))
-    check(loaded["test"], dataset, 8 + draws.permutation(0, 3))
-    made = json.loads((tmp_path / "published/plus_1_shuffled" / card.RECORD).read_text())
-    assert (made["layout"], made["default"], made["splits"][0]["rows"]) == ("shuffled", False, 8)
-    text = (tmp_path / "published/README.md").read_text()
-    assert "shuffled by `benchmark_data.draws.permutation(0, n)`" in text
 
 
 def test_publishing_again_rewrites_nothing_that_is_whole(published, tiny_family, tmp_path):

@@ -15,9 +15,9 @@ from PIL import Image
 
 import benchmark_data
 from baselines import program
-from benchmark_data import Derived, Rendered, draws, reading
+from benchmark_data import Derived, Rendered, reading
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
-from benchmark_data.publish import verify
+from benchmark_data.publish import records
 from benchmark_data.variants import splitting
 
 tfds = pytest.importorskip("tensorflow_datasets")
@@ -255,22 +255,6 @@ def test_what_load_gives_is_built(name, tmp_path):
         assert provider.builder(benchmark_data.split(base, rule).dataset, tmp_path).dataset is dataset
 
 
-def test_a_shuffled_config_holds_the_rows_in_the_published_order(builders, tmp_path, tiny_grid, tiny_family):
-    """Rows of each split in the order of ``draws.permutation(0, n)``, beside the config whose rows stand in order."""
-    family = tiny_family.configs["plus_1"]
-    assert provider.build(family, tmp_path, shuffled=True) == tmp_path / "offaxis_tiny_family/plus_1_shuffled/2.0.1"
-    assert provider.build(tiny_grid, tmp_path, shuffled=True) == tmp_path / "offaxis_tiny_grid/shuffled/1.2.3"
-    loaded = tfds.load("offaxis_tiny_family/plus_1_shuffled", split="test", data_dir=tmp_path)
-    check(tfds.as_numpy(loaded), family, 8 + draws.permutation(0, 3))
-    check(
-        tfds.data_source("offaxis_tiny_grid/shuffled", split="train", data_dir=tmp_path),
-        tiny_grid,
-        draws.permutation(0, 12),
-    )
-    assert provider.build(tiny_grid, tmp_path) == tmp_path / "offaxis_tiny_grid/1.2.3"
-    check(tfds.data_source("offaxis_tiny_grid", split="train", data_dir=tmp_path), tiny_grid, range(12))
-
-
 class Foreign(tfds.core.GeneratorBasedBuilder):
     """Somebody else's dataset."""
 
@@ -305,7 +289,7 @@ def test_other_peoples_datasets_are_left_as_they_are(data_dir, tmp_path):
 def test_files_are_shuffled_by_tfds_where_its_guard_is_off(data_dir):
     """As docs/datasets.md says: TFDS takes every copy for ordered."""
     options = {"split": "train", "data_dir": data_dir, "shuffle_files": True}
-    with pytest.raises(InvalidInput, match=r"as_dataset\('tiny_grid', shuffle_seed=0\), .* or the config shuffled"):
+    with pytest.raises(InvalidInput, match=r"as_dataset\('tiny_grid', shuffle_seed=0\), which shuffles"):
         tfds.load("offaxis_tiny_grid", **options)
     # The seed is for a process in which another test has asked TensorFlow for determinism.
     unguarded = tfds.ReadConfig(enable_ordering_guard=False, shuffle_seed=0)
@@ -485,14 +469,13 @@ def test_without_files_by_name():
         provider.as_dataset("xysquares/spacing_4", split="trian")
 
 
-@pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize(
     "name", ["sprites2d", "xysquares/spacing_4", "sprites2d/composition", "xysquares/spacing_4.random.seed_1"]
 )
-def test_a_copy_is_looked_for_where_it_is_built(name, shuffled, tmp_path):
+def test_a_copy_is_looked_for_where_it_is_built(name, tmp_path):
     dataset = benchmark_data.load(name)
-    built = Path(provider.builder(dataset, tmp_path, shuffled=shuffled).data_path)
-    assert verify._path(dataset, verify.Copy("tfds", tmp_path, shuffled)) == built
+    built = Path(provider.builder(dataset, tmp_path).data_path)
+    assert tmp_path.joinpath(*records.tfds_names(dataset), dataset.version) == built
 
 
 def test_without_files_choices_that_cannot_be(tiny_grid):

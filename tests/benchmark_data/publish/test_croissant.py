@@ -27,14 +27,13 @@ DAY = "1767225600"
 
 @pytest.fixture(scope="module")
 def published(tiny_family, tmp_path_factory):
-    """A folder with both configs of the family, and one of them shuffled."""
+    """A folder with both configs of the family."""
     folder = tmp_path_factory.mktemp("published")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("benchmark_data.publish.card.is_default", lambda dataset: dataset.config == tiny_family.default)
         patch.setenv("SOURCE_DATE_EPOCH", DAY)
         for dataset in tiny_family.configs.values():
             hf.publish(dataset, folder)
-        hf.publish(dataset, folder, shuffled=True)
     return folder
 
 
@@ -50,10 +49,10 @@ def test_mlcroissant_reads_every_record_set(published, tiny_family):
     described = mlcroissant.Dataset(str(published / card.CROISSANT))
     assert issues(described) == set()
     names = [record_set.uuid for record_set in described.metadata.record_sets]
-    assert names == ["splits", "plus_1", "plus_2", "plus_2_shuffled"]
+    assert names == ["splits", "plus_1", "plus_2"]
     assert [record["splits/name"] for record in described.records("splits")] == ["train", "test"]
     for config in names[1:]:
-        dataset = tiny_family.configs[config.removesuffix("_shuffled")]
+        dataset = tiny_family.configs[config]
         records = list(described.records(config))
         assert len(records) == 11
         assert {record[f"{config}/split"] for record in records} == {b"train", b"test"}

@@ -16,7 +16,7 @@ from benchmark_data import Factor, FactorSpace, FactorTable, Rendered
 from benchmark_data.commands import data as cli
 from benchmark_data.dataset import Digest
 from benchmark_data.publish import records
-from benchmark_data.publish.verify import Finding, digest, verify, work
+from benchmark_data.publish.verify import Finding, digest, verify
 from benchmark_data.types import Source
 
 pytest.importorskip("tensorflow_datasets")
@@ -66,60 +66,6 @@ def test_numpy_tfds_and_hugging_face_copies_are_equal(name, full, copies):
     assert [(f.copy.split()[0], f.problem) for f in findings] == [("numpy", ""), ("tfds", ""), ("hf", "")]
     assert {f.digest for f in findings} == {dataset.digest(full=full)}
     assert sum(counted) == 3 * len(dataset)
-
-
-@pytest.fixture(scope="module")
-def shuffled_copies(corner, tiny_family, tmp_path_factory):
-    """The shuffled layout of two datasets, by both libraries, and nothing else."""
-    folder = tmp_path_factory.mktemp("shuffled")
-    family = dataclasses.replace(tiny_family.configs["plus_2"], name="tiny_shuffled")
-    grid = dataclasses.replace(corner, name="tiny_corner_shuffled")
-    found = {}
-    for dataset in (grid, family):
-        tfds.builder_class(dataset if dataset is grid else benchmark_data.Family(dataset, default="plus_2"))
-        tfds.build(dataset, folder / "tfds", shuffled=True)
-        hf.publish(dataset, folder / dataset.name, shuffled=True)
-        found[dataset.name] = dataset, [("tfds", folder / "tfds"), ("hf", folder / dataset.name)]
-    return found
-
-
-@pytest.mark.parametrize("full", [False, True])
-@pytest.mark.parametrize("name", ["tiny_corner_shuffled", "tiny_shuffled"])
-def test_shuffled_copies_hold_the_same_rows(name, full, shuffled_copies):
-    dataset, places = shuffled_copies[name]
-    counted = []
-    findings = verify(dataset, places, full=full, progress=counted.append)
-    assert [(f.copy, f.problem) for f in findings] == [
-        ("numpy", ""),
-        *((f"{kind} {folder} (shuffled)", "") for kind, folder in places),
-    ]
-    assert {f.digest for f in findings} == {dataset.digest(full=full)}
-    assert sum(counted) == work(dataset, places, full=full)
-
-
-@pytest.mark.parametrize("full", [False, True])
-def test_a_row_that_a_shuffled_copy_has_otherwise_is_found(full, corner, shuffled_copies):
-    dataset, places = shuffled_copies["tiny_corner_shuffled"]
-
-    def change(labels):
-        images = corner.source.render(labels)
-        images[corner.space.index(labels) == 37, 3, 3, 1] ^= 1
-        return images
-
-    findings = verify(dataclasses.replace(dataset, source=Rendered(change)), places, full=full)
-    assert [finding.problem for finding in findings] == ["", *["pixels differ, in row 37 and perhaps in others"] * 2]
-
-
-def test_both_layouts_are_compared_where_both_are_there(corner, tmp_path):
-    dataset = dataclasses.replace(corner, name="tiny_both")
-    for shuffled in (False, True):
-        hf.publish(dataset, tmp_path, shuffled=shuffled)
-    findings = verify(dataset, [("hf", tmp_path)])
-    assert [(f.copy, f.problem) for f in findings] == [
-        ("numpy", ""),
-        (f"hf {tmp_path}", ""),
-        (f"hf {tmp_path} (shuffled)", ""),
-    ]
 
 
 def test_digests_from_worker_processes_are_the_datasets_own(monkeypatch):
