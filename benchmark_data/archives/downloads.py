@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, needs
@@ -165,7 +166,7 @@ def _from_mirrors(
     download: Download, target: Path, progress: rich.progress.Progress, timeout: float, manual_dir: Path | None
 ) -> Fetched:
     if download.urls:
-        needs(f"downloading {download.name}", "archives", "pooch", "requests")
+        needs(f"downloading {download.name}", "archives", "requests")
     part = target.with_name(f"{download.name}.part")
     failures: dict[str, str] = {}
     for url in download.urls:
@@ -206,7 +207,6 @@ def _from_mirrors(
 
 def _transfer(download: Download, url: str, part: Path, progress: rich.progress.Progress, timeout: float) -> bool:
     """Bring ``part`` to its full length; say whether it had begun earlier."""
-    import pooch
     import requests
 
     start, validator, total = _length(part), *_begun(part, url)
@@ -216,70 +216,58 @@ def _transfer(download: Download, url: str, part: Path, progress: rich.progress.
     known = download.binding and (download.sha256 or download.md5)
     if start and (validator or known):
         headers |= {"Range": f"bytes={start}-"} | ({"If-Range": validator} if validator else {})
-    resumed = ended = False
-    limit = download.size or LIMIT
-    task = progress.add_task(f"{download.name} from {urlsplit(url).netloc}", total=download.size)
-    with part.open("ab") as stream:
-
-        def inspect(response: requests.Response, **_: Any) -> None:
-            nonlocal resumed
-            if response.is_redirect or not response.ok:
-                return
-            if response.headers.get("Content-Type", "").startswith("text/html"):
-                raise _Refused(HTML)
-            resumed = response.status_code == 206
-            if resumed and not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
-                raise _Refused(f"the part {response.headers.get('Content-Range')!r} instead of bytes {start}-")
-            begun = start if resumed else 0
-            length = response.headers.get("Content-Length")
-            total = begun + int(length) if length else None
-            if total is not None and (total > limit or download.size not in (None, total)):
-                raise _Refused(f"a file of {total:,} bytes")
-            if not resumed:
-                stream.seek(0)
-                stream.truncate()
-            progress.update(task, completed=begun, total=total or download.size)
-            tag = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
-            # RFC 9110, section 13.1.5: a weak tag must not guard a range request.
-            write_json(
-                _progress_file(part), {"url": url, "validator": "" if tag.startswith("W/") else tag, "total": total}
-            )
-
+    with requests.get(url, stream=True, headers=headers, timeout=timeout) as response:
+        if response.status_code == 416 and start:
+            if known:
+                return True
+            # The server has nothing after the part, which a hash would tell from another file.
+            _discard(part)
+            return _transfer(download, url, part, progress, timeout)
+        response.raise_for_status()
+        resumed = response.status_code == 206
+        begun = start if resumed else 0
+        total = _announced(download, response, begun)
+        tag = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
+        # RFC 9110, section 13.1.5: a weak tag must not guard a range request.
+        write_json(_progress_file(part), {"url": url, "validator": "" if tag.startswith("W/") else tag, "total": total})
+        task = progress.add_task(f"{download.name} from {urlsplit(url).netloc}", total=total or download.size)
+        progress.update(task, completed=begun)
         try:
-            sink = _Sink(stream, limit, lambda count: progress.advance(task, count))
-            pooch.HTTPDownloader(chunk_size=BLOCK, timeout=timeout, headers=headers, hooks={"response": inspect})(
-                url, sink, None
-            )
-        except requests.HTTPError as error:
-            ended = bool(start) and error.response is not None and error.response.status_code == 416
-            if not ended:
-                raise
+            _receive(download, response, part, begun, lambda count: progress.advance(task, count))
         finally:
             progress.remove_task(task)
-    if ended and not known:  # the server has nothing after the part, which a hash would tell from another file
-        _discard(part)
-        return _transfer(download, url, part, progress, timeout)
-    return resumed or ended
+    return resumed
 
 
-class _Sink:
-    """What the transfer writes to: counts, stops what is too long, and looks at the first bytes."""
+def _announced(download: Download, response: requests.Response, begun: int) -> int | None:
+    """Return the length that a server announces, after a look whether it can be the file."""
+    if response.headers.get("Content-Type", "").startswith("text/html"):
+        raise _Refused(HTML)
+    span = response.headers.get("Content-Range", "")
+    if response.status_code == 206 and not span.startswith(f"bytes {begun}-"):
+        raise _Refused(f"the part {span!r} instead of bytes {begun}-")
+    length = response.headers.get("Content-Length")
+    total = begun + int(length) if length else None
+    if total is not None and (total > (download.size or LIMIT) or download.size not in (None, total)):
+        raise _Refused(f"a file of {total:,} bytes")
+    return total
 
-    def __init__(self, stream: Any, limit: int, advance: Any) -> None:
-        self.stream, self.limit, self.advance = stream, limit, advance
 
-    def write(self, chunk: bytes) -> None:
-        if self.stream.tell() == 0 and _is_html(chunk):
-            raise _Refused(HTML)
-        if self.stream.tell() + len(chunk) > self.limit:
-            self.stream.seek(0)
-            self.stream.truncate()
-            raise _Refused(f"more than {self.limit:,} bytes")
-        self.stream.write(chunk)
-        self.advance(len(chunk))
-
-    def flush(self) -> None:
-        self.stream.flush()
+def _receive(
+    download: Download, response: requests.Response, part: Path, begun: int, advance: Callable[[int], object]
+) -> None:
+    """Write what a server sends behind the first bytes of a part; what is too long or a page is refused."""
+    limit = download.size or LIMIT
+    with part.open("r+b" if begun else "wb") as stream:
+        stream.seek(begun)
+        for chunk in response.iter_content(BLOCK):
+            if stream.tell() == 0 and _is_html(chunk):
+                raise _Refused(HTML)
+            if stream.tell() + len(chunk) > limit:
+                stream.truncate(0)
+                raise _Refused(f"more than {limit:,} bytes")
+            stream.write(chunk)
+            advance(len(chunk))
 
 
 def _is_html(start: bytes) -> bool:
