@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
-from benchmark_data.effects import Effect
 from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.expected_effects import Effect
 from benchmark_data.factors import FactorSpace, FactorTable, Indices, integers
 from benchmark_data.types import Extra, Images, Source
 
@@ -105,7 +105,7 @@ class Dataset:
         defects: known defects of the data, one sentence each.
         splits: name -> rows; one split ``train`` of everything unless the source has its own.
         effects: factor -> what one sees as its class id rises, or a sentence why no measure of an image shows it; see
-            `benchmark_data.effects`. The contract tests hold labels to it.
+            `benchmark_data.expected_effects`. The contract tests hold labels to it.
 
     Example:
         >>> import benchmark_data

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, UnknownName, check_count, is_whole
+from benchmark_data.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
     from jaxtyping import Float64, Int64, Integer
@@ -178,17 +178,7 @@ class _Factors:
         return np.stack(columns, axis=1) if columns else np.empty(labels.shape)
 
     def checked(self, labels: Integer[ArrayLike, "n F"]) -> Int64[Indices, "n F"]:
-        """Check an array of class ids.
-
-        Args:
-            labels: class ids, int, shape (n, F), each in [0, size of its factor).
-
-        Returns:
-            The same as int64.
-
-        Raises:
-            InvalidInput: dtype, shape or range are wrong; the message names the factor.
-        """
+        """Check an array of class ids."""
         array = np.asarray(labels)
         if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != len(self.factors):
             raise InvalidInput(
@@ -342,61 +332,6 @@ class FactorSpace(_Factors):
         rows: Indices = np.ravel_multi_index(tuple(self.checked(labels).T), self.sizes).astype(np.int64, copy=False)
         return rows
 
-    def sample(self, n: int, *, rng: np.random.Generator) -> Indices:
-        """Draw class ids, each factor independently and uniformly, with replacement.
-
-        Args:
-            n: how many.
-            rng: the source of randomness.
-
-        Returns:
-            int64, shape (n, F).
-
-        Raises:
-            InvalidInput: ``n`` is negative or no integer, or ``rng`` is no generator of numpy.
-        """
-        check_count("n", n, 0)
-        if not isinstance(rng, np.random.Generator):
-            raise InvalidInput(f"rng: expected a generator, such as np.random.default_rng(0), received {rng!r}.")
-        return rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
-
-    def pairs(self, n: int, changed: int, *, rng: np.random.Generator) -> Indices:
-        """Draw pairs of rows that differ in exactly so many factors, whichever they are.
-
-        The first row, the factors that change and their new values are drawn uniformly.
-
-        Args:
-            n: how many pairs.
-            changed: in how many factors the rows of a pair differ, from 0 to the number of factors that vary.
-            rng: the source of randomness.
-
-        Returns:
-            int64, shape (n, 2).
-
-        Raises:
-            InvalidInput: ``changed`` is more than the factors that have more than one value, or no integer; or as
-                ``sample``.
-
-        Example:
-            >>> space = FactorSpace(Factor("shape", range(3), "categorical"), Factor("x", range(4)))
-            >>> rows = space.pairs(100, 1, rng=np.random.default_rng(0))
-            >>> set((space.labels(rows[:, 0]) != space.labels(rows[:, 1])).sum(axis=1).tolist())
-            {1}
-        """
-        sizes = np.array(self.sizes)
-        varying = np.flatnonzero(sizes > 1)
-        if not is_whole(changed) or not 0 <= changed <= len(varying):
-            raise InvalidInput(
-                f"factors that change: expected an integer from 0 to {len(varying)}, received {changed}."
-            )
-        first = self.sample(n, rng=rng)
-        order = rng.random((n, len(varying))).argsort(axis=1)[:, :changed]
-        anew = np.zeros(first.shape, bool)
-        np.put_along_axis(anew, varying[order], True, axis=1)
-        steps = rng.integers(1, np.maximum(sizes, 2), size=first.shape, dtype=np.int64)
-        second = np.where(anew, (first + steps) % sizes, first)
-        return np.stack([self.index(first), self.index(second)], axis=1)
-
 
 class FactorTable(_Factors):
     """A plain table of labels, for data that is no full grid: attributes of photographs, say.
@@ -449,15 +384,6 @@ class FactorTable(_Factors):
     def index(self, labels: Integer[ArrayLike, "n F"]) -> Int64[Indices, " n"]:
         """Return the rows that hold the given class ids, of a table that is full.
 
-        Args:
-            labels: class ids, int, shape (n, F).
-
-        Returns:
-            int64, shape (n,).
-
-        Raises:
-            InvalidInput: the shape is wrong, an id is out of range, or combinations are missing or occur twice.
-
         Example:
             >>> table = FactorTable(Factor("x", (0, 1)), rows=2, read=lambda: np.array([[1], [0]]))
             >>> table.index([[0], [1], [0]]).tolist()
@@ -497,16 +423,6 @@ class _Part(FactorTable):
 
 def integers(what: str, indices: object) -> NDArray[np.integer]:
     """Check that a selection of rows is a list of integers. Which rows there are is for the caller to say.
-
-    Args:
-        what: what is selected, for the message.
-        indices: the selection.
-
-    Returns:
-        Integers, shape (n,); n may be 0.
-
-    Raises:
-        InvalidInput: it is none; the message says how to write it.
 
     Example:
         >>> integers("rows", range(2, 5)).tolist()

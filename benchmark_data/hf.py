@@ -53,14 +53,7 @@ ROWS = 100
 
 
 def features(dataset: Dataset) -> Any:
-    """Return the record schema of a dataset.
-
-    Args:
-        dataset: the dataset.
-
-    Returns:
-        ``datasets.Features``.
-    """
+    """Return the record schema of a dataset."""
     names = dataset.space.names
     count = len(names) or -1  # Arrow has no list of a fixed length of 0
     return datasets.Features(
@@ -83,15 +76,7 @@ def _nested(extra: Extra) -> Any:
 
 
 def table(dataset: Dataset, batch: encoding.Batch) -> Any:
-    """Put encoded rows into an Arrow table.
-
-    Args:
-        dataset: the dataset.
-        batch: some of its rows.
-
-    Returns:
-        A ``pyarrow.Table`` with the schema of `features`.
-    """
+    """Put encoded rows into an Arrow table."""
     image = pa.StructArray.from_arrays(
         [pa.array(batch.pngs, pa.binary()), pa.nulls(len(batch.rows), pa.string())], ["bytes", "path"]
     )
@@ -366,16 +351,7 @@ def _today() -> str:
 
 
 def check_publishable(dataset: Dataset, folder: Path) -> None:
-    """Check that a dataset may be published to a folder, before any work is done.
-
-    Args:
-        dataset: the dataset.
-        folder: where it shall go.
-
-    Raises:
-        InvalidInput: the licence forbids copies, or the folder holds another dataset.
-        DamagedFile: what the folder says of the configs in it cannot be read.
-    """
+    """Check that a dataset may be published to a folder, before any work is done."""
     if not dataset.redistributable:
         theirs = "Everyone has to prepare it from its source: offaxis data prepare."
         own = (

@@ -85,18 +85,7 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
 
 
 def split_text(dataset: Dataset, split: object) -> str:
-    """Return a split that was given as a text, as it must be.
-
-    Args:
-        dataset: the dataset, for the message.
-        split: what was given.
-
-    Returns:
-        The same.
-
-    Raises:
-        InvalidInput: it is something else, such as a list, or what a library makes of such a text.
-    """
+    """Return a split that was given as a text, as it must be."""
     if not isinstance(split, str):
         raise InvalidInput(
             f"split of {dataset.id}: expected a text, such as 'train', 'train[:10%]' or 'train+test', received "
@@ -145,49 +134,22 @@ def order(
         ([4, 1, 3, 0, 2], [0, 4, 2, 1, 3])
     """
     mine = share(len(rows), shard, even=even)
-    epoch = checked_epoch(epoch)
+    check_order(seed, epoch)
     ordered = np.asarray(rows, np.int64)
     if seed is not None:
         ordered = ordered[draws.permutation(int(draws.bits(seed, [epoch], 1)[0, 0]), len(ordered))]
     return ordered[mine.start : mine.stop : mine.step]
 
 
-def checked_epoch(epoch: int) -> int:
-    """Return the number of an epoch.
-
-    Raises:
-        InvalidInput: it is negative, or no integer.
-    """
-    check_count("epoch", epoch, 0)
-    return epoch
-
-
-def checked_seed(seed: int | None) -> int | None:
-    """Return the seed of an order.
-
-    Raises:
-        InvalidInput: it is neither None nor an integer in [0, 2**64).
-    """
+def check_order(seed: int | None, epoch: int = 0) -> None:
+    """Refuse what is no seed or no epoch of an order."""
     if seed is not None:
         draws.check_seed(seed)
-    return seed
+    check_count("epoch", epoch, 0)
 
 
 def checked_columns(dataset: Dataset, columns: Sequence[str] | None, known: Iterable[str]) -> list[str]:
-    """Return which columns of its records a reader gives.
-
-    Args:
-        dataset: the dataset, for messages.
-        columns: their names; all if None.
-        known: what there is.
-
-    Returns:
-        The names, one or more.
-
-    Raises:
-        UnknownName: there is no such column.
-        InvalidInput: a bare text, or none.
-    """
+    """Return which columns of its records a reader gives."""
     known = list(known)
     if isinstance(columns, str) or (columns is not None and not len(columns)):
         raise InvalidInput(
@@ -361,17 +323,7 @@ class Images:
         return _at(self._batch(np.array([number % len(self)])), 0)
 
     def __getitems__(self, indices: ArrayLike) -> Batch:
-        """Return several items, read at once: what PyTorch's ``DataLoader`` calls.
-
-        Args:
-            indices: numbers of items, int, shape (n,).
-
-        Returns:
-            The items; their ``whole`` is the batch.
-
-        Raises:
-            InvalidInput: not integers, or there is no such item.
-        """
+        """Return several items, read at once: what PyTorch's ``DataLoader`` calls."""
         numbers = self._checked(indices)
         return Batch(self._batch(numbers), len(numbers))
 
@@ -431,14 +383,10 @@ class Images:
     def _field(self, field: str, rows: Indices, labels: Indices) -> Any:
         if field == "image":
             return self._image(self.dataset.drawn(rows, labels))
-        if field == "index":
-            return self._array(rows)
-        if field.startswith("extra_"):
-            name = field.removeprefix("extra_")
-            kept = records.extra_dtype(self.dataset.extras[name])
-            return self._array(self.dataset.extra(name, rows).astype(kept, copy=False))
         if field == "value":
             return self._array(self.dataset.space.values(labels)[:, self._columns].astype(np.float32))
+        if field not in ("label", "scaled"):
+            return self._array(records.column(self.dataset, field, rows, labels))
         chosen = labels[:, self._columns]
         if field == "label":
             return self._array(chosen)

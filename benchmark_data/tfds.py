@@ -74,14 +74,7 @@ UNBATCHED = 64
 
 
 def features(dataset: Dataset) -> Any:
-    """Return the record schema of a dataset.
-
-    Args:
-        dataset: the dataset.
-
-    Returns:
-        A ``tfds.features.FeaturesDict``.
-    """
+    """Return the record schema of a dataset."""
     factors = dataset.space.factors
     return tfds.features.FeaturesDict(
         {
@@ -156,14 +149,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
             return super()._as_dataset(split, decoders, read_config, shuffle_files)
 
     def download_and_prepare(self, **kwargs: Any) -> None:
-        """Build the files, on all cores, unless they are there. What a build that was killed left behind is removed.
-
-        Args:
-            **kwargs: as ``tfds.core.DatasetBuilder.download_and_prepare`` takes them.
-
-        Raises:
-            InvalidInput: the folder cannot be written, or the disk is full; nothing is left behind.
-        """
+        """Build the files, on all cores, unless they are there. What a build that was killed left behind is removed."""
         path = Path(self.data_path)
         if path.exists():
             super().download_and_prepare(**kwargs)
@@ -339,13 +325,13 @@ def as_dataset(
     check_count("batch_size", size, 1)
     whole = drop_remainder and batch_size is not None
     static = size if whole else None  # what TensorFlow knows of a batch's size before there is one
-    seed = reading.checked_seed(shuffle_seed)
+    reading.check_order(shuffle_seed, first_epoch)
     per_epoch = len(reading.order(rows, shard=shard, even=whole))
     starts = range(0, per_epoch // size * size if whole else per_epoch, size)
-    epochs = itertools.count(reading.checked_epoch(first_epoch))
+    epochs = itertools.count(first_epoch)
 
     def ordered() -> Indices:
-        return reading.order(rows, seed=seed, epoch=next(epochs), shard=shard, even=whole)
+        return reading.order(rows, seed=shuffle_seed, epoch=next(epochs), shard=shard, even=whole)
 
     def read(indices: Indices) -> list[NDArray[Any]]:
         labels = dataset.space.labels(indices)
@@ -406,17 +392,7 @@ def build(
 
 
 def write_shard(handle: parallel.Handle, rows: range, path: str, file_format: str) -> int:
-    """Write one shard: the work of one worker process.
-
-    Args:
-        handle: the dataset, as `benchmark_data.parallel.handle` gives it.
-        rows: the rows that go into the shard.
-        path: the file to write.
-        file_format: ``"array_record"``, or another format of TFDS.
-
-    Returns:
-        The size of the records in bytes.
-    """
+    """Write one shard: the work of one worker process."""
     dataset = parallel.opened(handle)
     examples = encoding.Examples(dataset)
     size = 0
@@ -478,14 +454,7 @@ def _array_record_reader() -> Iterator[None]:
 
 
 def builder_class(declared: Dataset | Family) -> type[Builder]:
-    """Make and register the builder of a dataset or a family.
-
-    Args:
-        declared: what a file in ``benchmark_data/datasets`` declares as ``DATASET``.
-
-    Returns:
-        A ``tfds.core.DatasetBuilder``, registered under ``offaxis_<name>``; its configurations are the family's.
-    """
+    """Make and register the builder of a dataset or a family."""
     members = tuple(declared.configs.values()) if isinstance(declared, Family) else (declared,)
     name = f"offaxis_{members[0].name}"
     attributes: dict[str, Any] = {

@@ -187,7 +187,8 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
     ) -> None:
         check_count("batch_size", batch_size, 1)
         self._items = range(data if isinstance(data, int) else len(data))
-        self._seed = reading.checked_seed(shuffle_seed)
+        reading.check_order(shuffle_seed)
+        self._seed = shuffle_seed
         self._size, self._shard, self._drop_last = batch_size, shard, drop_last
         self.epoch = self.done = 0
         mine = len(reading.share(len(self._items), shard, even=drop_last))
@@ -198,7 +199,8 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
 
     def set_epoch(self, epoch: int, done: int = 0) -> None:
         """Let the next pass be that of an epoch, without the first ``done`` of its batches."""
-        self.epoch, self.done = reading.checked_epoch(epoch), done
+        reading.check_order(None, epoch)
+        self.epoch, self.done = epoch, done
 
     def __iter__(self) -> Iterator[Indices]:
         # A pass begins with its first batch: PyTorch asks for iterators that it never uses.

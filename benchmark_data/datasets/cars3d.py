@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data import effects
+from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import damaged, reading, tar_members
@@ -109,7 +109,7 @@ def _dataset(source: Cached, method: str) -> Dataset:
         photographs=False,
         redistributable=False,
         homepage="http://www.scottreed.info/",
-        effects=effects.as_published(source.space.names),
+        effects=expected_effects.as_published(source.space.names),
         defects=(
             "Object ids follow list.txt. disentanglement_lib's follow the file system, stable-datasets' sorted names: "
             "car k is not the same car there.",

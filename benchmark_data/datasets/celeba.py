@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import effects
+from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import damaged, reading, zip_members
@@ -229,7 +229,7 @@ def _dataset(source: Cached, method: str, description: str) -> Dataset:
         photographs=True,
         redistributable=False,
         homepage="http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html",
-        effects=effects.as_published(source.space.names),
+        effects=expected_effects.as_published(source.space.names),
         defects=(
             "Attributes were labelled by people and are partly matters of taste; the authors give no error rate.",
             "JPEG decoders may differ by one in a pixel, so that digests can differ between machines.",

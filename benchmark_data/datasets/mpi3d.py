@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data import effects
+from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Distribution
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import npz_slabs
@@ -117,7 +117,7 @@ def _dataset(config: str, factors: tuple[Factor, ...], download: Download, what:
         people=False,
         photographs=config in ("real", "complex"),
         homepage="https://github.com/rr-learning/disentanglement_dataset",
-        effects=effects.as_published(archive.space.names),
+        effects=expected_effects.as_published(archive.space.names),
         defects=defects,
     )
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import effects
+from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.sources import Images, Rendered
@@ -316,14 +316,14 @@ def wall_to_the_right(images: Images) -> NDArray[np.float64]:
 
 _COLOURS = {"floor_hue": 0, "wall_hue": 3, "object_hue": 7}  # red, green and blue
 EFFECTS = {
-    "floor_hue": effects.hue(floor),
-    "wall_hue": effects.hue(wall),
-    "object_hue": effects.hue(solid),
-    "scale": effects.Effect("shows more of a blue solid", blue, where=_COLOURS),
-    "shape": effects.Effect(
+    "floor_hue": expected_effects.hue(floor),
+    "wall_hue": expected_effects.hue(wall),
+    "object_hue": expected_effects.hue(solid),
+    "scale": expected_effects.Effect("shows more of a blue solid", blue, where=_COLOURS),
+    "shape": expected_effects.Effect(
         "fills more of the middle", height, ("cube", "sphere", "cylinder", "capsule"), {**_COLOURS, "scale": 7}
     ),
-    "orientation": effects.Effect("brings the right wall nearer", wall_to_the_right, where=_COLOURS),
+    "orientation": expected_effects.Effect("brings the right wall nearer", wall_to_the_right, where=_COLOURS),
 }
 
 DATASET = Dataset(

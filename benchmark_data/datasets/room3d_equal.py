@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import effects
+from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.datasets import room3d, xysquares
 from benchmark_data.factors import Factor, FactorSpace, Indices
@@ -72,14 +72,14 @@ def right_wall(images: Images) -> NDArray[np.float64]:
 
 _WHERE = {"floor_hue": 0, "wall_hue": 2, "object_hue": 3}  # red, dark cyan and violet
 EFFECTS = {
-    "floor_hue": effects.hue(room3d.floor),
-    "wall_hue": effects.hue(room3d.wall),
-    "object_hue": effects.hue(room3d.solid),
-    "scale": effects.Effect("shows more of a violet solid", room3d.blue, where=_WHERE),
-    "shape": effects.Effect(
+    "floor_hue": expected_effects.hue(room3d.floor),
+    "wall_hue": expected_effects.hue(room3d.wall),
+    "object_hue": expected_effects.hue(room3d.solid),
+    "scale": expected_effects.Effect("shows more of a violet solid", room3d.blue, where=_WHERE),
+    "shape": expected_effects.Effect(
         "fills more of the middle", room3d.height, ("cube", "sphere", "cylinder", "capsule"), {**_WHERE, "scale": 7}
     ),
-    "orientation": effects.Effect(
+    "orientation": expected_effects.Effect(
         "brings the right wall nearer", right_wall, where={"floor_hue": 2, "wall_hue": 0, "object_hue": 2}
     ),
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data import effects
+from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Distribution
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import Slabs, damaged, hdf5_slabs, npz_slabs
@@ -105,7 +105,7 @@ DATASET = Dataset(
     people=False,
     photographs=False,
     homepage="https://github.com/google-deepmind/3d-shapes",
-    effects=effects.as_published(ARCHIVE.space.names),
+    effects=expected_effects.as_published(ARCHIVE.space.names),
     defects=(
         "The source's README gives hues and scale as spanning [0, 1]; the file holds hues 0 to 0.9 "
         "and scales 0.75 to 1.25.",

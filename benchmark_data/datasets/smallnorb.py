@@ -22,7 +22,7 @@ from typing import IO, Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import effects
+from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import SLAB, Slabs, damaged, reading
@@ -243,7 +243,7 @@ def _dataset(
         photographs=True,
         redistributable=False,
         homepage="https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/",
-        effects=effects.as_published(source.space.names),
+        effects=expected_effects.as_published(source.space.names),
         defects=(
             "The zero of the azimuth is not the same pose for all toys.",
             "disentanglement_lib's set (here: merged) hides the toy's instance and joins both splits; disent's is one "

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import draws, effects
+from benchmark_data import draws, expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.types import Images, Source
@@ -295,7 +295,7 @@ def spread(images: Images) -> Floats:
     Returns:
         At least 1 / (2 pi), float64, shape (n,).
     """
-    mask = effects.foreground(images)
+    mask = expected_effects.foreground(images)
     area = mask.sum(axis=(1, 2))
     second: Floats = np.zeros(len(mask))
     for axis in np.mgrid[:IMAGE, :IMAGE]:
@@ -339,5 +339,7 @@ DATASET = Dataset(
     people=False,
     photographs=False,
     homepage="https://implicit-pdf.github.io",
-    effects={"shape": effects.Effect("is less compact", spread, order=("icosa", "cube", "cyl", "cone", "tet"))},
+    effects={
+        "shape": expected_effects.Effect("is less compact", spread, order=("icosa", "cube", "cyl", "cone", "tet"))
+    },
 )

@@ -14,7 +14,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import effects
+from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.sources import Images, Rendered
@@ -140,7 +140,7 @@ def _crossings(corners: Indices) -> tuple[Indices, Indices, Indices]:
     return polygon, crossed, -(beyond // (SUBPIXELS * height))
 
 
-def effects_on(sprite: effects.Mask) -> dict[str, effects.Effect]:
+def effects_on(sprite: expected_effects.Mask) -> dict[str, expected_effects.Effect]:
     """Describe what the factors do to a sprite.
 
     Args:
@@ -151,17 +151,21 @@ def effects_on(sprite: effects.Mask) -> dict[str, effects.Effect]:
     """
     order = ("heart", "ellipse", "square")
     return {
-        "shape": effects.Effect("covers more pixels", functools.partial(effects.area, of=sprite), order, {"scale": 5}),
-        "scale": effects.larger(sprite),
-        "orientation": effects.Effect(
-            "turns anticlockwise", functools.partial(effects.direction, of=sprite), where={"shape": 2, "scale": 5}
+        "shape": expected_effects.Effect(
+            "covers more pixels", functools.partial(expected_effects.area, of=sprite), order, {"scale": 5}
         ),
-        "posX": effects.right(sprite),
-        "posY": effects.down(sprite),
+        "scale": expected_effects.larger(sprite),
+        "orientation": expected_effects.Effect(
+            "turns anticlockwise",
+            functools.partial(expected_effects.direction, of=sprite),
+            where={"shape": 2, "scale": 5},
+        ),
+        "posX": expected_effects.right(sprite),
+        "posY": expected_effects.down(sprite),
     }
 
 
-EFFECTS = effects_on(effects.bright)
+EFFECTS = effects_on(expected_effects.bright)
 
 DATASET = Dataset(
     name="sprites2d",

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data import effects
+from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
 from benchmark_data.archives.containers import damaged, npz_slabs, reading, zip_members
 from benchmark_data.archives.downloads import Download
@@ -135,7 +135,7 @@ def _dataset(source: Cached, method: str, description: str) -> Dataset:
         photographs=False,
         redistributable=False,
         homepage="https://implicit-pdf.github.io",
-        effects=effects.as_published(source.space.names),
+        effects=expected_effects.as_published(source.space.names),
         defects=(
             "Many images of the plain solids are equal or nearly so, since their symmetries leave few different views.",
             "The source gives the code's licence (Apache-2.0) and none for the data.",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data import effects
+from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Distribution
 from benchmark_data.archives.containers import damaged, reading, zip_members
 from benchmark_data.archives.downloads import Download
@@ -101,7 +101,7 @@ def _dataset(source: Archive) -> Dataset:
         photographs=False,
         redistributable=False,
         homepage="https://data.kent.ac.uk/436/",
-        effects=effects.as_published(source.space.names),
+        effects=expected_effects.as_published(source.space.names),
         defects=(
             "How images were reduced and which counted as duplicates is not published.",
             "The authors' code takes files in the order of the file system; here rows are sorted.",

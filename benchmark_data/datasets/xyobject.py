@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import effects
+from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.sources import Images, Rendered
@@ -85,12 +85,12 @@ def shade_then_hue(images: Images) -> NDArray[np.float64]:
     Returns:
         float64, shape (n,).
     """
-    return effects.brightness(images) + 60 * (effects.mean_hue(images) % 1)
+    return expected_effects.brightness(images) + 60 * (expected_effects.mean_hue(images) % 1)
 
 
-PLACE_EFFECTS = {"x": effects.right(), "y": effects.down(), "scale": effects.larger()}
-PALETTE_EFFECTS = {"color": effects.Effect("goes through the hues of each shade", shade_then_hue)}
-COLOUR_EFFECTS = {"intensity": effects.brighter(), "color": effects.hue()}
+PLACE_EFFECTS = {"x": expected_effects.right(), "y": expected_effects.down(), "scale": expected_effects.larger()}
+PALETTE_EFFECTS = {"color": expected_effects.Effect("goes through the hues of each shade", shade_then_hue)}
+COLOUR_EFFECTS = {"intensity": expected_effects.brighter(), "color": expected_effects.hue()}
 
 
 def _dataset(config: str, space: FactorSpace, what: str) -> Dataset:

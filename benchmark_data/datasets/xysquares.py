@@ -12,7 +12,7 @@ import functools
 
 import numpy as np
 
-from benchmark_data import effects
+from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.sources import Images, Rendered
@@ -30,9 +30,9 @@ SPACE = FactorSpace(
 )
 
 EFFECTS = {
-    f"{axis}_{colour}": move(functools.partial(effects.channel, number=number))
+    f"{axis}_{colour}": move(functools.partial(expected_effects.channel, number=number))
     for number, colour in enumerate("RGB")
-    for axis, move in (("x", effects.right), ("y", effects.down))
+    for axis, move in (("x", expected_effects.right), ("y", expected_effects.down))
 }
 
 CITATION = """@inproceedings{michlo2023overlooked,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmark_data import effects
+from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.sources import Images, Rendered
@@ -34,8 +34,8 @@ DATASET = Dataset(
     space=SPACE,
     source=Rendered(render),
     image_shape=(64, 64, 1),
-    # What one sees as the class id rises: the contract tests hold labels to it. See benchmark_data/effects.py.
-    effects={"radius": effects.larger(), "x": effects.right(), "y": effects.down()},
+    # What one sees as the class id rises: the contract tests hold labels to it. See benchmark_data/expected_effects.py.
+    effects={"radius": expected_effects.larger(), "x": expected_effects.right(), "y": expected_effects.down()},
     description="A white disc on black, at 16 x 16 places and in four sizes. It shows how a dataset is declared.",
     citation="@misc{disc, title = {Template}, year = {2026}}",
     license="MIT",

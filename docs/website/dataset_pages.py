@@ -10,7 +10,7 @@ from pathlib import Path
 import benchmark_data
 from benchmark_data.commands.descriptions import source_kind, stores, value_range
 from benchmark_data.dataset import Dataset
-from benchmark_data.effects import Effect
+from benchmark_data.expected_effects import Effect
 from benchmark_data.inspect import contact_sheets
 from website import markup
 

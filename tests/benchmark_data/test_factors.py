@@ -243,22 +243,3 @@ def test_a_table_that_does_not_fit(content, message):
     table = FactorTable(Factor("a", (0, 1), "binary"), rows=3, read=lambda: np.array(content))
     with pytest.raises(InvalidInput, match=message):
         table.labels([0])
-
-
-def test_pairs_differ_in_so_many_factors():
-    space = FactorSpace(Factor("a", range(3)), Factor("one", range(1)), Factor("b", range(2)), Factor("c", range(7)))
-    for changed in range(4):
-        rows = space.pairs(500, changed, rng=np.random.default_rng(changed))
-        first, second = (space.labels(column) for column in rows.T)
-        assert rows.dtype == np.int64
-        assert ((first != second).sum(axis=1) == changed).all()
-    apart = {tuple(pair) for pair in np.stack([first, second], axis=2)[:, 3].tolist()}
-    assert len(apart) == 42  # every pair of different values of c
-    for n, changed, rng, message in (
-        (1, 4, np.random.default_rng(0), "factors that change: expected an integer from 0 to 3, received 4"),
-        (1, 1.5, np.random.default_rng(0), r"factors that change: expected an integer from 0 to 3, received 1\.5"),
-        (-1, 2, np.random.default_rng(0), "n: expected at least 0, received -1"),
-        (100, 2, 0, r"rng: expected a generator, such as np\.random\.default_rng\(0\), received 0"),
-    ):
-        with pytest.raises(InvalidInput, match=message):
-            space.pairs(n, changed, rng=rng)

@@ -296,7 +296,7 @@ def test_a_licence_that_forbids_copies_blocks(tiny_grid, tmp_path):
         InvalidInput, match=r"Read it by benchmark_data\.hf\.as_dataset\. If it is your own to pass on, say so"
     ):
         hf.publish(closed, tmp_path / "never")  # TFDS has no builder of it
-    with pytest.raises(InvalidInput, match=r"Everyone has to prepare it from its source: offaxis data build, or"):
+    with pytest.raises(InvalidInput, match=r"Everyone has to prepare it from its source: offaxis data prepare"):
         hf.publish(benchmark_data.load("celeba"), tmp_path / "never")
 
 

@@ -1,7 +1,7 @@
 """Whether labels say what the pixels show: what factors do to images, against what a dataset's file declares.
 
-See `benchmark_data.effects` for the declarations. A factor is varied alone, at some settings of the others; of a
-dataset that is no grid, images are drawn and put in order by class.
+See `benchmark_data.expected_effects` for the declarations. A factor is varied alone, at some settings of the others; of
+a dataset that is no grid, images are drawn and put in order by class.
 
 Internal.
 """
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.effects import Effect
 from benchmark_data.errors import needs
+from benchmark_data.expected_effects import Effect
 from benchmark_data.factors import Factor, FactorSpace, Indices
 
 PLACES = 6
@@ -59,7 +59,7 @@ def problems(dataset: Dataset) -> list[str]:
         if effect is None:
             found.append(
                 f"{factor.name}: no effect is declared. Say in DATASET what one sees as its class id rises, such as "
-                f"effects={{{factor.name!r}: effects.right()}}, or why no measure shows it; "
+                f"effects={{{factor.name!r}: expected_effects.right()}}, or why no measure shows it; "
                 "benchmark_data/effects.py has the list"
             )
         elif isinstance(effect, str):

@@ -20,7 +20,7 @@ import pytest
 
 import benchmark_data
 from benchmark_data import Dataset, Factor, FactorSpace, InvalidInput, Unavailable, draws
-from benchmark_data.effects import Effect
+from benchmark_data.expected_effects import Effect
 from benchmark_data.sources import Derived
 from benchmark_data.types import Source
 from benchmark_data.variants import pairs
@@ -207,7 +207,7 @@ def test_what_every_factor_does_is_declared(dataset):
     missing = [name for name in dataset.space.names if name not in dataset.effects]
     assert not missing, (
         f"no effect is declared of {', '.join(missing)}. Say in DATASET what one sees as the class id rises, such as "
-        f"effects={{{missing[0]!r}: effects.right()}}, or in a sentence why no measure shows it; "
+        f"effects={{{missing[0]!r}: expected_effects.right()}}, or in a sentence why no measure shows it; "
         "benchmark_data/effects.py has the list"
     )
     for name, effect in dataset.effects.items():

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 import benchmark_data
-from benchmark_data.effects import Effect
+from benchmark_data.expected_effects import Effect
 from tests.contracts import label_check
 
 

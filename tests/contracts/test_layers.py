@@ -23,7 +23,7 @@ HEAVY = ("tensorflow", "keras", "torch", "jax", "datasets", "tensorflow_datasets
 
 ROOMS = {
     "benchmark_data": (
-        "errors draws factors files discovery console types effects dataset sources",
+        "errors draws factors files discovery console types expected_effects dataset sources",
         "splits",
         "inspect",
         "archives",

@@ -37,7 +37,7 @@ def template(kind: str, *changes: tuple[str, str]) -> str:
 
 
 NOTHING_DECLARED = (
-    """    effects={"radius": effects.larger(), "x": effects.right(), "y": effects.down()},\n""",
+    '    effects={"radius": expected_effects.larger(), "x": expected_effects.right(), "y": expected_effects.down()},\n',
     "",
 )
 PROPERTIES = re.compile(r"\nPROPERTIES = Properties\(.*?\n\)\n", re.DOTALL)
