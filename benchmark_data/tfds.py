@@ -36,7 +36,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import dataclasses
 import itertools
 import os
 import secrets
@@ -53,12 +52,10 @@ import benchmark_data
 from benchmark_data import console, discovery, parallel, reading
 from benchmark_data.archives.store import locked
 from benchmark_data.dataset import Dataset, Family
-from benchmark_data.errors import InvalidInput, MissingExtra, OffaxisError, UnknownName, check_count
+from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName, check_count
 from benchmark_data.factors import Indices
 from benchmark_data.files import unwritable
 from benchmark_data.publish import records as encoding
-from benchmark_data.variants import splitting
-from benchmark_data.variants.splitting import Divided
 
 try:
     import tensorflow_datasets as tfds
@@ -202,10 +199,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
 
 
 def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = None) -> Builder:
-    """Return the builder of a dataset, also of one that a rule divides.
-
-    The latter is registered under its full name with an underscore for every other sign, so that after this call
-    ``tfds.load`` knows it, too: ``sprites2d/composition`` is ``offaxis_sprites2d_composition``.
+    """Return the builder of a dataset.
 
     Args:
         dataset: a published dataset, or its name; or one that `builder_class` registered.
@@ -216,54 +210,26 @@ def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = No
 
     Raises:
         UnknownName: there is no such dataset.
-        InvalidInput: the dataset is not what its name stands for, such as one of your own.
+        InvalidInput: TFDS finds another dataset under the name, or none: one of your own, or one that a rule divides.
 
     Example:
-        >>> builder("sprites2d/composition").name
-        'offaxis_sprites2d_composition'
+        >>> builder("xysquares/spacing_4").name
+        'offaxis_xysquares'
     """
     if isinstance(dataset, str):
         dataset = benchmark_data.load(dataset)
-    name, config = encoding.tfds_names(dataset)
-    made = _of_divided(dataset, name) if isinstance(dataset.source, Divided) else _registered(name)
-    known: dict[str, Dataset] = {}
-    if made is not None:
-        known = (
-            dict(made.declared.configs) if isinstance(made.declared, Family) else {made.declared.config: made.declared}
-        )
-    if made is None or dataset.config not in known or not splitting.same(dataset, known[dataset.config]):
-        raise InvalidInput(
-            f"files of {dataset.id} for TFDS: expected a dataset as benchmark_data.load gives it, since TFDS finds it "
-            f"by its name, received {'another one of that name' if known else 'one of your own'}. Read it by "
-            "benchmark_data.tfds.as_dataset or benchmark_data.hf.as_dataset."
-        )
-    return made(data_dir=data_dir, config=config or None)
-
-
-def _registered(name: str) -> type[Builder] | None:
-    """Return the builder that TFDS has under a name; None where it has none."""
     try:
-        found: type[Builder] = tfds.builder_cls(name)
+        made = tfds.builder_cls(f"offaxis_{dataset.name}")
+        known = made.declared.configs.get(dataset.config) if isinstance(made.declared, Family) else made.declared
     except ValueError:  # of which TFDS's own error is a kind
-        return None
+        known = None
+    if known is not dataset:
+        raise InvalidInput(
+            f"files of {dataset.id} for TFDS: expected a dataset that it finds by its name, received another one. Read "
+            "it by benchmark_data.tfds.as_dataset or benchmark_data.hf.as_dataset."
+        )
+    found: Builder = made(data_dir=data_dir, config=dataset.config or None)
     return found
-
-
-def _of_divided(dataset: Dataset, name: str) -> type[Builder] | None:
-    """Return the builder of a divided dataset, registered under a name; None where its base is not published."""
-    try:
-        published = benchmark_data.load(dataset.id)
-    except OffaxisError:
-        return None
-    if published.id not in _divided:
-        alone = dataclasses.replace(published, name=name.removeprefix("offaxis_"), config="")
-        _divided[published.id] = builder_class(alone)
-        _divided[published.id].declared = published
-    return _divided[published.id]
-
-
-_divided: dict[str, type[Builder]] = {}
-"""The builders of divided datasets, by full name."""
 
 
 def as_dataset(

@@ -14,11 +14,11 @@ the dataset's name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from benchmark_data import reading
 from benchmark_data.dataset import Dataset
@@ -63,9 +63,6 @@ class Images(_Tensors, torch.utils.data.Dataset):  # type: ignore[misc]
 
     Args:
         dataset: a dataset, or its full name such as ``"xysquares/spacing_4"``.
-        split: ``"train"``, ``"train[:10%]"``, ``"train+test"`` and so on; all rows if None.
-        rows: the rows themselves, instead of a split: int, shape (n,).
-        factors: the factors of ``label``, ``value`` and ``scaled``, by name; all if None.
         fields: what an item holds: one field, given bare, or several, given as a tuple in their order.
 
             - ``image``: uint8 in [0, 255] or float32 in [0, 1], shape (C, H, W) or (H, W, C);
@@ -77,6 +74,7 @@ class Images(_Tensors, torch.utils.data.Dataset):  # type: ignore[misc]
         dtype: of images, ``"uint8"`` or ``"float32"``.
         layout: of images, ``"CHW"`` or ``"HWC"``. Pixels are not moved: CHW images lie in memory as PyTorch's
             ``channels_last``, which its convolutions take as it is. Flatten them by ``reshape`` or ``flatten``.
+        **options: ``split``, ``rows`` and ``factors``, as of `benchmark_data.reading.Images`.
 
     Raises:
         UnknownName: there is no such dataset, split, factor, field, dtype or layout.
@@ -96,15 +94,12 @@ class Images(_Tensors, torch.utils.data.Dataset):  # type: ignore[misc]
         self,
         dataset: Dataset | str,
         *,
-        split: str | None = None,
-        rows: ArrayLike | None = None,
-        factors: Sequence[str] | None = None,
-        fields: reading.Fields = ("image", "label"),
         dtype: Literal["uint8", "float32"] = "uint8",
         layout: Literal["CHW", "HWC"] = "CHW",
+        **options: Any,
     ) -> None:
         self._form(dtype, layout)
-        super().__init__(dataset, split=split, rows=rows, factors=factors, fields=fields)
+        super().__init__(dataset, **options)
 
 
 class Pairs(_Tensors, reading.Pairs, torch.utils.data.Dataset):  # type: ignore[misc]

@@ -15,9 +15,6 @@ from benchmark_data.inspect.audit import Audit, Estimate, FactorAudit, relative
 
 HEADINGS = ("learnt", "factor", "values", "distance", "ratio", "above", "correlation", "overlap", "equal")
 
-WIDTH, HEIGHT = 260, 120
-"""Of a curve, in pixels."""
-
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2430; --soft: #5c6675; --line: #dfe3e9; --paper: #fff; --card: #f7f8fa;
   --mark: #21918c; }
@@ -38,8 +35,7 @@ th { font-weight: 600; color: var(--soft); } th:nth-child(-n+2), td:nth-child(-n
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(18rem, 1fr)); gap: 1rem; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: 1rem; }
 .card img { width: 8rem; height: 8rem; image-rendering: pixelated; display: block; margin: .6rem 0; }
-.card p { margin: .2rem 0; font-size: .85rem; } svg { display: block; max-width: 100%; }
-svg text { font: 11px system-ui, sans-serif; fill: var(--soft); } .sheet { max-width: 100%; background: #fff; }
+.card p { margin: .2rem 0; font-size: .85rem; } .sheet { max-width: 100%; background: #fff; }
 """
 
 
@@ -126,7 +122,7 @@ def page(dataset: Dataset, found: Audit) -> str:
     headings, rows = table(found)
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    cards = "".join(_card(one, found) for one in found.factors if one.traversals)
+    cards = "".join(_card(one) for one in found.factors if one.traversals)
     facts = "".join(f"<p>{escape(line[0].upper() + line[1:])}.</p>" for line in summary(found)[1:])
     return f"""<!doctype html>
 <html lang="en">
@@ -145,8 +141,7 @@ def page(dataset: Dataset, found: Audit) -> str:
 <h2>Factors</h2>
 <div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>
 <h2>Distances along each factor</h2>
-<p class="soft">The mean squared error between all values, dark for near, and below it its mean by how
-many values apart two images are. The dashed line is the mean of random pairs.</p>
+<p class="soft">The mean squared error between all values, dark for near.</p>
 <div class="cards">{cards}</div>
 <h2>Images</h2>
 <img class="sheet" alt="Random images, and a traversal of each factor" src="{_inline(contact_sheets.sheet(dataset))}">
@@ -174,40 +169,14 @@ def _giveaway(found: Estimate) -> str:
 <div class="ends"><span>0: pixels tell nothing of the order of values</span><span>1: they tell all of it</span></div>"""
 
 
-def _card(one: FactorAudit, found: Audit) -> str:
-    """Show one factor's matrix and curve."""
+def _card(one: FactorAudit) -> str:
+    """Show one factor's matrix."""
     name = escape(one.factor.name)
     told = "no order" if math.isnan(one.correlation.value) else f"correlation {_interval(one.correlation)}"
     return f"""<div class="card"><h3>{name}</h3>
 <p class="soft">{one.factor.size} values, {escape(one.factor.kind)}; {told}</p>
-<img alt="Distances between the values of {name}" src="{_inline(contact_sheets.heatmap(one.matrix))}">
-{_curve(one, found.random.value)}</div>
+<img alt="Distances between the values of {name}" src="{_inline(contact_sheets.heatmap(one.matrix))}"></div>
 """
-
-
-def _curve(one: FactorAudit, random: float) -> str:
-    """Draw mean distance by distance of class ids, as SVG; nothing where a row of the matrix holds all that differ."""
-    points = one.curve()
-    if not points:
-        return ""
-    far, top = max(k for k, _ in points), max(random, *(mean for _, mean in points)) or 1.0
-    left, bottom = 6, HEIGHT - 18
-
-    def at(k: int, mean: float) -> str:
-        return f"{left + (WIDTH - 2 * left) * k / far:.1f},{bottom - (bottom - 8) * mean / top:.1f}"
-
-    line = " ".join(at(k, mean) for k, mean in points)
-    dots = "".join(
-        '<circle cx="{}" cy="{}" r="2.5" fill="var(--mark)"/>'.format(*at(*point).split(",")) for point in points
-    )
-    level = at(0, random).partition(",")[2]
-    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}"'
-    return f"""<svg {size} role="img" aria-label="Mean distance by values apart">
-<path d="M{left} {bottom}H{WIDTH - left}" stroke="var(--line)"/>
-<path d="M{left} {level}H{WIDTH - left}" stroke="var(--soft)" stroke-dasharray="4 4"/>
-<polyline points="{line}" fill="none" stroke="var(--mark)" stroke-width="2"/>{dots}
-<text x="{left}" y="{HEIGHT - 4}">0</text>
-<text x="{WIDTH - left}" y="{HEIGHT - 4}" text-anchor="end">{far} values apart</text></svg>"""
 
 
 def _inline(picture: Image) -> str:

@@ -35,7 +35,6 @@ __all__ = [
     "Correlation",
     "Matrices",
     "PairDistance",
-    "channel_means",
     "correlation",
     "matrices",
     "mean_squared_error",
@@ -249,33 +248,6 @@ def correlation(distances: Matrices) -> Correlation:
     import scipy.stats
 
     return Correlation(float(scipy.stats.pearsonr(x, y).statistic), float(scipy.stats.spearmanr(x, y).statistic))
-
-
-def channel_means(dataset: Dataset, *, images: int = 10_000, seed: int = 0) -> Float64[NDArray[np.float64], " C"]:
-    """Return the mean pixel of each channel over random images.
-
-    Args:
-        dataset: any dataset.
-        images: how many; all of them, each once, where the dataset is no larger.
-        seed: the seed of `benchmark_data.draws`, in [0, 2**64).
-
-    Returns:
-        float64 in [0, 1], shape (channels,).
-
-    Raises:
-        InvalidInput: no images.
-
-    Example:
-        >>> import benchmark_data
-        >>> channel_means(benchmark_data.load("xysquares/spacing_8"), images=100).tolist()
-        [0.015625, 0.015625, 0.015625]
-    """
-    _require("images", images, 1)
-    rows = draws.sample(seed, len(dataset), images)
-    total = sum(batch.sum(axis=(0, 1, 2), dtype=np.int64) for _, batch in dataset.batches(rows))
-    height, width, _ = dataset.image_shape
-    means: NDArray[np.float64] = total / (255.0 * len(rows) * height * width)
-    return means
 
 
 def published(dataset_id: str) -> tuple[str, Mapping[str, float]]:

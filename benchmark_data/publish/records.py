@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -23,7 +22,6 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices
 from benchmark_data.types import Extra, Images
-from benchmark_data.variants.splitting import Divided
 
 try:
     import deflate  # libdeflate: zlib's format at less than half of zlib's time
@@ -256,29 +254,6 @@ def _floats(values: ArrayLike) -> bytes:
 
 def _numbers(values: NDArray[Any]) -> bytes:
     return _floats(values) if values.dtype.kind == "f" else _int64s(b"".join(map(_varint, values.ravel().tolist())))
-
-
-def tfds_names(dataset: Dataset) -> tuple[str, str]:
-    """Return the names under which TFDS has a dataset, which are also its folders: of the builder and of the config.
-
-    A divided dataset is a builder of its own, named in full with an underscore for every other sign.
-
-    Args:
-        dataset: the dataset.
-
-    Returns:
-        Both names; the config's is empty where there is none.
-
-    Example:
-        >>> import benchmark_data
-        >>> tfds_names(benchmark_data.load("xysquares"))
-        ('offaxis_xysquares', 'spacing_8')
-        >>> tfds_names(benchmark_data.load("sprites2d/composition"))
-        ('offaxis_sprites2d_composition', '')
-    """
-    divided = isinstance(dataset.source, Divided)
-    name, config = (re.sub(r"\W", "_", dataset.id.lower()), "") if divided else (dataset.name, dataset.config)
-    return f"offaxis_{name}", config
 
 
 def shards(dataset: Dataset, rows: range, count: int | None = None, *, size: int | None = None) -> list[range]:

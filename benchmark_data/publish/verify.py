@@ -18,7 +18,7 @@ from benchmark_data.archives.archive import Cached
 from benchmark_data.dataset import Dataset, Digest, Rows, in_blocks
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 from benchmark_data.factors import Indices
-from benchmark_data.publish import card, records
+from benchmark_data.publish import card
 
 Kind: TypeAlias = Literal["tfds", "hf"]
 Read: TypeAlias = tuple[list[NDArray[Any]], dict[str, NDArray[Any]]]
@@ -212,7 +212,7 @@ class _TFDS:
         check_readable("tfds")
         import tensorflow_datasets as tfds
 
-        path = copy.folder.joinpath(*records.tfds_names(dataset), dataset.version)
+        path = copy.folder / f"offaxis_{dataset.name}" / dataset.config / dataset.version
         try:
             self._builder = tfds.builder_from_directory(path)
             found = str(self._builder.info.file_format.value)

@@ -199,30 +199,6 @@ def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Spl
     return Split(base, full, parts.train, parts.test, parts.weights)
 
 
-def same(dataset: Dataset, other: Dataset) -> bool:
-    """Return whether two datasets are one: the same object or, of one base divided by one rule, made anew.
-
-    Args:
-        dataset: a dataset.
-        other: another one.
-
-    Returns:
-        Whether they have the same rows, pixels, labels and metadata; False also where that cannot be told.
-
-    Example:
-        >>> import benchmark_data
-        >>> divided = benchmark_data.split("sprites2d", "composition").dataset
-        >>> same(divided, benchmark_data.load("sprites2d/composition")), same(divided, benchmark_data.load("sprites2d"))
-        (True, False)
-    """
-    if dataset is other:
-        return True
-    space = dataset.space
-    if not isinstance(space, _Labels) or not isinstance(other.space, _Labels) or space._source != dataset.source:
-        return False
-    return dataclasses.replace(dataset, space=other.space) == other
-
-
 def check_undivided(dataset: Dataset) -> None:
     """Check that a dataset may be divided: by its name, since a name tells of one rule only.
 

@@ -48,11 +48,6 @@ def test_random_pairs_of_spacing_8():
     assert mean == pytest.approx(3 * (63 / 64) * STEP, abs=4 * error)
 
 
-def test_channel_means_of_xysquares():
-    for name in benchmark_data.configs("xysquares"):
-        assert distances.channel_means(benchmark_data.load(name), images=64).tolist() == [1 / 64] * 3
-
-
 def test_overlap_follows_the_spacing():
     """Squares s pixels apart share 8 - s columns: a move by k places costs 2 * 8 * min(8, k s) pixels."""
     for spacing in (1, 3):
@@ -194,8 +189,6 @@ def test_bad_input():
         distances.pair_distances(SPACING_8, pairs=1)
     with pytest.raises(InvalidInput, match="number of traversals: expected at least 1, received 0"):
         distances.matrices(SPACING_8, "x_R", traversals=0)
-    with pytest.raises(InvalidInput, match="number of images: expected at least 1, received 0"):
-        distances.channel_means(SPACING_8, images=0)
     with pytest.raises(UnknownName, match=r"factor: expected one of .* received 'x_red'\. Did you mean 'x_R'"):
         distances.matrices(SPACING_8, "x_red")
     with pytest.raises(InvalidInput, match="pairs of grey: expected two images or more, received one image"):
