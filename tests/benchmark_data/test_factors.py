@@ -93,14 +93,6 @@ def test_traverse_changes_one_factor():
     assert SPACE.traverse(0, "shape").tolist() == [0, 8, 16]
 
 
-def test_sample_is_uniform_and_repeats_with_the_same_seed():
-    labels = SPACE.sample(12_000, rng=np.random.default_rng(0))
-    assert np.array_equal(labels, SPACE.sample(12_000, rng=np.random.default_rng(0)))
-    assert not np.array_equal(labels, SPACE.sample(12_000, rng=np.random.default_rng(1)))
-    counts = np.bincount(SPACE.index(labels), minlength=24)
-    assert ((counts - 500) ** 2 / 500).sum() < 49.7  # chi-squared with 23 degrees of freedom: p = 0.001
-
-
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
