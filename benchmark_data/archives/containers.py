@@ -7,11 +7,13 @@ claims more than its limit; no pickle is opened. Whatever is wrong with a file b
 from __future__ import annotations
 
 import contextlib
+import math
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,10 @@ TOTAL_LIMIT = 2**36
 
 SLAB = 2**26
 """Bytes to hold at a time when an array is read in slabs."""
+
+
+Opened: TypeAlias = tuple[IO[bytes], tuple[int, ...], np.dtype[Any]]
+"""A stream at an array's first byte, the array's shape and its dtype."""
 
 
 @contextlib.contextmanager
@@ -105,15 +111,36 @@ def npz_slabs(path: Path, name: str) -> Slabs:
         >>> array.shape, [(start, slab.shape) for start, slab in array.slabs]
         ((3, 2, 2), [(0, (3, 2, 2))])
     """
-    with reading(path), zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
-        shape, dtype = _npy_header(path, name, stream)
+
+    @contextlib.contextmanager
+    def opened() -> Iterator[Opened]:
+        with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
+            yield stream, *_npy_header(path, name, stream)
+
+    return slabs_of(path, name, opened)
+
+
+def slabs_of(path: Path, name: str, opened: Callable[[], AbstractContextManager[Opened]]) -> Slabs:
+    """Read an array in slabs.
+
+    Args:
+        path: the file, for messages.
+        name: the array's name, for messages.
+        opened: opens a stream at the array's first byte, and says its shape and dtype.
+
+    Returns:
+        The array in slabs along its first axis.
+
+    Raises:
+        DamagedFile: fewer or more bytes than the shape says, or rows that are too large to be held.
+    """
+    with reading(path), opened() as (_, shape, dtype):
+        row_bytes = math.prod(shape[1:]) * dtype.itemsize
+        sized(path, f"a row of {name}", row_bytes)
 
     def slabs() -> Iterator[tuple[int, NDArray[Any]]]:
-        row_bytes = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
         step = max(1, SLAB // max(1, row_bytes))
-        sized(path, f"a row of {name}", row_bytes)
-        with reading(path), zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
-            _npy_header(path, name, stream)
+        with reading(path), opened() as (stream, *_):
             for start in range(0, shape[0], step):
                 rows = min(step, shape[0] - start)
                 content = stream.read(rows * row_bytes)

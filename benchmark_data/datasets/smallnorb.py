@@ -12,12 +12,11 @@ import contextlib
 import dataclasses
 import functools
 import gzip
-import math
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
 from benchmark_data.archives.checks import PublishedStatistics
-from benchmark_data.archives.containers import SLAB, Slabs, damaged, reading
+from benchmark_data.archives.containers import Opened, Slabs, damaged, reading, slabs_of
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
@@ -119,31 +118,16 @@ def matrix(path: Path, opened: Opener) -> Slabs:
         DamagedFile: an unknown magic number, or another length than the header says.
     """
 
-    def header(stream: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:
-        magic, axes = np.frombuffer(stream.read(8), "<i4").tolist()
-        if magic not in DTYPES or not 1 <= axes <= 8:
-            raise damaged(path, "a binary matrix", f"magic number {magic:#x} and {axes} axes")
-        lengths = np.frombuffer(stream.read(4 * max(3, axes)), "<i4")[:axes]
-        return np.dtype(DTYPES[magic]), tuple(lengths.tolist())
+    @contextlib.contextmanager
+    def behind_header() -> Iterator[Opened]:
+        with opened() as stream:
+            magic, axes = np.frombuffer(stream.read(8), "<i4").tolist()
+            if magic not in DTYPES or not 1 <= axes <= 8:
+                raise damaged(path, "a binary matrix", f"magic number {magic:#x} and {axes} axes")
+            lengths = np.frombuffer(stream.read(4 * max(3, axes)), "<i4")[:axes]
+            yield stream, tuple(lengths.tolist()), np.dtype(DTYPES[magic])
 
-    with reading(path), opened() as stream:
-        dtype, shape = header(stream)
-
-    def slabs() -> Iterator[tuple[int, NDArray[Any]]]:
-        row_bytes = math.prod(shape[1:]) * dtype.itemsize
-        step = max(1, SLAB // row_bytes)
-        with reading(path), opened() as stream:
-            header(stream)
-            for start in range(0, shape[0], step):
-                rows = min(step, shape[0] - start)
-                content = stream.read(rows * row_bytes)
-                if len(content) != rows * row_bytes:
-                    raise damaged(path, f"{shape[0]} rows", f"an end in or after row {start}")
-                yield start, np.frombuffer(content, dtype).reshape(rows, *shape[1:])
-            if stream.read(1):
-                raise damaged(path, f"{shape[0]} rows", "more bytes than its header says")
-
-    return Slabs(shape, dtype, slabs())
+    return slabs_of(path, "a matrix", behind_header)
 
 
 def _read(archive: Archive, find: Callable[[str, str], tuple[Path, Opener]], writer: Writer) -> None:

@@ -37,7 +37,7 @@ HEADINGS = {
     "Uses": "uses",
     "Limits": "limits",
 }
-"""The datasheet's headings, and the fields of `datasheet.Datasheet` below them."""
+"""The datasheet's headings, and the keys of `datasheet.datasheet` below them."""
 
 HUB_LICENSES = frozenset(
     (
@@ -217,7 +217,7 @@ def _datasheet(records: Sequence[Record]) -> list[str]:
     sheets = [(r["config"], datasheet.datasheet(r)) for r in records]
     for title, field in HEADINGS.items():
         lines += [f"### {title}", ""]
-        for sentences, names in _grouped((name, getattr(sheet, field)) for name, sheet in sheets):
+        for sentences, names in _grouped((name, sheet[field]) for name, sheet in sheets):
             lines += [f"{_where(names, records)}{' '.join(sentences)}", ""]
     return lines
 

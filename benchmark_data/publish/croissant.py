@@ -196,16 +196,16 @@ def _responsible(records: Sequence[Record]) -> dict[str, Any]:
     sheets = [datasheet.datasheet(r) for r in records]
 
     def said(field: str) -> list[str]:
-        return list(dict.fromkeys(sentence for sheet in sheets for sentence in getattr(sheet, field)))
+        return list(dict.fromkeys(sentence for sheet in sheets for sentence in sheet[field]))
 
-    synthetic = [s for s in map(datasheet.synthetic, records) if s is not None]
+    synthetic = [not r["photographs"] for r in records if r.get("photographs") is not None]
     main = next((r for r in records if r["default"]), records[0])
     return {
         "rai:dataLimitations": said("limits"),
         "rai:dataBiases": said("biases"),
         "rai:personalSensitiveInformation": said("people"),
         "rai:dataUseCases": said("uses"),
-        "rai:dataSocialImpact": " ".join(dict.fromkeys(sheet.impact for sheet in sheets)),
+        "rai:dataSocialImpact": " ".join(said("impact")),
         **({"rai:hasSyntheticData": any(synthetic)} if synthetic else {}),
         "prov:wasDerivedFrom": {
             **({"@id": main["homepage"]} if main["homepage"] else {}),

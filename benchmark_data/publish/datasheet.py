@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import benchmark_data
 from benchmark_data.archives.archive import Archive
@@ -20,20 +20,7 @@ from benchmark_data.sources import Rendered, chain
 NOT_STATED = "The dataset's file does not say."
 
 
-class Datasheet(NamedTuple):
-    """Sentences on a dataset, under the headings that cards and Croissant ask for."""
-
-    motivation: list[str]
-    composition: list[str]
-    collection: list[str]
-    uses: list[str]
-    limits: list[str]
-    biases: list[str]
-    people: list[str]
-    impact: str
-
-
-def datasheet(record: Mapping[str, Any]) -> Datasheet:
+def datasheet(record: Mapping[str, Any]) -> dict[str, list[str]]:
     """Describe what is known of a config, in words.
 
     Args:
@@ -45,35 +32,30 @@ def datasheet(record: Mapping[str, Any]) -> Datasheet:
     height, width, channels = record["image_shape"]
     rows = ", ".join(f"{s['rows']:,} in {s['name']}" for s in record["splits"])
     factors = ", ".join(f["name"] for f in record["factors"]) or "none"
-    people = NOT_STATED
-    if record.get("people") is not None:
-        people = (
-            "Images or labels show people."
-            if record["people"]
-            else "None: no image and no label shows or describes a person."
-        )
-    return Datasheet(
-        motivation=["Research on disentangled representations: the factors behind every image are known."],
-        composition=[
+    people = {
+        None: NOT_STATED,
+        True: "Images or labels show people.",
+        False: "None: no image and no label shows or describes a person.",
+    }[record.get("people")]
+    harmless = "None is known: the dataset serves to study methods and says nothing about people."
+    return {
+        "motivation": ["Research on disentangled representations: the factors behind every image are known."],
+        "composition": [
             record["description"],
             f"Images of {height} x {width} x {channels}: {rows}.",
             f"Factors: {factors}.",
             _presence(record),
         ],
-        collection=[_origin(record)],
-        uses=[
+        "collection": [_origin(record)],
+        "uses": [
             "Training encoders and measuring how their codes relate to the factors; comparing such measures.",
             "Not for claims about other images: a score holds for this dataset alone.",
         ],
-        limits=list(record["defects"]) or ["No defects are known."],
-        biases=[_presence(record)],
-        people=[people],
-        impact=(
-            "None is known: the dataset serves to study methods and says nothing about people."
-            if record.get("people") is False
-            else NOT_STATED
-        ),
-    )
+        "limits": list(record["defects"]) or ["No defects are known."],
+        "biases": [_presence(record)],
+        "people": [people],
+        "impact": [harmless if record.get("people") is False else NOT_STATED],
+    }
 
 
 def _presence(record: Mapping[str, Any]) -> str:
@@ -93,12 +75,6 @@ def _origin(record: Mapping[str, Any]) -> str:
     if record.get("photographs") is None:
         return made
     return f"{made} {'A camera took them.' if record['photographs'] else 'All of them were drawn by computer.'}"
-
-
-def synthetic(record: Mapping[str, Any]) -> bool | None:
-    """Return whether a config holds images that no camera took; None where its file does not say."""
-    photographs = record.get("photographs")
-    return None if photographs is None else not photographs
 
 
 def made(dataset: Dataset) -> tuple[str, list[str]]:

@@ -144,7 +144,7 @@ def sixth_category(table):
         (odd_azimuth, "expected even azimuths, received odd ones"),
         (view_twice, "expected 120 different views of toys .*, received 119 different views"),
         (toys_swapped, r"different views of toys \(4, 6, 7, 8, 9\), received .* of toys \(\d,\)"),
-        (sixth_category, r"expected class ids in \[0, 1\], received ids in \[0, 5\] for factor 'category'"),
+        (sixth_category, r"factor 'category': expected class ids in \[0, 1\], received ids in \[0, 5\]"),
     ],
 )
 def test_labels_that_are_others_are_refused(shrink, tmp_path, change, message):
@@ -162,8 +162,8 @@ def test_labels_that_are_others_are_refused(shrink, tmp_path, change, message):
             lambda content: b"\x00" + content[1:],
             "expected a binary matrix, received magic number 0x1e3d4c00 and 4 axes",
         ),
-        (lambda content: content[:-1], "expected 120 rows, received an end in or after row 0"),
-        (lambda content: content + b"?", "expected 120 rows, received more bytes than its header says"),
+        (lambda content: content[:-1], "expected 120 rows in a matrix, received an end in or after row 0"),
+        (lambda content: content + b"?", "expected 120 rows in a matrix, received more bytes than its header says"),
         (lambda content: b"\x54" + content[1:], "and kind u, received int32 of shape"),
         (lambda content: content[:6], "expected an archive that can be read"),
     ],
