@@ -98,4 +98,3 @@ def test_the_examples_run():
     assert names["sizes"]["target_test"] == 73_728
     assert names["target"].dataset.id == "sprites2d"
     assert names["quick"] == names["room"].digest()
-    assert names["far"].space.sizes == (3, 6, 40, 3, 32)
