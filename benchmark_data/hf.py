@@ -9,7 +9,7 @@ A record holds
 - ``image``: PNG, decoded to a Pillow image;
 - ``index``: the row of the dataset, int64; records stand in the order of rows;
 - ``factors``: all class ids, int64 (F,);
-- ``extra_<name>``: what else the dataset has, such as rotations or landmarks, float32 or int64;
+- ``extra_<name>``: what else the dataset has, such as rotations, float32 or int64;
 - ``label_<factor>``: class id, a ``ClassLabel`` with names; ``value_<factor>``: value, float32.
 """
 

@@ -13,7 +13,7 @@ holds
 - ``image``: uint8 (H, W, C), stored as PNG;
 - ``index``: the row of the dataset, int64; records stand in the order of rows;
 - ``label_<factor>``: class id, a ``ClassLabel`` with names; ``value_<factor>``: value, float32;
-- ``extra_<name>``: what else the dataset has, such as rotations or landmarks, float32 or int64;
+- ``extra_<name>``: what else the dataset has, such as rotations, float32 or int64;
 - ``factors``: all class ids, int64 (F,), in the order of ``info.metadata["factors"]``. It repeats the labels because
   ``as_supervised=True`` can name one feature only: it gives ``(image, factors)``.
 

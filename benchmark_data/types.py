@@ -20,7 +20,7 @@ Images: TypeAlias = NDArray[np.uint8]
 
 
 class Extra(NamedTuple):
-    """An array that a dataset has beside images and factors: rotations, landmarks, identities.
+    """An array that a dataset has beside images and factors: rotations, rows of a base.
 
     ``shape`` is the shape of one row, without the row axis; ``dtype`` a numpy name; ``meaning`` a phrase.
     """

@@ -1,4 +1,4 @@
-"""CelebA, aligned: 202,599 photographs of faces with 40 attributes, identities and landmarks.
+"""CelebA, aligned: 202,599 photographs of faces with 40 attributes.
 
 Liu, Luo, Wang and Tang, "Deep Learning Face Attributes in the Wild", ICCV 2015. Photographs are kept as the JPEG files
 that they are, in the order of their numbers, which is also the order of the official splits.
@@ -22,7 +22,6 @@ from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, Indices
 from benchmark_data.sources import Images
-from benchmark_data.types import Extra
 
 ATTRIBUTES = (  # noqa: SIM905  (as a list it would take forty lines)
     "5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips Big_Nose Black_Hair Blond_Hair "
@@ -31,8 +30,6 @@ ATTRIBUTES = (  # noqa: SIM905  (as a list it would take forty lines)
     "Sideburns Smiling Straight_Hair Wavy_Hair Wearing_Earrings Wearing_Hat Wearing_Lipstick Wearing_Necklace "
     "Wearing_Necktie Young"
 ).split()
-LANDMARKS = [f"{point}_{axis}" for point in ("lefteye", "righteye", "nose", "leftmouth", "rightmouth") for axis in "xy"]
-IDENTITIES = 10_177
 
 NOTE = "Google Drive, which answers with a page when its quota is used up. Fetch it in a browser then."
 
@@ -71,38 +68,16 @@ PARTITION_FILE = _drive(
     2_836_386,
     "fc955bcb3ef8fbdf7d5640d9a8693a8431b5f2ee291a5c1449a1549e7e073fe7",
 )
-LANDMARK_FILE = _drive(
-    "list_landmarks_align_celeba.txt",
-    "0B7EVK8r0v71pd0FJY3Blby1HUTQ",
-    12_156_055,
-    "6c02a87569907f6db2ba99019085697596730e8129f67a3d61659f198c48d43b",
-)
-IDENTITY_FILE = _drive(
-    "identity_CelebA.txt",
-    "1_ee_0u7vcNLOfNLegJRHmolfH5ICW-XS",
-    3_424_458,
-    "c6143857c3e2630ac2da9f782e9c1232e5e59be993a9d44e8a7916c78a6158c0",
-)
 
 
 def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
-    """Read the four tables and copy the photographs."""
+    """Read the two tables and copy the photographs."""
     rows = np.arange(archive.rows)
     names = [factor.name for factor in archive.factors]
     signs = _table(files[ATTRIBUTE_FILE.name], archive.rows, len(names), header=names)
     if not np.isin(signs, (-1, 1)).all():
         raise damaged(files[ATTRIBUTE_FILE.name], "attributes of -1 and 1", "others")
     writer.labels(rows, (signs + 1) // 2)
-    landmarks = _table(files[LANDMARK_FILE.name], archive.rows, len(LANDMARKS), header=LANDMARKS)
-    writer.extra("landmarks", rows, landmarks.reshape(-1, 5, 2))
-    identities = _table(files[IDENTITY_FILE.name], archive.rows, 1)
-    if identities.min() < 1 or identities.max() > IDENTITIES:
-        raise damaged(
-            files[IDENTITY_FILE.name],
-            f"identities from 1 to {IDENTITIES}",
-            f"identities from {identities.min()} to {identities.max()}",
-        )
-    writer.extra("identity", rows, identities[:, 0])
     expected = np.concatenate([np.full(len(split), i) for i, split in enumerate(archive.splits.values())])
     if not np.array_equal(_table(files[PARTITION_FILE.name], archive.rows, 1)[:, 0], expected):
         raise damaged(
@@ -187,15 +162,7 @@ ARCHIVE = Archive(
         "validation": range(162_770, 182_637),
         "test": range(182_637, 202_599),
     },
-    arrays={
-        "identity": Extra((), "int64", "number of the person, 1 to 10,177"),
-        "landmarks": Extra(
-            (5, 2),
-            "int64",
-            "x and y of left eye, right eye, nose, left and right corner of the mouth, in pixels of 178 x 218",
-        ),
-    },
-    distributions=(Distribution((ZIP, ATTRIBUTE_FILE, PARTITION_FILE, LANDMARK_FILE, IDENTITY_FILE), read),),
+    distributions=(Distribution((ZIP, ATTRIBUTE_FILE, PARTITION_FILE), read),),
     # Of a sample: every fortieth photograph is decoded.
     statistics=PublishedStatistics(
         means=(0.506, 0.426, 0.383), tolerance=0.03, rows=range(0, 202_599, 40), source="the means in common use"

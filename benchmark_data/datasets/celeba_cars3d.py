@@ -1,7 +1,7 @@
 """CelebA and Cars3D: a transfer pair, 64 x 64, in colour. See `benchmark_data.variants.pairs`.
 
 Faces are reduced and padded as by Bonheme and Grzes, cars by Lanczos's filter as in disentanglement_lib. CelebA's own
-splits, identities and landmarks are not taken over; `celeba` has them, and ``extra("row", ...)`` leads there.
+splits are not taken over; `celeba` has them, and ``extra("row", ...)`` leads there.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ import benchmark_data
 from benchmark_data.archives import containers
 from benchmark_data.archives.archive import Archive, Distribution, Precomputed
 from benchmark_data.archives.containers import hdf5_slabs, npz_slabs, tar_members, zip_members
-from benchmark_data.datasets import celeba, dsprites, mpi3d
+from benchmark_data.datasets import dsprites, mpi3d, symsol
 from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, UnknownName
 
 SIZES = (2, 2, 2, 1, 1, 2, 2)
@@ -155,10 +155,10 @@ def test_rendered_data_need_no_preparation():
 
 
 def test_an_extra_array_is_asked_for_by_name_and_rows():
-    with pytest.raises(UnknownName, match=r"expected one of identity, landmarks, received 'landmark'. Did you mean"):
-        celeba.NATIVE.extra("landmark", [0])
-    with pytest.raises(InvalidInput, match=r"expected rows in \[0, 202598\]"):
-        celeba.NATIVE.extra("landmarks", [202_599])
+    with pytest.raises(UnknownName, match=r"expected one of rotation, received 'rotations'. Did you mean"):
+        symsol.NATIVE.extra("rotations", [0])
+    with pytest.raises(InvalidInput, match=r"expected rows in \[0, 399999\]"):
+        symsol.NATIVE.extra("rotation", [400_000])
 
 
 def test_importing_the_datasets_loads_nothing_heavy():

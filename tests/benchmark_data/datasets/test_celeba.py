@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageOps
 
 from benchmark_data.archives.checks import PublishedStatistics
-from benchmark_data.datasets.celeba import ATTRIBUTES, DATASET, LANDMARKS
+from benchmark_data.datasets.celeba import ATTRIBUTES, DATASET
 from benchmark_data.errors import DamagedFile
 
 ROWS = 12
@@ -31,25 +31,14 @@ def signs():
     return np.random.default_rng(0).choice([-1, 1], (ROWS, 40))
 
 
-def points():
-    return np.random.default_rng(1).integers(0, 178, (ROWS, 10))
-
-
-def identities():
-    return np.array([2880, 1, 10177, 5, 5, 6, 7, 8, 9, 10, 11, 12])
-
-
 def files():
-    """The text files: two of them have a count and a header; columns are padded with blanks."""
+    """The text files: one of them has a count and a header; columns are padded with blanks."""
     names = [f"{row + 1:06}.jpg" for row in range(ROWS)]
     attributes = [f"{name} {' '.join(f'{s:>2}' for s in row)}" for name, row in zip(names, signs(), strict=True)]
-    landmarks = [f"{name} {' '.join(f'{p:>4}' for p in row)}  " for name, row in zip(names, points(), strict=True)]
     partition = [f"{names[row]} {i}" for i, rows in enumerate(SPLITS.values()) for row in rows]
     return {
         "list_attr_celeba.txt": "\n".join([str(ROWS), " ".join(ATTRIBUTES) + " ", *attributes, ""]),
-        "list_landmarks_align_celeba.txt": "\n".join([str(ROWS), " ".join(LANDMARKS), *landmarks, ""]),
         "list_eval_partition.txt": "\n".join([*partition, ""]),
-        "identity_CelebA.txt": "\n".join(f"{n} {i}" for n, i in zip(names, identities(), strict=True)) + "\n",
     }
 
 
@@ -67,7 +56,7 @@ def small(shrink):
     return shrink(DATASET.configs["native"], splits=SPLITS, archive=ARCHIVE)
 
 
-def test_faces_attributes_identities_and_landmarks(small, tmp_path):
+def test_faces_and_attributes(small, tmp_path):
     write(tmp_path)
     small.prepare(manual_dir=tmp_path)
     assert small.images([0]).shape == (1, 218, 178, 3)
@@ -76,8 +65,6 @@ def test_faces_attributes_identities_and_landmarks(small, tmp_path):
             assert np.array_equal(small.images([row])[0], np.asarray(image))
     assert np.array_equal(small.labels(range(ROWS)), (signs() + 1) // 2)
     assert small.space.names[20] == "Male"
-    assert np.array_equal(small.extra("identity", range(ROWS)), identities())
-    assert np.array_equal(small.extra("landmarks", [3, 1]), points().reshape(-1, 5, 2)[[3, 1]])
 
 
 def test_the_files_are_kept_as_they_came(small, tmp_path):
@@ -95,7 +82,6 @@ def test_the_padded_set_is_bonhemes(shrink, tmp_path):
     face.thumbnail((64, 64))
     assert face.size == (52, 64)
     assert np.array_equal(small.images([4])[0], np.asarray(ImageOps.pad(face, (64, 64))))
-    assert np.array_equal(small.extra("identity", range(ROWS)), identities())
     assert np.array_equal(small.labels(range(ROWS)), (signs() + 1) // 2)
 
 
@@ -108,7 +94,6 @@ def test_the_declaration():
         "test": 19_962,
     }
     assert len(native.space.factors) == 40
-    assert native.extras["landmarks"].shape == (5, 2)
     assert not native.redistributable
 
 
@@ -130,13 +115,6 @@ def test_the_declaration():
             "expected 000004.jpg of 12 and 40 numbers, received 000005",
         ),
         (
-            "list_landmarks_align_celeba.txt",
-            "000012.jpg",
-            "\n#",
-            "expected 000012.jpg of 12 and 10 numbers, received #",
-        ),
-        ("list_landmarks_align_celeba.txt", "  \n000012.jpg", "  x\n000012.jpg", "and 10 numbers, received .* 11 numb"),
-        (
             "list_eval_partition.txt",
             "000008.jpg 1",
             "000008.jpg 0",
@@ -144,12 +122,11 @@ def test_the_declaration():
         ),
         ("list_eval_partition.txt", "000012.jpg 2\n", "", "expected 12 rows, received 11 rows"),
         (
-            "identity_CelebA.txt",
-            "10177",
-            "10178",
-            "expected identities from 1 to 10177, received identities from 1 to 1",
+            "list_eval_partition.txt",
+            "000012.jpg 2",
+            "000012.jpg two",
+            "an archive that can be read, received ValueError",
         ),
-        ("identity_CelebA.txt", "10177", "ten", "expected an archive that can be read, received ValueError"),
     ],
 )
 def test_tables_that_are_others_are_refused(small, tmp_path, name, old, new, message):
