@@ -87,13 +87,6 @@ class FactorAudit:
     matrix: NDArray[np.float64]
     width: int
 
-    def curve(self) -> list[tuple[int, float]]:
-        """Return the mean squared error of pixels in [0, 1] by distance of class ids: (distance, mean), rising."""
-        places = np.arange(len(self.matrix)) * self.width
-        apart = _apart(self.factor, places)
-        known = np.isfinite(self.matrix) & (apart > 0)
-        return [(int(k), float(self.matrix[known & (apart == k)].mean())) for k in np.unique(apart[known])]
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Audit:
@@ -179,7 +172,6 @@ class Audit:
                     "correlation": estimate(one.correlation),
                     "overlap": estimate(one.overlap),
                     "equal": estimate(one.equal),
-                    "curve": [{"values_apart": k, "mean_distance": mean} for k, mean in one.curve()],
                 }
                 for one in self.factors
             },

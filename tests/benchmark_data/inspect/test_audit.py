@@ -53,7 +53,6 @@ def test_two_bars_by_hand():
     # b: 0.08 * (2 + 4) / 3.
     assert b.importance == pytest.approx((0.16,) * 3)
     assert found.order() == [["b"], ["a"]]
-    assert a.curve() == [(1, pytest.approx(0.02)), (2, pytest.approx(0.08)), (3, pytest.approx(0.18))]
     np.testing.assert_allclose(b.matrix, [[0, 0.08, 0.32], [0.08, 0, 0.08], [0.32, 0.08, 0]], atol=1e-12)
     # Distances rise with steps, so that ranks agree.
     assert [a.correlation.value, b.correlation.value, found.giveaway.value] == pytest.approx([1, 1, 1])
@@ -140,7 +139,6 @@ def test_kinds():
     turn, what, on = found.factors
     # Quarter turns cost 2 * 100^2, half turns 4 * 100^2: ranks agree on the circle, with overlap 1/2.
     assert (turn.correlation.value, turn.overlap.value) == pytest.approx((1, 0.5))
-    assert turn.curve() == [(1, pytest.approx(20000 / 4 / 255**2)), (2, pytest.approx(40000 / 4 / 255**2))]
     assert all(math.isnan(each) for one in (what, on) for each in (*one.correlation, *one.overlap))
     assert found.giveaway.value == pytest.approx(1)
 
@@ -154,7 +152,6 @@ def test_a_turn_whose_last_angle_is_the_first_is_a_circle_of_one_step_less():
 
     turn = Factor("turn", tuple(i * math.pi / 2 for i in range(5)), "cyclic", unit="rad")
     (found,) = audit(made(turn, draw=draw), pairs=50).factors
-    assert found.curve() == [(1, pytest.approx(20000 / 2 / 255**2)), (2, pytest.approx(40000 / 2 / 255**2))]
     assert (found.correlation.value, found.overlap.value) == pytest.approx((1, 0.5))
     assert found.equal.value == pytest.approx(1 / 10)
 
@@ -241,7 +238,6 @@ def test_many_values_are_thinned():
     (a,) = found.factors
     assert (a.width, a.matrix.shape) == (4, (50, 50))
     assert a.correlation.value == pytest.approx(1)
-    assert a.curve()[-1][0] == 4 * 49
 
 
 def test_many_columns_do_not_overflow():
@@ -280,7 +276,6 @@ def test_a_page_of_a_factor_whose_values_differ_alone_within_a_row_of_its_matrix
     pixels = np.random.default_rng(0).integers(0, 256, (128, 4, 4, 1), np.uint8)
     data = from_images("frames", pixels, {"frame": range(128), "pair": np.arange(128) // 2})
     found = audit(data, traversals=3, pairs=10)
-    assert found.factors[0].curve() == []
     assert "<h3>frame</h3>" in audit_page.page(data, found)
 
 
