@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 import benchmark_data
 from benchmark_data import parallel, reading
 from benchmark_data.dataset import Dataset, Digest
-from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
+from benchmark_data.errors import InvalidInput, MissingExtra
 from benchmark_data.factors import Indices
 from benchmark_data.files import hash_of, read_json, write_json, write_text, written_atomically
 from benchmark_data.inspect import contact_sheets
@@ -293,25 +293,19 @@ def publish(
     quick = verify.digest(dataset)
     full = verify.digest(dataset, full=True, progress=progress)
     digest = quick if isinstance(handle, str) else full
-    tasks = []
+    tasks, splits = [], []
     for split, rows in dataset.splits.items():
         parts = encoding.shards(dataset, rows)
+        pattern = f"{config}/{split}-*-of-{len(parts):05d}.parquet"
+        splits.append({"name": split, "files": pattern, "rows": len(rows)})
         for i, part in enumerate(parts):
             path = folder / config / f"{split}-{i:05d}-of-{len(parts):05d}.parquet"
-            tasks.append((split, len(part), (handle, part, path, _signature(dataset, digest, part))))
-    splits: dict[str, dict[str, Any]] = {}
+            tasks.append((handle, part, path, _signature(dataset, digest, part)))
     files = []
-    written = parallel.in_parallel(_write_shard, [task for _, _, task in tasks], None)
-    for (split, count, (_, _, path, _)), (num_bytes, file) in zip(tasks, written, strict=True):
-        pattern = f"{config}/{split}-*-{path.stem.split('-', 2)[2]}.parquet"
-        sums = splits.setdefault(
-            split, {"name": split, "files": pattern, "rows": 0, "num_bytes": 0, "download_size": 0}
-        )
-        for key, more in (("rows", count), ("num_bytes", num_bytes), ("download_size", file["bytes"])):
-            sums[key] += more
+    for (_, part, *_), file in zip(tasks, parallel.in_parallel(_write_shard, tasks, None), strict=True):
         files.append(file)
-        progress(count)
-    shards = {path for _, _, (_, _, path, _) in tasks}
+        progress(len(part))
+    shards = {path for _, _, path, _ in tasks}
     for stale in {*(folder / config).glob("*-of-*.parquet"), *(folder / config).glob(".*.part")} - shards:
         # Of an earlier version that was cut differently, or of a process that was killed and may be cleaning up.
         stale.unlink(missing_ok=True)
@@ -320,14 +314,13 @@ def publish(
         contact_sheets.contact_sheet(dataset).save(temporary, format="png")
     content = card.record(
         dataset,
-        splits=list(splits.values()),
+        splits=splits,
         digests={"quick": quick._asdict(), "full": full._asdict()},
         files=[*files, _described(sheet)],
     )
     write_json(folder / config / card.RECORD, content | {"published": _today()})
     records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
     for other in records:
-        other["features"] = _declared_features(folder, other)._to_yaml_list()
         other["files"] = [*other["files"], _described(folder / other["config"] / card.RECORD)]
     texts = {
         "README.md": card.readme(records),
@@ -370,30 +363,14 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
         )
 
 
-def _declared_features(folder: Path, record: card.Record) -> Any:
-    """Read a published config's features from one of its files."""
-    pattern = record["splits"][0]["files"]
-    file = next(folder.glob(pattern), None)
-    if file is None:
-        raise DamagedFile(
-            f"{folder}: expected {pattern}, received no such file. Publish {record['name']}/{record['config']} again "
-            f"or remove its {card.RECORD}."
-        )
-    return datasets.Features.from_arrow_schema(pq.read_schema(file))
-
-
 def _signature(dataset: Dataset, digest: Digest, rows: range) -> str:
     """Describe what a shard is made from: a shard that says the same need not be written again."""
     which = [rows.start, rows.stop, rows.step, encoding.COMPRESSOR, encoding.LEVEL, pa.__version__, ROWS]
     return json.dumps([dataset.id, dataset.version, *digest, *which])
 
 
-def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: str) -> tuple[int, dict[str, Any]]:
-    """Write one Parquet file, unless it is there.
-
-    Returns:
-        The size of its content before compression, in bytes, and the file as the config's record lists it.
-    """
+def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: str) -> dict[str, Any]:
+    """Write one Parquet file, unless it is there, and return it as the config's record lists it."""
     dataset = parallel.opened(handle)
     schema = features(dataset).arrow_schema
     schema = schema.with_metadata({**schema.metadata, b"offaxis": signature.encode()})
@@ -408,8 +385,7 @@ def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: st
                     waiting = waiting.slice(whole)
             if len(waiting):
                 writer.write_table(waiting, row_group_size=ROWS)
-    content = pq.read_metadata(path)
-    return sum(content.row_group(i).total_byte_size for i in range(content.num_row_groups)), _described(path)
+    return _described(path)
 
 
 def _writer(path: Path, schema: Any) -> Any:

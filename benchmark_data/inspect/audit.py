@@ -27,7 +27,7 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, check_count, needs
 from benchmark_data.factors import Factor, Indices
-from benchmark_data.inspect.distances import mean_squared_error, mean_squared_errors
+from benchmark_data.inspect.distances import BATCH, mean_squared_errors, squared_distances
 
 __all__ = ["Audit", "Estimate", "FactorAudit", "audit"]
 
@@ -38,12 +38,10 @@ REPLICATES = 1000
 """Bootstrap samples of an interval."""
 
 LEVEL = 0.95
-FEW = 20
-"""Traversals below which an interval over them says little (docs/audit.md)."""
-
 """Level of the intervals."""
 
-BATCH = 256
+FEW = 20
+"""Traversals below which an interval over them says little (docs/audit.md)."""
 
 
 class Estimate(NamedTuple):
@@ -391,14 +389,7 @@ def _random_distances(dataset: Dataset, pairs: int, seed: int) -> NDArray[np.flo
     uniform = draws.uniform(seed, np.arange(pairs), 2)
     first = (uniform[:, 0] * len(dataset)).astype(np.int64)
     second = (first + 1 + (uniform[:, 1] * (len(dataset) - 1)).astype(np.int64)) % len(dataset)
-    return np.concatenate(
-        [
-            mean_squared_error(
-                dataset.images(first[start : start + BATCH]), dataset.images(second[start : start + BATCH])
-            )
-            for start in range(0, pairs, BATCH)
-        ]
-    )
+    return squared_distances(dataset, first, second) / (255.0**2 * math.prod(dataset.image_shape))
 
 
 def _collisions(dataset: Dataset, most: int, seed: int) -> tuple[int, int]:

@@ -41,7 +41,10 @@ __all__ = [
     "mean_squared_errors",
     "pair_distances",
     "published",
+    "squared_distances",
 ]
+
+BATCH = 256
 
 STANDS_IN_FOR: Mapping[str, str] = {"sprites2d": "dsprites", "room3d": "shapes3d"}
 """Rendered datasets whose distances are comparable with those published for another one."""
@@ -120,6 +123,18 @@ def _squared_errors(a: Images, b: Images) -> NDArray[np.float64]:
     return squares
 
 
+def squared_distances(
+    dataset: Dataset, first: Indices, second: Indices, progress: Callable[[int], None] = lambda done: None
+) -> NDArray[np.float64]:
+    """Sum the squared differences of the images of rows, pair by pair, a batch at a time: float64, shape (n,)."""
+    squares = np.empty(len(first))
+    for start in range(0, len(first), BATCH):
+        batch = slice(start, start + BATCH)
+        squares[batch] = _squared_errors(dataset.images(first[batch]), dataset.images(second[batch]))
+        progress(len(first[batch]))
+    return squares
+
+
 def pair_distances(
     dataset: Dataset,
     *,
@@ -174,10 +189,7 @@ def pair_distances(
     scale = 255.0**2 * math.prod(dataset.image_shape)
     result = {}
     for name, (start, end) in ends.items():
-        squares = np.empty(pairs)
-        for batch in np.array_split(np.arange(pairs), math.ceil(pairs / 256)):
-            squares[batch] = _squared_errors(dataset.images(start[batch]), dataset.images(end[batch]))
-            progress(len(batch))
+        squares = squared_distances(dataset, start, end, progress)
         error = squares.std(ddof=1) / math.sqrt(pairs)
         result[name] = PairDistance(float(squares.mean() / scale), float(error / scale), pairs)
     return result

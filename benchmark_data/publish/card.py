@@ -71,7 +71,7 @@ def record(
 
     Args:
         dataset: the dataset.
-        splits: for each split ``name``, ``rows``, ``files`` (pattern), ``num_bytes`` and ``download_size``.
+        splits: for each split ``name``, ``rows`` and ``files`` (pattern).
         digests: the ``quick`` and the ``full`` digest, each of ``pixels`` and ``factors``, of the rows in order.
         files: for each file ``path`` in the folder, ``bytes`` and ``sha256``.
         published: the day on which it was published first, such as ``2026-11-22``.
@@ -126,8 +126,7 @@ def readme(records: Sequence[Record]) -> str:
     """Write the card of a folder.
 
     Args:
-        records: the records of its configs, at least one, all of one dataset; in each also ``features`` in the form of
-            the Hub's YAML, in which the order of keys has a meaning that JSON would lose.
+        records: the records of its configs, at least one, all of one dataset.
 
     Returns:
         Markdown with a YAML head: the content of ``README.md``.
@@ -257,7 +256,7 @@ def _citations(records: Sequence[Record]) -> list[str]:
 
 
 def front_matter(records: Sequence[Record]) -> dict[str, Any]:
-    """Return the YAML head of a card: configs with their files, features, sizes, licence.
+    """Return the YAML head of a card: configs with their files, and the licence.
 
     Args:
         records: the records, in the order in which configs shall stand.
@@ -270,22 +269,14 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
     known = len(licenses) == 1 and license in HUB_LICENSES
     link = {"license_link": records[0]["homepage"]} if records[0]["homepage"] else {}
     other = {"license": "other", "license_name": " and ".join(licenses), **link}
-    configs = []
-    infos = []
-    for r in records:
-        files = [{"split": s["name"], "path": s["files"]} for s in r["splits"]]
-        configs.append({"config_name": r["config"], "data_files": files} | ({"default": True} if r["default"] else {}))
-        infos.append(
-            {
-                "config_name": r["config"],
-                "features": r["features"],
-                "splits": [
-                    {"name": s["name"], "num_bytes": s["num_bytes"], "num_examples": s["rows"]} for s in r["splits"]
-                ],
-                "download_size": sum(s["download_size"] for s in r["splits"]),
-                "dataset_size": sum(s["num_bytes"] for s in r["splits"]),
-            }
-        )
+    configs = [
+        {
+            "config_name": r["config"],
+            "data_files": [{"split": s["name"], "path": s["files"]} for s in r["splits"]],
+            **({"default": True} if r["default"] else {}),
+        }
+        for r in records
+    ]
     return {
         "pretty_name": records[0]["name"],
         "language": ["en"],
@@ -293,7 +284,6 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
         "task_categories": ["image-feature-extraction"],
         "tags": TAGS,
         "configs": configs,
-        "dataset_info": infos,
     }
 
 

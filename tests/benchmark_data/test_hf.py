@@ -162,7 +162,6 @@ def test_card(published, tiny_family):
         ("plus_1", False),
         ("plus_2", True),
     ]
-    assert [s["num_examples"] for s in head["dataset_info"][0]["splits"]] == [8, 3]
     for dataset in tiny_family.configs.values():
         full = dataset.digest(full=True)
         for part in (dataset.description, full.pixels, full.factors, dataset.citation, "Row 3 is blurred."):
@@ -182,7 +181,7 @@ def test_card(published, tiny_family):
 )
 def test_a_card_says_how_tfds_has_the_records(config, call, published):
     record = read_json(published / "plus_1" / card.RECORD)
-    text = card.readme([record | {"name": "sprites2d", "config": config, "features": []}])
+    text = card.readme([record | {"name": "sprites2d", "config": config}])
     assert f"`import benchmark_data.tfds; {call}`" in text
 
 
@@ -349,13 +348,6 @@ def tiny_corner():
     xysquares = benchmark_data.load("xysquares/spacing_4")
     space = FactorSpace(*(Factor(f.name, f.values[:2]) for f in xysquares.space.factors))
     return dataclasses.replace(xysquares, name="tiny_corner", config="", space=space, splits={})
-
-
-def test_a_config_whose_files_are_gone_is_named(tiny_family, tmp_path):
-    hf.publish(tiny_family.configs["plus_1"], tmp_path)
-    (tmp_path / "plus_1/train-00000-of-00001.parquet").unlink()
-    with pytest.raises(DamagedFile, match=r"plus_1/train-\*-of-00001.parquet, received no such file"):
-        hf.publish(tiny_family.configs["plus_2"], tmp_path)
 
 
 def test_two_datasets_do_not_share_a_folder(published, tiny_grid):
