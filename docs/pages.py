@@ -28,9 +28,9 @@ from benchmark_data.archives.downloads import Download
 from benchmark_data.commands.descriptions import stores
 from benchmark_data.dataset import Dataset
 from benchmark_data.variants.pairs import Paired
-from leaderboard import properties
+from leaderboard import properties, record
 from leaderboard.report import formats, hardness, ranking
-from leaderboard.store import giveaways, results, results_tree, verdicts
+from leaderboard.store import giveaways, results_tree, verdicts
 
 DOCS = Path(__file__).parent
 SEEDS = DOCS.parent / "benchmarks" / "tutorial_seeds.csv"
@@ -211,13 +211,13 @@ def table_of_the_board(tasks: Mapping[str, str]) -> list[str]:
     for result in results_tree.read_all(RESULTS):
         scores = [run.scores["mig"] for run in result.runs if run.tier == "desk"]
         column = next((name for name, dataset in tasks.items() if result.task.partition("@")[0] == dataset), "")
-        if column and scores and (result.method in results.REFERENCES or len(scores) >= LEAST_SEEDS):
+        if column and scores and (result.method in record.REFERENCES or len(scores) >= LEAST_SEEDS):
             mig.setdefault(result.method, {})[column] = scores
             titles[result.method] = result.title
     columns = [name for name in tasks if any(name in of for of in mig.values())]
     lines = [row("MIG", *columns), row("---", *["---:"] * len(columns))]
     first = {name: statistics.mean(of.get(columns[0], [0.0])) for name, of in mig.items()}
-    for method in sorted(mig, key=lambda name: (name in results.REFERENCES, -first[name], titles[name])):
+    for method in sorted(mig, key=lambda name: (name in record.REFERENCES, -first[name], titles[name])):
         cells = ("" if (of := mig[method].get(name)) is None else spread(of) for name in columns)
         lines.append(row(titles[method], *cells))
     return lines
@@ -276,11 +276,7 @@ def table_of_shared_seeds() -> list[str]:
     for result in results_tree.read_all(RESULTS):
         scores = {run.seed: run.scores["mig"] for run in result.runs if run.tier == "desk"}
         dataset = result.task.partition("@")[0]
-        if (
-            result.method not in results.REFERENCES
-            and set(SHARED) <= scores.keys()
-            and desk.family(dataset) in FAMILIES
-        ):
+        if result.method not in record.REFERENCES and set(SHARED) <= scores.keys() and desk.family(dataset) in FAMILIES:
             values = np.array([scores[seed] for seed in SHARED])
             rows[dataset, result.method] = (values - values.mean()) / values.std()
     lines = [row("MIG, seeds 0 to 4", *KINDS), row("---", *["---:"] * len(KINDS))]

@@ -102,10 +102,8 @@ def _check_reach(array: NDArray[np.float64], what: str) -> None:
     for column, largest in zip(small, reached, strict=True):
         if 0 < largest < _SMALLEST:
             raise InvalidInput(
-                what,
-                expected=f"columns of 0 alone, or that reach {_SMALLEST:g}",
-                received=f"{largest:.3g} at most in column {column}",
-                remedy="Rescale the codes.",
+                f"{what}: expected columns of 0 alone, or that reach {_SMALLEST:g}, received {largest:.3g} at most in "
+                f"column {column}. Rescale the codes."
             )
 
 
@@ -137,10 +135,8 @@ def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> Int
         if bad.any():
             row, column = np.argwhere(bad)[0]
             raise InvalidInput(
-                what,
-                expected="whole numbers, the class ids",
-                received=f"{array[row, column]} at row {row}, column {column}",
-                remedy="Pass class ids, not physical values.",
+                f"{what}: expected whole numbers, the class ids, received {array[row, column]} at row {row}, column "
+                f"{column}. Pass class ids, not physical values."
             )
     if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
         raise InvalidInput(what, expected="class ids below 2**63", received=str(array.max()))
@@ -241,10 +237,8 @@ def check_train_test(
     ):
         if train.shape[1] != test.shape[1]:
             raise InvalidInput(
-                what,
-                expected=f"{train.shape[1]} {kind}",
-                received=f"{test.shape[1]}",
-                remedy="Take both parts from one encoder and one dataset.",
+                f"{what}: expected {train.shape[1]} {kind}, received {test.shape[1]}. Take both parts from one encoder "
+                "and one dataset."
             )
     kept = _kept(factors, constant_factors)
     return codes, factors[:, kept], codes_test, factors_test[:, kept]
@@ -402,10 +396,8 @@ def _matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
         raise InvalidInput(what, expected=f"a 2-d array {axes}", received=str(error)) from error
     except (RuntimeError, TypeError) as error:  # tensors that need gradients, lie on a device or are of bfloat16
         raise InvalidInput(
-            what,
-            expected=f"a 2-d array {axes}",
-            received=f"{type(array).__name__}: {error}",
-            remedy="Of a tensor of PyTorch pass tensor.detach().float().cpu().numpy().",
+            f"{what}: expected a 2-d array {axes}, received {type(array).__name__}: {error}. Of a tensor of PyTorch "
+            "pass tensor.detach().float().cpu().numpy()."
         ) from error
     if array.ndim != 2:
         remedy = "Reshape one column to (n, 1)." if array.ndim == 1 else "Flatten each sample to one row."
@@ -426,10 +418,8 @@ def _matching(
     except InvalidInput as error:
         if (z == np.rint(z)).all() and _real(factors):
             raise InvalidInput(
-                f"{codes_name}, {factors_name}",
-                expected="the codes, then the factors' class ids",
-                received=f"whole numbers in {codes_name} and others in {factors_name}",
-                remedy="They look swapped: pass the codes first.",
+                f"{codes_name}, {factors_name}: expected the codes, then the factors' class ids, received whole "
+                f"numbers in {codes_name} and others in {factors_name}. They look swapped: pass the codes first."
             ) from error
         raise
     n, f = v.shape
@@ -437,17 +427,13 @@ def _matching(
         return z, v
     if z.shape[1] == n:
         raise InvalidInput(
-            codes_name,
-            expected=f"shape ({n}, latents), one row per sample",
-            received=f"shape {z.shape}",
-            remedy=f"It looks transposed: pass {codes_name}.T.",
+            f"{codes_name}: expected shape ({n}, latents), one row per sample, received shape {z.shape}. It looks "
+            f"transposed: pass {codes_name}.T."
         )
     if z.shape[0] == f:
         raise InvalidInput(
-            factors_name,
-            expected=f"shape ({f}, factors), one row per sample",
-            received=f"shape {v.shape}",
-            remedy=f"It looks transposed: pass {factors_name}.T.",
+            f"{factors_name}: expected shape ({f}, factors), one row per sample, received shape {v.shape}. It looks "
+            f"transposed: pass {factors_name}.T."
         )
     if f > n:
         raise InvalidInput(
@@ -457,10 +443,8 @@ def _matching(
             remedy="Rows are samples: both arrays look transposed." if z.shape[1] == f else "Rows are samples.",
         )
     raise InvalidInput(
-        codes_name,
-        expected=f"{n} rows, as in {factors_name}",
-        received=f"{z.shape[0]}",
-        remedy="Encode the same samples, in the same order.",
+        f"{codes_name}: expected {n} rows, as in {factors_name}, received {z.shape[0]}. Encode the same samples, in "
+        "the same order."
     )
 
 

@@ -131,9 +131,8 @@ class Properties:
     def __post_init__(self) -> None:
         if not any(word.strip("(),.").isdigit() and len(word.strip("(),.")) == 4 for word in self.source.split()):
             raise InvalidInput(
-                "source of a metric",
-                expected="a paper and its year, such as 'Chen et al. 2018, equation 6'",
-                received=repr(self.source),
+                "source of a metric: expected a paper and its year, such as 'Chen et al. 2018, equation 6', received "
+                f"{self.source!r}."
             )
         if not self.range[0] < self.range[1]:
             raise InvalidInput(

@@ -220,10 +220,9 @@ class Task:
         source = self.load().source
         if isinstance(source, Paired):
             raise InvalidInput(
-                f"scores on {self.dataset}",
-                expected="a dataset whose factors apply to all of its rows",
-                received="a transfer pair",
-                remedy=f"Encode {source.source.id} or {source.target.id} and score that; see offaxis board transfer.",
+                f"scores on {self.dataset}: expected a dataset whose factors apply to all of its rows, received a "
+                f"transfer pair. Encode {source.source.id} or {source.target.id} and score that; see offaxis board "
+                "transfer."
             )
         return tuple(f.name for f in self.load().space.factors if f.size > 1)
 

@@ -132,10 +132,8 @@ def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError
     if isinstance(text, bytes) and text.startswith(_MARKS):
         return [
             InvalidInput(
-                what,
-                expected="valid JSON in UTF-8",
-                received="a byte order mark",
-                remedy="Save it as UTF-8 without a byte order mark.",
+                f"{what}: expected valid JSON in UTF-8, received a byte order mark. Save it as UTF-8 without a byte "
+                "order mark."
             )
         ]
     try:

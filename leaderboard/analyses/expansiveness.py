@@ -129,9 +129,8 @@ def local_expansiveness(images: ArrayLike, moved: ArrayLike, *, step: float) -> 
     pixels, others = unit(images), unit(moved, "moved")
     if others.ndim != pixels.ndim + 1 or others.shape[:1] + others.shape[2:] != pixels.shape or 0 in others.shape:
         raise InvalidInput(
-            "moved",
-            expected=f"shape ({pixels.shape[0]}, moves, {', '.join(map(str, pixels.shape[1:]))})",
-            received=f"shape {others.shape}",
+            f"moved: expected shape ({pixels.shape[0]}, moves, {', '.join(map(str, pixels.shape[1:]))}), received "
+            f"shape {others.shape}."
         )
     difference = (others - pixels[:, None]).reshape(*others.shape[:2], -1)
     return np.asarray(np.linalg.norm(difference, axis=2).min(axis=1) / step)

@@ -81,7 +81,7 @@ def measure(mean: Real[ArrayLike, "n L"], variance: Real[ArrayLike, "n L"]) -> p
     )
 
 
-class Summary(NamedTuple):
+class LatentCounts(NamedTuple):
     """One run's latents in a row: what figure 5 and appendix G of Bonheme and Grzes (2022) are made of.
 
     Attributes:
@@ -112,7 +112,7 @@ def summarise(
     sampled: ArrayLike | None = None,
     inputs: ArrayLike | None = None,
     seed: int = 0,
-) -> Summary:
+) -> LatentCounts:
     """Count the kinds of latents and compare the mean, the sampled and the input representation.
 
     Args:
@@ -143,7 +143,7 @@ def summarise(
         regime = "collapsed" if counts["passive"] == len(kinds) else "polarised"
     z = sample(mu, var, seed=seed) if sampled is None else check_codes(sampled, "sampled")
     pixels = None if inputs is None else flat(inputs, "inputs")
-    return Summary(
+    return LatentCounts(
         **counts,
         used=int(kinds["used"].sum()),
         regime=regime,
@@ -187,10 +187,8 @@ def check_posterior(mean: ArrayLike, variance: ArrayLike) -> tuple[NDArray[np.fl
         raise InvalidInput("variance", expected=f"shape {mu.shape}, as mean", received=f"shape {var.shape}")
     if not (lowest := var.min()) > 0:
         raise InvalidInput(
-            "variance",
-            expected="positive numbers",
-            received=f"{lowest:.3g}",
-            remedy="Pass variances; take the exponential of log variances first.",
+            f"variance: expected positive numbers, received {lowest:.3g}. Pass variances; take the exponential of log "
+            "variances first."
         )
     return mu, var
 
@@ -199,9 +197,9 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Draw figure 5: both CKAs and the kinds of units against the strength of the regularisation.
 
     Args:
-        table: a row per run: the fields of ``Summary``, and ``strength``, numbers such as beta, or words. Optionally
-            ``method``, one line each. Runs that share strength and method are seeds: their mean and standard deviation
-            are drawn.
+        table: a row per run: the fields of ``LatentCounts``, and ``strength``, numbers such as beta, or words.
+            Optionally ``method``, one line each. Runs that share strength and method are seeds: their mean and
+            standard deviation are drawn.
         path: the PNG file to write.
 
     Raises:

@@ -120,10 +120,8 @@ def measure(
     if min(map(len, rows)) < LEAST:
         smallest = min(rows, key=len)
         raise InvalidInput(
-            "groups",
-            expected=f"at least {LEAST} runs of each task",
-            received=f"{len(smallest)} of {str(tasks[smallest[0]])!r}",
-            remedy="Leave that task out.",
+            f"groups: expected at least {LEAST} runs of each task, received {len(smallest)} of "
+            f"{str(tasks[smallest[0]])!r}. Leave that task out."
         )
     numbers = _correlations(matrix, rows, methods, resamples, confidence, seed)
     return Agreement(tuple(names), *numbers, runs=len(matrix), tasks=len(rows)).table()

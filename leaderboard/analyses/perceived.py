@@ -186,10 +186,8 @@ def measure_rows(
         begins = begins[counts == factor.size]
         if not len(begins):
             raise InvalidInput(
-                f"rows of {dataset.id}",
-                expected=f"at least one whole traversal of {factor.name}, all {factor.size} values of it",
-                received="none",
-                remedy="Encode the rows that `traversal_rows` gives.",
+                f"rows of {dataset.id}: expected at least one whole traversal of {factor.name}, all {factor.size} "
+                "values of it, received none. Encode the rows that `traversal_rows` gives."
             )
         whole = order[begins[:, None] + np.arange(factor.size)]
         images = dataset.images(rows[whole.ravel()]).reshape(*whole.shape, *dataset.image_shape)
@@ -267,9 +265,7 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 def _grid(dataset: Dataset) -> FactorSpace:
     if not isinstance(dataset.space, FactorSpace):
-        raise InvalidInput(
-            f"traversals of {dataset.id}", expected="a full grid of factors", received="a table of labels"
-        )
+        raise InvalidInput(f"traversals of {dataset.id}: expected a full grid of factors, received a table of labels.")
     return dataset.space
 
 

@@ -272,9 +272,8 @@ def draw_shared(
     given = [np.asarray(targets), np.asarray(reconstructions)]
     if given[0].ndim != 4 or given[0].shape[:3] != given[1].shape[:3] or given[1].ndim != 4:
         raise InvalidInput(
-            "reconstructions",
-            expected="an image for each target image, of the same height and width",
-            received=f"shapes {given[0].shape} and {given[1].shape}",
+            "reconstructions: expected an image for each target image, of the same height and width, received shapes "
+            f"{given[0].shape} and {given[1].shape}."
         )
     if columns < 1:
         raise InvalidInput("columns", expected="at least 1", received=str(columns))
@@ -307,10 +306,8 @@ def _divided(n: int, test: ArrayLike | None) -> tuple[Indices, Indices]:
     fit, rest = np.flatnonzero(~mask), np.flatnonzero(mask)
     if len(fit) < 2 or len(rest) < 2:
         raise InvalidInput(
-            "rows",
-            expected="at least two to fit to and two to test on",
-            received=f"{len(fit)} and {len(rest)}",
-            remedy="Encode more rows.",
+            f"rows: expected at least two to fit to and two to test on, received {len(fit)} and {len(rest)}. Encode "
+            "more rows."
         )
     return fit, rest
 

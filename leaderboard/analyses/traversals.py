@@ -111,9 +111,7 @@ def check_images(images: ArrayLike) -> NDArray[np.float64]:
     pixels = unit(array)
     if pixels.min() < 0 or pixels.max() > 1:
         raise InvalidInput(
-            "images",
-            expected="uint8, or floats in [0, 1]",
-            received=f"{array.dtype} in [{pixels.min():.3g}, {pixels.max():.3g}]",
-            remedy="Take the sigmoid of logits; clip what a decoder without activation overshoots.",
+            f"images: expected uint8, or floats in [0, 1], received {array.dtype} in [{pixels.min():.3g}, "
+            f"{pixels.max():.3g}]. Take the sigmoid of logits; clip what a decoder without activation overshoots."
         )
     return pixels

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 analyse = console.command_line(
     "Analyse representations as the papers do. Each command writes a picture (.png) and its numbers (.csv).\n\n"
     "Where a command takes FILE or RUN, that is a run folder with activations.npz, or named arrays of any framework in "
-    "an .npz, .safetensors or .parquet file: one array per layer, one row per image."
+    "an .npz or .safetensors file: one array per layer, one row per image."
 )
 
 By = Annotated[

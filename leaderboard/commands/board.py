@@ -313,7 +313,7 @@ def show_datasets(
         for dataset in giveaways.unknown(root, filter(None, here)):
             try:
                 with err.status(f"auditing {dataset.id}"):
-                    giveaways.write(root, [giveaways.measure(dataset)])
+                    giveaways.write(root, [giveaways.audited(dataset)])
             except Unavailable as error:
                 console.tell(f"left out: {error}", style="yellow")
     known = giveaways.read(root)

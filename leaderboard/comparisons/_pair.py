@@ -31,10 +31,8 @@ def check_pair(
     if len(x) != len(y):
         transposed = " One of them looks transposed." if x.shape[1] == len(y) or y.shape[1] == len(x) else ""
         raise InvalidInput(
-            "y",
-            expected=f"{len(x)} rows, as in x",
-            received=f"{len(y)}",
-            remedy=f"Compare layers on the same samples, in the same order.{transposed}",
+            f"y: expected {len(x)} rows, as in x, received {len(y)}. Compare layers on the same samples, in the same "
+            f"order.{transposed}"
         )
     if len(x) < at_least:
         raise InvalidInput("x", expected=f"at least {at_least} samples", received=str(len(x)))

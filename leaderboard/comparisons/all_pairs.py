@@ -276,9 +276,8 @@ def heatmap(scores: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:
         frame = frame.loc[straight["layer_x"].unique(), straight["layer_y"].unique()]
         if frames and not (frame.index.equals(frames[0].index) and frame.columns.equals(frames[0].columns)):
             raise InvalidInput(
-                f"layers of {x!r} and {y!r}",
-                expected=f"those of the first pair: {', '.join(frames[0].index)} and {', '.join(frames[0].columns)}",
-                received=f"{', '.join(frame.index)} and {', '.join(frame.columns)}",
+                f"layers of {x!r} and {y!r}: expected those of the first pair: {', '.join(frames[0].index)} and "
+                f"{', '.join(frames[0].columns)}, received {', '.join(frame.index)} and {', '.join(frame.columns)}."
             )
         frames.append(frame)
     mean = np.mean([frame.to_numpy() for frame in frames], axis=0)
@@ -321,10 +320,8 @@ def _opened(gram: Grams) -> NDArray[np.float32]:
         return np.asanyarray(np.load(gram.path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError) as error:
         raise DamagedFile(
-            str(gram.path),
-            expected="a file of Gram matrices",
-            received=str(error),
-            remedy=f"Remove {gram.path.with_suffix('.json').name} beside it to have it made again.",
+            f"{gram.path}: expected a file of Gram matrices, received {error}. Remove "
+            f"{gram.path.with_suffix('.json').name} beside it to have it made again."
         ) from error
 
 
@@ -334,10 +331,7 @@ def _claim(path: Path, content: dict[str, Any]) -> None:
         write_json(path, content)
     elif (found := read_json(path)) != content:
         raise InvalidInput(
-            str(path),
-            expected=f"a study like this one, {content}",
-            received=str(found),
-            remedy="Choose another folder.",
+            f"{path}: expected a study like this one, {content}, received {found}. Choose another folder."
         )
 
 

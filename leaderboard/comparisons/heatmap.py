@@ -149,9 +149,8 @@ def compare_runs(
     for x, y in pairs:
         if frames and (list(x), list(y)) != (list(frames[0].index), list(frames[0].columns)):
             raise InvalidInput(
-                f"pair {len(frames)}",
-                expected=f"the layers of pair 0: {', '.join(frames[0].index)} and {', '.join(frames[0].columns)}",
-                received=f"{', '.join(x)} and {', '.join(y)}",
+                f"pair {len(frames)}: expected the layers of pair 0: {', '.join(frames[0].index)} and "
+                f"{', '.join(frames[0].columns)}, received {', '.join(x)} and {', '.join(y)}."
             )
         frames.append(compare_layers(x, y, similarity=similarity, memory=memory, backend=backend))
     if not frames:

@@ -36,10 +36,8 @@ def check(factors: NDArray[np.int64], factors_test: NDArray[np.int64], batch: in
         raise InvalidInput("factors", expected="at least two factors that vary", received="one")
     if not (vary := varying(factors_test)).all():
         raise InvalidInput(
-            "factors_test",
-            expected="at least two values of each factor that varies in factors",
-            received=f"one value in {np.count_nonzero(~vary)} of {len(vary)} factors",
-            remedy="Divide the samples into the two parts at random.",
+            "factors_test: expected at least two values of each factor that varies in factors, received one value in "
+            f"{np.count_nonzero(~vary)} of {len(vary)} factors. Divide the samples into the two parts at random."
         )
     check_count("batch", batch, 2)
     for name, value in counts.items():

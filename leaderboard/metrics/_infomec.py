@@ -56,10 +56,8 @@ def _check_repeated(z: NDArray[np.float64], active: NDArray[np.int64]) -> None:
     for place, column in zip(active, z[:, active].T, strict=True):
         if (values := len(np.unique(column))) > len(column) / 2:
             raise InvalidInput(
-                "codes",
-                expected="discrete codes, whose values repeat",
-                received=f"{values} values in {len(column)} rows of latent {place}",
-                remedy="Pass discrete=False, or more rows.",
+                f"codes: expected discrete codes, whose values repeat, received {values} values in {len(column)} rows "
+                f"of latent {place}. Pass discrete=False, or more rows."
             )
 
 
@@ -78,10 +76,8 @@ def _normalised_information(
         for place, column in enumerate(ids.T):
             if np.bincount(column).max() == 1:
                 raise InvalidInput(
-                    "factors",
-                    expected="a class with two rows or more, to look for neighbours in",
-                    received=f"as many classes as rows in column {place}",
-                    remedy="Put neighbouring values into one class.",
+                    "factors: expected a class with two rows or more, to look for neighbours in, received as many "
+                    f"classes as rows in column {place}. Put neighbouring values into one class."
                 )
         (z,) = standardised(z)
         information = np.array(

@@ -91,10 +91,8 @@ def score(
     x_test, y_test = _points(codes_test, factors_test, points_test, batch, seed + 1)
     if x.max() > _LARGEST:
         raise InvalidInput(
-            "codes",
-            expected=f"pairs that differ by {_LARGEST:g} at most, beyond which liblinear does not move",
-            received=f"{x.max():.3g} in the mean of a batch",
-            remedy="Rescale the codes.",
+            f"codes: expected pairs that differ by {_LARGEST:g} at most, beyond which liblinear does not move, "
+            f"received {x.max():.3g} in the mean of a batch. Rescale the codes."
         )
     classifier = OneVsRestClassifier(LogisticRegression(solver="liblinear", random_state=seed))
     classifier.fit(x, y)

@@ -119,10 +119,8 @@ def _changed(z: NDArray[np.float64], ids: NDArray[np.int64], factor: int) -> NDA
     pairs = partners.sum()
     if not pairs:
         raise InvalidInput(
-            "factors",
-            expected="pairs of rows that differ in one factor alone, for each factor",
-            received=f"none for column {factor}",
-            remedy="Score more rows, or rows of a complete grid.",
+            "factors: expected pairs of rows that differ in one factor alone, for each factor, received none for "
+            f"column {factor}. Score more rows, or rows of a complete grid."
         )
     mean = (partners @ z) / pairs
     z = z - mean

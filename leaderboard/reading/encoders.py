@@ -152,9 +152,8 @@ class OnnxEncoder:
         scale = (np.asarray(mean, np.float32), np.asarray(std, np.float32))
         if any(part.shape not in ((1,), (dataset.image_shape[2],)) for part in scale) or not (scale[1] > 0).all():
             raise InvalidInput(
-                "mean and std",
-                expected=f"one number each, or {dataset.image_shape[2]}, std above 0",
-                received=f"{mean} and {std}",
+                f"mean and std: expected one number each, or {dataset.image_shape[2]}, std above 0, received {mean} "
+                f"and {std}."
             )
         most = SENT // (int(np.prod(dataset.image_shape)) * np.dtype(self.dtype).itemsize)
         found: list[NDArray[np.float32]] = []
@@ -163,9 +162,8 @@ class OnnxEncoder:
             codes = self._codes(pixels.transpose(0, 3, 1, 2) if place == "NCHW" else pixels)
             if found and codes.shape[1:] != found[0].shape[1:]:
                 raise InvalidInput(
-                    f"{self.path}: wrong shape",
-                    expected=f"codes of shape {found[0].shape[1:]} for every batch",
-                    received=f"{codes.shape[1:]}",
+                    f"{self.path}: wrong shape: expected codes of shape {found[0].shape[1:]} for every batch, received "
+                    f"{codes.shape[1:]}."
                 )
             found.append(codes)
             progress(len(images))
@@ -307,10 +305,8 @@ def placed(
         )
     if len(fitting) > 1:
         raise InvalidInput(
-            f"layout of {path}",
-            expected="an input shape that tells where channels stand",
-            received=f"shape {tuple(shape)}",
-            remedy="Say layout NHWC or NCHW.",
+            f"layout of {path}: expected an input shape that tells where channels stand, received shape "
+            f"{tuple(shape)}. Say layout NHWC or NCHW."
         )
     return fitting[0]
 

@@ -2,7 +2,7 @@
 
 Allowed is a graph of the standard operators (the domain ``ai.onnx``) that maps one batch of images to codes. Whatever
 could run other code, read a file, go on without end, or give other codes for the same image is refused by name.
-`measure` counts what a file holds before it is parsed, since a parser takes a hundred bytes for a field of two. All of
+`weigh` counts what a file holds before it is parsed, since a parser takes a hundred bytes for a field of two. All of
 it happens in the process that runs the encoder (`leaderboard.reading.encoder_process`).
 
 Internal.
@@ -108,7 +108,7 @@ class Signature(NamedTuple):
     output: str
 
 
-def measure(content: bytes, what: str = "encoder.onnx") -> None:
+def weigh(content: bytes, what: str = "encoder.onnx") -> None:
     """Count what a file holds, and stop where it is too much: fields of protobuf, as they lie in the file.
 
     Args:
@@ -202,7 +202,7 @@ def inspect(content: bytes, what: str = "encoder.onnx", output: str = "") -> Sig
     """
     import onnx
 
-    measure(content, what)
+    weigh(content, what)
     try:
         model = onnx.load_model_from_string(content)
         nodes = len(model.graph.node)
@@ -223,9 +223,8 @@ def _problems(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
         name = f"{printable(node.op_type)} {node.name[:80]!r}" if node.name else printable(node.op_type)
         if node.domain not in ("", "ai.onnx"):
             yield InvalidInput(
-                f"{what}: operator of another domain",
-                expected="standard operators, of the domain ai.onnx",
-                received=f"{name} of {printable(node.domain)}",
+                f"{what}: operator of another domain: expected standard operators, of the domain ai.onnx, received "
+                f"{name} of {printable(node.domain)}."
             )
         elif node.op_type in CONTROL:
             yield InvalidInput(f"{what}: loop or branch", expected="a graph without any", received=name)
@@ -236,9 +235,8 @@ def _problems(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
         for needed in node.input:
             if needed not in known:
                 yield InvalidInput(
-                    f"{what}: not in order",
-                    expected="operators whose inputs come before them, without a circle",
-                    received=f"{name}, which takes {needed[:80]!r}",
+                    f"{what}: not in order: expected operators whose inputs come before them, without a circle, "
+                    f"received {name}, which takes {needed[:80]!r}."
                 )
         known |= set(node.output)
 
@@ -255,17 +253,14 @@ def _tensors(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
     for tensor in [*graph.initializer, *constants]:
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             yield InvalidInput(
-                f"{what}: data in another file",
-                expected="all constants in the model itself",
-                received=f"{tensor.name[:80]!r}, which is elsewhere",
-                remedy="Save the model as one file.",
+                f"{what}: data in another file: expected all constants in the model itself, received "
+                f"{tensor.name[:80]!r}, which is elsewhere. Save the model as one file."
             )
         total += math.prod(max(0, size) for size in tensor.dims)
         if total > CONSTANTS or any(size < 0 for size in tensor.dims):
             yield InvalidInput(
-                f"{what}: huge constants",
-                expected=f"at most {CONSTANTS:,} numbers altogether",
-                received=f"{tensor.name[:80]!r} of shape {tuple(tensor.dims)}",
+                f"{what}: huge constants: expected at most {CONSTANTS:,} numbers altogether, received "
+                f"{tensor.name[:80]!r} of shape {tuple(tensor.dims)}."
             )
             return
 
@@ -282,9 +277,8 @@ def _signature(onnx: Any, graph: Any, what: str, output: str) -> Signature:
     dtypes = {kinds.UINT8: "uint8", kinds.FLOAT16: "float16", kinds.FLOAT: "float32", kinds.DOUBLE: "float64"}
     if tensor.elem_type not in dtypes or len(tensor.shape.dim) != 4:
         raise InvalidInput(
-            f"{what}: input",
-            expected="images: floats or uint8 with four axes",
-            received=f"type {tensor.elem_type} with {len(tensor.shape.dim)} axes",
+            f"{what}: input: expected images: floats or uint8 with four axes, received type {tensor.elem_type} with "
+            f"{len(tensor.shape.dim)} axes."
         )
     names = [value.name for value in graph.output]
     usual = (output,) if output else ("codes", "mean")

@@ -5,8 +5,6 @@ a run folder        ``codes.npz`` and ``activations.npz``, with ``run.json`` bes
 ``.npz``            named arrays; ``layers``, an array of names, gives the order of layers
 ``.npy``            one array, which is called ``codes``
 ``.safetensors``    named tensors; ``layers`` in the metadata, a JSON list of names, gives the order of layers
-``.parquet``        a row per sample. A list column is an array; columns ``codes_0``, ``codes_1`` ... are the columns of
-                    an array ``codes``; ``index`` and ``label_<factor>`` are what published datasets call them
 ``.onnx``           an encoder: it is given the images of a dataset
 ==================  ==================================================================================================
 
@@ -19,7 +17,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -80,7 +77,7 @@ def arrays(path: FilePath, names: Sequence[str] | None = None) -> dict[str, Arra
     """Read named arrays from a file.
 
     Args:
-        path: a ``.npz``, ``.npy``, ``.safetensors`` or ``.parquet`` file.
+        path: a ``.npz``, ``.npy`` or ``.safetensors`` file.
         names: the arrays to read; all of them if None.
 
     Returns:
@@ -100,7 +97,7 @@ def arrays(path: FilePath, names: Sequence[str] | None = None) -> dict[str, Arra
         {'codes': (5, 2), 'indices': (5,)}
     """
     path = Path(path)
-    readers = {".npz": _npz, ".npy": _npy, ".safetensors": _safetensors, ".parquet": _parquet}
+    readers = {".npz": _npz, ".npy": _npy, ".safetensors": _safetensors}
     if path.suffix not in readers:
         raise InvalidInput(
             str(path), expected=f"a file {', '.join(readers)}, or a run folder", received=path.suffix or "no suffix"
@@ -182,10 +179,8 @@ def check_same_rows(paths: Sequence[FilePath]) -> None:
         first = first or (path, indices)
         if not np.array_equal(first[1], indices):
             raise InvalidInput(
-                f"activations of {path}",
-                expected=f"those of the images that {first[0]} has, in that order",
-                received="those of other rows",
-                remedy="Write them of the same images: offaxis train activations RUN... --dataset NAME",
+                f"activations of {path}: expected those of the images that {first[0]} has, in that order, received "
+                "those of other rows. Write them of the same images: offaxis train activations RUN... --dataset NAME"
             )
 
 
@@ -226,10 +221,8 @@ def posterior(path: FilePath) -> Posterior:
         raise UnknownName(f"layer of {path}", "mean", found)
     if "variance" not in found and "log_variance" not in found:
         raise InvalidInput(
-            str(path),
-            expected="a layer variance or log_variance",
-            received=f"the layers {', '.join(found)}",
-            remedy="A deterministic autoencoder has no posterior.",
+            f"{path}: expected a layer variance or log_variance, received the layers {', '.join(found)}. A "
+            "deterministic autoencoder has no posterior."
         )
     variance = found["variance"] if "variance" in found else np.exp(found["log_variance"].astype(np.float64))
     return Posterior(found["mean"], variance, found.get("sampled"), found.get("input"))
@@ -262,9 +255,7 @@ def codes(
     path = Path(path)
     if path.suffix == ".onnx":
         if dataset is None:
-            raise InvalidInput(
-                str(path), expected="the dataset to encode", received="none", remedy="Name one: --dataset NAME."
-            )
+            raise InvalidInput(f"{path}: expected the dataset to encode, received none. Name one: --dataset NAME.")
         asked = _asked(dataset)
         given = encoders.encode(path, asked.dataset, asked.rows, output=array or "", **encoding)
         found = units.reduced(given, f"codes of {path}")
@@ -273,10 +264,8 @@ def codes(
         wanted = said if dataset is None else _loaded(dataset).id
         if wanted != said:
             raise InvalidInput(
-                f"codes of {path}",
-                expected=f"codes of {wanted}",
-                received=f"codes of {said}",
-                remedy=f"Encode the rows of {wanted} with this run into a file of their own, and give that.",
+                f"codes of {path}: expected codes of {wanted}, received codes of {said}. Encode the rows of {wanted} "
+                "with this run into a file of their own, and give that."
             )
         dataset = said if path.is_dir() else dataset
     path = _inside(path, "codes.npz", "encode")
@@ -294,9 +283,7 @@ def codes(
     names = found_arrays.get("factor_names", np.array([f"factor_{i}" for i in range(factors.shape[1])]))
     if names.shape != factors.shape[1:]:
         raise InvalidInput(
-            f"{path}: factor_names",
-            expected=f"{factors.shape[1]}, one for each factor",
-            received=f"shape {names.shape}",
+            f"{path}: factor_names: expected {factors.shape[1]}, one for each factor, received shape {names.shape}."
         )
     return LabelledCodes(checked, None, factors, tuple(str(name) for name in names))
 
@@ -404,11 +391,9 @@ def _not_of_another_task(indices: Array, asked: _Asked, what: str) -> None:
     other = "" if own else protocol.of_rows(indices)
     if other:
         raise InvalidInput(
-            what,
-            expected=f"rows of {asked.dataset.id}",
-            received=f"the rows of {other}, in its order: these are codes of {other.partition('@')[0]}",
-            remedy=f"Name the dataset that was encoded. If these rows of {asked.dataset.id} were meant, shuffle codes "
-            "and indices alike.",
+            f"{what}: expected rows of {asked.dataset.id}, received the rows of {other}, in its order: these are codes "
+            f"of {other.partition('@')[0]}. Name the dataset that was encoded. If these rows of {asked.dataset.id} "
+            "were meant, shuffle codes and indices alike."
         )
 
 
@@ -505,80 +490,6 @@ def _safetensors(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
             raise _damaged(path, "tensors of a type that numpy has, such as float32", error) from error
     # bfloat16 arrives as a type of ml_dtypes, which numpy takes for opaque bytes.
     return {name: a.astype(np.float32) if a.dtype.kind == "V" else a for name, a in found.items()}
-
-
-def _parquet(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
-    needs("reading Parquet", "board", "pyarrow")
-    import pyarrow.parquet
-
-    try:
-        file = pyarrow.parquet.ParquetFile(path)
-    except Exception as error:
-        raise _damaged(path, "a Parquet file", error) from error
-    with file:
-        groups = _columns(path, file.schema_arrow.names)
-        wanted = [name for name in _present(path, names, list(groups)) if name != "factor_names"]
-        try:
-            table = file.read(columns=[column for name in wanted for column in groups[name]])
-        except Exception as error:
-            raise _damaged(path, "a Parquet file", error) from error
-    found: dict[str, Array] = {}
-    for name in wanted:
-        columns = [_column(path, column, table.column(column)) for column in groups[name]]
-        found[name] = columns[0] if groups[name] == [name] or name == "indices" else np.stack(columns, axis=1)
-        if name == "factors" and groups[name] != [name]:
-            found["factor_names"] = np.array([column.removeprefix("label_") for column in groups[name]])
-    return {name: array for name, array in found.items() if array.dtype.kind in "fiubU"}
-
-
-def _columns(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
-    """Array name -> the columns of the table that make it up."""
-    groups: dict[str, list[str]] = {}
-    numbered: dict[str, dict[int, str]] = {}
-    for name in names:
-        if name == "index":
-            groups["indices"] = [name]
-        elif name.startswith("label_"):
-            groups.setdefault("factors", []).append(name)
-        elif match := re.fullmatch(r"(.+?)_?(\d+)", name):
-            numbered.setdefault(match[1], {})[int(match[2])] = name
-        else:
-            groups[name] = [name]
-    for name, columns in numbered.items():
-        if sorted(columns) == list(range(len(columns))) and name not in groups:
-            groups[name] = [columns[i] for i in range(len(columns))]
-        else:
-            groups |= {column: [column] for column in columns.values()}
-    if not groups:
-        raise DamagedFile(str(path), expected="at least one column", received="none")
-    return groups
-
-
-def _column(path: Path, name: str, column: Any) -> Array:
-    import pyarrow.types
-
-    if column.null_count:
-        raise InvalidInput(f"{path}: {name}", expected="a value in every row", received=f"{column.null_count} nulls")
-    array, axes = column.combine_chunks(), [len(column)]
-    while pyarrow.types.is_list(array.type) or pyarrow.types.is_large_list(array.type) or _is_fixed(array.type):
-        lengths = {array.type.list_size} if _is_fixed(array.type) else set(array.value_lengths().to_pylist())
-        if len(lengths) != 1:
-            raise InvalidInput(
-                f"{path}: {name}",
-                expected="lists of one length",
-                received=f"lengths from {min(lengths, default=0)} to {max(lengths, default=0)}",
-            )
-        axes.append(lengths.pop())
-        array = array.flatten()
-    if array.null_count:
-        raise InvalidInput(f"{path}: {name}", expected="a value in every place", received=f"{array.null_count} nulls")
-    return np.asarray(array.to_numpy(zero_copy_only=False)).reshape(axes)
-
-
-def _is_fixed(kind: Any) -> bool:
-    import pyarrow.types
-
-    return bool(pyarrow.types.is_fixed_size_list(kind))
 
 
 def _present(path: Path, wanted: Sequence[str] | None, there: Sequence[str]) -> list[str]:

@@ -67,9 +67,8 @@ def reduced(codes: NDArray[Any], what: str = "codes", *, fit: NDArray[Any] | Non
     n, units, size = codes.shape
     if n < 3 or not units or not size:
         raise InvalidInput(
-            what,
-            expected="at least three rows, one unit and one number in each: shape (samples, units, numbers)",
-            received=f"shape {codes.shape}",
+            f"{what}: expected at least three rows, one unit and one number in each: shape (samples, units, numbers), "
+            f"received shape {codes.shape}."
         )
     if size == 1:
         return codes[:, :, 0]

@@ -10,7 +10,8 @@ from benchmark_data import files
 from leaderboard import protocol
 from leaderboard.report.ranking import CATEGORIES, DIGITS, Row, Table, tables
 from leaderboard.store import verdicts
-from leaderboard.store.results import Result, Summary
+from leaderboard.store.results import Result
+from leaderboard.store.statistics import Summary
 
 if TYPE_CHECKING:
     import rich.console

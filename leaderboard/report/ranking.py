@@ -14,7 +14,8 @@ from benchmark_data.errors import UnknownName
 from leaderboard import protocol
 from leaderboard.properties import Column
 from leaderboard.store import budgets, verdicts
-from leaderboard.store.results import Result, Scored, Summary, Trust
+from leaderboard.store.results import Result, Scored, Trust
+from leaderboard.store.statistics import Summary
 
 DIGITS = 3
 """Decimals that are printed. Methods whose means agree in all of them share a rank."""
@@ -359,9 +360,7 @@ def _shown(stored: Mapping[str, Summary], runs: Sequence[Scored]) -> dict[str, S
     for place, (key, summary) in enumerate(stored.items()):
         shown, column = ends[place] if ends else None, protocol.COLUMNS.get(key)
         low, high = (column and column.within(shown)) or (None, None)
-        cells[key] = Summary.model_construct(
-            seeds=summary.seeds, mean=summary.mean, iqm=summary.iqm, low=low, high=high
-        )
+        cells[key] = summary._replace(low=low, high=high)
     return cells
 
 

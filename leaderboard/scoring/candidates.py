@@ -103,7 +103,7 @@ def load(folder: str | os.PathLike[str]) -> Candidate:
     Warns:
         SameCodes: the codes are the same in all rows.
     """
-    found = check(folder)
+    found = _looked_at(Path(folder), record.read(Path(folder)))
     if isinstance(found, Candidate):
         return found
     raise found[0]
@@ -118,18 +118,22 @@ def check(folder: str | os.PathLike[str]) -> Candidate | list[OffaxisError]:
     Returns:
         The run, with its codes; or all that is wrong with it.
     """
-    folder = Path(folder)
+    file = Path(folder) / record.FILE
+    try:
+        known = schema.parse(RunFile, schema.content(in_run(Path(folder), record.FILE)), str(file))
+    except OffaxisError as error:
+        return [error]
+    return known if isinstance(known, list) else _looked_at(Path(folder), known)
+
+
+def _looked_at(folder: Path, known: RunFile) -> Candidate | list[OffaxisError]:
+    """Look at a run folder whose record is read."""
     file = str(folder / record.FILE)
     try:
-        known = schema.parse(RunFile, schema.content(in_run(folder, record.FILE)), file)
-        if isinstance(known, list):
-            return known
         if (folder / "images.json").exists():
             raise InvalidInput(
-                str(folder),
-                expected="a run on a dataset that the board has a task on",
-                received=f"one on your own pictures, {known.dataset!r}",
-                remedy=f"Score it by itself: offaxis board metrics {shlex.quote(str(folder))}",
+                f"{folder}: expected a run on a dataset that the board has a task on, received one on your own "
+                f"pictures, {known.dataset!r}. Score it by itself: offaxis board metrics {shlex.quote(str(folder))}"
             )
         task = protocol.task(known.dataset)
     except OffaxisError as error:
@@ -271,10 +275,8 @@ def implausible(budget: record.Budget, what: str) -> Iterator[InvalidInput]:
     """
     if 0 < budget.images < budget.steps:
         yield InvalidInput(
-            what,
-            expected=f"at least as many images as steps, {budget.steps:,}: each step sees one or more, repeats counted",
-            received=f"{budget.images:,} images",
-            remedy="Write 0 images if they were not counted.",
+            f"{what}: expected at least as many images as steps, {budget.steps:,}: each step sees one or more, repeats "
+            f"counted, received {budget.images:,} images. Write 0 images if they were not counted."
         )
 
 
@@ -298,10 +300,8 @@ def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str)
     ):
         if received != expected:
             raise InvalidInput(
-                f"{what}: {field}",
-                expected=f"{expected}, that of {task.dataset} here",
-                received=received,
-                remedy="The codes were made from other data. Encode again with this version of the dataset.",
+                f"{what}: {field}: expected {expected}, that of {task.dataset} here, received {received}. The codes "
+                "were made from other data. Encode again with this version of the dataset."
             )
 
 
@@ -332,10 +332,9 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
         return
     if not isinstance(task.load().source, Divided):
         raise InvalidInput(
-            f"tier held_out of {task.dataset}",
-            expected="a dataset that a split rule divides, such as sprites2d/composition",
-            received="one whose held-out rows are drawn from all",
-            remedy="Score in another tier, or train on the part train of a split: offaxis data info NAME --splits.",
+            f"tier held_out of {task.dataset}: expected a dataset that a split rule divides, such as "
+            "sprites2d/composition, received one whose held-out rows are drawn from all. Score in another tier, or "
+            "train on the part train of a split: offaxis data info NAME --splits."
         )
     part = hyperparameters.get("split", "" if "train_share" in hyperparameters else "train")
     if part != "train":
@@ -402,10 +401,9 @@ def grouped(candidates: Iterable[Candidate], tier: str, *, status: Status = "rec
         seeds = found.setdefault((one.task.id, one.record.method), {})
         if one.record.seed in seeds:
             raise InvalidInput(
-                f"{one.where}: seed",
-                expected=f"another seed of {one.record.method} on {one.record.dataset} than {one.record.seed}",
-                received=f"the same as in {seeds[one.record.seed].where}",
-                remedy="Give one folder for each seed.",
+                f"{one.where}: seed: expected another seed of {one.record.method} on {one.record.dataset} than "
+                f"{one.record.seed}, received the same as in {seeds[one.record.seed].where}. Give one folder for each "
+                "seed."
             )
         check_part(one.task, tier, one.record.hyperparameters, str(Path(one.where) / record.FILE))
         seeds[one.record.seed] = one
@@ -429,11 +427,9 @@ def trained_twice(group: Sequence[Candidate]) -> Iterator[InvalidInput]:
             # A reference that nothing is trained for, such as PCA, may give the same latents in another order.
             if same or (one.record.supervision != "reference" and copies.same(one.ranked, other.ranked)):
                 yield InvalidInput(
-                    one.where,
-                    expected="codes of a training of its own for each seed",
-                    received=f"{'' if same else 'up to order, sign and scale of latents '}the same codes as in "
-                    f"{other.where}",
-                    remedy="Train with another seed, or leave this one out.",
+                    f"{one.where}: expected codes of a training of its own for each seed, received "
+                    f"{'' if same else 'up to order, sign and scale of latents '}the same codes as in {other.where}. "
+                    "Train with another seed, or leave this one out."
                 )
                 break
 

@@ -437,10 +437,8 @@ def _same_titles(file: Path, submission: Submission, published: Sequence[Result]
     for method, other in sorted(others):
         if method != submission.method and _plain(title) in (_plain(other), _plain(method)):
             yield InvalidInput(
-                f"{file}: about.title",
-                expected=f"another title than that of {method} on the board, {other!r}",
-                received=repr(title),
-                remedy="Give the method a title of its own.",
+                f"{file}: about.title: expected another title than that of {method} on the board, {other!r}, received "
+                f"{title!r}. Give the method a title of its own."
             )
             return
 

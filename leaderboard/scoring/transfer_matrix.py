@@ -64,10 +64,8 @@ def of_run(folder: str | os.PathLike[str], codes: str | os.PathLike[str] = "", t
     target = protocol.task(target).dataset if target else run.dataset
     if not codes and run.dataset != target:
         raise InvalidInput(
-            str(folder),
-            expected=f"a run on {target}, or its codes of that",
-            received=f"one on {run.dataset}",
-            remedy=f"Encode them (offaxis train encode RUN --dataset {target} --into FILE), and give RUN=FILE.",
+            f"{folder}: expected a run on {target}, or its codes of that, received one on {run.dataset}. Encode them "
+            f"(offaxis train encode RUN --dataset {target} --into FILE), and give RUN=FILE."
         )
     found = candidates.read_codes(codes, protocol.task(target)) if codes else candidates.load(folder).codes
     source = transfers.NO_SOURCE if run.method == "random_encoder" else run.dataset
@@ -105,9 +103,7 @@ def measure(
     for one in encoded:
         seeds = grouped.setdefault((one.method, one.source), [])
         if one.seed in [other.seed for other in seeds]:
-            raise InvalidInput(
-                f"seeds of {one.method} of {one.source}", expected="each once", received=f"{one.seed} twice"
-            )
+            raise InvalidInput(f"seeds of {one.method} of {one.source}: expected each once, received {one.seed} twice.")
         seeds.append(one)
     if not grouped:
         raise InvalidInput("codes", expected="those of at least one encoder", received="none")

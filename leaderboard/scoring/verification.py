@@ -209,10 +209,8 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
         left = [rows, rows[BLOCKS * sizes[0] :]]
     if min(sum(sizes), *(3 * size for size in sizes)) < LEAST:
         raise InvalidInput(
-            f"fresh rows of {task.id}",
-            expected=f"{BLOCKS * LEAST} rows that the task does not have",
-            received=f"{sum(sizes) * BLOCKS}",
-            remedy="Scores on this dataset cannot be verified.",
+            f"fresh rows of {task.id}: expected {BLOCKS * LEAST} rows that the task does not have, received "
+            f"{sum(sizes) * BLOCKS}. Scores on this dataset cannot be verified."
         )
     train, test = (rows[: BLOCKS * size].reshape(BLOCKS, size) for rows, size in zip(left, sizes, strict=True))
     return train, test
@@ -295,10 +293,9 @@ def _compared(running: encoders.OnnxEncoder, codes: NDArray[Any], task: protocol
     alone = float((np.sqrt(((again - ours) ** 2).mean(axis=0)) / spread).max())
     if alone > DEVIATION:
         raise Disagreement(
-            f"{running.path}",
-            expected="the same codes of an image in any batch",
-            received=f"codes that differ by {alone:.1%}",
-            remedy="Export it in inference mode: batch normalisation and dropout then take nothing from the batch.",
+            f"{running.path}: expected the same codes of an image in any batch, received codes that differ by "
+            f"{alone:.1%}. Export it in inference mode: batch normalisation and dropout then take nothing from the "
+            "batch."
         )
     deviation = float((np.sqrt(((theirs - ours) ** 2).mean(axis=0)) / spread).max())
     if deviation > DEVIATION:
@@ -342,8 +339,6 @@ def _scores(
 
 def _not_its_codes(encoder: object, expected: str, received: str) -> Disagreement:
     return Disagreement(
-        f"{encoder}",
-        expected=expected,
-        received=received,
-        remedy="Hand in the codes that this encoder gives, or the encoder that gave these.",
+        f"{encoder}: expected {expected}, received {received}. Hand in the codes that this encoder gives, or the "
+        "encoder that gave these."
     )

@@ -99,7 +99,7 @@ def unknown(root: str | os.PathLike[str], datasets: Iterable[Dataset]) -> list[D
     ]
 
 
-def measure(dataset: Dataset, *, traversals: int = 200, pairs: int = 5_000, seed: int = 0) -> Giveaway:
+def audited(dataset: Dataset, *, traversals: int = 200, pairs: int = 5_000, seed: int = 0) -> Giveaway:
     """Audit a dataset.
 
     Args:

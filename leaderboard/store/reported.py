@@ -120,10 +120,7 @@ def write(root: str | os.PathLike[str], paper: Paper) -> Path:
     with results_tree.locked(Path(root)):
         if file.exists():
             raise InvalidInput(
-                str(file),
-                expected="a key that is free",
-                received=paper.key,
-                remedy="Choose another key, or remove the file.",
+                f"{file}: expected a key that is free, received {paper.key}. Choose another key, or remove the file."
             )
         files.write_json(file, paper.model_dump(mode="json", by_alias=True))
     return file

@@ -6,8 +6,9 @@ Tables and pages are made from them alone.
 from __future__ import annotations
 
 import datetime
+import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -257,16 +258,6 @@ def _combined(metric: str, parts: dict[str, Any]) -> dict[str, float]:
         raise wrong_field(f"parts.{metric}", "what the metric of that name is made of", str(error)) from error
 
 
-class Summary(Model):
-    """Mean, interquartile mean and 95% bootstrap interval of the mean over seeds; no interval for a single seed."""
-
-    seeds: int = Field(gt=0)
-    mean: float
-    iqm: float
-    low: float | None
-    high: float | None
-
-
 _SHARED = (
     "supervision",
     "selection",
@@ -290,7 +281,6 @@ class Result(Model):
         method: the file's name.
         about: what a reader wants to know.
         runs: one for each tier and seed, in that order.
-        summary: tier -> score -> what the runs come to.
         quarantine: why the result is not to be trusted; empty where it is. It stays readable and is not ranked.
     """
 
@@ -299,7 +289,6 @@ class Result(Model):
     method: Name
     about: About = About()
     runs: tuple[Scored, ...] = Field(min_length=1)
-    summary: dict[str, dict[str, Summary]]
     quarantine: Text = ""
 
     @pydantic.model_validator(mode="after")
@@ -341,19 +330,21 @@ class Result(Model):
                     raise wrong_field(
                         f"scores of seed {run.seed}", str(sorted(runs[0].scores)), str(sorted(run.scores))
                     )
-        expected_of = summarise(self.runs)
-        for tier in sorted(expected_of.keys() | self.summary.keys()):
-            scores, said = expected_of.get(tier, {}), self.summary.get(tier, {})
-            for key in sorted(scores.keys() | said.keys()):
-                expected, written = scores.get(key), said.get(key)
-                if expected is None or written is None or not _close(expected, written):
-                    wanted = f"{expected or 'nothing'}, what the runs come to"
-                    raise wrong_field(f"summary.{tier}.{key}", wanted, str(written))
         return self
 
     def of_runs(self, runs: Iterable[Scored]) -> Result:
         """Return the result of other runs of the same method on the same task."""
         return result(self.task, self.method, runs, about=self.about, quarantine=self.quarantine)
+
+    @functools.cached_property
+    def summary(self) -> dict[str, dict[str, statistics.Summary]]:
+        """Tier -> score -> what the runs come to."""
+        found = {}
+        for tier in self.tiers:
+            runs = self.of(tier)
+            rows = [[run.scores[key] for run in runs] for key in runs[0].scores]
+            found[tier] = dict(zip(runs[0].scores, statistics.summaries(rows) if rows else (), strict=True))
+        return found
 
     @property
     def dataset(self) -> str:
@@ -383,36 +374,6 @@ class Result(Model):
         return "verified" if all(run.trust == "verified" for run in self.of(tier)) else "recomputed"
 
 
-def summarise(runs: Iterable[Scored]) -> dict[str, dict[str, Summary]]:
-    """Summarise runs by tier and score.
-
-    Args:
-        runs: runs of one method on one task.
-
-    Returns:
-        tier -> score -> summary.
-    """
-    runs = tuple(runs)
-    return {
-        tier: {
-            key: Summary.model_construct(**found._asdict())
-            for key, found in _summaries([run for run in runs if run.tier == tier]).items()
-        }
-        for tier in sorted({run.tier for run in runs})
-    }
-
-
-def _summaries(runs: Sequence[Scored]) -> dict[str, statistics.Summary]:
-    """Summarise the scores that the first of some runs has."""
-    values = {key: [run.scores[key] for run in runs if key in run.scores] for key in runs[0].scores}
-    alike = {len(of_key) for of_key in values.values()}
-    found: dict[str, statistics.Summary] = {}
-    for count in sorted(alike):
-        keys = [key for key, of_key in values.items() if len(of_key) == count]
-        found |= zip(keys, statistics.summaries([values[key] for key in keys]), strict=True)
-    return {key: found[key] for key in values}
-
-
 def result(
     task: str, method: str, runs: Iterable[Scored], *, about: About | None = None, quarantine: str = ""
 ) -> Result:
@@ -426,7 +387,7 @@ def result(
         quarantine: why it is not to be trusted.
 
     Returns:
-        The result, with its summary.
+        The result.
 
     Raises:
         InvalidInput: the runs do not belong together, or a name is malformed.
@@ -439,14 +400,7 @@ def result(
             method=method,
             about=about or About(),
             runs=ordered,
-            summary=summarise(ordered),
             quarantine=quarantine,
         )
     except pydantic.ValidationError as error:
         raise problems(error, f"{method} on {task}", Result)[0] from error
-
-
-def _close(a: Summary, b: Summary) -> bool:
-    """Return whether two summaries agree up to the last bits, which depend on the machine."""
-    pairs = ((getattr(a, name), getattr(b, name)) for name in Summary.model_fields)
-    return all(x == y or (x is not None and y is not None and abs(x - y) < 1e-9) for x, y in pairs)

@@ -62,10 +62,8 @@ def read(file: str | os.PathLike[str]) -> Result:
     there = file.parts if len(file.parts) >= len(expected) else file.absolute().parts
     if there[-len(expected) :] != expected:
         raise DamagedFile(
-            str(file),
-            expected=f"the path to end in {'/'.join(expected)}, as its task and method say",
-            received=file.name,
-            remedy="Move the file, or mend the fields.",
+            f"{file}: expected the path to end in {'/'.join(expected)}, as its task and method say, received "
+            f"{file.name}. Move the file, or mend the fields."
         )
     return found
 
@@ -297,19 +295,16 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
             kept[run.tier, run.seed] = run.model_copy(update=taken)
         elif there.codes_digest != run.codes_digest:
             raise InvalidInput(
-                f"{what}: seed {run.seed}",
-                expected="the codes that are on the board for it",
-                received="other codes",
-                remedy="Give it another seed or method name, or replace the old run (--replace).",
+                f"{what}: seed {run.seed}: expected the codes that are on the board for it, received other codes. Give "
+                "it another seed or method name, or replace the old run (--replace)."
             )
         else:
             if moved := next(drifted(there, run), None):
                 key, before, after = moved
                 raise InvalidInput(
-                    f"{what}: {key} of seed {run.seed}",
-                    expected=f"{before:.4f} within {DRIFT:g}, as published for the same codes",
-                    received=f"{after:.4f}",
-                    remedy="The evaluation has changed. That takes a new protocol version, or --replace for a mistake.",
+                    f"{what}: {key} of seed {run.seed}: expected {before:.4f} within {DRIFT:g}, as published for the "
+                    f"same codes, received {after:.4f}. The evaluation has changed. That takes a new protocol version, "
+                    "or --replace for a mistake."
                 )
             if not there.verification and (run.verification or run.marks != there.marks):
                 marks = () if run.verification else tuple(dict.fromkeys((*there.marks, *run.marks)))

@@ -4,14 +4,12 @@ Definitions follow Agarwal et al., "Deep Reinforcement Learning at the Edge of t
 2021), and its library rliable. Unlike rliable, which draws from numpy's global state, resamples are drawn by
 `benchmark_data.draws` under a seed that the caller can give, so that a table is the same on every machine.
 
-`summaries` are what result files hold. Their interval is too narrow for few seeds: tables show another, which is in
-`leaderboard.store.verdicts`, as comparisons are.
+The intervals of means that tables show are in `leaderboard.store.verdicts`, as comparisons are.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -50,45 +48,36 @@ class Summary(NamedTuple):
         seeds: how many seeds.
         mean: their mean.
         iqm: their interquartile mean.
-        low: lower end of the 95% bootstrap interval of the mean; None for a single seed.
-        high: upper end; None for a single seed.
+        low: lower end of the interval that is shown; None where none is.
+        high: upper end.
     """
 
     seeds: int
     mean: float
     iqm: float
-    low: float | None
-    high: float | None
+    low: float | None = None
+    high: float | None = None
 
 
-def summaries(scores: Sequence[Sequence[float]], *, seed: int = 0) -> tuple[Summary, ...]:
+def summaries(scores: Sequence[Sequence[float]]) -> tuple[Summary, ...]:
     """Summarise scores of a method's seeds.
 
     Args:
         scores: for each score one value per seed, at least one, as many for every score.
-        seed: of the bootstrap.
 
     Returns:
-        One for each score. With one seed there is no interval: nothing is known of its spread.
+        One for each score, without an interval.
 
     Raises:
         InvalidInput: no values, other numbers of seeds, or one that is not finite.
 
     Example:
-        >>> [found.mean for found in summaries([[0.25, 0.5], [0.5, 1.0]])]
-        [0.375, 0.75]
-        >>> summaries([[0.25, 0.5]])
-        (Summary(seeds=2, mean=0.375, iqm=0.375, low=0.25, high=0.5),)
-        >>> summaries([[0.2]])[0].low is None
-        True
+        >>> summaries([[0.25, 0.5], [0.5, 1.0]])[1]
+        Summary(seeds=2, mean=0.75, iqm=0.75, low=None, high=None)
     """
     values = score_rows(scores, 1)
-    if values.shape[1] == 1:
-        return tuple(Summary(1, value, value, None, None) for value in values[:, 0].tolist())
-    means, middles = values.mean(axis=1).tolist(), iqm(values).tolist()
-    resampled = values.take(_resamples(values.shape[1], RESAMPLES, seed), axis=1).mean(axis=-1)
-    lows, highs = np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=1).tolist()
-    return tuple(map(Summary, itertools.repeat(values.shape[1]), means, middles, lows, highs))
+    pairs = zip(values.mean(axis=1).tolist(), iqm(values).tolist(), strict=True)
+    return tuple(Summary(values.shape[1], mean, middle) for mean, middle in pairs)
 
 
 def iqm(scores: ArrayLike, axis: int = -1) -> Any:

@@ -165,9 +165,8 @@ def _merged(old: Transfer, new: Transfer) -> Transfer:
     """Put the seeds of two results together."""
     if (old.rows_digest, old.dataset_digest) != (new.rows_digest, new.dataset_digest):
         raise InvalidInput(
-            f"{new.method} of {new.source} on {new.target}",
-            expected="accuracies on the rows that are on the board",
-            received="accuracies on other rows or pixels",
+            f"{new.method} of {new.source} on {new.target}: expected accuracies on the rows that are on the board, "
+            "received accuracies on other rows or pixels."
         )
     runs = {run.seed: run for run in (*old.runs, *new.runs)}
     content = new.model_dump(by_alias=True) | {"runs": [runs[seed].model_dump() for seed in sorted(runs)]}

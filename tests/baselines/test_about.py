@@ -6,7 +6,7 @@ import pytest
 
 from baselines.record import about
 from benchmark_data import discovery
-from leaderboard.store.results import About
+from leaderboard.record import About
 
 METHODS = [*discovery.names("baselines.objectives"), *discovery.names("baselines.untrained")]
 

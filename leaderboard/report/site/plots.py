@@ -18,7 +18,7 @@ from benchmark_data.errors import DamagedFile
 from leaderboard import protocol, schema
 from leaderboard.report import families, media, ranking
 from leaderboard.report.ranking import Row, Table
-from leaderboard.store.results import Summary
+from leaderboard.store.statistics import Summary
 
 COLOURS = 6
 DASHES = 4

@@ -16,7 +16,7 @@ import typer.testing
 from baselines import program
 from benchmark_data import console
 from benchmark_data.errors import InvalidInput, Unavailable
-from leaderboard import protocol
+from leaderboard import protocol, record
 from leaderboard.commands import arguments, submissions
 from leaderboard.commands import board as cli
 from leaderboard.report.site import build
@@ -144,7 +144,7 @@ def test_ones_own_method_is_compared_with_a_published_one(board, made_result, tm
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     long = "toy/a_name_that_is_longer_than_a_third_of_a_line"
     for root, method, title in ((ours, "mine", "Mine"), (theirs, "beta_vae", "β-VAE")):
-        about = results.About(title=title)
+        about = record.About(title=title)
         results_tree.write(root, [made_result(t, method, 0.8, 0.81, about=about) for t in ("toy/spacing_1", long)])
     both = ["--results", ours, "--results", theirs]
     code, shown, _ = board("compare-methods", "mine", "beta_vae", *both)

@@ -9,9 +9,6 @@ import sys
 
 import numpy as np
 import onnx
-import pandas as pd
-import pyarrow
-import pyarrow.parquet
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import save_file
@@ -37,25 +34,9 @@ def write_safetensors(path, codes, indices):
     save_file({"codes": codes, "indices": indices}, path)
 
 
-def write_parquet_lists(path, codes, indices):
-    pd.DataFrame({"codes": list(codes), "index": indices}).to_parquet(path)
-
-
-def write_parquet_columns(path, codes, indices):
-    pd.DataFrame({**{f"codes_{i}": codes[:, i] for i in reversed(range(3))}, "index": indices}).to_parquet(path)
-
-
-def write_parquet_fixed(path, codes, indices):
-    flat = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(codes.ravel()), 3)
-    pyarrow.parquet.write_table(pyarrow.table({"mean": flat, "indices": indices}), path)
-
-
 FORMATS = {
     "a.npz": write_npz,
     "b.safetensors": write_safetensors,
-    "c.parquet": write_parquet_lists,
-    "d.parquet": write_parquet_columns,
-    "e.parquet": write_parquet_fixed,
 }
 
 
@@ -134,9 +115,8 @@ def test_factors_of_data_that_is_no_dataset_here(tmp_path, codes):
     found = representations.codes(tmp_path / "a.npz")
     assert np.array_equal(found.factors, factors)
     assert found.names == ("factor_0", "factor_1")
-    frame = pd.DataFrame({"codes": list(codes), "label_shape": factors[:, 0], "label_x": factors[:, 1]})
-    frame.to_parquet(tmp_path / "b.parquet")
-    assert representations.codes(tmp_path / "b.parquet").names == ("shape", "x")
+    np.savez(tmp_path / "b.npz", z=codes, factors=factors, factor_names=["shape", "x"])
+    assert representations.codes(tmp_path / "b.npz").names == ("shape", "x")
     np.save(tmp_path / "c.npy", codes)
     assert representations.codes(tmp_path / "c.npy").factors is None
     np.savez(tmp_path / "d.npz", z=codes, factors=factors[:9])
@@ -193,12 +173,6 @@ def test_layers_keep_their_order(tmp_path):
     save_file(layers, tmp_path / "c.safetensors", metadata={"layers": "mean"})
     with pytest.raises(DamagedFile, match="layers: expected a JSON list of names, received mean"):
         representations.activations(tmp_path / "c.safetensors")
-    images = [row.tolist() for row in layers["z_input"]]
-    pyarrow.parquet.write_table(
-        pyarrow.table({"z_input": images, "mean": layers["mean"].tolist()}), tmp_path / "a.parquet"
-    )
-    found = representations.activations(tmp_path / "a.parquet")
-    assert {name: array.shape for name, array in found.items()} == {"z_input": (5, 4), "mean": (5, 2)}
 
 
 def test_the_one_array_of_a_file_is_a_layer(tmp_path):
@@ -218,63 +192,6 @@ def test_layers_of_integers_are_layers_and_rows_and_labels_none(tmp_path):
     assert found["input"].shape == (4, 6)
 
 
-def test_factors_in_a_list_column_have_no_names(tmp_path):
-    codes, factors = np.eye(4), np.arange(8).reshape(4, 2) % 3
-    pd.DataFrame({"codes": list(codes), "factors": list(factors)}).to_parquet(tmp_path / "a.parquet")
-    found = representations.codes(tmp_path / "a.parquet")
-    assert found.names == ("factor_0", "factor_1")
-    assert np.array_equal(found.factors, factors)
-
-
-def test_a_single_number_is_no_layer(tmp_path):
-    np.savez(tmp_path / "a.npz", mean=np.eye(5, 3), step=np.float32(7))
-    assert list(representations.activations(tmp_path / "a.npz")) == ["mean"]
-    with pytest.raises(InvalidInput, match=r"layer step of .*a\.npz: expected shape \(n, \.\.\.\), received a single"):
-        representations.activations(tmp_path / "a.npz", ["mean", "step"])
-
-
-def test_names_for_other_factors_than_there_are(tmp_path):
-    np.savez(
-        tmp_path / "a.npz", codes=np.eye(5, 3), factors=np.eye(5, 2, dtype=int), factor_names=np.array(list("xyz"))
-    )
-    with pytest.raises(InvalidInput, match=r"factor_names: expected 2, one for each factor, received shape \(3,\)"):
-        representations.codes(tmp_path / "a.npz")
-
-
-def test_layers_that_cannot_be_compared(tmp_path):
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(
-        DamagedFile,
-        match=r"expected a run folder with activations.npz, received none. Write it: offaxis train activations",
-    ):
-        representations.activations(tmp_path)
-    np.savez(tmp_path / "a.npz", a=np.zeros((5, 2)), b=np.zeros((4, 2)))
-    with pytest.raises(InvalidInput, match=r"expected the same samples in each, received \{'a': 5, 'b': 4\}"):
-        representations.activations(tmp_path / "a.npz")
-    np.savez(tmp_path / "b.npz", indices=np.arange(5))
-    with pytest.raises(InvalidInput, match="expected at least one layer"):
-        representations.activations(tmp_path / "b.npz")
-    with pytest.raises(UnknownName, match="received 'mean'"):
-        representations.activations(tmp_path / "b.npz", ["mean"])
-
-
-def test_posterior(tmp_path):
-    mean = np.zeros((5, 2), np.float32)
-    np.savez(tmp_path / "a.npz", mean=mean, log_variance=mean)
-    found = representations.posterior(tmp_path / "a.npz")
-    assert (found.variance == 1).all()
-    assert (found.sampled, found.inputs) == (None, None)
-    np.savez(tmp_path / "b.npz", input=np.ones((5, 4)), mean=mean, variance=mean + 2, sampled=mean + 3)
-    found = representations.posterior(tmp_path / "b.npz")
-    assert (found.variance.max(), found.sampled.max(), found.inputs.shape) == (2, 3, (5, 4))
-    np.savez(tmp_path / "c.npz", mean=mean)
-    with pytest.raises(InvalidInput, match=r"expected a layer variance or log_variance.*deterministic autoencoder"):
-        representations.posterior(tmp_path / "c.npz")
-    np.savez(tmp_path / "d.npz", variance=mean)
-    with pytest.raises(UnknownName, match="expected one of variance, received 'mean'"):
-        representations.posterior(tmp_path / "d.npz")
-
-
 class Exploit:
     def __reduce__(self):
         return (pytest.fail, ("unpickled",))
@@ -284,7 +201,7 @@ def test_nothing_is_unpickled_and_damage_is_named(tmp_path):
     np.savez(tmp_path / "object.npz", codes=np.array([Exploit()], dtype=object))
     with pytest.raises(DamagedFile, match="codes: expected numbers or text, without Python objects, received object"):
         representations.arrays(tmp_path / "object.npz")
-    for suffix in (".npz", ".npy", ".safetensors", ".parquet"):
+    for suffix in (".npz", ".npy", ".safetensors"):
         path = tmp_path / f"pickle{suffix}"
         path.write_bytes(pickle.dumps(Exploit()))
         with pytest.raises(DamagedFile, match=f"pickle{suffix}"):
@@ -298,27 +215,13 @@ def test_nothing_is_unpickled_and_damage_is_named(tmp_path):
         representations.arrays(tmp_path / "single.npz")
     with pytest.raises(DamagedFile, match=r"absent.npz: expected a file, received none"):
         representations.arrays(tmp_path / "absent.npz")
-    with pytest.raises(
-        InvalidInput, match=r"codes.txt: expected a file .npz, .npy, .safetensors, .parquet, or a run folder"
-    ):
+    with pytest.raises(InvalidInput, match=r"codes.txt: expected a file .npz, .npy, .safetensors, or a run folder"):
         representations.arrays(tmp_path / "codes.txt")
-
-
-def test_parquet_with_holes_or_ragged_lists(tmp_path):
-    pyarrow.parquet.write_table(pyarrow.table({"codes": [[1.0, 2.0], [3.0]]}), tmp_path / "a.parquet")
-    with pytest.raises(InvalidInput, match="codes: expected lists of one length, received lengths from 1 to 2"):
-        representations.arrays(tmp_path / "a.parquet")
-    pyarrow.parquet.write_table(pyarrow.table({"codes": [[1.0, None], [3.0, 4.0]]}), tmp_path / "b.parquet")
-    with pytest.raises(InvalidInput, match="codes: expected a value in every place, received 1 nulls"):
-        representations.arrays(tmp_path / "b.parquet")
-    pyarrow.parquet.write_table(pyarrow.table({"codes": [1.0, None]}), tmp_path / "c.parquet")
-    with pytest.raises(InvalidInput, match="codes: expected a value in every row, received 1 nulls"):
-        representations.arrays(tmp_path / "c.parquet")
 
 
 @pytest.mark.parametrize(
     ("package", "extra", "name"),
-    [("safetensors", "board", "a.safetensors"), ("pyarrow", "board", "a.parquet"), ("onnxruntime", "onnx", "a.onnx")],
+    [("safetensors", "board", "a.safetensors"), ("onnxruntime", "onnx", "a.onnx")],
 )
 def test_a_missing_package_is_named(toys, monkeypatch, tmp_path, package, extra, name):
     monkeypatch.setitem(sys.modules, package, None)

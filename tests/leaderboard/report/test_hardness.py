@@ -117,7 +117,7 @@ def test_divided_datasets_are_left_out(tables, made_result):
 
 def test_what_is_kept_is_what_the_audit_finds(make_toy, tmp_path):
     toy = make_toy()
-    found, kept = audit.audit(toy, traversals=5, pairs=10), giveaways.measure(toy, traversals=5, pairs=10)
+    found, kept = audit.audit(toy, traversals=5, pairs=10), giveaways.audited(toy, traversals=5, pairs=10)
     assert (kept.giveaway, kept.low, kept.high) == pytest.approx(tuple(found.giveaway), abs=1e-6)
     assert [list(group) for group in kept.order] == found.order()
     assert giveaways.unknown(tmp_path, [toy]) == [toy]

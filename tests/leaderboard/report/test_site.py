@@ -75,7 +75,7 @@ def _site(run_folder, at):
     folder = root / "v1" / "toy" / "spacing_1"
     media.of_dataset("toy/spacing_1", folder)
     measured = (protocol.task(f"toy/spacing_{spacing}").load() for spacing in (1, 8))
-    giveaways.write(root, [giveaways.measure(one, traversals=5, pairs=10) for one in measured])
+    giveaways.write(root, [giveaways.audited(one, traversals=5, pairs=10) for one in measured])
     Image.new("RGB", (60, 20)).save(folder / "beta_vae.smoke.seed_0.traversals.webp")
     return build.build(root, at / "site").parent
 

@@ -21,7 +21,7 @@ import benchmark_data
 from benchmark_data import discovery, draws
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.variants import splitting
-from leaderboard import protocol
+from leaderboard import protocol, record
 from leaderboard.scoring import candidates, copies, measure, remarks, submission, verification
 from leaderboard.store import results, results_tree
 
@@ -292,7 +292,7 @@ def test_a_title_of_another_method_or_of_a_reference(good, run_folder, title):
 
 
 def test_the_names_of_references_are_those_of_the_baselines():
-    assert discovery.names("baselines.untrained") == results.REFERENCES
+    assert discovery.names("baselines.untrained") == record.REFERENCES
 
 
 def test_a_name_that_is_on_the_board_is_looked_at_twice(good, run_folder, tmp_path):

@@ -36,13 +36,7 @@ def test_interval_agrees_with_the_normal_approximation_for_many_seeds():
     assert high == pytest.approx(scores.mean() + error, abs=0.005)
 
 
-def test_the_same_seed_gives_the_same_interval_and_another_does_not():
-    scores = [[0.1, 0.2, 0.4, 0.8, 0.81]]
-    assert statistics.summaries(scores) == statistics.summaries(scores)
-    assert statistics.summaries(scores) != statistics.summaries(scores, seed=1)
-
-
-def test_a_single_seed_has_no_interval():
+def test_a_summary_has_no_interval_of_its_own():
     assert statistics.summaries([[0.3]]) == ((1, 0.3, 0.3, None, None),)
 
 
