@@ -226,13 +226,13 @@ def sentence(column: Column, one: Prediction) -> str:
     Returns:
         A line to print.
     """
-    every, shared = (
-        f"{of.value:+.2f} ({of.low:+.2f} to {of.high:+.2f})" if of else "too few datasets"
-        for of in (one.correlation, one.on_shared)
-    )
+    said = [
+        f"{of.value:+.2f} ({of.low:+.2f} to {of.high:+.2f}) over {number}" if of else f"none over {number}"
+        for of, number in ((one.correlation, one.datasets), (one.on_shared, one.shared))
+    ]
     return (
-        f"giveaway and {column.title} of {one.title}: {every} over {one.datasets} datasets, "
-        f"{shared} over the {one.shared} that half of the methods have"
+        f"rank correlation of giveaway and {column.title} of {one.title}: {said[0]} datasets, "
+        f"{said[1]} that half of the methods have"
     )
 
 

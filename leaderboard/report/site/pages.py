@@ -17,8 +17,9 @@ from benchmark_data.errors import needs
 from leaderboard import protocol
 from leaderboard.report import formats, generalisation, hardness, pairwise, ranking, transfer_page
 from leaderboard.report.ranking import Table
-from leaderboard.report.site import contents, gallery
-from leaderboard.report.site.contents import Contents, TierPage
+from leaderboard.report.site import contents, gallery, tiers
+from leaderboard.report.site.contents import Contents
+from leaderboard.report.site.tiers import TierPage
 from leaderboard.store import verdicts
 from leaderboard.store.reported import Paper
 from leaderboard.store.results import Result
@@ -190,9 +191,9 @@ def environment() -> jinja2.Environment:
         span=formats.span,
         signed=formats.signed,
         breakable=lambda name: markupsafe.Markup(re.sub(r"([/_])", r"\1<wbr>", str(markupsafe.escape(name)))),
-        family=contents.family,
-        statuses=contents.statuses,
-        vouched=contents.vouched,
+        family=tiers.family,
+        statuses=tiers.statuses,
+        vouched=tiers.vouched,
         across=pairwise.ACROSS,
         command=_command,
         tiers_of=lambda result: sorted(result.tiers, key=ranking.tier_order),

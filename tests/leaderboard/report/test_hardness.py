@@ -96,9 +96,9 @@ def test_methods_are_compared_by_the_datasets_that_half_of_them_have(tables):
     assert found["a"].on_shared.value == 1.0
     assert found["c"].on_shared is None
     said = hardness.sentence(protocol.COLUMNS["mig"], found["a"])
-    assert said.startswith("giveaway and MIG of a: +0.00 (")
+    assert said.startswith("rank correlation of giveaway and MIG of a: +0.00 (")
     assert "over 5 datasets, +1.00 (" in said
-    assert said.endswith("over the 4 that half of the methods have")
+    assert said.endswith("over 4 that half of the methods have")
 
 
 def test_a_giveaway_of_another_version_counts_as_not_measured(tables, tmp_path):
@@ -145,8 +145,7 @@ def test_the_page_is_complete_without_a_script_and_the_command_says_the_same(tab
     assert "xysquares/spacing_8" in done.output  # as wide as a terminal of 80 columns
     assert into.read_text("utf-8") == (tmp_path / "site" / "tables" / "datasets.smoke.csv").read_text("utf-8")
     assert (
-        "giveaway and MIG of beta_vae: too few datasets over 3 datasets, too few datasets over the 3 that"
-        in done.output
+        "rank correlation of giveaway and MIG of beta_vae: none over 3 datasets, none over 3 that half" in done.output
     )
     assert typer.testing.CliRunner().invoke(board.app, ["datasets", str(root), "--tier", "desk"]).exit_code != 0
 

@@ -1,0 +1,303 @@
+"""What pages show of a tier: all methods on all of its tasks, and what they come to. Internal."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmark_data.sources import Derived
+from leaderboard import protocol
+from leaderboard.properties import Column
+from leaderboard.report import (
+    families,
+    generalisation,
+    hardness,
+    overall,
+    pairwise,
+    ranking,
+)
+from leaderboard.report.ranking import Row, Table
+from leaderboard.report.site import plots
+from leaderboard.report.site.plots import Plot
+from leaderboard.store import giveaways
+from leaderboard.store.results import Result
+
+
+@dataclasses.dataclass(frozen=True)
+class TierPage:
+    """What is shown of a tier: all methods on all of its tasks, and what they come to.
+
+    Attributes:
+        name: the tier's name.
+        first: whether it is the one that the board shows first.
+        summary: what it is for; empty for a tier that the protocol no longer has.
+        tables: one for each task: first those that are averaged over, then the others, each in order.
+        averaged: how many are averaged over (`overall.shared`).
+        columns: the scores.
+        groups: category -> methods, best mean first, those that lack a task last.
+        training: models and budgets.
+        samples: sample sizes.
+        leaders: who is first in each category, and how sure that is.
+        overall: the standings across tasks; None where there are none.
+        pairs: every two methods compared, in both orders; none where there are too many.
+        plots: what scores depend on.
+        hardness: its datasets by how hard they are; None where no giveaway was measured.
+        studies: methods on held-out and correlated rows, beside what they are compared with.
+        runs: how many runs have scores in it.
+    """
+
+    name: str
+    first: bool
+    summary: str
+    tables: tuple[Table, ...]
+    averaged: int
+    columns: tuple[Column, ...]
+    groups: dict[str, tuple[MatrixRow, ...]]
+    training: str
+    samples: str
+    leaders: tuple[overall.Leader, ...]
+    overall: overall.Overall | None
+    pairs: tuple[pairwise.Pair, ...]
+    plots: tuple[Plot, ...]
+    hardness: hardness.Hardness | None
+    studies: tuple[generalisation.Study, ...]
+    runs: int
+
+    def page(self, column: Column | None = None) -> str:
+        """Return the name of the page that shows the tier by a score; by the first one if None."""
+        if column is None or column == self.columns[0]:
+            return "index.html" if self.first else f"tier.{self.name}.html"
+        return f"tier.{self.name}.{column.key}.html"
+
+    def ordered(self, column: Column) -> dict[str, tuple[MatrixRow, ...]]:
+        """Return the groups with their rows in the order of a score; of the first one, in that of the standings."""
+        if column == self.columns[0]:
+            return self.groups
+        return {
+            category: tuple(sorted(rows, key=lambda row: (*row.order(column.key), row.title.lower())))
+            for category, rows in self.groups.items()
+        }
+
+    @property
+    def verified(self) -> tuple[int, int]:
+        """How many rows of trained methods are verified, and how many there are."""
+        trusts = [row.trust for table in self.tables for row in table.rows if row.category != "reference"]
+        return trusts.count("verified"), len(trusts)
+
+    @property
+    def seeds(self) -> str:
+        """How many seeds the means are over, such as ``2 seeds`` or ``4 to 5 seeds``; references have one."""
+        counts = {row.seeds for table in self.tables for row in table.rows if row.category != "reference"} or {1}
+        least, most = min(counts), max(counts)
+        return f"{f'{least} to ' if least != most else ''}{most} seed{'s' if most != 1 else ''}"
+
+    @property
+    def incomplete(self) -> list[str]:
+        """Titles of the methods that lack a task that is averaged over, and so a mean."""
+        key = self.columns[0].key
+        return [row.title for rows in self.groups.values() for row in rows if key not in row.means]
+
+    @property
+    def struck(self) -> bool:
+        """Whether any score is shown that nothing is compared with."""
+        return any(note for rows in self.groups.values() for row in rows for note in row.notes)
+
+    @property
+    def selected(self) -> bool:
+        """Whether settings of any method were chosen among others."""
+        return any(row.selected for rows in self.groups.values() for row in rows)
+
+    @property
+    def mixture(self) -> tuple[tuple[str, int], ...]:
+        """The families of the tasks that are averaged over, and how many there are of each, most first."""
+        counts = collections.Counter(family(table.dataset) for table in self.tables[: self.averaged])
+        return tuple(counts.most_common())
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The families of its datasets, such as ``sprites2d`` with its perturbed and noisy forms."""
+        return tuple(dict.fromkeys(family(table.dataset) for table in self.tables))
+
+    @property
+    def paired(self) -> tuple[tuple[str, str], ...]:
+        """Names and titles of the methods that are compared."""
+        return tuple(dict.fromkeys(pair.first for pair in self.pairs))
+
+    @property
+    def told(self) -> dict[tuple[str, str], str]:
+        """Two methods' names -> on how many tasks the first is told to be higher, and lower, by the first score."""
+        found = {}
+        for pair in self.pairs:
+            of = [one for one in pair.differences if one.column == self.columns[0] and one.task != pairwise.ACROSS]
+            answers = [one.answer for one in of]
+            judged = any(one.p is not None for one in of)
+            words = f"{answers.count('supported')} : {answers.count('opposed')}" if judged else "few seeds"
+            found[pair.first[0], pair.second[0]] = words
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class MatrixRow:
+    """One method on all tasks of a tier.
+
+    Attributes:
+        method: its name.
+        title: as it is printed.
+        statuses: who vouches for its scores, by task.
+        scores: for each task, score -> mean; empty where it was not scored.
+        notes: for each task why nothing is compared with its score there: a mark, or a quarantine; else empty.
+        means: score -> mean over the tasks that are averaged over, for methods with that score on all of them.
+        standing: its place across these tasks; None where it is not ranked on all of them.
+        verified: whether all of its scores are on the tasks that are averaged over; on all tasks, if it is on none of
+            these.
+        selected: whether its settings were chosen among others on any task, as its authors say.
+    """
+
+    method: str
+    title: str
+    statuses: tuple[str, ...]
+    scores: tuple[dict[str, float], ...]
+    notes: tuple[str, ...]
+    means: dict[str, float]
+    standing: overall.Standing | None
+    verified: bool
+    selected: bool
+
+    def order(self, key: str) -> tuple[bool, float]:
+        """Return a key that sorts by a mean, highest first, and those without one last."""
+        return key not in self.means, -self.means.get(key, 0.0)
+
+
+def statuses(shown: Table | TierPage) -> list[str]:
+    """Return who vouches for the scores of a table, in order."""
+    tables = shown.tables if isinstance(shown, TierPage) else (shown,)
+    return sorted({who for table in tables for row in table.rows for who in vouched(row)})
+
+
+def vouched(row: Row) -> list[str]:
+    """Return who vouches for the scores of a row: how they came about, and whether they are verified."""
+    return sorted({run.status for run in row.runs}) + (["verified"] if row.trust == "verified" else [])
+
+
+def family(dataset: str) -> str:
+    """Return the family of a dataset: its name without what was done to it.
+
+    Args:
+        dataset: full name.
+
+    Returns:
+        The name of the dataset that it was made of, or its own.
+
+    Example:
+        >>> family("sprites2d_perturbed/pca_eps10"), family("xysquares/spacing_1")
+        ('sprites2d', 'xysquares')
+    """
+    found = families.dataset(dataset)
+    name = dataset.partition("/")[0]
+    while found is not None and isinstance(found.source, Derived):
+        found = found.source.base
+        name = found.name
+    return name
+
+
+def pages_of(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> tuple[TierPage, ...]:
+    """Work out what is shown of each tier of a results tree, the one that the board shows first in front."""
+    known = giveaways.read(root)
+    names = sorted({table.tier for table in tables}, key=ranking.tier_order)
+    return tuple(
+        _tier(
+            name,
+            [table for table in tables if table.tier == name],
+            place == 0,
+            known,
+            found,
+        )
+        for place, name in enumerate(names)
+    )
+
+
+def _tier(
+    tier: str,
+    boards: Sequence[Table],
+    first: bool,
+    known: Mapping[str, giveaways.Giveaway],
+    found: Sequence[Result],
+) -> TierPage:
+    averaged = overall.shared(boards)
+    counted = {board.task for board in averaged}
+    ordered = (*averaged, *(board for board in boards if board.task not in counted))
+    standings, rows = overall.overall(boards), [row for board in boards for row in board.rows]
+    return TierPage(
+        name=tier,
+        first=first,
+        summary=protocol.TIERS[tier].summary if tier in protocol.TIERS else "",
+        tables=ordered,
+        averaged=len(averaged),
+        columns=tuple(c for c in protocol.COLUMNS.values() if any(c in board.columns for board in boards)),
+        groups=_groups(ordered, len(averaged), standings),
+        training=ranking.training(rows),
+        samples=ranking.samples(tier, rows),
+        overall=standings,
+        leaders=overall.leaders(boards, standings),
+        pairs=_pairs(boards),
+        plots=(*plots.scores_vs_parameter(boards), *plots.pairs(boards)),
+        hardness=hardness.hardness(boards, known),
+        studies=generalisation.studies(boards),
+        runs=sum(len(result.of(tier)) for result in found),
+    )
+
+
+def _groups(
+    boards: Sequence[Table], averaged: int, standings: overall.Overall | None
+) -> dict[str, tuple[MatrixRow, ...]]:
+    placed = {standing.method: standing for standing in standings.standings} if standings else {}
+    groups: dict[str, tuple[MatrixRow, ...]] = {}
+    for category in ranking.CATEGORIES:
+        there = [{row.result.method: row for row in board.groups.get(category, ())} for board in boards]
+        made = []
+        for method in sorted(set().union(*there)):
+            rows = [rows.get(method) for rows in there]
+            some = [row for row in rows if row]
+            scores = tuple({key: round(cell.mean, 6) for key, cell in row.cells.items()} if row else {} for row in rows)
+            notes = tuple(row.note if row and row.warning else "" for row in rows)
+            counted = [{} if note else of for of, note in zip(scores[:averaged], notes, strict=False)]
+            whole = set.intersection(*(set(of) for of in counted))
+            made.append(
+                MatrixRow(
+                    method,
+                    some[0].result.title,
+                    tuple(sorted({who for row in some for who in vouched(row)})),
+                    scores,
+                    notes,
+                    {key: sum(of[key] for of in counted) / len(counted) for key in whole},
+                    placed.get(method),
+                    all(row.trust == "verified" for row in (list(filter(None, rows[:averaged])) or some)),
+                    any(row.selected for row in some),
+                )
+            )
+        if made:
+            main = next(iter(boards[0].columns)).key if boards[0].columns else ""
+            made.sort(key=lambda row: (row.standing is None, *row.order(main), row.title.lower()))
+            groups[category] = tuple(made)
+    return groups
+
+
+def _pairs(boards: Sequence[Table]) -> tuple[pairwise.Pair, ...]:
+    """Compare every two trained methods that share a task, in both orders."""
+    there: dict[str, set[str]] = {}
+    for board in boards:
+        for row in board.rows:
+            if row.category != "reference" and not row.warning:
+                there.setdefault(row.result.method, set()).add(board.task)
+    if not 2 <= len(there) <= overall.MOST:
+        return ()
+    made = {
+        (a, b): pairwise.compare(boards, a, b)
+        for a, b in itertools.combinations(sorted(there), 2)
+        if there[a] & there[b]
+    }
+    both = made | {(b, a): pairwise.mirrored(pair) for (a, b), pair in made.items()}
+    return tuple(both[names] for names in sorted(both))
