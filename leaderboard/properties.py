@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any, Literal, TypeAlias
 
 from benchmark_data import discovery
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, UnknownName
 
 __all__ = ["Column", "Properties"]
 
@@ -204,9 +204,11 @@ def part_ranges(name: str) -> Mapping[str, tuple[float, float]]:
 
 def _declared(name: str) -> Properties | None:
     """Return what a metric says of itself, where there is one and it says something."""
-    if name not in discovery.names("leaderboard.metrics"):
+    try:
+        module = discovery.find("leaderboard.metrics", name, kind="metric")
+    except UnknownName:
         return None
-    found = getattr(discovery.find("leaderboard.metrics", name, kind="metric"), "PROPERTIES", None)
+    found = getattr(module, "PROPERTIES", None)
     return found if isinstance(found, Properties) else None
 
 
