@@ -7,6 +7,8 @@ import os
 import platform
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 from benchmark_data import console
@@ -18,23 +20,34 @@ app = console.command_line("What is installed here.")
 BACKENDS = {"tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax",), "torch": ("torch",)}
 """What Keras may compute with -> the packages that have it."""
 
+ON_GPU = {
+    "tensorflow": "import tensorflow as tf\nat = tf.ones(1).device\nprint('on' if 'GPU' in at else 'not on', at)",
+    "jax": "import jax\nprint('on', jax.device_put(1.0, jax.devices('gpu')[0]).devices())",
+    "torch": "import torch\nprint('on', torch.ones(1, device='cuda').device, torch.cuda.get_device_name())",
+}
+"""What puts a tensor on a GPU, with each backend."""
+
+NODE = Path("/dev/nvidia0")
+"""What the driver of a first GPU leaves."""
+
 ELSEWHERE = {"TFDS_DATA_DIR": "~/tensorflow_datasets", "HF_HOME": "~/.cache/huggingface"}
 """Where other libraries keep their copies: environment variable -> their default."""
 
 
 @app.command()
 def doctor() -> None:
-    """Show which extras, backends, cores, folders and prepared datasets there are. It loads and changes nothing."""
+    """Show which extras, backends, GPUs, folders and prepared datasets there are. It changes nothing."""
     from benchmark_data.archives import store
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    root = store.root()
+    root, gpus = store.root(), on_gpus()
     prepared = sorted((root / "datasets").rglob("meta.json"))
     rows = [
         ("offaxis", f"{version('offaxis')}, Python {platform.python_version()}, {platform.platform()}"),
         ("cores", cores),
-        *((f"extra {extra}", _installed(extra, missing)) for extra, missing in missing_of_extras().items()),
+        *((f"extra {extra}", _installed(extra, missing, gpus)) for extra, missing in missing_of_extras().items()),
         *((f"backend {backend}", _backend(backend)) for backend in BACKENDS),
+        *((f"GPU, {backend}", gpu) for backend, gpu in gpus.items()),
         (f"cache ({store.CACHE})", _folder(root)),
         *((name, _folder(Path(os.environ.get(name) or default).expanduser())) for name, default in ELSEWHERE.items()),
         *(("prepared", _prepared(file)) for file in prepared),
@@ -43,8 +56,25 @@ def doctor() -> None:
     console.table(rows)
 
 
-def _installed(extra: str, missing: list[str]) -> str:
-    return f"lacks {', '.join(missing)}: pip install 'offaxis[{extra}]'" if missing else "ready"
+def on_gpus() -> dict[str, str]:
+    """Put a tensor on the GPU with each backend, in a process of its own; nothing where the machine has no GPU."""
+    if not NODE.exists() and shutil.which("nvidia-smi") is None:
+        return {}
+    found = {}
+    for backend, program in ON_GPU.items():
+        if any(map(version, BACKENDS[backend])):
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+            last = done.stdout.strip().rpartition("\n")[2]
+            found[backend] = last if last.startswith("on ") else "no tensor could be put on it; docs/gpu.md helps"
+    return found
+
+
+def _installed(extra: str, missing: list[str], gpus: dict[str, str]) -> str:
+    if missing:
+        return f"lacks {', '.join(missing)}: pip install 'offaxis[{extra}]'"
+    needed = {"gpu": "jax", "tensorflow-gpu": "tensorflow"}.get(extra, "")
+    unused = needed and not gpus.get(needed, "").startswith("on ")
+    return f"installed, but {needed} put no tensor on a GPU" if unused else "ready"
 
 
 def _backend(name: str) -> str:

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import os
 import signal
 
 import pytest
@@ -37,3 +38,16 @@ def test_what_is_ignored_stays_ignored(monkeypatch, interrupts):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     monkeypatch.setattr(importlib, "import_module", lambda name: signal.raise_signal(signal.SIGINT))
     assert backend._load.__wrapped__("tensorflow") is None
+
+
+@pytest.mark.parametrize(
+    ("installed", "chosen"),
+    [(("tensorflow", "torch", "jax"), "tensorflow"), (("torch", "jax"), "torch"), (("jax",), "jax")],
+)
+def test_the_default_backend_is_the_first_that_is_installed(monkeypatch, installed, chosen):
+    monkeypatch.setenv("KERAS_BACKEND", "numpy")  # and away again
+    monkeypatch.delenv("KERAS_BACKEND")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name in installed else None)
+    monkeypatch.setattr(importlib, "import_module", lambda name: name)
+    assert backend._load.__wrapped__("keras") == "keras"
+    assert os.environ["KERAS_BACKEND"] == chosen

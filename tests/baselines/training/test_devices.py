@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import types
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -286,3 +287,30 @@ def test_precision_is_part_of_a_config_only_where_it_is_not_the_default(tiny, tr
     assert "precision" not in json.loads((trained.folder / "run.json").read_text())["hyperparameters"]
     with pytest.raises(UnknownName, match="precision: expected one of bfloat16, float32, received 'float16'"):
         tiny(precision="float16")
+
+
+def test_pytorchs_gpu_is_the_one_that_a_tensor_is_on(monkeypatch):
+    cuda = types.SimpleNamespace(matmul=types.SimpleNamespace(allow_tf32=False))
+    backends = types.SimpleNamespace(cuda=cuda, cudnn=types.SimpleNamespace(allow_tf32=True))
+    card = types.SimpleNamespace(get_device_name=lambda: "NVIDIA H100")
+    module = types.SimpleNamespace(cuda=card, backends=backends, get_num_threads=lambda: 3)
+    monkeypatch.setattr(devices, "torch", module)
+    monkeypatch.setattr(devices.backend, "name", lambda: "torch")
+    monkeypatch.setattr(devices.backend, "versions", lambda *packages: dict.fromkeys(packages, "2.13"))
+    monkeypatch.setenv("KERAS_TORCH_DEVICE", "cuda")
+    for is_cuda, name in ((True, "NVIDIA H100"), (False, devices.backend.host())):
+        monkeypatch.setattr(devices, "ops", types.SimpleNamespace(zeros=lambda size, on=is_cuda: Tensor(on)))
+        assert devices.line() == f"{name}, with torch 2.13"
+        found = devices.record("float32")
+        assert (found["tensorfloat32"], found["deterministic"], found["devices"]) == (is_cuda, not is_cuda, 1)
+        assert devices.threads.__wrapped__() == 3
+    with pytest.raises(InvalidInput, match="--device gpu: expected a GPU that torch can use"):
+        devices.choose("gpu")
+    devices.choose("cpu")
+    assert os.environ["KERAS_TORCH_DEVICE"] == "cpu"
+
+
+class Tensor(NamedTuple):
+    """As much of one of PyTorch's as is looked at."""
+
+    is_cuda: bool
