@@ -315,10 +315,8 @@ def check_shapes(wanted: Mapping[str, tuple[int, ...]], arrays: Mapping[str, Any
     wrong = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
     if wrong:
         raise DamagedFile(
-            source,
-            expected=f"{wrong[0]} of shape {wanted.get(wrong[0], 'none')}",
-            received=f"{found.get(wrong[0], 'none')}",
-            remedy="The file belongs to another config, or is damaged.",
+            f"{source}: expected {wrong[0]} of shape {wanted.get(wrong[0], 'none')}, received "
+            f"{found.get(wrong[0], 'none')}. The file belongs to another config, or is damaged."
         )
 
 

@@ -117,10 +117,8 @@ def same_pixels(folder: Path, digests: Digests) -> None:
     if held["dataset_digest"] != digests.quick._asdict() or held.get("dataset_full_digest") != full:
         mended = "Restore those images" if digests.full else "Use the version of the dataset that run.json names"
         raise InvalidInput(
-            f"dataset of {folder}",
-            expected="the pixels and factors that the run began with",
-            received="others",
-            remedy=f"{mended}, or train again in another folder.",
+            f"dataset of {folder}: expected the pixels and factors that the run began with, received others. {mended}, "
+            "or train again in another folder."
         )
 
 

@@ -108,10 +108,8 @@ class Run:
             return benchmark_data.load(self.config.dataset)
         except UnknownName as error:
             raise InvalidInput(
-                f"dataset of {self.folder}",
-                expected=f"the images called {self.config.dataset!r}",
-                received="none",
-                remedy="Give them to Run.open as dataset=, or train with offaxis train run --images FOLDER.",
+                f"dataset of {self.folder}: expected the images called {self.config.dataset!r}, received none. Give "
+                "them to Run.open as dataset=, or train with offaxis train run --images FOLDER."
             ) from error
 
     @functools.cached_property
@@ -323,19 +321,16 @@ class Run:
         if dataset.image_shape == self.image_shape:
             return dataset
         raise InvalidInput(
-            f"images of {dataset.id}",
-            expected=f"shape {self.image_shape}, as {self.config.dataset} has it",
-            received=f"shape {dataset.image_shape}",
-            remedy="A transfer pair brings both to one format: offaxis data list.",
+            f"images of {dataset.id}: expected shape {self.image_shape}, as {self.config.dataset} has it, received "
+            f"shape {dataset.image_shape}. A transfer pair brings both to one format: offaxis data list."
         )
 
     def _checked(self, images: Images) -> Images:
         array = np.asarray(images)
         if array.dtype != np.uint8 or array.ndim != 4 or array.shape[1:] != self.image_shape or not len(array):
             raise InvalidInput(
-                "images",
-                expected=f"uint8 of shape (n, {', '.join(map(str, self.image_shape))})",
-                received=f"{array.dtype} of shape {array.shape}",
+                f"images: expected uint8 of shape (n, {', '.join(map(str, self.image_shape))}), received {array.dtype} "
+                f"of shape {array.shape}."
             )
         return array
 
@@ -361,10 +356,8 @@ def task_rows(dataset: Dataset) -> Indices:
         rows: Indices = np.asarray(protocol.task(dataset.id).indices, np.int64)
     except UnknownName as error:
         raise InvalidInput(
-            "codes for the leaderboard",
-            expected="a dataset that it has a task on",
-            received=repr(dataset.id),
-            remedy="Encode other images with Run.encode or Run.encode_rows.",
+            f"codes for the leaderboard: expected a dataset that it has a task on, received {dataset.id!r}. Encode "
+            "other images with Run.encode or Run.encode_rows."
         ) from error
     return rows
 

@@ -9,8 +9,8 @@ It needs jax, Keras and this package; TensorFlow is never imported. Every conten
 out is written to ``--results`` at once. Called again, it goes on where it was cut off, by ``--limit`` or otherwise. The
 table that it prints is the one of docs/performance.md. ``one`` and ``together`` are what ``baselines.train`` and
 ``baselines.train_together`` do between two lines of the history: rows and noise drawn on the host in a thread, images
-fetched from the pixels on the device. ``pytorch`` is the usual eager loop: the same layers, loss and Adam, with a batch
-that is on the device already. FLOP are counted from the layers: two for each multiplication of weights, thrice for a
+fetched from the pixels on the device. ``torch`` is ``baselines.train`` on PyTorch, and ``pytorch`` the usual eager
+loop: the same layers, loss and Adam, with a batch that is on the device already. FLOP are counted from the layers: two for each multiplication of weights, thrice for a
 training step (forward, and the gradients of inputs and of weights), less the gradient of the first layer's input. The
 peak that shares refer to is the best rate of square products, in float32 at the precision that jax uses for the
 training, and in bfloat16. Give ``--results`` another name on another machine.
@@ -41,12 +41,9 @@ STUDY = 300 * 300_000 * BATCH
 
 def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) -> dict[str, Any]:
     """Train models together for some seconds, three times; give the rates, memory, FLOP and the host's share."""
-    import jax
-    import numpy as np
-
     import benchmark_data
     from baselines import RunConfig, engines
-    from baselines.engines import pixels
+    from baselines.engines import devices, pixels
     from baselines.model import Model
     from baselines.nets import backend
     from baselines.training.batches import batches
@@ -65,15 +62,15 @@ def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) 
     ]
     data = benchmark_data.load(configs[0].dataset)
     started = time.perf_counter()
-    on_gpu = jax.devices()[0].platform != "cpu"
-    held = pixels.place(data, limit=None if on_gpu else 0, drawn=len(data))
+    on_jax, on_gpu = backend.name() == "jax", bool(devices.usable())
+    held = pixels.place(data, limit=None if on_gpu else 0, drawn=len(data)) if on_jax else None
     filled = time.perf_counter() - started
     all_models = [Model(config, data.image_shape, precision=precision) for config in configs]
     engine = engines.start(*all_models, pixels=held)
     rates = []
     with batches(configs, data, [0] * models, images=held is None) as feed:
         started = time.perf_counter()
-        np.asarray(engine.step(*next(feed))["loss"])
+        backend.to_numpy(engine.step(*next(feed))["loss"])
         compiled = time.perf_counter() - started
         for _ in range(3):
             steps, started = 0, time.perf_counter()
@@ -81,7 +78,7 @@ def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) 
                 for _ in range(5 if seconds > 5 else 1):
                     history = engine.step(*next(feed))
                     steps += 1
-                np.asarray(history["loss"])
+                backend.to_numpy(history["loss"])
             rates.append(steps * models * BATCH / (time.perf_counter() - started))
     with batches(configs, data, [0] * models, images=held is None) as feed:
         drawn, started = 0, time.perf_counter()
@@ -89,10 +86,13 @@ def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) 
             next(feed)
             drawn += 1
         host = drawn * models * BATCH / (time.perf_counter() - started)
-    memory = jax.devices()[0].memory_stats() or {}
+    if on_jax:
+        peak = (backend.jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use")
+    else:
+        peak = backend.torch.cuda.max_memory_allocated() if on_gpu else None
     return {
         "rate": statistics.median(rates),
-        "peak": memory.get("peak_bytes_in_use"),
+        "peak": peak,
         "device": backend.device(),
         "flop": flop(all_models[0]),
         "pixels": "on the host" if held is None else f"{held.nbytes / 1e9:.2f} GB in {filled:.0f} s",
@@ -179,6 +179,7 @@ def contenders(models: Sequence[int], precisions: Sequence[str]) -> list[str]:
         "matmul 0 -",
         *(f"ours {n} {precision}" for n in ordered[:1] for precision in precisions),
         "pytorch 1 float32",
+        *(f"torch 1 {precision}" for precision in precisions),
         *(f"ours {n} {precision}" for precision in precisions for n in ordered[1:]),
     ]
 
@@ -196,8 +197,11 @@ def table(found: dict[str, Any]) -> Iterator[str]:
     rows = {(int(n), precision): row for (n, precision), row in ours_.items()}
     for (n, precision), row in sorted(rows.items(), key=lambda item: (item[0][1] != "float32", item[0][0])):
         yield _row(str(n), n, precision, row, row["flop"], plain, rates)
+    for precision in ("float32", "bfloat16"):
+        if row := found.get(f"torch 1 {precision}"):
+            yield _row("1, on PyTorch", 1, precision, row, row["flop"], plain, rates)
     if plain:
-        yield _row("1, PyTorch", 1, "float32", plain, first["flop"], plain, rates)
+        yield _row("1, plain PyTorch", 1, "float32", plain, first["flop"], plain, rates)
 
 
 def _row(
@@ -224,7 +228,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="tiny networks and a second for each, to see that it runs")
     parser.add_argument("--contender", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    os.environ.setdefault("KERAS_BACKEND", "jax")
+    on_torch = options.contender and options.contender[0] == "torch"
+    os.environ["KERAS_BACKEND"] = "torch" if on_torch else "jax"
     settings: dict[str, Any] = {}
     if options.quick:
         options.seconds = min(options.seconds, 1.0)
@@ -247,7 +252,7 @@ def main() -> None:
         if left <= 0:
             print(f"{contender}: no time left", file=sys.stderr)
             continue
-        python = options.torch if contender.startswith("pytorch") else sys.executable
+        python = options.torch if contender.startswith(("pytorch", "torch")) else sys.executable
         row = call(python, left, *same, "--contender", *contender.split())
         if row:
             found[contender] = row

@@ -108,10 +108,8 @@ def choose(device: str) -> None:
                 tensorflow.config.set_visible_devices([], "GPU")
         if found := usable():
             raise InvalidInput(
-                "--device cpu",
-                expected="a process that has not computed yet",
-                received=f"one that uses {found[0]}",
-                remedy="Start a new one.",
+                f"--device cpu: expected a process that has not computed yet, received one that uses {found[0]}. Start "
+                "a new one."
             )
     if device == "gpu" and not usable():
         gpus = present()

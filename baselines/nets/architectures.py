@@ -122,10 +122,8 @@ def _convolutional(
     height, width, channels = image_shape
     if height % 16 or width % 16:
         raise InvalidInput(
-            "image shape",
-            expected="height and width that are multiples of 16 for a convolutional architecture",
-            received=str(image_shape),
-            remedy="Resize the images or use the architecture fc.",
+            "image shape: expected height and width that are multiples of 16 for a convolutional architecture, "
+            f"received {image_shape}. Resize the images or use the architecture fc."
         )
     layers, initial = keras.layers, glorot(rng)
 
@@ -247,10 +245,8 @@ def transformer(
     height, width, colours = image_shape
     if height % patch or width % patch:
         raise InvalidInput(
-            "image shape",
-            expected=f"height and width that are multiples of the patch, {patch}",
-            received=str(image_shape),
-            remedy="Choose another patch or resize the images.",
+            f"image shape: expected height and width that are multiples of the patch, {patch}, received {image_shape}. "
+            "Choose another patch or resize the images."
         )
     if channels % math.lcm(4, heads):
         raise InvalidInput("channels", expected=f"a multiple of 4 and of {heads} heads", received=str(channels))

@@ -287,10 +287,8 @@ def check_grid(space: FactorSpace | FactorTable, what: str) -> None:
     """
     if not space.full:
         raise InvalidInput(
-            what,
-            expected="a dataset that is a full grid of factors, or a part that is one: every combination once",
-            received=repr(space),
-            remedy="Choose an objective that needs no pairs.",
+            f"{what}: expected a dataset that is a full grid of factors, or a part that is one: every combination "
+            f"once, received {space!r}. Choose an objective that needs no pairs."
         )
 
 
@@ -321,10 +319,8 @@ def check_two_images(count: int, what: str) -> None:
     """
     if count < 2:
         raise InvalidInput(
-            f"batch_size of an {what}",
-            expected="two images or more",
-            received=str(count),
-            remedy="Of one image its terms say nothing: it would be another objective.",
+            f"batch_size of an {what}: expected two images or more, received {count}. Of one image its terms say "
+            "nothing: it would be another objective."
         )
 
 

@@ -68,9 +68,8 @@ class PairVae(Objective):
             raise InvalidInput("objective on pairs", expected="two factors that vary, or more", received=repr(space))
         if not self.changed < len(varying):
             raise InvalidInput(
-                "hyperparameter 'changed'",
-                expected=f"fewer than the {len(varying)} factors that vary",
-                received=str(self.changed),
+                f"hyperparameter 'changed': expected fewer than the {len(varying)} factors that vary, received "
+                f"{self.changed}."
             )
         changed = np.full(count, self.changed) if self.changed else rng.integers(1, len(varying), count)
         if self.reference_pairs:

@@ -50,10 +50,8 @@ class OBJECTIVE(Objective):
         """
         if not sizes:
             raise InvalidInput(
-                "objective classifier",
-                expected="a dataset whose factors are known",
-                received="no factors",
-                remedy="Choose an objective that needs no labels.",
+                "objective classifier: expected a dataset whose factors are known, received no factors. Choose an "
+                "objective that needs no labels."
             )
         return sum(sizes)
 

@@ -64,10 +64,7 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     path = folder / submission.FILE
     if not path.exists():
         raise DamagedFile(
-            str(path),
-            expected="a submission",
-            received="no such file",
-            remedy=f"Begin one: offaxis board submit init {folder}",
+            f"{path}: expected a submission, received no such file. Begin one: offaxis board submit init {folder}"
         )
     content = files.read_json(path)
     places = {_place(folder, content, run): run for run in runs}
@@ -80,10 +77,8 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
         for key in ("method", "hyperparameters", "supervision"):
             if record[key] != first[key]:
                 raise InvalidInput(
-                    f"{key} of {places[place].folder}",
-                    expected="those of the other runs: one method",
-                    received="others",
-                    remedy="Make a submission for each.",
+                    f"{key} of {places[place].folder}: expected those of the other runs: one method, received others. "
+                    "Make a submission for each."
                 )
     for place, run in places.items():
         rows = run.dataset.rows(representations.arrays(place.with_name("rows.npy"))["codes"])
@@ -111,8 +106,7 @@ def _seed(content: Any, run: Run) -> dict[str, Any]:
     except (TypeError, KeyError, AttributeError) as error:
         raise DamagedFile(submission.FILE, expected="tasks with seeds", received="something else") from error
     raise InvalidInput(
-        f"{run.config.dataset}, seed {run.config.seed} of {run.folder}",
-        expected="a dataset and seed that the submission asks for",
-        received=f"a submission for {', '.join(tasks) or 'none'}",
-        remedy="Name the task and enough seeds: offaxis board submit init.",
+        f"{run.config.dataset}, seed {run.config.seed} of {run.folder}: expected a dataset and seed that the "
+        f"submission asks for, received a submission for {', '.join(tasks) or 'none'}. Name the task and enough seeds: "
+        "offaxis board submit init."
     )

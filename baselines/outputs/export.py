@@ -70,10 +70,9 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
         apart = float(np.abs(found - wanted).max() / max(float(np.abs(wanted).max()), 1e-12))
         if not apart <= CLOSE:
             raise InvalidInput(
-                f"encoder of {run.folder}",
-                expected="codes of the graph that are the run's own",
-                received=f"codes that differ by {apart:.2%} of the largest",
-                remedy="The objective encodes in another way than its encoder network: write that into the graph.",
+                f"encoder of {run.folder}: expected codes of the graph that are the run's own, received codes that "
+                f"differ by {apart:.2%} of the largest. The objective encodes in another way than its encoder network: "
+                "write that into the graph."
             )
     return path
 
@@ -99,10 +98,9 @@ def export(run: Run, to: str | os.PathLike[str], *, tier: str = "smoke") -> Path
     run.check_finished()
     if (run.folder / "images.json").exists() or run.config.dataset.partition("/")[0] not in benchmark_data.names():
         raise InvalidInput(
-            str(run.folder),
-            expected="a run on a dataset that the board has a task on",
-            received=f"one on your own images, {run.config.dataset!r}",
-            remedy=f"Without --to its encoder is written: offaxis train export {shlex.quote(str(run.folder))}",
+            f"{run.folder}: expected a run on a dataset that the board has a task on, received one on your own images, "
+            f"{run.config.dataset!r}. Without --to its encoder is written: offaxis train export "
+            f"{shlex.quote(str(run.folder))}"
         )
     if not (run.folder / "codes.npz").exists():
         run.encode_task()

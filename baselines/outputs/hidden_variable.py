@@ -116,10 +116,8 @@ def derive(
         benchmark_data.load(f"{base.name}_perturbed", hidden=KIND, epsilon=perturbation.DEFAULT)
         if hidden.ready:
             raise InvalidInput(
-                f"hidden variable of {base.id}",
-                expected="none yet",
-                received=str(hidden.path),
-                remedy="It is ready for use. To derive another one, say where to.",
+                f"hidden variable of {base.id}: expected none yet, received {hidden.path}. It is ready for use. To "
+                "derive another one, say where to."
             )
     seeds = range(config.seed, config.seed + restarts)
     runs = {seed: train(dataclasses.replace(config, seed=seed), Path(folder) / f"seed_{seed}") for seed in seeds}
@@ -131,10 +129,9 @@ def derive(
     mean = float(np.mean(list(migs.values())))
     if mean < least_mean_mig:
         raise InvalidInput(
-            f"models on {base.id}",
-            expected=f"a mean MIG of at least {least_mean_mig:g}, so that the lowest is an entangled model",
-            received=f"{mean:.3f}",
-            remedy="Train longer, or with another strength: they have learned too little to choose from.",
+            f"models on {base.id}: expected a mean MIG of at least {least_mean_mig:g}, so that the lowest is an "
+            f"entangled model, received {mean:.3f}. Train longer, or with another strength: they have learned too "
+            "little to choose from."
         )
     seed = min(migs, key=lambda each: migs[each])
     posterior = posterior_of(runs[seed].encode, base, np.arange(len(base)))

@@ -73,10 +73,8 @@ def encoder(image: Any, code: Any, image_shape: tuple[int, int, int]) -> bytes:
             continue
         if kind not in _OPERATIONS:
             raise InvalidInput(
-                f"layer {operation.name} of the encoder",
-                expected=f"one of {', '.join(sorted(_OPERATIONS))}",
-                received=kind,
-                remedy="Say in baselines/outputs/onnx_graphs.py how it is written.",
+                f"layer {operation.name} of the encoder: expected one of {', '.join(sorted(_OPERATIONS))}, received "
+                f"{kind}. Say in baselines/outputs/onnx_graphs.py how it is written."
             )
         (output,) = node.output_tensors
         values[id(output)] = _OPERATIONS[kind](write, node, values)

@@ -150,9 +150,7 @@ def units(run: Run, *, images: int = 256) -> Path:
     """
     if not run.model.objective.stochastic:
         raise InvalidInput(
-            str(run.folder),
-            expected="an objective with a posterior",
-            received=f"{run.config.objective}, which has none",
+            f"{run.folder}: expected an objective with a posterior, received {run.config.objective}, which has none."
         )
     seen = run.dataset.images(run.dataset.quick_rows()[:images])
     tables = {

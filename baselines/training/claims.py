@@ -37,10 +37,8 @@ def holds(folder: Path, config: RunConfig) -> bool:
     longer = config.steps > held.steps and held.with_steps(config.steps) == config
     lengthen = f"To make it longer: offaxis train resume {shlex.quote(str(folder))} --steps {config.steps}"
     raise InvalidInput(
-        str(folder),
-        expected=f"the run with {key} {ours[key]!r}",
-        received=f"a run with {key} {theirs[key]!r}",
-        remedy=lengthen if longer else "Choose another folder, or resume that run.",
+        f"{folder}: expected the run with {key} {ours[key]!r}, received a run with {key} {theirs[key]!r}. "
+        f"{lengthen if longer else 'Choose another folder, or resume that run.'}"
     )
 
 

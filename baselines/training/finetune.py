@@ -168,10 +168,8 @@ def take(model: Model, path: Path | None = None) -> Weights:
     source = str(path or config.start_from)
     if digest(weights) != config.start_weights:
         raise DamagedFile(
-            source,
-            expected=f"the weights with the hash {config.start_weights[:16]} that the run starts from",
-            received=digest(weights)[:16],
-            remedy="Restore them, or train again in another folder.",
+            f"{source}: expected the weights with the hash {config.start_weights[:16]} that the run starts from, "
+            f"received {digest(weights)[:16]}. Restore them, or train again in another folder."
         )
     kept = {name: array for name, array in weights.items() if layer_of(name) not in config.reset}
     model.load({**model.weights(), **kept}, source)

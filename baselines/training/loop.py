@@ -244,10 +244,8 @@ def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
         for name, value in _shared(config).items():
             if value != first.get(name):
                 raise InvalidInput(
-                    f"{name} of runs that are trained together",
-                    expected=f"the same for all, {first.get(name)!r}",
-                    received=repr(value),
-                    remedy="baselines.training.loop.groups says which runs go together.",
+                    f"{name} of runs that are trained together: expected the same for all, {first.get(name)!r}, "
+                    f"received {value!r}. baselines.training.loop.groups says which runs go together."
                 )
 
 

@@ -177,10 +177,9 @@ def whole_history(folder: Path, config: RunConfig) -> list[dict[str, float]]:
     if wrong:
         kept = max((step for step in snapshots.steps() if step < wrong[0]), default=0)
         raise DamagedFile(
-            str(path),
-            expected=f"a line for each recorded step up to the snapshot of step {last}, in order",
-            received=f"{'one in a wrong place' if wrong[0] in found else 'none'} for step {wrong[0]}",
-            remedy=f"Restore it, or remove the snapshots after step {kept} and resume: the run goes on from there.",
+            f"{path}: expected a line for each recorded step up to the snapshot of step {last}, in order, received "
+            f"{'one in a wrong place' if wrong[0] in found else 'none'} for step {wrong[0]}. Restore it, or remove the "
+            f"snapshots after step {kept} and resume: the run goes on from there."
         )
     return rows
 

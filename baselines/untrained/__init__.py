@@ -128,10 +128,8 @@ def write(
     held = read_record(folder)
     if not is_free(folder) and any(held.get(key) != value for key, value in ours.items()):
         raise InvalidInput(
-            str(folder),
-            expected=f"a free folder, or one that holds {name} for {dataset.id} with the same parameters and seed",
-            received="something else",
-            remedy="Choose another folder.",
+            f"{folder}: expected a free folder, or one that holds {name} for {dataset.id} with the same parameters and "
+            "seed, received something else. Choose another folder."
         )
     rows = task_rows(dataset)
     codes = np.ascontiguousarray(baseline.codes(dataset, rows, seed=seed), np.float32)

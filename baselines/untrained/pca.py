@@ -78,9 +78,8 @@ class BASELINE(Untrained):
         images = flat(dataset.images(known.start + draws.sample(seed, len(known), self.sample)))
         if self.latents > min(images.shape):
             raise InvalidInput(
-                "latents of pca",
-                expected=f"at most {min(images.shape)}, with {images.shape[0]} images of {images.shape[1]} numbers",
-                received=str(self.latents),
+                f"latents of pca: expected at most {min(images.shape)}, with {images.shape[0]} images of "
+                f"{images.shape[1]} numbers, received {self.latents}."
             )
         pca = PCA(self.latents, svd_solver="randomized", random_state=seed % 2**32)
         return pca, pca.fit_transform(images)

@@ -13,7 +13,8 @@ import benchmark_data
 from baselines import RunConfig, objectives, train
 from baselines.engines import start
 from baselines.model import Model, generator, sample
-from baselines.nets import architectures
+from baselines.nets import architectures, backend
+from baselines.nets.backend import ops
 from baselines.training.batches import draw_batch
 from benchmark_data import InvalidInput
 
@@ -42,6 +43,30 @@ def config(name: str, **changes: Any) -> RunConfig:
 def batch(name: str, step: int = 1, **changes: Any) -> dict[str, Any]:
     settled = config(name, **changes)
     return draw_batch(settled, settled.build_objective(), DATASET, ROWS, step)
+
+
+def number(value: Any) -> float:
+    """Return a number of any backend as Python's."""
+    return float(backend.to_numpy(value))
+
+
+def tensors(arrays: dict[str, Any]) -> dict[str, Any]:
+    return {key: ops.convert_to_tensor(array) for key, array in arrays.items()}
+
+
+def regularisation(model: Model, posterior: objectives.Posterior, kl: Any, step: int) -> float:
+    """Weigh a model's terms of some posteriors, tensors (n, latents), whose divergence is given, at a step."""
+    drawn = tensors(batch(model.config.objective))
+    seen = objectives.Batch(
+        posterior=posterior,
+        codes=sample(posterior, drawn["noise"]) if model.objective.stochastic else posterior.mean,
+        kl=kl,
+        step=ops.cast(step, "float32"),
+        inputs={key: value for key, value in drawn.items() if key not in ("images", "noise", "step")},
+        call=lambda network, inputs, *, stop_gradient=False: model.networks[network].model(inputs),
+        sizes=DATASET.space.sizes,
+    )
+    return sum(number(term.weight) * number(term.value) for term in model.objective.terms(seen).values())
 
 
 @pytest.fixture(params=objectives.names())
@@ -94,11 +119,12 @@ def test_terms_are_finite_scalars_and_the_loss_is_their_weighted_sum(name: str) 
         return terms
 
     object.__setattr__(model.objective, "terms", recorded)
-    loss, history = model.loss([v.value for v in model.variables()], batch(name))
+    loss, history = model.loss([v.value for v in model.variables()], tensors(batch(name)))
     assert list(history) == ["loss", "reconstruction", *terms]
-    assert all(np.shape(value) == () and np.isfinite(float(value)) for value in history.values())
-    weighted = sum(float(term.weight) * float(term.value) for term in terms.values())
-    assert float(loss) == float(history["loss"]) == pytest.approx(float(history["reconstruction"]) + weighted, rel=1e-6)
+    assert all(tuple(value.shape) == () and np.isfinite(number(value)) for value in history.values())
+    weighted = sum(number(term.weight) * number(term.value) for term in terms.values())
+    assert number(loss) == number(history["loss"])
+    assert number(loss) == pytest.approx(number(history["reconstruction"]) + weighted, rel=1e-6)
     assert not any(network.model.non_trainable_variables for network in model.networks.values())
 
 
@@ -109,22 +135,12 @@ POSTERIORS = {"N(0, 1)": (0.0, 0.0), "N(3, 1)": (3.0, 0.0), "N(0, e^-4)": (0.0, 
 def regularisers(name: str, step: int) -> dict[str, float]:
     """Weigh an objective's terms where every image has the same posterior, at a step."""
     model = Model(config(name), DATASET.image_shape, DATASET.space.sizes)
-    drawn = batch(name)
+    shape = np.shape(batch(name)["noise"])
     found = {}
-    for posterior, (mean, log_variance) in POSTERIORS.items():
-        shape = np.shape(drawn["noise"])
-        gaussian = objectives.Posterior(np.full(shape, mean, np.float32), np.full(shape, log_variance, np.float32))
-        codes = sample(gaussian, drawn["noise"]) if model.objective.stochastic else gaussian.mean
-        seen = objectives.Batch(
-            posterior=gaussian,
-            codes=codes,
-            kl=np.sum(np.asarray(objectives.kl_to_prior(gaussian)), axis=1),
-            step=np.float32(step),
-            inputs={key: value for key, value in drawn.items() if key not in ("images", "noise", "step")},
-            call=lambda network, inputs, *, stop_gradient=False: model.networks[network].model(inputs),
-            sizes=DATASET.space.sizes,
-        )
-        found[posterior] = sum(float(term.weight) * float(term.value) for term in model.objective.terms(seen).values())
+    for posterior, moments in POSTERIORS.items():
+        gaussian = objectives.Posterior(*(ops.full(shape, moment, "float32") for moment in moments))
+        kl = ops.sum(objectives.kl_to_prior(gaussian), axis=1)
+        found[posterior] = regularisation(model, gaussian, kl, step)
     return found
 
 
@@ -149,23 +165,13 @@ def test_a_posterior_pays_for_being_far_from_the_prior(name: str, step: int) -> 
 
 def test_what_a_mean_reduction_changes_is_said(name: str) -> None:
     """A divergence that is divided by the latents divides the sum of β KL, and leaves that of terms without it."""
-    cls, drawn = objectives.find(name), batch(name)
+    cls, shape = objectives.find(name), np.shape(batch(name)["noise"])
     model = Model(config(name), DATASET.image_shape, DATASET.space.sizes)
-    spread = np.random.default_rng(0).normal(size=(2, *drawn["noise"].shape)).astype(np.float32)
-    posterior = objectives.Posterior(*spread)
-    kl = np.asarray(objectives.kl_to_prior(posterior))
-    sums = []
-    for reduced in (np.sum(kl, axis=1), np.mean(kl, axis=1)):
-        seen = objectives.Batch(
-            posterior=posterior,
-            codes=sample(posterior, drawn["noise"]) if cls.stochastic else posterior.mean,
-            kl=reduced,
-            step=np.float32(10**7),
-            inputs={key: value for key, value in drawn.items() if key not in ("images", "noise", "step")},
-            call=lambda network, inputs, *, stop_gradient=False: model.networks[network].model(inputs),
-            sizes=DATASET.space.sizes,
-        )
-        sums.append(sum(float(term.weight) * float(term.value) for term in model.objective.terms(seen).values()))
+    spread = np.random.default_rng(0).normal(size=(2, *shape)).astype(np.float32)
+    posterior = objectives.Posterior(*map(ops.convert_to_tensor, spread))
+    kl = objectives.kl_to_prior(posterior)
+    reduced = (ops.sum(kl, axis=1), ops.mean(kl, axis=1))
+    sums = [regularisation(model, posterior, each, 10**7) for each in reduced]
     whole, meaned = sums
     alike = any(meaned == pytest.approx(each, rel=1e-5) for each in (whole, whole / kl.shape[1]))
     assert alike != bool(cls.mean_changes), (
