@@ -10,10 +10,11 @@ out is written to ``--results`` at once. Called again, it goes on where it was c
 table that it prints is the one of docs/performance.md. ``one`` and ``together`` are what ``baselines.train`` and
 ``baselines.train_together`` do between two lines of the history: rows and noise drawn on the host in a thread, images
 fetched from the pixels on the device. ``torch`` is ``baselines.train`` on PyTorch, and ``pytorch`` the usual eager
-loop: the same layers, loss and Adam, with a batch that is on the device already. FLOP are counted from the layers: two for each multiplication of weights, thrice for a
-training step (forward, and the gradients of inputs and of weights), less the gradient of the first layer's input. The
-peak that shares refer to is the best rate of square products, in float32 at the precision that jax uses for the
-training, and in bfloat16. Give ``--results`` another name on another machine.
+loop: the same layers, loss and Adam, with a batch that is on the device already. FLOP are counted from the layers: two
+for each multiplication of weights, thrice for a training step (forward, and the gradients of inputs and of weights),
+less the gradient of the first layer's input. The peak that shares refer to is the best rate of square products, in
+float32 at the precision that jax uses for the training, and in bfloat16. Give ``--results`` another name on another
+machine.
 """
 
 from __future__ import annotations
