@@ -165,17 +165,6 @@ def checked_columns(dataset: Dataset, columns: Sequence[str] | None, known: Iter
 def share(count: int, shard: tuple[int, int], *, even: bool = False) -> range:
     """Describe which of so many places in an order are those of one process.
 
-    Args:
-        count: places of all processes.
-        shard: as of `order`.
-        even: as of `order`.
-
-    Returns:
-        The places, rising.
-
-    Raises:
-        InvalidInput: there is no such process.
-
     Example:
         >>> share(5, (1, 2)), len(share(5, (0, 2), even=True))
         (range(1, 5, 2), 2)
@@ -332,17 +321,8 @@ class Images:
     ) -> BatchIterator:
         """Go through the items once, a batch at a time.
 
-        Args:
-            size: items per batch; the last one may be smaller.
-            seed: as of `order`.
-            epoch: as of `order`.
-            shard: as of `order`.
-
-        Returns:
-            An iterator over batches, as ``self[[...]]`` gives them, which a training can be stopped and resumed with.
-
-        Raises:
-            InvalidInput: the size is not a positive integer, or there is no such process.
+        The last batch may be smaller than ``size``; the other arguments are those of `order`. The iterator's state says
+        where a training goes on.
 
         Example:
             >>> images, labels = next(Images("xysquares").batches(256, seed=0))
@@ -491,15 +471,7 @@ class Pairs(Images):
         return space
 
     def draw(self, numbers: ArrayLike) -> tuple[Indices, Indices, NDArray[np.bool_]]:
-        """Draw pairs.
-
-        Args:
-            numbers: which pairs, int, shape (n,).
-
-        Returns:
-            Rows of the first and of the second images, int64 (n,), and which factors were drawn anew, bool (n, F), of
-            all factors of the dataset.
-        """
+        """Draw pairs by number: rows of first and of second images, int64 (n,); factors drawn anew, bool (n, F)."""
         space = self._space
         numbers = np.asarray(numbers, np.int64)
         f = len(space.sizes)

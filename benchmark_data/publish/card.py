@@ -18,7 +18,6 @@ from benchmark_data.errors import UnknownName
 from benchmark_data.factors import FactorSpace
 from benchmark_data.publish import datasheet
 from benchmark_data.publish import records as encoding
-from benchmark_data.variants import splitting
 
 RECORD = "offaxis.json"
 """Name of a config's record."""
@@ -99,8 +98,7 @@ def record(
         "grid": isinstance(dataset.space, FactorSpace),
         "image_shape": list(dataset.image_shape),
         "factors": [factor.as_json() for factor in dataset.space.factors],
-        "extras": {name: extra.meaning for name, extra in dataset.extras.items()},
-        "extra_types": {
+        "extras": {
             name: {
                 "shape": list(extra.shape),
                 "dtype": np.dtype(encoding.extra_dtype(extra)).name,
@@ -142,7 +140,6 @@ def readme(records: Sequence[Record]) -> str:
         *("## Records", "", *_fields(main), ""),
         *("## Factors", "", *_factors(records)),
         *("## Datasheet", "", *_datasheet(records)),
-        *("## Known defects", "", *_defects(records), ""),
         *("## Digests", "", *_digests(records)),
         *("## Licence", "", *sorted({r["license"] for r in records}), ""),
         *(["## Citation", "", *_citations(records)] if any(r["citation"] for r in records) else []),
@@ -153,15 +150,6 @@ def readme(records: Sequence[Record]) -> str:
 def _opening(main: Record, *, several: bool) -> list[str]:
     """Say what the dataset is, and how to load its main config."""
     load = f'"PATH-OR-HUB-ID", "{main["config"]}", split="{main["splits"][0]["name"]}"'
-    named = main["name"] + ("" if main["config"] == "default" else f"/{main['config']}")
-    of_tfds = f'tfds.load("offaxis_{named}")'
-    if splitting.named(named)[1]:  # TFDS does not know it before it is asked for
-        of_tfds = f'benchmark_data.tfds.as_dataset("{named}")'
-    by_tfds = [
-        "The same records for TensorFlow Datasets, made on your machine by the package `offaxis`: "
-        f"`import benchmark_data.tfds; {of_tfds}`.",
-        "",
-    ]
     labels = [f"label_{factor['name']}" for factor in main["factors"][:1]]
     return [
         f"# {main['name']}",
@@ -177,7 +165,6 @@ def _opening(main: Record, *, several: bool) -> list[str]:
         ", ".join(f'data[0]["{column}"]' for column in ("image", "index", *labels)),
         "```",
         "",
-        *(by_tfds if main["name"] in benchmark_data.names() else []),  # of one's own datasets TFDS has none
     ]
 
 
@@ -218,15 +205,6 @@ def _datasheet(records: Sequence[Record]) -> list[str]:
         lines += [f"### {title}", ""]
         for sentences, names in _grouped((name, sheet[field]) for name, sheet in sheets):
             lines += [f"{_where(names, records)}{' '.join(sentences)}", ""]
-    return lines
-
-
-def _defects(records: Sequence[Record]) -> list[str]:
-    """List the known defects."""
-    lines = []
-    for defects, names in _grouped((r["config"], r["defects"]) for r in records):
-        where = _where(names, records)
-        lines += [f"- {where}{defect}" for defect in defects] or [f"- {where}None known."]
     return lines
 
 
@@ -310,7 +288,7 @@ def _fields(r: Record) -> list[str]:
         "- `index`: row of the dataset; records stand in this order.",
         "- `label_<factor>`: class id with names. `value_<factor>`: value in the factor's unit, float32.",
     ]
-    return lines + [f"- `extra_{name}`: {meaning}" for name, meaning in r["extras"].items()]
+    return lines + [f"- `extra_{name}`: {extra['meaning']}" for name, extra in r["extras"].items()]
 
 
 def _grouped(pairs: Iterable[tuple[str, Any]]) -> list[tuple[Any, list[str]]]:

@@ -168,7 +168,7 @@ def _fields(r: Record) -> Iterator[dict[str, Any]]:
     height, width, channels = r["image_shape"]
     yield column("image", "sc:ImageObject", f"PNG, {height} x {width} pixels, {channels} channels.")
     yield column("index", "cr:Int64", "Row of the dataset.")
-    for name, extra in r.get("extra_types", {}).items():
+    for name, extra in r["extras"].items():
         shape = ",".join(map(str, extra["shape"]))
         array = {"isArray": True, "arrayShape": shape} if shape else {}
         yield column(f"extra_{name}", f"cr:{extra['dtype'].capitalize()}", f"{extra['meaning']}.", **array)
