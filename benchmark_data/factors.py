@@ -81,7 +81,7 @@ class Factor:
         return self.size - math.isclose(self.values[-1] - self.values[0], _TURNS.get(self.unit, math.nan))
 
     def as_json(self) -> dict[str, Any]:
-        """Describe the factor for JSON, which has no NaN: a value is None where a class has none."""
+        """Return the factor for JSON, which has no NaN: a value is None where a class has none."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -93,7 +93,7 @@ class Factor:
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Factor:
-        """Make a factor of what `as_json` gave."""
+        """Return the factor that `as_json` described."""
         values = [math.nan if value is None else value for value in said["values"]]
         return cls(said["name"], values, said["kind"], said["unit"], said["labels"])
 
@@ -382,7 +382,7 @@ class FactorTable(_Factors):
         return math.prod(self.sizes) == len(self) and len(np.unique(self._flat(self._table))) == len(self)
 
     def index(self, labels: Integer[ArrayLike, "n F"]) -> Int64[Indices, " n"]:
-        """Return the rows that hold the given class ids, of a table that is full.
+        """Return the rows that hold the given class ids, of a table that is full; see `FactorSpace.index`.
 
         Example:
             >>> table = FactorTable(Factor("x", (0, 1)), rows=2, read=lambda: np.array([[1], [0]]))
