@@ -24,6 +24,7 @@ TARGET = Path(__file__).parents[1] / "docs" / "images" / "squares.png"
 
 
 def main(folder: Path) -> None:
+    """Train and draw."""
     rows, labels = [], []
     for spacing in (1, 8):
         name = f"xysquares/spacing_{spacing}"

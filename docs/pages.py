@@ -190,54 +190,10 @@ def printed_by_the_demo() -> list[str]:
     return ["```", *(f"{name}: MIG {found}" for name, found in zip(("near", "far"), ranges, strict=True)), "```"]
 
 
-SPRITES = {
-    "`sprites2d`": "sprites2d",
-    "`_squeezed`": "sprites2d_squeezed/eps10",
-    "`_noisy`": "sprites2d_noisy/eps10",
-    "`_perturbed`": "sprites2d_perturbed/pca32_eps10",
-}
-LADDER = {f"spacing {spacing}": f"xysquares/spacing_{spacing}" for spacing in (1, 2, 4, 8)}
-"""Column of a table of the board in README -> the dataset of its task."""
-
-
-def table_of_the_board(tasks: Mapping[str, str]) -> list[str]:
-    """Write the MIG of each method of the published tier desk that has at least five seeds on a task, the best first.
-
-    Args:
-        tasks: title of a column -> the dataset of its task.
-    """
-    mig: dict[str, dict[str, list[float]]] = {}
-    titles: dict[str, str] = {}
-    for result in results_tree.read_all(RESULTS):
-        scores = [run.scores["mig"] for run in result.runs if run.tier == "desk"]
-        column = next((name for name, dataset in tasks.items() if result.task.partition("@")[0] == dataset), "")
-        if column and scores and (result.method in record.REFERENCES or len(scores) >= LEAST_SEEDS):
-            mig.setdefault(result.method, {})[column] = scores
-            titles[result.method] = result.title
-    columns = [name for name in tasks if any(name in of for of in mig.values())]
-    lines = [row("MIG", *columns), row("---", *["---:"] * len(columns))]
-    first = {name: statistics.mean(of.get(columns[0], [0.0])) for name, of in mig.items()}
-    for method in sorted(mig, key=lambda name: (name in record.REFERENCES, -first[name], titles[name])):
-        cells = ("" if (of := mig[method].get(name)) is None else spread(of) for name in columns)
-        lines.append(row(titles[method], *cells))
-    return lines
-
-
 def ranked_tables() -> list[str]:
     """Write the tables of the tier desk, XYSquares first."""
     boards = [board for board in ranking.tables(results_tree.read_all(RESULTS)) if board.tier == "desk"]
     return [formats.NOTE, "", *"\n".join(map(formats.markdown, boards)).rstrip().split("\n")]
-
-
-def spread(scores: Sequence[float]) -> str:
-    """Write the mean of scores and, of several, its 95% interval within [0, 1].
-
-    Example:
-        >>> spread([0.1, 0.2, 0.3, 0.4]), spread([0.5])
-        ('0.25 (0.05 to 0.45)', '0.50')
-    """
-    mean, ends = f"{sum(scores) / len(scores):.2f}", verdicts.mean_interval(scores)
-    return f"{mean} ({max(ends[0], 0.0):.2f} to {min(ends[1], 1.0):.2f})" if ends else mean
 
 
 def table_of_precision() -> list[str]:
@@ -352,8 +308,6 @@ PAGES = {
     "statistics.md": {"shared_seeds": table_of_shared_seeds},
     "../README.md": {
         "demo": table_of_the_demo,
-        "ladder": functools.partial(table_of_the_board, LADDER),
-        "sprites": functools.partial(table_of_the_board, SPRITES),
         "verdicts": functools.partial(pages.main_results, DOCS / "reproduction"),
     },
     "tutorials/see_a_vae_fail.md": {"demo": printed_by_the_demo},

@@ -93,7 +93,7 @@ def test_the_readme_runs():
     pytest.importorskip("datasets")
     pytest.importorskip("tensorflow_datasets")
     # PyTorch's is run by tests/benchmark_data/test_torch.py, where it is installed.
-    first, from_tfds, from_hub, _, metrics = code(ROOT / "README.md", "python")
+    evaluation, first, _, from_tfds, from_hub = code(ROOT / "README.md", "python")
     names: dict = {}
     exec(first, names)
     assert names["images"].shape == (2, 64, 64, 3)
@@ -105,9 +105,25 @@ def test_the_readme_runs():
     exec(from_hub, names)
     assert {"image", "index", "label_x_R", "value_x_R"} <= set(names["batch"])
 
-    factors = np.random.default_rng(0).integers(3, size=(200, 2))
-    halves = {"codes": factors[:100], "factors": factors[:100]}
-    exec(metrics, names | halves | {"codes_test": factors[100:], "factors_test": factors[100:]})
+    exec(evaluation, names)
+    (line,) = names["found"].compare("beta_vae").query("score == 'mig'").to_dict("records")
+    assert (line["n"], line["steps"]) == (1, 0)
+    assert line["verdict"]
+
+
+def test_the_page_on_your_encoder_runs():
+    keras = pytest.importorskip("keras")
+    score, compare, watch, in_keras = code(ROOT / "docs" / "your_encoder.md", "python")
+    names: dict = {}
+    exec(score.replace("name=", "tier='smoke', progress=False, name="), names)
+    assert "xysquares/spacing_8" in str(names["found"])
+    exec(compare, names)
+    exec(watch, names)
+    model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(3)])
+    exec(in_keras, names | {"model": model, "keras": keras})
+    logs: dict = {}
+    exec(in_keras + "\nscores.on_epoch_end(0, logs)", names | {"model": model, "logs": logs})
+    assert {"mig", "dci.disentanglement"} <= logs.keys()
 
 
 def test_every_picture_of_the_tutorials_is_shown():
