@@ -145,17 +145,7 @@ def _is_layer(array: Array) -> bool:
 
 
 def activations_file(path: FilePath) -> Path:
-    """Return the file that ``activations`` reads.
-
-    Args:
-        path: a run folder, or a file.
-
-    Returns:
-        ``activations.npz`` in the run folder, or the path itself.
-
-    Raises:
-        DamagedFile: a run folder without activations.
-    """
+    """Return the file that ``activations`` reads: ``activations.npz`` of a run folder, or the path itself."""
     return _inside(path, "activations.npz", "activations")
 
 
@@ -313,17 +303,7 @@ def bare_codes(path: FilePath, *, array: str | None = None) -> tuple[Array, Indi
 
 
 def dataset_of(folder: FilePath) -> str:
-    """Describe what a run was trained on.
-
-    Args:
-        folder: a run folder.
-
-    Returns:
-        The dataset's full name, from ``run.json``.
-
-    Raises:
-        DamagedFile: there is no ``run.json``, or it names no dataset.
-    """
+    """Return the full name of the dataset that a run was trained on, from its ``run.json``."""
     path = Path(folder) / "run.json"
     record = read_json(path)
     if not isinstance(record, Mapping) or not isinstance(record.get("dataset"), str):

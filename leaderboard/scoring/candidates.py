@@ -110,14 +110,7 @@ def load(folder: str | os.PathLike[str]) -> Candidate:
 
 
 def check(folder: str | os.PathLike[str]) -> Candidate | list[OffaxisError]:
-    """Look at everything in a run folder.
-
-    Args:
-        folder: the run folder.
-
-    Returns:
-        The run, with its codes; or all that is wrong with it.
-    """
+    """Look at everything in a run folder: return the run, with its codes, or all that is wrong with it."""
     file = Path(folder) / record.FILE
     try:
         known = schema.parse(RunFile, schema.content(in_run(Path(folder), record.FILE)), str(file))
@@ -147,35 +140,13 @@ def _looked_at(folder: Path, known: RunFile) -> Candidate | list[OffaxisError]:
 
 
 def candidate(codes: Path, task: protocol.Task, known: RunRecord, about: About, encoder: Path) -> Candidate:
-    """Read the codes of a run.
-
-    Args:
-        codes: their file.
-        task: whose rows they are of.
-        known: what is known of the run.
-        about: what is said of its method.
-        encoder: where its encoder would be.
-
-    Returns:
-        The run.
-
-    Raises:
-        DamagedFile: as ``read_codes``.
-        InvalidInput: as ``read_codes``.
-
-    Warns:
-        SameCodes: as ``read_codes``.
-    """
+    """Read the codes of a run, whose record is known, and find its encoder. Raise and warn as ``read_codes``."""
     scored, given = _read(codes, task)
     return Candidate(str(codes.parent), known, about, scored, given, encoder if os.path.lexists(encoder) else None)
 
 
 def codes_file(folder: str | os.PathLike[str]) -> Path:
-    """Return the file with a run folder's codes.
-
-    Raises:
-        DamagedFile: there is none; the message names the command that writes it.
-    """
+    """Return the file with a run folder's codes; where there is none, name the command that writes it."""
     file = Path(folder) / "codes.npz"
     if not os.path.lexists(file):
         raise DamagedFile(
@@ -240,15 +211,7 @@ def codes_digest(codes: NDArray[np.float32]) -> str:
 
 
 def wrong_record(known: RunRecord, what: str) -> Iterator[OffaxisError]:
-    """Find what cannot be of a run, beyond the types of its fields.
-
-    Args:
-        known: its record.
-        what: where that stands.
-
-    Yields:
-        An error for data that are not those here, for a reference's name, and for fewer images than steps.
-    """
+    """Find data that are not those here, the name of a reference, and a budget of fewer images than steps."""
     try:
         check_dataset(protocol.task(known.dataset), known.dataset_version, known.dataset_digest, what)
     except OffaxisError as error:
@@ -281,17 +244,7 @@ def implausible(budget: record.Budget, what: str) -> Iterator[InvalidInput]:
 
 
 def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str) -> None:
-    """Check that codes were made from the data that is here.
-
-    Args:
-        task: the task.
-        version: the dataset's version, as the codes' author has it.
-        digest: its quick digest, likewise.
-        what: where that stands.
-
-    Raises:
-        InvalidInput: another version, other pixels or other factors.
-    """
+    """Refuse codes that were made from another version of a dataset, other pixels or other factors than are here."""
     here_version, here = dataset_digest(task.dataset)
     for field, received, expected in (
         ("dataset_version", version, here_version),
@@ -313,20 +266,10 @@ def dataset_digest(name: str) -> tuple[str, Digests]:
 
 
 def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: str) -> None:
-    """Check that a run does not say of itself that it was trained on what a rule holds out.
+    """Refuse, in the tier ``held_out``, a run that says of itself that it was trained on what a rule holds out.
 
     Only what is recorded is known. ``split`` is the part that was trained on. Our own runs leave it out where they were
-    trained on all parts, and record ``train_share``. Who records neither says nothing of it, and is believed.
-
-    Args:
-        task: the task.
-        tier: the tier in which it is to be scored.
-        hyperparameters: what is recorded of the run.
-        what: where that stands.
-
-    Raises:
-        InvalidInput: the tier is ``held_out``, and no rule divides the dataset, another part than ``train`` is
-            recorded, or none with a share.
+    trained on all parts, and record ``train_share``. A run that records neither is taken at its word.
     """
     if tier != "held_out":
         return
@@ -348,14 +291,6 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
 
 def unknown_claims(claimed: Mapping[str, float], tiers: Iterable[str], what: str) -> Iterator[UnknownName]:
     """Find claims of scores that no tier of some computes, which would be compared with nothing.
-
-    Args:
-        claimed: score -> what somebody says that it is.
-        tiers: the tiers: one of a submission; all of a run folder, which may be scored in any.
-        what: where that stands.
-
-    Yields:
-        An error for each such claim, by its key.
 
     Example:
         >>> claimed = {"mig": 0.1, "r_squared": 0.5}
@@ -471,16 +406,10 @@ def score(candidate: Candidate, tier: str, *, status: Status = "recomputed") -> 
 
 
 def verified(candidate: Candidate, run: Scored, seed: str) -> tuple[Scored, str]:
-    """Verify the scores of a run by its encoder, on fresh rows.
+    """Verify the scores of a run by its encoder, on fresh rows that a text draws.
 
-    Args:
-        candidate: the run.
-        run: its scores.
-        seed: text to draw fresh rows by. It must be made when the encoder could not be changed any more.
-
-    Returns:
-        The scores with how they were verified, and no text; or the scores as they were, marked where the encoder gives
-        others, and why they are not verified.
+    The text must be made when the encoder could not be changed any more. Returns the scores with how they were
+    verified, and no text; or as they were, marked where the encoder gives others, and why they are not verified.
     """
     if candidate.encoder is None:
         return run, ""
@@ -528,17 +457,9 @@ def results_of(
 
 
 def score_group(group: Group, fresh: str = "") -> tuple[Result, list[str]]:
-    """Score the runs of a method on a task, and verify those that have an encoder.
+    """Score the runs of a group, and verify those that have an encoder if there is a text to draw fresh rows by.
 
-    Args:
-        group: the runs, from ``grouped``.
-        fresh: text to draw fresh rows by; nothing is verified if it is empty.
-
-    Returns:
-        The result, and why runs that have an encoder were not verified.
-
-    Raises:
-        InvalidInput: as ``score``.
+    Returns the result, and why runs that have an encoder were not verified.
     """
     runs, notes = [], []
     for one, planned in zip(group.candidates, group.planned.runs, strict=True):
