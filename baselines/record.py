@@ -136,4 +136,7 @@ def own_images(folder: Path, config: RunConfig) -> Dataset | None:
     if not isinstance(held, dict) or not isinstance(held.get("folder"), str):
         raise DamagedFile(str(path), expected="the folder of the run's images", received=json.dumps(held)[:80])
     name, *_ = config.dataset.partition("/")
+    if not Path(held["folder"]).is_dir():
+        again = f"offaxis train run --config {path.with_name('config.json')} --images FOLDER --into {folder}"
+        raise InvalidInput(f"The images of {folder} are no longer in {held['folder']}. Name their new place: {again}")
     return splitting.of(benchmark_data.from_folder(held["folder"], name), config.dataset)

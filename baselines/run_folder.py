@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from baselines.config import RunConfig
 from benchmark_data import files
 from benchmark_data.archives import npz
-from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 
 LOCK = ".lock"
 """The file in a run folder that is locked while a process trains the run. Its presence alone has no meaning."""
@@ -141,8 +141,10 @@ def read_config(folder: Path) -> RunConfig:
     path = files.in_run(folder, "config.json")
     try:
         return RunConfig.read(path)
+    except UnknownName as error:
+        raise DamagedFile(f"{path}: {error} A newer version of Offaxis may have written it.") from error
     except (InvalidInput, LookupError) as error:
-        raise DamagedFile(str(path), expected="a run's config", received=str(error)) from error
+        raise DamagedFile(f"{path}: {error}") from error
 
 
 def is_trained(folder: Path, config: RunConfig) -> bool:

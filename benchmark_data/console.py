@@ -68,7 +68,7 @@ def warn(what: object) -> None:
 
 
 def table(rows: Iterable[Sequence[object]], *columns: str, title: str = "", whole: bool = False) -> None:
-    """Print rows in columns to standard output; the first column is never wrapped.
+    """Print rows in columns to standard output; the first column is not wrapped where it leaves a third of the width.
 
     Args:
         rows: a cell for each column; what is no text is printed as `str` writes it.
@@ -90,15 +90,17 @@ def table(rows: Iterable[Sequence[object]], *columns: str, title: str = "", whol
         collapse_padding=True,
         show_header=bool(columns),
     )
+    cells = [[str(cell) for cell in row] for row in rows]
+    first = max((len(row[0]) for row in cells), default=0) <= 2 * out.width // 3
     for place, heading in enumerate(columns):
         shown.add_column(
             rich.text.Text(heading.removeprefix(">")),
             justify="right" if heading.startswith(">") else "left",
-            no_wrap=whole or place == 0,
+            no_wrap=whole or (place == 0 and first),
             overflow="fold",
         )
-    for row in rows:
-        shown.add_row(*(rich.text.Text(str(cell)) for cell in row))
+    for row in cells:
+        shown.add_row(*map(rich.text.Text, row))
     out.print(shown, highlight=False)
 
 

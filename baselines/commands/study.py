@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import rich.table
 import typer
 
-from benchmark_data import console, files
+from benchmark_data import console
 from benchmark_data.errors import OffaxisError
 
 app = console.command_line(
-    "Make the figures and tables of the four papers, and see whether their claims hold.\n\n"
+    "Make the figures and tables of four papers again, and judge their claims.\n\n"
     "A first one, a few seconds: offaxis study run 2202.13341/fig8",
 )
 
@@ -27,7 +26,7 @@ _RUNS = Path("runs/studies")
 
 @app.command("list")
 def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS, json: console.Json = False) -> None:
-    """List every figure and table of a tier: what it shows, how long its training takes, and how far it is."""
+    """List the figures and tables of a tier: content, training time and state."""
     from baselines.reproduction import catalogue, entries, runner
 
     known = {id_: entry for id_, entry in catalogue.entries().items() if _has(entry, tier)}
@@ -36,14 +35,11 @@ def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS, json:
     if json:
         console.out.print_json(data=[_outline(entry, tier, str(states[id_])) for id_, entry in known.items()])
         return
-    table = rich.table.Table(box=None, pad_edge=False, collapse_padding=True)
-    for column in ("id", "what it shows", "runs", "hours", "state"):
-        right = column in ("runs", "hours")
-        table.add_column(column, no_wrap=column in ("id", "runs", "hours"), justify="right" if right else "left")
-    for id_, entry in known.items():
-        hours = f"{entries.hours([plans[id_]]):,.2f}"
-        table.add_row(id_, entry.title, str(len(plans[id_].configs)), hours, states[id_].short)
-    console.out.print(table, highlight=False)
+    rows = [
+        (id_, entry.title, len(plans[id_].configs), f"{entries.hours([plans[id_]]):,.2f}", states[id_].short)
+        for id_, entry in known.items()
+    ]
+    console.table(rows, "id", "what it shows", ">runs", ">hours", "state")
     console.say("")
     for each in entries.TIERS:
         all_plans = [entry.plan(each) for entry in known.values() if each in entry.tiers]
@@ -125,18 +121,3 @@ def run(
         console.say(f"{len(done)} of {len(chosen)} done: {records.spent(done)}.")
     if len(done) < len(chosen):
         raise typer.Exit(1)
-
-
-@app.command()
-def report(
-    folder: Annotated[Path, typer.Argument(help="The folder of all entries.")] = Path("docs/reproduction"),
-    into: Annotated[
-        Path | None, typer.Option(help="The page. Default: the folder's name with .md, beside it.", show_default=False)
-    ] = None,
-) -> None:
-    """Write the page of all figures and tables from the entries' folders."""
-    from baselines.reproduction import pages
-
-    page = into or folder.with_suffix(".md")
-    files.write_text(page, pages.report(folder))
-    console.say(page)

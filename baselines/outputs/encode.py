@@ -24,7 +24,7 @@ def encode_target(run: Run, dataset: str, path: str | os.PathLike[str]) -> Path:
         run: a finished run.
         dataset: the target, whose images have the shape of the run's own.
         path: the ``.npz`` file to write: ``indices``, the rows of the target's task, and ``codes``, as
-            ``offaxis board transfer accuracy`` reads them.
+            ``offaxis board analyse transfer`` reads them.
 
     Returns:
         The path.
@@ -49,7 +49,7 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     in, and supervision, hyperparameters and versions where they are empty. The rest is for people to write.
 
     Args:
-        folder: as ``offaxis board submit init`` makes it.
+        folder: as ``offaxis board submit`` makes it.
         runs: finished runs of one method.
 
     Returns:
@@ -64,7 +64,8 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     path = folder / submission.FILE
     if not path.exists():
         raise DamagedFile(
-            f"{path}: expected a submission, received no such file. Begin one: offaxis board submit init {folder}"
+            f"{path}: expected a submission, received no such file. Begin one: offaxis board submit {folder} "
+            "--method NAME --task TASK"
         )
     content = files.read_json(path)
     places = {_place(folder, content, run): run for run in runs}
@@ -108,5 +109,5 @@ def _seed(content: Any, run: Run) -> dict[str, Any]:
     raise InvalidInput(
         f"{run.config.dataset}, seed {run.config.seed} of {run.folder}: expected a dataset and seed that the "
         f"submission asks for, received a submission for {', '.join(tasks) or 'none'}. Name the task and enough seeds: "
-        "offaxis board submit init."
+        "offaxis board submit."
     )

@@ -53,8 +53,9 @@ def report(folder: Path) -> str:
     kept = significant(done.values())
     rows = [
         *("# Reproduction", ""),
-        "Every figure and table of four papers, with a verdict on what it shows. `offaxis study report` writes this",
-        "page from the records in `docs/reproduction`; `offaxis study run ID` makes one again.",
+        "Every figure and table of four papers, with a verdict on what it shows.",
+        "`baselines.reproduction.pages.report` writes this page from the records in `docs/reproduction`;",
+        "`offaxis study run ID` makes one again.",
         *("", "## Main results", "", *main_results(folder), ""),
         *("## Counts", "", *counts(folder), ""),
         *("## How to read the tables", "", *LEGEND),

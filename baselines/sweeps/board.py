@@ -1,7 +1,7 @@
 """The runs of the board that needs no download: nine objectives on thirteen rendered datasets with five seeds.
 
     offaxis train sweep board --into runs/board
-    find runs/board -name codes.npz -printf '%h ' | xargs offaxis board evaluate --into results
+    find runs/board -name codes.npz -printf '%h ' | xargs offaxis board score --into results
 
 575 runs of a small fully connected model, 2,500 steps of 16 images: enough to see datasets differ, not to rank
 objectives. They are no settings of the papers. One seed: ``--only seed=0``. Fewer steps do not do: after 1,000, even of

@@ -76,7 +76,7 @@ def page(name: str) -> str:
     parts += [
         "## Compute it",
         markup.code(example(name, module.score)),
-        f"For a run folder, arrays of any framework or an ONNX encoder: `offaxis board metrics FILE --metric {name}`.",
+        f"For a run folder, arrays of any framework or an ONNX encoder: `offaxis board score FILE --metric {name}`.",
         f"::: leaderboard.metrics.{name}.score\n    options:\n      heading_level: 3",
         "[All metrics](../metrics.md), and how far a score can be trusted.",
     ]

@@ -1,16 +1,13 @@
-"""``offaxis board metrics``: any metric on anyone's codes, and what is to be doubted of the scores."""
+"""``offaxis board score --metric``: any metric on anyone's codes, and what is to be doubted of the scores."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from benchmark_data import console, files
-from benchmark_data.commands.arguments import names_like
 from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
 from leaderboard.commands.tables import show, write
 
@@ -29,54 +26,25 @@ VALUES = 20
 """A factor of more values may be a continuous one: MIG puts latents into so many bins."""
 
 
-def metrics(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...",
-            help="Run folders, files of arrays, or encoders in ONNX; of several, such as the seeds of a method, mean "
-            "and spread are shown. Arrays: codes (n, latents) and factors (n, factors), class ids; codes_test and "
-            "factors_test to hold out rows of your own choice.",
-        ),
-    ],
-    dataset: Annotated[
-        str,
-        typer.Option(
-            help="The dataset that the codes are of, or a folder of images with one CSV file of labels. A run knows "
-            "its own; a file may hold factors.",
-            autocompletion=names_like,
-        ),
-    ] = "",
-    names: Annotated[
-        list[str] | None, typer.Option("--metric", help="A metric, or all. Repeat it. Default: mig and dci.")
-    ] = None,
-    array: Annotated[str, typer.Option(help="The array or output that holds the codes. Default: codes or mean.")] = "",
-    layout: Annotated[
-        Literal["auto", "NHWC", "NCHW"], typer.Option(help="ONNX: where channels stand, if its shape does not say.")
-    ] = "auto",
-    mean: Annotated[list[float] | None, typer.Option(help="ONNX: subtracted from pixels in [0, 1]; repeat it.")] = None,
-    std: Annotated[list[float] | None, typer.Option(help="ONNX: what they are divided by; repeat it.")] = None,
-    intervals: Annotated[
-        int,
-        typer.Option(
-            metavar="RESAMPLES",
-            min=0,
-            help="Bootstrap intervals from so many resamples, such as 100: of each file, over its rows.",
-        ),
-    ] = 0,
-    check: Annotated[
-        bool, typer.Option(help="Say which scores still move with the number of samples; costs less than the scores.")
-    ] = True,
-    bins: Annotated[bool, typer.Option("--bins", help="MIG with other numbers of bins and another estimator.")] = False,
-    to: Annotated[
-        Path | None, typer.Option(help="Write the scores here, .csv: a line for each file and score.")
-    ] = None,
+def compute(
+    paths: Sequence[Path],
+    *,
+    dataset: str = "",
+    names: list[str] | None = None,
+    array: str = "",
+    intervals: int = 0,
+    to: Path | None = None,
 ) -> None:
-    """Compute any metric on anyone's codes: run folders, plain arrays of any framework, or encoders in ONNX.
+    """Compute any metric on anyone's codes, and print the scores with what is to be doubted of them.
 
-    The first two thirds of the rows are to learn from and the last third is held out, as in the protocol's tasks,
-    unless the file holds codes_test and factors_test: rows should be shuffled. For a place on the board, use evaluate
-    or submit.
+    Args:
+        paths: run folders, files of arrays, or encoders in ONNX; of several, mean and spread are shown.
+        dataset: the dataset that the codes are of, or a folder of images with one CSV file of labels; a run knows its
+            own, and a file may hold factors.
+        names: metrics, or ``["all"]``; mig and dci if None.
+        array: the array or output that holds the codes; codes or mean if empty.
+        intervals: resamples of bootstrap intervals, of each file over its rows; 0 for none.
+        to: a CSV file to write the scores to: a line for each file and score.
     """
     needs("this command", "metrics", "pandas")
     import pandas as pd
@@ -88,34 +56,22 @@ def metrics(
 
     files.check_ending("--to", to, ".csv")
     if intervals == 1:
-        raise InvalidInput("--intervals", expected="at least 2 resamples, or 0 for no intervals", received="1")
+        raise InvalidInput("--intervals takes at least 2 resamples, or 0 for no intervals.")
     paths = list(dict.fromkeys(paths))
     modules = measure.named(names)
     asked = benchmark_data.named_or_folder(dataset) if dataset else None
-    encoding: dict[str, Any] = {
-        "layout": None if layout == "auto" else layout,
-        "mean": mean or (0.0,),
-        "std": std or (1.0,),
-    }
-    if any((layout != "auto", mean, std)) and not any(path.suffix == ".onnx" for path in paths):
-        raise InvalidInput(
-            "--layout, --mean, --std", expected="an encoder in ONNX, which they are for", received=str(paths[0])
-        )
     samples = []
     for path in paths:  # all of them are read before any is scored
         with console.err.status(f"reading {path}"):
-            options = encoding if path.suffix == ".onnx" else {}
-            found = representations.codes(path, dataset=asked, array=array or None, **options)
+            found = representations.codes(path, dataset=asked, array=array or None)
         if found.factors is None:
             raise InvalidInput(
-                str(path),
-                expected="codes of a dataset, or an array called factors beside them",
-                received="codes alone",
-                remedy="Name the --dataset, or store class ids (n, F) beside the codes, as an array `factors`.",
+                f"{path} holds codes without factors. Name the --dataset, or store class ids (n, F) with the codes, as "
+                "an array `factors`."
             )
         warn_if_same(found.codes, str(path))
         samples.append((path, found, _held_out(path, dataset)))
-    tables, doubts, variants = [], [], []
+    tables, doubts = [], []
     with console.progress() as progress:
         work = progress.add_task("scoring", total=len(modules) * len(paths))
         for path, found, held_out in samples:
@@ -134,7 +90,7 @@ def metrics(
             for name, module in modules.items():
                 progress.update(work, description=name)
                 try:
-                    table, doubted = _scored(name, module, found, held_out, intervals, check=check)
+                    table, doubted = _scored(name, module, found, held_out, intervals)
                 except InvalidInput as error:
                     if names != ["all"]:
                         raise
@@ -143,8 +99,6 @@ def metrics(
                     tables.append(table.assign(file=str(path)))
                     doubts += [(path, sentence) for sentence in doubted]
                 progress.advance(work)
-            if bins:
-                variants.append(_binned(found, held_out).assign(file=str(path)))
     if not tables:
         raise InvalidInput(
             ", ".join(map(str, paths)), expected="codes that some metric can score", received=doubts[-1][1]
@@ -155,13 +109,6 @@ def metrics(
         console.warn(sentence)
     for path, sentence in doubts:
         console.warn(f"{path}: {sentence}" if several else sentence)
-    if bins:
-        binned = pd.concat(variants, ignore_index=True)
-        binned.insert(0, "file", binned.pop("file"))
-        binned = binned if several else binned.drop(columns="file")
-        show(binned, "MIG by number of bins")
-        if to is not None:
-            write(binned, to.with_suffix(".bins.csv"))
 
 
 def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
@@ -186,7 +133,7 @@ def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
 
 
 def _scored(
-    name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None, intervals: int, *, check: bool
+    name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None, intervals: int
 ) -> tuple[pd.DataFrame, list[str]]:
     """Score codes by one metric.
 
@@ -203,19 +150,9 @@ def _scored(
     if intervals:
         around = sensitivity.intervals(name, *sample, resamples=max(2, intervals), **options)
         scored = scored.assign(low=around["low"].to_numpy(), high=around["high"].to_numpy())
-    if not check or name == "downstream":  # which is a curve over sample sizes by itself
+    if name == "downstream":  # which is a curve over sample sizes by itself
         return scored, []
     return scored, _doubts(name, *sample, whole=scores, **options)
-
-
-def _binned(found: Any, held_out: tuple[Any, Any] | None) -> pd.DataFrame:
-    """Score the rows to learn from by MIG with other numbers of bins, a line for each estimator."""
-    from leaderboard.metrics import mig
-    from leaderboard.scoring import measure, sensitivity
-
-    sample, _ = measure.divided(mig, found.codes, found.factors, held_out)
-    variants = sensitivity.mig_variants(*sample, constant_factors="drop")
-    return variants.rename_axis("estimator").reset_index().rename(columns=str)
 
 
 def _report(table: pd.DataFrame, to: Path | None) -> None:

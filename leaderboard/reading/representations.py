@@ -170,7 +170,8 @@ def check_same_rows(paths: Sequence[FilePath]) -> None:
         if not np.array_equal(first[1], indices):
             raise InvalidInput(
                 f"activations of {path}: expected those of the images that {first[0]} has, in that order, received "
-                "those of other rows. Write them of the same images: offaxis train activations RUN... --dataset NAME"
+                "those of other rows. Write them of the same images: offaxis train encode --layers RUN... "
+                "--dataset NAME"
             )
 
 
@@ -250,6 +251,9 @@ def codes(
         given = encoders.encode(path, asked.dataset, asked.rows, output=array or "", **encoding)
         found = units.reduced(given, f"codes of {path}")
         return _labelled(found, asked.rows, asked)
+    own = (path if path.is_dir() else path.parent) / "images.json"
+    if dataset is not None and own.exists() and _loaded(dataset).name in benchmark_data.names():
+        raise InvalidInput(f"{path} holds codes of user images, not of {_loaded(dataset).id}: leave out the dataset.")
     if said := _said_of(path):
         wanted = said if dataset is None else _loaded(dataset).id
         if wanted != said:

@@ -216,7 +216,7 @@ def _outdated(root: Path) -> Iterator[OffaxisError]:
                 f"{root / giveaways.FILE}: {name}",
                 expected=f"version {dataset.version}",
                 received=one.version,
-                remedy="Measure it again: offaxis board datasets --measure",
+                remedy="Measure it again: offaxis board analyse difficulty RESULTS --to FILE.csv",
             )
 
 

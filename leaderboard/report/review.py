@@ -6,12 +6,16 @@ A submission is only read, never run, and every text of it is escaped: the repor
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchmark_data import console
 from benchmark_data.errors import DamagedFile, OffaxisError
+from benchmark_data.files import write_text
 from leaderboard.report import formats, ranking
 from leaderboard.scoring import candidates, remarks, submission
+from leaderboard.store import results_tree
 from leaderboard.store.results import Result
 
 LONGEST = 60_000
@@ -112,3 +116,16 @@ def _references(scored: Sequence[Result], published: Sequence[Result]) -> list[R
 def _said(problem: OffaxisError, folder: Path) -> str:
     """Print a problem with paths as the author knows them."""
     return formats.escaped(str(problem).replace(f"{folder.parent}{os.sep}", ""))
+
+
+def main(folder: str, board: str, to: str) -> None:
+    """Write the report of submissions beside a board, and print it. Exit status 1 if one of them is invalid."""
+    published = results_tree.read_all(board) if Path(board).is_dir() else []
+    text, valid = report(folder, published)
+    write_text(Path(to), text)
+    console.say(text)
+    sys.exit(not valid)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -3,7 +3,7 @@
 A submission is a folder::
 
     submission.json               who, what, how (`Submission`)
-    <dataset>/<config>/rows.npy   the rows to encode, written by ``offaxis board submit init``; int64, in their order
+    <dataset>/<config>/rows.npy   the rows to encode, written by ``offaxis board submit``; int64, in their order
     <dataset>/<config>/seed_0.npz ``indices`` int64 (n,), equal to the rows, and ``codes`` float (n, L), one row each
     <dataset>/<config>/seed_0.onnx the encoder that made them, if it is to be verified (`leaderboard.reading.graphs`)
 
@@ -289,7 +289,7 @@ def _missing(folder: Path, codes: Path, seed: int) -> OffaxisError:
     expected, remedy = "an npz file", f"Encode rows.npy into it, or take seed {seed} out of {FILE}."
     if os.path.lexists(codes.with_suffix(".onnx")):
         expected = f"the codes that {codes.stem}.onnx gives"
-        remedy = f"Write them: offaxis board submit encode {shlex.quote(str(folder))}"
+        remedy = f"Write them: offaxis board submit {shlex.quote(str(folder))}"
     return DamagedFile(str(codes), expected=expected, received="no such file", remedy=remedy)
 
 

@@ -1,7 +1,7 @@
 """How far datasets give their factors away: what `benchmark_data.inspect.audit` found of each, kept beside results.
 
 ``<root>/giveaways.json`` has one entry for each dataset, with the dataset's version. An audit looks at thousands of
-images, so a board reads this file instead. Nothing is typed in: ``offaxis board datasets --measure`` writes it.
+images, so a board reads this file instead. Nothing is typed in: ``offaxis board analyse difficulty`` writes it.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def test_run_encode_traverse_resume(tmp_path, monkeypatch):
     (folder / "codes.npz").unlink()
     assert call(f"encode {folder}").stdout.strip() == str(folder / "codes.npz")
     assert call(f"resume {folder} --no-encode").exit_code == 0
-    drawn = call(f"traverse {folder}").stdout.split()
+    drawn = call(f"draw {folder}").stdout.split()
     assert [path.rsplit("/")[-1] for path in drawn][:2] == ["traversals.png", "traversals.gif"]
 
 
@@ -74,11 +74,11 @@ def test_a_config_file_with_changes(tmp_path):
     values = {"dataset": "xysquares/spacing_2", "objective": "ae", "architecture": "fc", "steps": 9, "latents": 2}
     (tmp_path / "config.json").write_text(json.dumps(values))
     done = call(
-        f"run --config {tmp_path}/config.json --steps 0 --seed 5 --set width=4 --no-encode --into {tmp_path}/run"
+        f"run --config {tmp_path}/config.json --steps 1 --seed 5 --set width=4 --no-encode --into {tmp_path}/run"
     )
     assert done.exit_code == 0
     config = json.loads((tmp_path / "run" / "config.json").read_text())
-    assert (config["dataset"], config["steps"], config["seed"]) == ("xysquares/spacing_2", 0, 5)
+    assert (config["dataset"], config["steps"], config["seed"]) == ("xysquares/spacing_2", 1, 5)
 
 
 @pytest.mark.parametrize(
@@ -110,12 +110,6 @@ def test_a_config_file_whose_objective_or_architecture_is_changed(
     assert ("with its own defaults" in done.stderr) == changed
 
 
-def test_reference(tmp_path):
-    done = call(f"reference ground_truth --dataset xysquares/spacing_1 --into {tmp_path}/truth")
-    assert done.exit_code == 0
-    assert sorted(p.name for p in (tmp_path / "truth").iterdir()) == ["codes.npz", "run.json"]
-
-
 def test_list_names_everything():
     out = call("list").stdout
     for name in ("beta_vae", "factor_vae", "conv_dlib", "box_blur", "random_encoder", "beta=4.0"):
@@ -125,14 +119,14 @@ def test_list_names_everything():
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("run --objective ae", "--dataset: expected a name, received none. Add --dataset NAME."),
-        ("run --dataset xysquares/spacing_1", "--objective: expected a name"),
+        ("run --objective ae", "A run needs --dataset NAME."),
+        ("run --dataset xysquares/spacing_1", "A run needs --objective NAME."),
         ("run --dataset xysquares/spacing_9 --objective ae", "config of xysquares: .* Did you mean 'spacing_1'"),
         ("run --dataset xysquares/spacing_1 --objective bta_vae", "objective: .* Did you mean 'beta_vae'"),
         ("run --dataset xysquares/spacing_1 --objective beta_vae --set bta=4", "--set: .* Did you mean 'beta'"),
         (
             "run --dataset xysquares/spacing_1 --objective beta_vae --set beta",
-            "--set: expected KEY=VALUE, received 'beta'",
+            "--set takes KEY=VALUE, not 'beta'",
         ),
         (
             "run --dataset xysquares/spacing_1 --objective beta_vae --set beta=x",
@@ -141,7 +135,6 @@ def test_list_names_everything():
         ("run --config nowhere.json", "nowhere.json: expected a JSON file"),
         ("resume nowhere", "nowhere: expected a run folder, which has config.json, received no such folder"),
         ("encode nowhere", "nowhere: expected a run folder, which has config.json, received no such folder"),
-        ("reference pcaa --dataset xysquares", "reference: .* Did you mean 'pca'"),
     ],
 )
 def test_errors_are_the_users_to_mend(command, message, tmp_path, monkeypatch):
@@ -153,8 +146,8 @@ def test_errors_are_the_users_to_mend(command, message, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("values", "settings", "message"),
     [
-        ({"hyperparameters": 5}, "--set beta=4", "hyperparameters: expected keys and values, received 5"),
-        ({"hyperparameters": None}, "--set beta=4", "hyperparameters: expected keys and values, received None"),
+        ({"hyperparameters": 5}, "--set beta=4", "hyperparameters holds keys and values, not 5"),
+        ({"hyperparameters": None}, "--set beta=4", "hyperparameters holds keys and values, not None"),
         ({"architecture": ["fc"]}, "--set beta=4", r"architecture: expected a text, received \['fc'\]"),
         ({}, "--set architecture=[1]", r"architecture: expected a text, received \[1\]"),
         ({"selection": "a\nb"}, "", "selection: expected one line of at most 200 characters"),
@@ -170,7 +163,7 @@ def test_a_config_file_with_wrong_values(values, settings, message, tmp_path):
 
 def test_a_config_file_that_is_no_object(tmp_path):
     (tmp_path / "c.json").write_text("[]")
-    fails(f"run --config {tmp_path}/c.json", "c.json: expected an object of keys and values, received list")
+    fails(f"run --config {tmp_path}/c.json", "c.json holds no object of keys and values, but list")
 
 
 def test_help_is_quick_and_says_what_to_try_first(monkeypatch):
@@ -190,7 +183,7 @@ def test_main_prints_one_line_and_exits_with_2(monkeypatch, capsys):
 
 def test_help_marks_what_is_required(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    assert call("run --help").stdout.count("Required, unless --config names one") == 2
+    assert call("run --help").stdout.count("Required without --config") == 2
 
 
 def test_a_figure_without_its_paper():

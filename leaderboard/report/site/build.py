@@ -39,7 +39,7 @@ def files(root: str | os.PathLike[str]) -> Iterator[tuple[str, bytes]]:
     found = results_tree.read_all(root)
     if not found:
         raise DamagedFile(
-            str(root), expected="at least one result", received="none", remedy="Add some: `offaxis board evaluate`."
+            str(root), expected="at least one result", received="none", remedy="Add some: `offaxis board score`."
         )
     boards = ranking.tables(found)
     if not boards:

@@ -144,8 +144,8 @@ def test_codes_of_a_target_are_what_the_transfer_evaluation_reads(seeds, tmp_pat
             f"encode {run.folder} --dataset sprites2d --into {path}",
             r"images of sprites2d: expected shape \(64, 64, 3\)",
         ),
-        (f"encode {run.folder} --dataset {target.id}", "--dataset: expected one run and --into FILE.npz, received 1 r"),
-        (f"encode {run.folder} {run.folder} --dataset {target.id} --into {path}", "received 2 runs"),
+        (f"encode {run.folder} --dataset {target.id}", "--dataset takes one run, and --into FILE.npz."),
+        (f"encode {run.folder} {run.folder} --dataset {target.id} --into {path}", "--dataset takes one run"),
         (f"encode {run.folder} --dataset {target.id} --into {tmp_path}/codes.npy", "--into: expected a file name that"),
     ):
         with pytest.raises(InvalidInput, match=message):
@@ -154,8 +154,8 @@ def test_codes_of_a_target_are_what_the_transfer_evaluation_reads(seeds, tmp_pat
 
 def test_activations_of_the_run_and_of_a_target(seeds, tmp_path):
     run, target = seeds["xysquares/spacing_1", 0], benchmark_data.load("xysquares/spacing_8")
-    call(f"activations {run.folder} --into {tmp_path}/own.npz --images 5")
-    call(f"activations {run.folder} --into {tmp_path}/target.npz --images 5 --dataset {target.id} --step 2")
+    call(f"encode --layers {run.folder} --into {tmp_path}/own.npz --images 5")
+    call(f"encode --layers {run.folder} --into {tmp_path}/target.npz --images 5 --dataset {target.id} --step 2")
     for name, dataset in (("own", run.dataset), ("target", target)):
         found = representations.activations(tmp_path / f"{name}.npz")
         rows = np.load(tmp_path / f"{name}.npz")["indices"]
@@ -164,13 +164,13 @@ def test_activations_of_the_run_and_of_a_target(seeds, tmp_path):
         assert list(found) == list(expected)
         np.testing.assert_array_equal(found["mean"], expected["mean"])
     two = [seeds["xysquares/spacing_1", seed].folder for seed in range(2)]
-    call(f"activations {two[0]} {two[1]} --images 5 --dataset {target.id}")
+    call(f"encode --layers {two[0]} {two[1]} --images 5 --dataset {target.id}")
     representations.check_same_rows([tmp_path / "target.npz", *two])
     with pytest.raises(InvalidInput, match=rf"expected those of the images that {tmp_path}/own.npz has"):
         representations.check_same_rows([tmp_path / "own.npz", *two])
-    with pytest.raises(InvalidInput, match="--into: expected one run, received 2 runs"):
-        call(f"activations {two[0]} {two[1]} --into {tmp_path}/both.npz")
+    with pytest.raises(InvalidInput, match="--into FILE takes one run, not 2"):
+        call(f"encode --layers {two[0]} {two[1]} --into {tmp_path}/both.npz")
     with pytest.raises(InvalidInput, match=r"--into: expected a file name that ends in .npz, received x.npy"):
-        call(f"activations {run.folder} --into x.npy")
+        call(f"encode --layers {run.folder} --into x.npy")
     with pytest.raises(InvalidInput, match=r"step of .*: expected one of \[0, 2\], received 9"):
-        call(f"activations {run.folder} --step 9")
+        call(f"encode --layers {run.folder} --step 9")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import benchmark_data
 from baselines import RunConfig
-from baselines.commands import train as cli
 from baselines.outputs import hidden_variable
 from baselines.run import Run
 from benchmark_data import FactorSpace, InvalidInput, UnknownName
@@ -121,16 +118,3 @@ def test_the_lowest_mig_of_models_that_learned_nothing_is_not_chosen(small, know
     with pytest.raises(InvalidInput, match=r"models on small: expected a mean MIG of at least 1, .* received 0\.\d"):
         hidden_variable.derive(config, tmp_path / "runs", restarts=2, least_mean_mig=1.0)
     assert not HiddenVariable(small, "conv_vae").ready
-
-
-def test_the_command(known, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    command = "derive-perturbation small --restarts 2 --steps 1 --set architecture=fc --set width=4 --set batch_size=2"
-    command += " --least-mean-mig 0 --into s.npz"
-    done = CliRunner().invoke(cli.app, command.split(), catch_exceptions=False)
-    assert done.exit_code == 0
-    assert "chosen: latent" in done.stdout
-    assert done.stdout.split()[-1] == "s.npz"
-    assert sorted(path.name for path in (tmp_path / "runs/small/derive").iterdir()) == ["seed_0", "seed_1"]
-    config = json.loads((tmp_path / "runs/small/derive/seed_1/config.json").read_text())
-    assert (config["latents"], config["steps"], config["hyperparameters"]) == (2, 1, {"beta": 4.0})

@@ -462,8 +462,6 @@ def test_the_commands(tmp_path, monkeypatch):
     assert "2202.13341/fig8" not in left.output
     refused = runner.invoke(cli.app, ["run", "2202.13341/fig8", "--tier", "desk", "--into", "d"])
     assert "tier of 2202.13341/fig8: expected one of smoke, study, received desk" in str(refused.exception)
-    assert runner.invoke(cli.app, ["report", "r"]).output == "r.md\n"
-    assert (tmp_path / "r.md").read_text("utf-8") == pages.report(tmp_path / "r")
 
 
 def test_one_of_several_that_fails_does_not_stop_the_others(tmp_path):

@@ -186,11 +186,11 @@ def test_a_folder_of_pictures_from_the_command_line(photos, tmp_path):
     opened = Run.open(folder)
     assert (opened.step, opened.config.dataset, opened.dataset.digest()) == (6, "photos", from_folder(photos).digest())
     np.testing.assert_array_equal(opened.encode_rows([0, 39]), opened.encode(PIXELS[[0, 39]]).mean)
-    assert "traversals.png" in typed("traverse", folder)
+    assert "traversals.png" in typed("draw", folder)
     typed("encode", folder)
     found = representations.codes(folder)
     assert (found.codes.shape, found.names) == ((40, 2), ("kind",))
-    typed("activations", folder, "--images", 5)
+    typed("encode", "--layers", folder, "--images", 5)
     assert len(representations.activations(folder)["input"]) == 5
 
 
@@ -202,7 +202,7 @@ def test_pictures_in_the_order_of_a_factor_are_scored_and_compared_in_another(ph
     typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--into", folder)
     factors = representations.codes(folder).factors
     assert set(factors[:26, 0]) == set(factors[26:, 0]) == {0, 1, 2, 3}
-    typed("activations", folder, "--images", 20)
+    typed("encode", "--layers", folder, "--images", 20)
     with np.load(folder / "activations.npz") as held, np.load(folder / "codes.npz") as codes:
         np.testing.assert_array_equal(held["indices"], codes["indices"][:20])
         assert set(held["indices"] // 10) == {0, 1, 2, 3}
@@ -214,10 +214,10 @@ def test_two_folders_of_pictures_are_compared_and_are_no_task_of_the_board(photo
     runs = [tmp_path / "run", tmp_path / "run_far"]
     for folder, run in zip((photos, other), runs, strict=True):
         typed("run", "--images", folder, "--objective", "ae", *SMALL, "--steps", 1, "--into", run)
-    assert typed("traverse", *runs).count("traversals.png") == 2
-    typed("activations", *runs, "--dataset", photos)
+    assert typed("draw", *runs).count("traversals.png") == 2
+    typed("encode", "--layers", *runs, "--dataset", photos)
     representations.check_same_rows(runs)
-    with pytest.raises(InvalidInput, match=r"received one on your own pictures, 'far'. Score it by itself: offaxis-bo"):
+    with pytest.raises(InvalidInput, match=r"received one on your own pictures, 'far'. Score it by itself: offaxis bo"):
         list(candidates.results_of(runs[1:], tier="smoke"))
 
 
@@ -230,17 +230,17 @@ def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):
     with pytest.raises(InvalidInput, match="expected the pixels and factors that the run began with, received others"):
         typed("resume", folder, "--steps", 4)
     codes = (folder / "codes.npz").read_bytes()
-    for command in ("encode", "traverse", "activations", "export"):
+    for command in (["encode"], ["draw"], ["encode", "--layers"], ["export"]):
         with pytest.raises(InvalidInput, match="expected the pixels and factors that the run began with"):
-            typed(command, folder)
+            typed(*command, folder)
     assert (folder / "codes.npz").read_bytes() == codes
     assert not list(folder.glob("*.png"))
     shutil.rmtree(photos)
-    with pytest.raises(InvalidInput, match=r"images in .*photos: expected a folder of PNG or JPEG files, .* no such"):
-        typed("traverse", folder)
+    with pytest.raises(InvalidInput, match=r"The images of .*run are no longer in .*photos\. Name their new place: "):
+        typed("draw", folder)
     (folder / "images.json").write_text("[]")
     with pytest.raises(DamagedFile, match=r"images\.json: expected the folder of the run's images, received \[\]"):
-        typed("traverse", folder)
+        typed("draw", folder)
 
 
 def test_a_transfer_to_ones_own_pictures_goes_on_as_any_run(photos, tmp_path):
@@ -252,14 +252,14 @@ def test_a_transfer_to_ones_own_pictures_goes_on_as_any_run(photos, tmp_path):
     opened = Run.open(folder)
     assert (opened.step, opened.config.dataset, opened.config.start_from) == (3, "mine", str(source))
     assert len(representations.codes(folder).codes) == 40
-    with pytest.raises(InvalidInput, match=r"--dataset: expected a name, received none. Add --dataset NAME"):
+    with pytest.raises(InvalidInput, match=r"A transfer needs --dataset NAME"):
         typed("transfer", source)
 
 
 @pytest.mark.parametrize("command", [("run", "--objective", "ae"), ("transfer", "source")])
 def test_a_folder_in_place_of_a_dataset_is_told_where_it_belongs(photos, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidInput, match=r"--dataset: expected a dataset's name, received .* with --images photos"):
+    with pytest.raises(InvalidInput, match=r"photos is a folder. Train on the pictures in it with --images photos"):
         typed(*command, "--dataset", photos.name)
 
 

@@ -418,7 +418,8 @@ def test_the_command(tmp_path, monkeypatch, in_this_process):
     assert [row["steps"] for row in index(tmp_path / "runs/smoke").values()] == ["1", "1"]
 
     monkeypatch.setattr(processes, "train", lambda tasks, *_: None)
-    again = CliRunner().invoke(cli.app, [*command.split(), "--only", "seed=1", "--encode"], catch_exceptions=False)
+    encoded = [*command.removesuffix(" --no-encode").split(), "--only", "seed=1"]
+    again = CliRunner().invoke(cli.app, encoded, catch_exceptions=False)
     assert again.exit_code == 1
     assert again.stdout.splitlines()[0] == "0 of 1 runs are done, 0 failed"
 

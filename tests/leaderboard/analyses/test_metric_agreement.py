@@ -112,24 +112,12 @@ def test_bad_input():
         analysis.measure(scores, NAMES, resamples=1)
 
 
-def test_the_command_takes_a_results_tree_or_run_folders(run_folder, made_result, tmp_path):
-    runner = CliRunner()
-    folders = [str(run_folder(seed=seed, noise=0.1 + 0.3 * seed)) for seed in range(4)]
-    target = tmp_path / "a.png"
-    options = ["--metric", "mig", "--metric", "mcc", "--resamples", "10", "--to", str(target)]
-    done = runner.invoke(board.app, ["analyse", "metric-agreement", *folders, *options])
-    assert done.exit_code == 0, done.output
-    assert target.read_bytes().startswith(b"\x89PNG")
-    table = (tmp_path / "a.csv").read_text().splitlines()
-    assert table[0] == "metric,other,correlation,low,high,runs"
-    assert len(table) == 1 + 3 * 2  # mig, mcc.pearson, mcc.spearman
-    few = runner.invoke(board.app, ["analyse", "metric-agreement", *folders[:2], *options])
-    assert isinstance(few.exception, InvalidInput)
-    assert "at least 4 runs of one task" in str(few.exception)
+def test_the_command_takes_one_results_tree_with_enough_runs(made_result, tmp_path):
     root = tmp_path / "results"
     results_tree.write(root, [made_result("toy/small", "beta_vae", 0.1, 0.2, 0.3, 0.4)])
-    alone = runner.invoke(board.app, ["analyse", "metric-agreement", str(root), "--to", str(target)])
-    assert "at least two scores that all runs have" in str(alone.exception)
+    command = ["analyse", "metric-agreement", str(root), "--to", str(tmp_path / "a.png")]
+    assert "which have two scores in common" in str(CliRunner().invoke(board.app, command).exception)
+    assert "takes one results tree, not 2 paths" in str(CliRunner().invoke(board.app, [*command, str(root)]).exception)
 
 
 @pytest.fixture
@@ -155,14 +143,13 @@ def test_the_command_counts_the_runs_of_a_tree_that_the_board_counts(scored, tmp
     untrained = scored("toy/small", "pca", 0.1, 0.2, 0.3)
     marked = scored("toy/small", "labels", 0.1, 0.2, 0.3, marks=("ground_truth",))
     results_tree.write(tmp_path / "results", [trained, untrained, marked])
-    for tier in ([], ["--tier", "smoke"]):
-        command = ["analyse", "metric-agreement", str(tmp_path / "results"), "--to", str(tmp_path / "a.png"), *tier]
-        done = CliRunner().invoke(board.app, command)
-        assert done.exit_code == 0, done.output
-        table = pd.read_csv(tmp_path / "a.csv")
-        expected = analysis.over_tasks([trained, untrained, marked], tier="smoke")
-        assert table["runs"].tolist() == [4, 4]
-        pd.testing.assert_frame_equal(table, expected.table(), check_dtype=False)
+    command = ["analyse", "metric-agreement", str(tmp_path / "results"), "--to", str(tmp_path / "a.png")]
+    done = CliRunner().invoke(board.app, command)
+    assert done.exit_code == 0, done.output
+    table = pd.read_csv(tmp_path / "a.csv")
+    expected = analysis.over_tasks([trained, untrained, marked], tier="smoke")
+    assert table["runs"].tolist() == [4, 4]
+    pd.testing.assert_frame_equal(table, expected.table(), check_dtype=False)
 
 
 def test_over_tasks_only_trained_runs_of_tasks_with_enough_of_them_count(scored):

@@ -140,14 +140,13 @@ def test_the_page_is_complete_without_a_script_and_the_command_says_the_same(tab
     assert "too few datasets" in text
     assert (tmp_path / "site" / "tables" / "datasets.smoke.csv").read_text("utf-8").count("beta_vae") == 3
     into = tmp_path / "datasets.csv"
-    done = typer.testing.CliRunner().invoke(board.app, ["datasets", str(root), "--to", str(into)])
+    done = typer.testing.CliRunner().invoke(board.app, ["analyse", "difficulty", str(root), "--to", str(into)])
     assert done.exit_code == 0, done.output
     assert "xysquares/spacing_8" in done.output  # as wide as a terminal of 80 columns
     assert into.read_text("utf-8") == (tmp_path / "site" / "tables" / "datasets.smoke.csv").read_text("utf-8")
     assert (
         "rank correlation of giveaway and MIG of beta_vae: none over 3 datasets, none over 3 that half" in done.output
     )
-    assert typer.testing.CliRunner().invoke(board.app, ["datasets", str(root), "--tier", "desk"]).exit_code != 0
 
 
 def test_the_published_giveaways_are_of_the_datasets_as_they_are():

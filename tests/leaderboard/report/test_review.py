@@ -4,16 +4,13 @@ import json
 import re
 import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 
-from baselines import program
 from benchmark_data.errors import DamagedFile
-from leaderboard.commands import board
 from leaderboard.report import review
 from leaderboard.scoring import candidates, submission
 from leaderboard.store import results_tree
@@ -125,9 +122,10 @@ def test_the_command_of_the_submission_workflow_runs_here(submissions, run_folde
     shutil.rmtree(submissions / "other")
     shutil.move(submissions, tmp_path / "pull-request" / "submissions")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", shlex.split(command))
+    python, *words = shlex.split(command)
+    assert (python, words[:2]) == ("python", ["-m", "leaderboard.report.review"])
     with pytest.raises(SystemExit) as stop:
-        program.main()
+        review.main(*words[2:])
     assert not stop.value.code
     written = (tmp_path / "report" / "report.md").read_text("utf-8")
     assert "| pca |" in written
@@ -138,12 +136,7 @@ def test_the_commands_of_ci_are_known():
     for step in workflow("ci.yml")[2]:
         for line in step.get("run", "").splitlines():
             words = shlex.split(line)
-            if words[:2] == ["offaxis", "board"]:
-                assert words[2] in {
-                    command.name or command.callback.__name__ for command in board.app.registered_commands
-                }
-            else:
-                assert words[:2] in (["make", "test"], ["python", "-m"])
+            assert words[:2] in (["make", "test"], ["python", "-m"], ["offaxis", "board"])
 
 
 def test_issue_forms_ask_for_what_a_submission_must_say():

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from typer.testing import CliRunner
 
 from leaderboard import protocol
-from leaderboard.commands import board
+from leaderboard.commands import arguments, board
 from leaderboard.scoring import candidates, submission
 from leaderboard.store import results_tree
 
@@ -64,20 +64,18 @@ def run(*words):
     return CliRunner().invoke(board.app, list(map(str, words)))
 
 
-def test_from_encoders_to_verified_rows(handed_in, made_result, tmp_path):
-    said = run("validate", handed_in)
+def test_from_encoders_to_verified_rows(handed_in, made_result, tmp_path, monkeypatch):
+    said = run("check", handed_in)
     assert said.exit_code == 1
     assert "seed_0.npz: expected the codes that seed_0.onnx gives, received no such file" in said.stdout
-    assert f"Write them: offaxis board submit encode {handed_in}" in said.stdout
+    assert f"Write them: offaxis board submit {handed_in}" in said.stdout
     written = submission.encode(handed_in)
     assert [file.name for file in written] == ["seed_0.npz", "seed_1.npz"]
     assert submission.encode(handed_in) == []
-    assert run("validate", handed_in).exit_code == 0
-    said = run("score", handed_in, "--beside", tmp_path)
-    assert f"Scores are not verified yet, so nothing is ranked: offaxis board verify {handed_in}" in said.stdout
+    assert run("check", handed_in).exit_code == 0
+    monkeypatch.setattr(arguments, "PUBLISHED", tmp_path / "board")
     results_tree.write(tmp_path / "board", [made_result(TASK, "beta_vae", 0.25, 0.5)])
-    into = ("--into", tmp_path / "results", "--beside", tmp_path / "board")
-    said = run("verify", handed_in, "--seed", "drawn later", *into)
+    said = run("verify", handed_in, "--seed", "drawn later", "--into", tmp_path / "results")
     assert said.exit_code == 0, said.stdout
     assert "beta_vae" in said.stdout  # the published row stands in the same table
     assert "fresh rows drawn by drawn later" in said.stdout
@@ -100,7 +98,7 @@ def test_codes_of_another_encoder_are_scored_and_marked(handed_in):
     submission.encode(handed_in)
     first, second = (handed_in / TASK / f"seed_{seed}.onnx" for seed in (0, 1))
     second.write_bytes(first.read_bytes())
-    said = run("verify", handed_in, "--beside", handed_in)
+    said = run("verify", handed_in)
     assert said.exit_code == 1
     assert "not verified" in said.stdout
     (result,) = submission.score(handed_in, fresh="x")
@@ -129,16 +127,16 @@ def test_too_many_bytes_of_encoders(handed_in, monkeypatch):
     assert "at most 0 MiB of encoders" in str(problem)
 
 
-def test_nothing_to_encode(handed_in):
-    submission.encode(handed_in)
-    assert "nothing to encode" in run("submit", "encode", handed_in).stdout
+def test_submit_writes_codes_once(handed_in):
+    assert run("submit", handed_in).stdout.count(".npz") == 2
+    assert run("submit", handed_in).stdout.count(".npz") == 0
 
 
 def test_verify_without_an_encoder(handed_in):
     submission.encode(handed_in)
     for seed in (0, 1):
         (handed_in / TASK / f"seed_{seed}.onnx").unlink()
-    said = run("verify", handed_in, "--beside", handed_in)
+    said = run("verify", handed_in)
     assert said.exit_code == 1
     assert "not verified: my_vae on toy/small@v1, seed 0: it has no encoder" in said.stdout
 
@@ -148,7 +146,7 @@ def test_a_run_without_an_encoder_is_named_beside_one_that_has_a_note(handed_in)
     first, second = (handed_in / TASK / f"seed_{seed}.onnx" for seed in (0, 1))
     first.write_bytes(second.read_bytes())  # disagrees with its codes
     second.unlink()
-    said = run("verify", handed_in, "--beside", handed_in)
+    said = run("verify", handed_in)
     assert said.exit_code == 1
     assert "not verified: my_vae on toy/small@v1, seed 1: it has no encoder" in said.stdout
     assert said.stdout.count("it has no encoder") == 1

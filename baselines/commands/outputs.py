@@ -1,0 +1,111 @@
+"""``offaxis train encode``, ``export`` and ``list``: what is written of trained runs, and what can be trained."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchmark_data import console, files
+from benchmark_data.commands.arguments import names_like
+from benchmark_data.errors import InvalidInput
+
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.", show_default=False)]
+
+
+def encode(
+    runs: Runs,
+    dataset: Annotated[
+        str,
+        typer.Option(metavar="NAME|FOLDER", help="Encode these images. Default: the run's.", autocompletion=names_like),
+    ] = "",
+    layers: Annotated[bool, typer.Option("--layers", help="Write the activations of every layer instead.")] = False,
+    images: Annotated[int, typer.Option(metavar="N", min=1, help="Of --layers: number of images.")] = 1000,
+    step: Annotated[int | None, typer.Option(metavar="N", help="Of --layers: the snapshot. Default: the last.")] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE|DIR",
+            help="A file of one run, .npz, or a submission's folder.",
+            show_default="each run",
+        ),
+    ] = None,
+) -> None:
+    """Write the codes of the rows to be scored (codes.npz), or activations of all layers (activations.npz).
+
+    Layers of runs on different datasets are compared on the images of one: --dataset.
+    """
+    if layers:
+        _activations(runs, dataset, images, step, into)
+        return
+    from baselines.outputs import encode as codes
+    from baselines.run import Run
+
+    opened = [Run.open(folder) for folder in runs]
+    if dataset:
+        if into is None or len(opened) != 1:
+            raise InvalidInput("--dataset takes one run, and --into FILE.npz.")
+        written = [codes.encode_target(opened[0], dataset, into)]
+    else:
+        written = codes.fill(into, opened) if into else [run.encode_task() for run in opened]
+    for path in written:
+        console.say(path)
+
+
+def _activations(runs: list[Path], dataset: str, images: int, step: int | None, into: Path | None) -> None:
+    """Write the activations of every layer of runs, of test rows of the task or of the user's images."""
+    import benchmark_data
+    from baselines.run import Run
+    from baselines.run import own_rows as rows_of
+    from leaderboard import protocol
+
+    files.check_ending("--into", into, ".npz")
+    if into is not None and len(runs) != 1:
+        raise InvalidInput(f"--into FILE takes one run, not {len(runs)}.")
+    named = benchmark_data.named_or_folder(dataset) if dataset else None
+    for opened in [Run.open(run, step=step) for run in runs]:
+        target = named or opened.dataset
+        rows = protocol.task(target.id).test if target.name in benchmark_data.names() else rows_of(target)
+        console.say(opened.write_activations(rows[:images], into, target))
+
+
+def export(
+    runs: Runs,
+    to: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Make a folder for others instead.", show_default=False)
+    ] = None,
+    tier: Annotated[str, typer.Option(metavar="TIER", help="Tier of the scores on the card of --to.")] = "smoke",
+) -> None:
+    """Write encoder.onnx into each run folder, by which the board verifies scores.
+
+    With --to, write a folder to publish: weights (safetensors), encoder (ONNX),
+    codes, and a card with scores; of several runs, one folder for each.
+    """
+    from baselines.outputs import export
+    from baselines.run import Run
+
+    for folder in runs:
+        run = Run.open(folder)
+        if to is None:
+            console.say(export.write_encoder(run))
+        else:
+            console.say(export.export(run, to if len(runs) == 1 else to / export.name(run), tier=tier))
+
+
+def list_() -> None:
+    """List objectives, architectures, reconstruction losses and untrained baselines with parameters, and sweeps."""
+    from baselines import objectives, untrained
+    from baselines.nets import architectures, reconstruction
+    from baselines.training import sweep
+
+    found = [
+        *(("objective", name, dataclasses.asdict(objectives.find(name)())) for name in objectives.names()),
+        *(("architecture", name, architectures.parameters(name, {})) for name in architectures.ARCHITECTURES),
+        *(("reconstruction", name, {}) for name in reconstruction.RECONSTRUCTIONS),
+        *(("untrained", name, dataclasses.asdict(untrained.find(name))) for name in untrained.names()),
+        *(("sweep", name, {}) for name in sweep.names()),
+    ]
+    rows = [(kind, name, ", ".join(f"{key}={value}" for key, value in of.items())) for kind, name, of in found]
+    console.table(rows, "kind", "name", "parameters and defaults")

@@ -1,0 +1,305 @@
+"""``offaxis board score``, ``verify`` and ``submit``: from codes to results."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from benchmark_data import console
+from benchmark_data.commands.arguments import names_like
+from benchmark_data.console import out, say
+from benchmark_data.errors import InvalidInput, OffaxisError
+from leaderboard.commands import metrics
+from leaderboard.commands.arguments import Into, Replace, Tier, published, report
+
+if TYPE_CHECKING:
+    from leaderboard.scoring.candidates import Candidate
+    from leaderboard.store.results import Result
+
+    Waiting = list[tuple[str, list[Candidate]]]
+
+
+def score(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Run folders, submissions, codes, ONNX encoders."),
+    ],
+    tier: Tier = "smoke",
+    into: Into = None,
+    method: Annotated[str, typer.Option(metavar="NAME", help="Score run folders under this name.")] = "",
+    reproduced: Annotated[bool, typer.Option("--reproduced", help="State that the runs were trained here.")] = False,
+    replace: Replace = False,
+    new: Annotated[bool, typer.Option("--new", help="Skip runs that RESULTS holds already.")] = False,
+    unverified: Annotated[bool, typer.Option("--no-verify", help="Do not run encoder.onnx of run folders.")] = False,
+    pictures: Annotated[bool, typer.Option("--pictures", help="Store the runs' pictures, too.")] = False,
+    names: Annotated[
+        list[str] | None, typer.Option("--metric", metavar="NAME", help="Compute this metric, or all. Repeatable.")
+    ] = None,
+    dataset: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Of files: the dataset, or folder, encoded.", autocompletion=names_like),
+    ] = "",
+    array: Annotated[str, typer.Option(metavar="NAME", help="Of files: the array of codes.")] = "",
+    intervals: Annotated[
+        int, typer.Option(metavar="N", help="Of metrics: resamples of bootstrap intervals.", show_default="none")
+    ] = 0,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="Of metrics: write them, .csv.")] = None,
+) -> None:
+    """Compute scores from codes.
+
+    Run folders and submissions get the scores of their tasks, printed with the
+    published rows. Files of codes, and anything with --metric, get mig and dci or
+    the metrics named: the last third of the rows is held out, unless the file has
+    codes_test and factors_test.
+    """
+    if names or dataset or array or intervals or to or not all(map(_has_record, paths)):
+        if into:
+            raise InvalidInput("--into stores scores of run folders and submissions: leave out --metric and --dataset.")
+        metrics.compute(paths, dataset=dataset, names=names, array=array, intervals=intervals, to=to)
+        return
+    fresh = "" if unverified else secrets.token_hex(16)
+    with console.working("checking") as told:
+        waiting = _loaded(paths, tier, method)
+        status: Literal["reproduced", "recomputed"] = "reproduced" if reproduced else "recomputed"
+        found, doubts = _scored(waiting, told, into, fresh, replace=replace, new=new, status=status, pictures=pictures)
+    _printed(found, doubts, into)
+
+
+def verify(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Submissions, run folders and exports, with encoders.")
+    ],
+    tier: Tier = "smoke",
+    into: Into = None,
+    replace: Replace = False,
+    seed: Annotated[
+        str, typer.Option(help="Text that the fresh rows are drawn by, made up now.", show_default="random")
+    ] = "",
+) -> None:
+    """Recompute scores, and compare them with those of the encoders on fresh rows.
+
+    Where codes are missing, the encoder writes them. Exit status 1 if anything is
+    invalid or not verified.
+    """
+    fresh = seed or secrets.token_hex(16)
+    with console.working("checking") as told:
+        waiting = _loaded(paths, tier, encode=told)
+        found, doubts = _scored(waiting, told, into, fresh, replace=replace)
+    bare = [one for _, runs in waiting for one in runs if one.encoder is None]
+    names = (f"{one.record.method} on {one.task.id}, seed {one.record.seed}" for one in bare)
+    _printed(found, (), into)
+    runs = [(result, run) for result in found for run in result.runs]
+    rows = [
+        (result.task, result.method, run.seed, key, *(f"{number:.4f}" for number in (one.codes, one.fresh, one.margin)))
+        for result, run in runs
+        for key, one in (run.verification.scores.items() if run.verification else ())
+    ]
+    console.table(rows, "task", "method", ">seed", "score", ">codes", ">fresh", ">margin")
+    for sentence in (*doubts, *(f"not verified: {name}: it has no encoder" for name in names)):
+        say(sentence, style="red")
+    verified = sum(run.verification is not None for _, run in runs)
+    say(f"verified: {verified} of {len(runs)} seeds, on fresh rows drawn by {fresh}")
+    if verified < len(runs):
+        raise typer.Exit(1)
+
+
+def submit(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The submission's folder, to be made or checked.")],
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="To begin: a lower-case name, such as my_vae.", show_default=False)
+    ] = "",
+    tasks: Annotated[
+        list[str] | None,
+        typer.Option("--task", help="To begin: a task, such as xysquares/spacing_4. Repeatable."),
+    ] = None,
+    tier: Annotated[str, typer.Option(help="To begin: the training budget; the board ranks in desk.")] = "desk",
+    seeds: Annotated[int, typer.Option(help="To begin: how many seeds. A rank needs 5.")] = 5,
+) -> None:
+    """Make a submission: a folder to fill in; then, called again, the codes of its encoders and all checks.
+
+    First: offaxis board submit DIR --method my_vae --task xysquares/spacing_4
+
+    Fill in DIR/submission.json, and put the encoder or the codes of each task and
+    seed in. Then: offaxis board submit DIR. Exit status 1 if anything is wrong.
+    """
+    from leaderboard.scoring import remarks, submission
+
+    if not (folder / submission.FILE).exists():
+        _begun(folder, method, tasks or [], tier, seeds)
+        return
+    if method or tasks:
+        raise InvalidInput(f"{folder} holds a submission. To check it, leave out --method and --task.")
+    with console.working("encoding") as told:
+        for file in submission.encode(folder, progress=told):
+            say(file)
+    board = published()
+    checked = submission.check(folder, published=board)
+    report(str(folder), checked.problems)
+    if checked.problems or checked.submission is None:
+        raise typer.Exit(1)
+    for sentence in remarks.unranked(checked.candidates, board, tier=checked.submission.tier):
+        console.warn(sentence)
+    say(f"To see its scores: offaxis board score {shlex.quote(str(folder))}")
+
+
+def _begun(folder: Path, method: str, tasks: Sequence[str], tier: str, seeds: int) -> None:
+    """Make a submission's folder: a template to fill in, and the rows to encode for each task."""
+    from leaderboard import protocol
+    from leaderboard.scoring import remarks, submission, verification
+
+    if not method or not tasks:
+        raise InvalidInput(f"{folder} holds no submission. Begin one with --method NAME --task TASK.")
+    file = submission.init(folder, method, tasks, tier=tier, seeds=seeds)
+    chosen = [protocol.task(name) for name in tasks]
+    for sentence in remarks.alone({one.id for one in chosen}, tier, published(one.dataset for one in chosen)):
+        console.warn(sentence)
+    for name, one in zip(tasks, chosen, strict=True):
+        if not verification.may_be_verified(one):
+            console.warn(f"{one.id} leaves too few rows to verify an encoder on: a submission is shown, and not ranked")
+        if name.partition("@")[0] != one.dataset:
+            say(f"{name}: {one.dataset}, its default; offaxis board tasks lists the others")
+    where = shlex.quote(str(folder))
+    say(
+        f"{file}\nFill it in. To be ranked, put the encoder of each task and seed in as <task>/seed_<k>.onnx. Without "
+        "one, encode the images of <task>/rows.npy in that order and write <task>/seed_<k>.npz with `indices` and "
+        f"`codes`. Then: offaxis board submit {where}"
+    )
+
+
+def _has_record(path: Path) -> bool:
+    """Return whether a path is a run folder or a submission, which say what their codes are of."""
+    return any((path / name).is_file() for name in ("run.json", "submission.json"))
+
+
+def _loaded(
+    paths: Iterable[Path], tier: str, method: str = "", *, encode: Callable[[str, int, int], None] | None = None
+) -> Waiting:
+    """Read submissions and run folders: pairs of a tier and what is scored in it. What is invalid ends the command."""
+    from leaderboard import protocol
+    from leaderboard.scoring import candidates, submission
+
+    protocol.tier(tier)
+    waiting: Waiting = []
+    folders = [path for path in paths if not (path / submission.FILE).exists()]
+    submissions = [path for path in paths if path not in folders]
+    board = published() if submissions else []
+    for path in submissions:
+        checked = submission.check(path, published=board)
+        if checked.submission and not checked.problems:
+            waiting.append((checked.submission.tier, checked.candidates))
+        else:
+            report(str(path), checked.problems)
+    if len(waiting) < len(submissions):
+        raise typer.Exit(1)
+    if encode:
+        for path in folders:
+            submission.encode_run(path, progress=encode)
+    return waiting + ([(tier, [candidates.load(path).renamed(method) for path in folders])] if folders else [])
+
+
+def _scored(
+    waiting: Waiting,
+    told: Callable[[str, int, int], None],
+    into: Path | None,
+    fresh: str,
+    *,
+    replace: bool,
+    new: bool = False,
+    status: Literal["reproduced", "recomputed"] = "recomputed",
+    pictures: bool = False,
+) -> tuple[list[Result], list[str]]:
+    """Score runs, verify those with an encoder if there is a text to draw rows by, and store them: results, doubts."""
+    from leaderboard.report import media
+    from leaderboard.scoring import candidates
+    from leaderboard.store import results_tree
+
+    groups = [(tier, group) for tier, runs in waiting for group in candidates.grouped(runs, tier, status=status)]
+    if into is not None:
+        if new:
+            groups = [(tier, group) for tier, group in groups if not results_tree.holds(into, group.planned)]
+        for _, group in groups:
+            results_tree.check_write(into, group.planned, replace=replace)
+    found, doubts = [], []
+    for number, (tier, group) in enumerate(groups):
+        told(f"{group.planned.method} on {group.planned.dataset}", number, len(groups))
+        for one in group.candidates:
+            doubts += metrics.small_sample(one.where, one.codes, one.task, tier)
+        result, notes = candidates.score_group(group, fresh)
+        doubts += notes
+        if into is not None:
+            (file,) = results_tree.write(into, [result], replace=replace)
+            media.of_dataset(result.dataset, file.parent)
+            if pictures:
+                media.of_runs({one.record.seed: Path(one.where) for one in group.candidates}, file, tier)
+        found.append(result)
+    return found, doubts
+
+
+def _printed(found: Sequence[Result], doubts: Iterable[str], into: Path | None) -> None:
+    """Print the tables of scored methods with the published rows of the same tasks and tiers, and what is doubtful."""
+    from leaderboard.report import formats
+    from leaderboard.scoring import remarks
+    from leaderboard.store import results_tree
+
+    if not found:
+        say("nothing new")
+        return
+    board = published(result.dataset for result in found)
+    own = {(result.task, result.method) for result in found}
+    for tier in sorted({tier for result in found for tier in result.tiers}):
+        tasks = {result.task for result in found if tier in result.tiers}
+        others = [r for r in board if r.task in tasks and (r.task, r.method) not in own]
+        out.print(formats.terminal([*(r for r in found if tier in r.tiers), *others], tier))
+        for sentence in remarks.alone(tasks, tier, board):
+            console.warn(sentence)
+    for sentence in (*doubts, *remarks.outliers(found, board)):
+        console.warn(sentence)
+    if into is not None:
+        for result in found:
+            say(results_tree.path(into, result.task, result.method))
+
+
+def check_path(path: Path, runs: list[Candidate], remarked: list[str]) -> list[OffaxisError]:
+    """Check a submission, run folder, results tree or result file.
+
+    Args:
+        path: where it is.
+        runs: sound run folders are added here.
+        remarked: what keeps a sound submission from a rank is added here.
+
+    Returns:
+        What is wrong.
+    """
+    from leaderboard.report import integrity
+    from leaderboard.scoring import candidates, remarks, submission
+    from leaderboard.store import results_tree
+
+    if path.is_file() and path.name in (submission.FILE, "run.json"):
+        path = path.parent
+    if (path / submission.FILE).exists():
+        board = published()
+        checked = submission.check(path, published=board)
+        if checked.submission and not checked.problems:
+            remarked += remarks.unranked(checked.candidates, board, tier=checked.submission.tier)
+        return checked.problems
+    if (path / "run.json").exists():
+        found = candidates.check(path)
+        if isinstance(found, list):
+            return found
+        runs.append(found)
+        return []
+    if path.is_dir():
+        return list(integrity.check(path))
+    if path.is_file() and results_tree.is_place(path):
+        return list(integrity.check_file(path))
+    return [
+        InvalidInput(
+            f"{path} is no submission, run folder, results tree or result file in one. "
+            f"To begin a submission: offaxis board submit {path} --method NAME --task TASK"
+        )
+    ]
