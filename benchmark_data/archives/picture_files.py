@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import struct
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -127,7 +128,10 @@ def _opened(path: Path) -> Iterator[Image]:
     import PIL.Image  # where it is used: who judges codes draws and reads no pictures
 
     try:
-        with PIL.Image.open(path) as picture:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)  # the limit below is lower
+            opened = PIL.Image.open(path)
+        with opened as picture:
             most = limit("OFFAXIS_MAX_PIXELS", MOST_PIXELS)
             if picture.width * picture.height > most:
                 raise DamagedFile(
