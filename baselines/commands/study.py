@@ -36,10 +36,10 @@ def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS, json:
         console.out.print_json(data=[_outline(entry, tier, str(states[id_])) for id_, entry in known.items()])
         return
     rows = [
-        (id_, entry.title, len(plans[id_].configs), f"{entries.hours([plans[id_]]):,.2f}", states[id_].short)
+        (id_, entry.claim, len(plans[id_].configs), f"{entries.hours([plans[id_]]):,.2f}", states[id_].short)
         for id_, entry in known.items()
     ]
-    console.table(rows, "id", "what it shows", ">runs", ">hours", "state")
+    console.table(rows, "id", "claim", ">runs", ">hours", "state")
     console.say("")
     for each in entries.TIERS:
         all_plans = [entry.plan(each) for entry in known.values() if each in entry.tiers]
@@ -54,7 +54,7 @@ def _outline(entry: Any, tier: str, state: str) -> dict[str, Any]:
 
     plan = entry.plan(tier)
     return {
-        **{"id": entry.id, "title": entry.title, "paper": entry.paper, "claim": entry.claim, "tier": tier},
+        **{"id": entry.id, "paper": entry.paper, "claim": entry.claim, "tier": tier},
         **{"datasets": list(dict.fromkeys(plan.all_datasets)), "runs": len(plan.configs), "state": state},
         "hours": {each: round(entries.hours([entry.plan(each)]), 4) for each in entry.tiers},
     }

@@ -183,7 +183,6 @@ class Plan:
         settings: what its computation is told: JSON's types, tuples and run configs. Tables that are there are kept
             while these are the same: a computation that becomes another one gets another ``version`` among them.
         codes: the runs' codes for the leaderboard's tasks are needed.
-        seconds: what the computation takes after training, measured on one core.
         own: datasets of the runs that the entry draws itself and ``benchmark_data`` does not know.
     """
 
@@ -192,7 +191,6 @@ class Plan:
     datasets: tuple[str, ...] = ()
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     codes: bool = False
-    seconds: float = 1.0
     own: tuple[Dataset, ...] = ()
 
     @property
@@ -261,7 +259,6 @@ class Entry:
 
     Attributes:
         id: arXiv number and figure or table, such as ``"2205.08399/fig3"``.
-        title: what it shows.
         paper: what the paper found: a value or a direction.
         claim: the paper's claim, in one sentence.
         smoke: what it needs at smoke tier.
@@ -279,7 +276,6 @@ class Entry:
     """
 
     id: str
-    title: str
     paper: str
     claim: str
     smoke: Plan
@@ -333,7 +329,7 @@ SECONDS = {"linear": 0.001, "fc": 0.01, "conv_small": 0.035, "conv": 0.05}
 
 
 def hours(plans: Sequence[Plan]) -> float:
-    """Return about how long plans take together, runs that they share counted once.
+    """Return about how long plans train together, runs that they share counted once.
 
     Args:
         plans: the plans.
@@ -351,7 +347,7 @@ def hours(plans: Sequence[Plan]) -> float:
                 )
             else:
                 runs[digest] = steps * run.batch_size * HOURS_PER_IMAGE
-    return sum(runs.values()) + sum(plan.seconds for plan in plans) / 3_600
+    return sum(runs.values())
 
 
 def digest(made_of: Mapping[str, Any]) -> str:

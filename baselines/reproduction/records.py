@@ -31,7 +31,7 @@ SCHEMA = 3
 """Of ``verdict.json``."""
 
 RECORDED = (
-    *("schema", "id", "tier", "title", "paper", "judged"),
+    *("schema", "id", "tier", "paper", "judged"),
     *("budget", "trained", "command", "inputs", "files"),
 )
 """What ``verdict.json`` holds; ``judged`` has the verdict of each sentence, the paper's own first, and ``trained`` the

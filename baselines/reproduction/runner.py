@@ -197,7 +197,6 @@ def judged(entry: Entry, tier: str, table: pd.DataFrame) -> dict[str, Any]:
     return {
         "id": entry.id,
         "tier": tier,
-        "title": entry.title,
         "paper": entry.paper,
         "judged": [
             {

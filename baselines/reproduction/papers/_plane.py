@@ -103,7 +103,7 @@ def plan(seeds: int, *, steps: int) -> Plan:
         for model in MODELS
         for seed in range(seeds)
     )
-    return Plan(runs=runs, settings={"runs": runs, "points": 189}, seconds=5, own=(PLANE,))
+    return Plan(runs=runs, settings={"runs": runs, "points": 189}, own=(PLANE,))
 
 
 def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:

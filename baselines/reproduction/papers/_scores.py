@@ -154,16 +154,34 @@ def shown(name: str) -> str:
     return str(about(name)["title"]) if name in objectives.names() else name
 
 
+def draw_lines(frame: pd.DataFrame, path: Path, *, panel: str, x: str, y: str, group: str, **shape: Any) -> None:
+    """Draw a panel for each value of one column, with a line for each group and a band over runs.
+
+    Args:
+        frame: the table.
+        path: the PNG.
+        panel: the column that has a panel for each value.
+        x: the column that runs to the right.
+        y: the column that runs upwards.
+        group: the column that has a line for each value.
+        **shape: what matplotlib sets of the axes, such as ``yscale``.
+    """
+    figures.check_columns(frame, [panel, x, y, group])
+    panels = list(frame.groupby(panel, sort=False))
+    figure, axes = figures.panels(1, len(panels), width=4.0)
+    for axis, (title, part) in zip(axes[0], panels, strict=True):
+        for style, (name, lines) in enumerate(part.groupby(group, sort=False)):
+            figures.curve(axis, lines, x, y, style=style, label=shown(str(name)))
+        axis.set(title=title, xlabel=x.replace("_", " "), ylabel=y, **shape)
+        axis.legend(frameon=False, fontsize=7)
+    figures.save(figure, path)
+
+
 def draw_curves(frame: pd.DataFrame, path: Path, *, x: str, group: str) -> None:
     """Draw MIG beside DCI disentanglement over a number, a line per group with a band over runs."""
-    figures.check_columns(frame, [x, group, "mig", "dci_disentanglement"])
-    figure, axes = figures.panels(1, 2)
-    for panel, (score, title) in zip(axes[0], TITLES.items(), strict=True):
-        for style, (name, part) in enumerate(frame.groupby(group, sort=False)):
-            figures.curve(panel, part, x, score, style=style, label=shown(str(name)))
-        panel.set(title=title, xlabel=x.replace("_", " "), ylim=(0, None))
-    axes[0, 0].legend(frameon=False, fontsize=8)
-    figures.save(figure, path)
+    figures.check_columns(frame, [x, group, *TITLES])
+    scores = frame.rename(columns=TITLES).melt([x, group], list(TITLES.values()), "panel", "score")
+    draw_lines(scores, path, panel="panel", x=x, y="score", group=group)
 
 
 def draw_bars(frame: pd.DataFrame, path: Path, *, x: str, group: str, scores: tuple[str, ...] = ("mig",)) -> None:

@@ -33,11 +33,12 @@ from baselines.model import scaled
 from baselines.nets import reconstruction
 from baselines.nets.backend import ops
 from baselines.reproduction.entries import Entry, Found, Plan, Runs, Transfer, Verdict, judged, of_table
-from baselines.reproduction.papers import _heatmaps, _images, _scores, _tiers, bonheme2022
+from baselines.reproduction.papers import _accuracy, _heatmaps, _images, _layers, _tiers, bonheme2022
+from baselines.reproduction.papers._accuracy import NEAR
 from baselines.reproduction.papers._heatmaps import Panel, Side
-from baselines.reproduction.papers.bonheme2022 import CARS, SAME, SPRITES, heatmap_entry, models
+from baselines.reproduction.papers._layers import SAME
+from baselines.reproduction.papers.bonheme2022 import CARS, SPRITES, heatmap_entry, models
 from baselines.training.batches import training_rows
-from benchmark_data import files
 from leaderboard import protocol
 from leaderboard.analyses import transfer_accuracy
 from leaderboard.store import verdicts
@@ -51,10 +52,9 @@ SOLIDS = "symsol_reduced/published"
 SHARED = 0.5
 """Rank correlation above which a property of the images counts as shared."""
 
-NEAR = 0.1
-"""A loss of accuracy below which an encoder is called on par: more than any that the paper calls so (table 4)."""
 
-OWN, OTHER = "trained on the target", "trained on the source"
+IMAGES = {"smoke": 500, "desk": 2_000, "study": 5_000}
+"""Tier -> images that are reconstructed."""
 
 
 def vaes(dataset: str, tier: str = "study") -> tuple[RunConfig, ...]:
@@ -205,161 +205,21 @@ def judge_retrained(table: pd.DataFrame) -> Verdict:
     )
 
 
-def accuracy(runs: Runs, config: RunConfig, target: str, train: int, test: int) -> pd.DataFrame:
-    """Measure how well classifiers read each label of a target from a run's codes, or read what was measured before.
-
-    Args:
-        runs: where the run is.
-        config: its config.
-        target: the dataset that is encoded.
-        train: how many of the task's rows the classifiers learn from.
-        test: how many of its held-out rows they are tested on.
-
-    Returns:
-        As `leaderboard.analyses.transfer_accuracy.measure` gives it; ``source`` is the dataset that the run was trained
-        on.
-    """
-    task = protocol.task(target)
-    name = f"{config.digest}_{target.replace('/', '-')}_{task.version}_{train}_{test}.json"
-    path = runs.root / "accuracies" / name
-    if not path.exists():
-        places = np.r_[:train, len(task.train) : len(task.train) + test]
-        codes = runs.open(config).encode_rows(task.indices[places], task.load())
-        held_out = np.arange(len(places)) >= train
-        table = transfer_accuracy.measure({config.dataset: codes}, task.labels()[places], task.scored, test=held_out)
-        files.write_json(path, table.to_dict("records"))
-    held: Any = files.read_json(path)
-    return pd.DataFrame(held)
-
-
-def accuracies(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
-    """Measure accuracies: a row per target, encoder, seed, classifier and label."""
-    tables = [
-        accuracy(runs, config, target, settings["train"], settings["test"]).assign(target=target, seed=config.seed)
-        for target, configs in settings["targets"].items()
-        for config in configs
-    ]
-    table = pd.concat(tables, ignore_index=True)
-    if settings["labels"]:
-        table = table[table["label"].isin(settings["labels"])]
-    columns = ["target", "source", "seed", "classifier", "label"]
-    return Found(table.drop_duplicates(columns)[[*columns, "train", "test", "unseen"]].reset_index(drop=True))
-
-
-def _encoder(table: pd.DataFrame) -> pd.Series[str]:
-    """Say whose codes each row has: the target's own encoder's, the other one's, or none."""
-    names = [
-        transfer_accuracy.MAJORITY if source == transfer_accuracy.MAJORITY else OWN if source == target else OTHER
-        for source, target in zip(table["source"], table["target"], strict=True)
-    ]
-    return pd.Series(names, table.index)
-
-
-def draw_averages(found: Found, path: Path) -> None:
-    """Draw accuracies averaged over labels: a panel per classifier, a group of bars per target."""
-    table = found.table.assign(encoder=_encoder(found.table))
-    keys = ["target", "encoder", "seed"]
-    wide = table.groupby([*keys, "classifier"], sort=False)["test"].mean().unstack()
-    for classifier in transfer_accuracy.CLASSIFIERS:
-        wide[classifier] = wide[classifier].fillna(wide["constant"])
-    wide = wide.rename(columns=transfer_accuracy.TITLES).reset_index()
-    wide = wide.sort_values(
-        "encoder", key=lambda names: names.map([OWN, OTHER, transfer_accuracy.MAJORITY].index), kind="stable"
-    )
-    titles = tuple(transfer_accuracy.TITLES[classifier] for classifier in transfer_accuracy.CLASSIFIERS)
-    _scores.draw_bars(wide, path, x="target", group="encoder", scores=titles)
-
-
-def _trees(table: pd.DataFrame, key: str) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Average the accuracy of boosted trees on held-out rows.
-
-    Returns:
-        A row per key and encoder, a column per seed, and the means by phrase.
-    """
-    chosen = table[table["classifier"].isin(["gbt", "constant"])]
-    chosen = chosen.assign(encoder=_encoder(chosen))
-    found = chosen.groupby([key, "encoder", "seed"], sort=False)["test"].mean().unstack()
-    names = [f"{name}, {encoder}" for name, encoder in found.index]
-    return found, dict(zip(names, found.mean(axis=1).tolist(), strict=True))
-
-
-def _keys(found: pd.DataFrame) -> list[Any]:
-    return list(dict.fromkeys(found.index.get_level_values(0)))
-
-
-def _seeds(found: pd.DataFrame, key: Any, encoder: str) -> NDArray[np.float64]:
-    return np.asarray(found.loc[(key, encoder)].dropna(), np.float64)
-
-
-def judge_averages(table: pd.DataFrame) -> Verdict:
-    """Judge that on the last target its own encoder is better than the other, on those before it by less than `NEAR`.
-
-    On each target the other encoder must be better than the largest class.
-    """
-    found, numbers = _trees(table, "target")
-    targets = _keys(found)
-    parts = []
-    for target in targets:
-        own, other = (_seeds(found, target, encoder) for encoder in (OWN, OTHER))
-        parts.append(verdicts.compare([own], [other]) if target == targets[-1] else _nearly(other, own))
-        parts.append(_heatmaps.against(other, float(_seeds(found, target, transfer_accuracy.MAJORITY).mean())))
-    return judged("accuracy", parts, numbers)
-
-
-def judge_nearly_every_label(table: pd.DataFrame) -> Verdict:
-    """Judge that each label is read from codes of the other encoder nearly as well as from the target's own."""
-    found, numbers = _trees(table, "label")
-    return judged(
-        "accuracy, within the bound",
-        [_nearly(*(_seeds(found, label, one) for one in (OTHER, OWN))) for label in _keys(found)],
-        numbers,
-    )
-
-
-def _nearly(other: NDArray[np.float64], own: NDArray[np.float64]) -> verdicts.Comparison:
-    """Compare accuracies of which the first are said to be less than `NEAR` below the second."""
-    return verdicts.compare([other + NEAR], [own])
-
-
-def judge_every_label(table: pd.DataFrame) -> Verdict:
-    """Judge that every label is read better from codes of the target's own encoder."""
-    found, numbers = _trees(table, "label")
-    parts = [verdicts.compare([_seeds(found, label, OWN)], [_seeds(found, label, OTHER)]) for label in _keys(found)]
-    return judged("accuracy", parts, numbers)
-
-
-def judge_positions(table: pd.DataFrame) -> Verdict:
-    """Judge that shape loses by the other encoder, more than each other label, and that both positions gain."""
-    found, numbers = _trees(table, "label")
-    own, other = ({label: _seeds(found, label, encoder) for label in _keys(found)} for encoder in (OWN, OTHER))
-    parts = [verdicts.compare([own["shape"]], [other["shape"]])]
-    parts += [verdicts.compare([other[label]], [own[label]]) for label in ("posX", "posY")]
-    parts += [
-        verdicts.compare([own["shape"] - own[label]], [other["shape"] - other[label]])
-        for label in own
-        if label != "shape"
-    ]
-    return judged("accuracy", parts, numbers)
-
-
 def _shared(source: str, target: str, *properties: str) -> dict[str, Any]:
     made = {}
-    for tier, images, seconds in (("smoke", 500, 10.0), ("desk", 2_000, 60.0), ("study", 5_000, 600.0)):
+    for tier, images in IMAGES.items():
         runs = vaes(source, tier)
         dataset = _tiers.dataset(tier, target)
         settings = {"target": dataset, "runs": runs, "images": images, "shown": 16, "properties": properties}
-        made[tier] = Plan(runs=runs, datasets=(dataset,), settings=settings, seconds=seconds)
+        made[tier] = Plan(runs=runs, datasets=(dataset,), settings=settings)
     return made
 
 
 def _decoders(side: str) -> dict[str, Any]:
     """Return plans that retrain more and more of the decoder; all of it is the same from either side."""
     made = {}
-    for tier, layers, images, seconds in (
-        ("smoke", (1, 2, 4), 500, 1.0),
-        ("desk", (1, 2, 3, 4, 5, 6), 2_000, 5.0),
-        ("study", (1, 2, 3, 4, 5, 6), 5_000, 600.0),
-    ):
+    for tier, images in IMAGES.items():
+        layers = (1, 2, 4) if tier == "smoke" else (1, 2, 3, 4, 5, 6)
         runs = vaes(FACES, tier)
         transfers = tuple(
             transfer
@@ -374,7 +234,6 @@ def _decoders(side: str) -> dict[str, Any]:
             runs=runs,
             transfers=transfers,
             settings={"transfers": transfers, "images": images, "shown": 8},
-            seconds=seconds * len(transfers),
         )
     return made
 
@@ -387,11 +246,8 @@ def _tables(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -> dict[s
         labels: those that the study tier shows; all if none is named.
     """
     made = {}
-    for tier, train, test, seconds in (
-        ("smoke", 1_000, 1_000, 10.0),
-        ("desk", 10_000, 5_000, 300.0),
-        ("study", 10_000, 5_000, 1_200.0),
-    ):
+    for tier in IMAGES:
+        train, test = (1_000, 1_000) if tier == "smoke" else (10_000, 5_000)
         targets = {
             _tiers.dataset(tier, target): (*vaes(target, tier), *vaes(source, tier)) for target, source in pairs.items()
         }
@@ -404,7 +260,6 @@ def _tables(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -> dict[s
                 "test": test,
                 "labels": labels if tier == "study" else (),
             },
-            seconds=seconds * sum(map(len, targets.values())),
         )
     return made
 
@@ -436,8 +291,8 @@ FIRST_PAPER = {1: 1, 2: 3, 4: 7, 10: 9, 11: 10, 12: 11, 13: 12, 15: 14, 16: 16, 
 """Figures -> those of the authors' first paper that they show again."""
 
 COLLAPSED = (
-    "The sampled representation of a strongly regularised model is less like the encoder of a weakly regularised one "
-    "than the other way round."
+    "The samples of a strongly regularised model are less like the encoder of a weakly regularised one than the other "
+    "way round."
 )
 _MORE = (
     "The more layers of the decoder are retrained, the lower the loss; retraining the heads changes it less than "
@@ -447,15 +302,13 @@ _MORE = (
 ENTRIES = (
     heatmap_entry(
         f"{PAPER}/fig3",
-        "CKA of layers, weak and strong regularisation",
         "dark at the sampled representation of the collapsed model",
         COLLAPSED,
         bonheme2022.REGULARISED,
-        bonheme2022.judge_collapse,
+        _layers.judge_collapse,
     ),
     heatmap_entry(
         f"{PAPER}/fig5",
-        "CKA of layers, source-trained and target-trained models",
         "encoders as similar as on one dataset (figure 4), decoders far less, also with retrained heads",
         f"Encoder layers differ no more across datasets than across objectives on one (within {SAME}), decoder layers "
         "do.",
@@ -464,7 +317,6 @@ ENTRIES = (
     ),
     Entry(
         id=f"{PAPER}/fig6",
-        title="Reconstructions with more and more of the decoder retrained, from the inside",
         paper="the more layers, the better; the heads make no difference",
         claim=_MORE,
         **_decoders("inside"),
@@ -474,7 +326,6 @@ ENTRIES = (
     ),
     Entry(
         id=f"{PAPER}/fig7",
-        title="Cars as a VAE of faces reconstructs them",
         paper="light cars become light faces",
         claim="Light images are reconstructed as light images of the source, dark ones as dark ones (rank correlation "
         f"of brightness above {SHARED}).",
@@ -485,7 +336,6 @@ ENTRIES = (
     ),
     Entry(
         id=f"{PAPER}/fig8",
-        title="Sprites as a VAE of solids reconstructs them",
         paper="places are kept, sizes less consistently",
         claim=f"Sprites are reconstructed where they are (rank correlation of x and y above {SHARED}), and their size "
         "is kept less well.",
@@ -496,7 +346,6 @@ ENTRIES = (
     ),
     Entry(
         id=f"{PAPER}/fig9",
-        title="Reconstructions with more and more of the decoder retrained, from the outside",
         paper="the more layers, the better; the heads make no difference",
         claim=_MORE,
         **_decoders("outside"),
@@ -510,55 +359,50 @@ ENTRIES = (
     ),
     heatmap_entry(
         f"{PAPER}/fig14",
-        "Fully connected: CKA of layers, weak and strong regularisation",
         "variance and sampled representations keep little similarity with the encoder's",
-        COLLAPSED,
+        f"Fully connected: {COLLAPSED[0].lower()}{COLLAPSED[1:]}",
         bonheme2022.REGULARISED_FC,
-        bonheme2022.judge_collapse,
+        _layers.judge_collapse,
     ),
     Entry(
         id=f"{PAPER}/table1",
-        title="Accuracy on target and source codes, averaged over labels",
         paper="target and source: dSprites 0.40 and 0.39, Symsol 1.0 and 0.99, CelebA 0.83 and 0.82, Cars3D 0.59 and "
         "0.42",
         claim=f"The other dataset's encoder is less than {NEAR} below the target's own, but on Cars3D, where it is "
         "lower, and above the most frequent class.",
         **_tables(PAIRS),
-        compute=accuracies,
-        draw=draw_averages,
-        judge=judge_averages,
+        compute=_accuracy.accuracies,
+        draw=_accuracy.draw_averages,
+        judge=_accuracy.judge_averages,
     ),
     Entry(
         id=f"{PAPER}/table2",
-        title="Accuracy by label, Cars3D",
         paper="Cars3D and CelebA: elevation 0.69 and 0.50, azimuth 0.73 and 0.60, object type 0.35 and 0.16",
         claim="Every label of Cars3D is read better from codes of its own encoder than from those of the other.",
         **_tables({CARS: FACES}),
-        compute=accuracies,
+        compute=_accuracy.accuracies,
         draw=of_table(transfer_accuracy.draw),
-        judge=judge_every_label,
+        judge=_accuracy.judge_every_label,
     ),
     Entry(
         id=f"{PAPER}/table3",
-        title="Accuracy by label, dSprites",
         paper="dSprites and Symsol: shape 0.72 and 0.52, scale 0.53 and 0.48, orientation 0.11 and 0.05, x 0.31 and "
         "0.46, y 0.31 and 0.45",
         claim="Of the labels of dSprites, shape loses most with the other encoder, and both positions gain.",
         **_tables({SPRITES: SOLIDS}),
-        compute=accuracies,
+        compute=_accuracy.accuracies,
         draw=of_table(transfer_accuracy.draw),
-        judge=judge_positions,
+        judge=_accuracy.judge_positions,
     ),
     Entry(
         id=f"{PAPER}/table4",
-        title="Accuracy by label, CelebA",
         paper="similar on most labels; each of eight attributes falls by 0.02 to 0.08 with the encoder of Cars3D, such "
         "as Male from 0.75 to 0.67",
         claim=f"Every label of CelebA is read from codes of the encoder of Cars3D less than {NEAR} worse than from "
         "those of its own.",
         **_tables({FACES: CARS}, labels=ATTRIBUTES),
-        compute=accuracies,
+        compute=_accuracy.accuracies,
         draw=of_table(transfer_accuracy.draw),
-        judge=judge_nearly_every_label,
+        judge=_accuracy.judge_nearly_every_label,
     ),
 )

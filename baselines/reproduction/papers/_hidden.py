@@ -1,0 +1,146 @@
+"""What a hidden pattern does to images and latents: figures 3 and 4 of Zietlow et al. (2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+import benchmark_data
+from baselines.reproduction.entries import (
+    ILLUSTRATION,
+    Found,
+    Plan,
+    Runs,
+    Verdict,
+    fact,
+    judged,
+)
+from baselines.run import Run
+from benchmark_data.factors import Indices
+from benchmark_data.variants import perturbation
+from leaderboard import protocol
+from leaderboard.analyses import expansiveness
+from leaderboard.store import verdicts
+
+STRENGTHS = tuple(round(0.01 * step, 2) for step in range(21))
+"""ε at which figure 4 (a) and (b) are measured; in steps of 0.025 both leads begin at the same."""
+
+
+def encoded(run: Run, samples: int) -> tuple[Indices, NDArray[np.floating], NDArray[np.float64]]:
+    """Encode the first test rows of a run's dataset: rows, posterior means and posterior variances."""
+    rows = protocol.task(run.dataset.id).test[:samples]
+    posterior = run.encode(run.dataset.images(rows))
+    return rows, posterior.mean, np.exp(posterior.log_variance.astype(np.float64))
+
+
+def pictures(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+    """Take the same images without and with the hidden variable, and measure by how much they differ."""
+    images: dict[str, NDArray[Any]] = {}
+    rows = []
+    for base in settings["datasets"]:
+        original = benchmark_data.load(base)
+        perturbed = benchmark_data.load(f"{base}_perturbed/{settings['variant']}")
+        chosen = original.quick_rows()[: settings["columns"]]
+        before, after = original.images(chosen), perturbed.images(chosen)
+        images |= {f"{base}\noriginal": before, f"{base}\nperturbed": after}
+        change = np.abs(after.astype(np.float64) - before) / 255
+        for row, each, largest in zip(chosen, change.mean(axis=(1, 2, 3)), change.max(axis=(1, 2, 3)), strict=True):
+            rows.append((base, int(row), float(perturbed.parameters["epsilon"]), float(each), float(largest)))  # type: ignore[arg-type]
+    return Found(pd.DataFrame(rows, columns=["dataset", "row", "epsilon", "mean_change", "largest_change"]), images)
+
+
+def judge_small(table: pd.DataFrame) -> Verdict:
+    """Show by how much pixels change: the data are made so that it is no more than they say."""
+    means = table.groupby("dataset", sort=False)[["mean_change", "largest_change"]].agg(
+        {"mean_change": "mean", "largest_change": "max"}
+    )
+    numbers = {f"{name}, {what}": float(means.loc[name, what]) for name in means.index for what in means.columns}
+    return Verdict(ILLUSTRATION, {name.replace("_", " "): value for name, value in numbers.items()})
+
+
+def hidden(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+    """Measure local expansiveness and global variance of the factors and of s, at growing strengths."""
+    base = benchmark_data.load(settings["dataset"])
+    return Found(
+        expansiveness.measure_hidden(
+            base, epsilons=settings["epsilons"], factors=settings["factors"], samples=settings["samples"]
+        )
+    )
+
+
+def judge_hidden(table: pd.DataFrame) -> Verdict:
+    """Judge that s leads locally from a strength on at which it does not lead globally."""
+    leads = {}
+    for quantity in ("expansiveness", "global_variance"):
+        values = table[table["quantity"] == quantity].pivot(index="epsilon", columns="factor", values="value")
+        ahead = values.index[values["s"] > values.drop(columns="s").max(axis=1)]
+        leads[quantity] = float(min(ahead)) if len(ahead) else None
+    local, overall = leads["expansiveness"], leads["global_variance"]
+    numbers = {
+        f"ε from which s leads by {quantity.replace('_', ' ')}": at for quantity, at in leads.items() if at is not None
+    }
+    numbers["largest ε"] = float(table["epsilon"].max())
+    return fact(local is not None and (overall is None or local < overall), numbers)
+
+
+def noises(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+    """Measure the noise of the latent that each factor has of its own, s among them, at each strength and seed."""
+    tables = []
+    for config in settings["runs"]:
+        run = runs.open(config)
+        rows, mean, variance = encoded(run, settings["encoded"])
+        labels, names = run.dataset.labels(rows), list(run.dataset.space.names)
+        labels[:, names.index("s")] //= perturbation.LEVELS // 16
+        varies = (labels != labels[0]).any(axis=0)
+        shown = [name for name, each in zip(names, varies, strict=True) if each]
+        found = expansiveness.own_latents(mean, variance, labels[:, varies], shown)
+        found = found.melt("factor", ["share", "noise"], var_name="quantity")
+        tables.append(found.assign(epsilon=float(str(run.dataset.parameters["epsilon"])), seed=config.seed))
+    return Found(pd.concat(tables, ignore_index=True))
+
+
+def judge_noises(table: pd.DataFrame) -> Verdict:
+    """Judge that s has the latent with the least noise at `perturbation.DEFAULT`, and has it not at the least strength.
+
+    A factor that no latent knows most of has no latent: its noise is 1, that of the prior. Where no run has one of s at
+    any strength, models know too little for its noise to mean anything.
+    """
+    numbers: dict[str, float] = {}
+    parts = []
+    encoded = (table[(table["quantity"] == "noise") & (table["factor"] == "s")]["value"] < 1).any()
+    strengths = sorted({float(epsilon) for epsilon in table["epsilon"]})
+    for epsilon in strengths:
+        here = table[table["epsilon"] == epsilon]
+        noise = here[here["quantity"] == "noise"].pivot(index="factor", columns="seed", values="value")
+        share = here[(here["quantity"] == "share") & (here["factor"] == "s")]["value"]
+        s, least = noise.loc["s"], noise.drop(index="s").min(axis=0)
+        numbers[f"noise of s at ε = {epsilon:g}"] = float(s.to_numpy().mean())
+        numbers[f"least noise of a factor at ε = {epsilon:g}"] = float(least.mean())
+        numbers[f"share of s that a latent knows at ε = {epsilon:g}"] = float(share.to_numpy().mean())
+        if epsilon == perturbation.DEFAULT:
+            parts.append(verdicts.compare([least], [s], paired=True))
+        elif epsilon == strengths[0]:
+            parts.append(verdicts.compare([s], [least], paired=True))
+    if not encoded:
+        parts = [part._replace(p=None, reached=0) for part in parts]
+    return judged("noise", parts, numbers, "gate: a latent of s at some strength")
+
+
+def strengths_plan(dataset: str, samples: int) -> Plan:
+    settings = {
+        "dataset": dataset,
+        "epsilons": STRENGTHS,
+        "factors": ("posX", "posY"),
+        "samples": samples,
+    }
+    return Plan(datasets=(dataset,), settings=settings)
+
+
+def pictures_plan(learned: str, *datasets: str) -> Plan:
+    perturbed = tuple(f"{name}_perturbed/{learned}" for name in datasets)
+    settings = {"datasets": datasets, "variant": learned, "columns": 6}
+    return Plan(datasets=(*datasets, *perturbed), settings=settings)

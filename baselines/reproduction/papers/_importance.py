@@ -1,0 +1,174 @@
+"""The importance of factors by perceived distance, and what VAEs learn of them: a question to Michlo et al. (2023)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.stats
+from numpy.typing import NDArray
+
+import benchmark_data
+from baselines.config import RunConfig
+from baselines.reproduction.entries import Found, Plan, Runs, Verdict, judged, of_table
+from baselines.reproduction.papers import _heatmaps, _perceived, _scores, _tiers
+from benchmark_data.inspect import audit
+from leaderboard import information, protocol
+from leaderboard.store import verdicts
+
+
+def learned(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+    """Measure the importance of factors, and what share of each models know at each snapshot.
+
+    Returns:
+        A row per run, snapshot and factor: ``dataset``, ``seed``, ``step``, ``factor``, its ``importance`` (the mean
+        perceived distance of images that differ in it alone) and ``rank`` by it, from 1, tied factors alike; and
+        ``share``, how much of its entropy the latent knows that knows most (20 bins, as in MIG).
+    """
+    rows: list[tuple[Any, ...]] = []
+    found = {
+        name: audit.audit(benchmark_data.load(name), traversals=settings["traversals"])
+        for name in dict.fromkeys(config.dataset for config in settings["runs"])
+    }
+    for config in settings["runs"]:
+        task = protocol.task(config.dataset)
+        chosen = task.test[: settings["samples"]]
+        labels = task.load().labels(chosen)
+        names = list(task.load().space.names)
+        ranks = _ranks(found[config.dataset].order())
+        importance = {one.factor.name: one.importance.value for one in found[config.dataset].factors}
+        for step in runs.open(config).steps:
+            mean = runs.open(config, step=step).encode(task.load().images(chosen)).mean
+            known = information.pairwise(mean, labels[:, [names.index(name) for name in ranks]])
+            shares = (known.information / known.factors).max(axis=0)
+            rows += [
+                (config.dataset, config.seed, step, name, importance[name], rank, float(share))
+                for (name, rank), share in zip(ranks.items(), shares, strict=True)
+            ]
+    return Found(pd.DataFrame(rows, columns=["dataset", "seed", "step", "factor", "importance", "rank", "share"]))
+
+
+def _ranks(groups: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Return the rank of each factor, from 1, those of a group the same one."""
+    ranks: dict[str, float] = {}
+    for group in groups:
+        ranks |= dict.fromkeys(group, len(ranks) + (len(group) + 1) / 2)
+    return ranks
+
+
+def _order(values: pd.DataFrame) -> NDArray[np.float64]:
+    """Return, per seed, Spearman's correlation of importance and what is known; 0 where all is known alike.
+
+    Args:
+        values: ``rank`` in the index with ``factor``, a column per seed.
+    """
+    ranks = -values.index.get_level_values("rank").to_numpy(np.float64)
+    return np.array(
+        [
+            0.0 if np.ptp(values[seed]) <= 1e-9 else float(scipy.stats.spearmanr(ranks, values[seed]).statistic)
+            for seed in values
+        ]
+    )
+
+
+def judge_learned(table: pd.DataFrame) -> Verdict:
+    """Judge that the more important a factor is, the more of it is learned, averaged over the snapshots of training.
+
+    What is learned is the gain over the untrained encoder, which is the control: its codes tell factors apart, too, by
+    how far they move pixels.
+    """
+    numbers: dict[str, float] = {}
+    parts = []
+    for dataset, here in table.groupby("dataset", sort=False):
+        shares = here.pivot(index=["step", "factor", "rank"], columns="seed", values="share")
+        before = pd.DataFrame(shares.loc[0])
+        after = shares.drop(index=0, level="step").groupby(level=["factor", "rank"]).mean()
+        gained = after - before.loc[after.index]
+        order = _order(gained)
+        parts.append(_heatmaps.against(order, _perceived.AGREES))
+        numbers[f"{dataset}, rank correlation of importance and gain"] = float(order.mean())
+        numbers[f"{dataset}, control: the same before training"] = float(_order(before).mean())
+        means = gained.mean(axis=1).sort_index(level="rank")
+        for factor, gain in zip(means.index.get_level_values("factor"), means, strict=True):
+            numbers[f"{dataset}, mean gain of {factor}"] = float(gain)
+    return judged("rank correlation, above the bound", parts, numbers, TAKEN_OFF)
+
+
+DRAW = of_table(_scores.draw_lines, panel="dataset", x="step", y="share", group="factor", xscale="symlog")
+
+
+TAKEN_OFF = "control: what the untrained encoder knows is taken off"
+
+
+LEAST_GAIN = 0.05
+"""Share of a factor's entropy that must be gained for it to count as learned."""
+
+
+def _learned_by(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the snapshot by which half of the most that is ever gained of a factor is there, the last if too little.
+
+    Returns:
+        Steps: a row per factor and rank, the most important ones first, and a column per seed.
+    """
+    shares = table.pivot(index=["rank", "factor", "step"], columns="seed", values="share")
+    steps = {}
+    for (rank, factor), course in shares.groupby(level=["rank", "factor"]):
+        gained = course.droplevel(["rank", "factor"])
+        gained = gained - gained.loc[0]
+        found = (gained >= gained.max() / 2).idxmax()
+        steps[rank, factor] = found.where(gained.max() >= LEAST_GAIN, gained.index.max())
+    return pd.DataFrame(steps).T.rename_axis(["rank", "factor"])
+
+
+def judge_first(table: pd.DataFrame) -> Verdict:
+    """Judge that the most important factor, or one of those that tie with it, is learned before every other factor."""
+    numbers: dict[str, float] = {}
+    parts = []
+    for dataset, here in table.groupby("dataset", sort=False):
+        steps = _learned_by(here)
+        foremost = steps.index.get_level_values("rank") == steps.index.get_level_values("rank").min()
+        parts.append(verdicts.compare([steps[~foremost].min()], [steps[foremost].min()], paired=True))
+        means = steps.mean(axis=1)
+        for factor, step in zip(means.index.get_level_values("factor"), means, strict=True):
+            numbers[f"{dataset}, step by which {factor} is learned"] = float(step)
+        numbers[f"{dataset}, most important first in share of runs"] = float(
+            (steps[foremost].min() < steps[~foremost].min()).mean()
+        )
+    return judged("steps", parts, numbers, TAKEN_OFF)
+
+
+def plan(tier: str, *, first: int = 0, **changes: Any) -> Plan:
+    """Return the plan of what is learned of factors: small β-VAEs on rendered data, at every tier.
+
+    Args:
+        tier: the tier.
+        first: the first seed.
+        **changes: other keys of the runs' configs.
+    """
+    seeds = _tiers.SEEDS.get(tier, 5)
+    own = {"snapshots": LEARNED_AT} | changes
+    runs = tuple(
+        _tiers.plain(
+            RunConfig(dataset=dataset, objective="beta_vae", hyperparameters={"beta": 4}, latents=latents),
+            seed=first + seed,
+            **own,
+        )
+        for dataset, latents in (("sprites2d", 5), ("room3d", 6))[: 2 if tier == "study" else 1]
+        for seed in range(seeds)
+    )
+    settings = {"runs": runs, "traversals": 200, "samples": 5_000}
+    return Plan(runs=runs, settings=settings)
+
+
+LEARNED_AT = (50, 100, 200, 400, 800, 1_500)
+"""Snapshots beside the first and the last."""
+
+
+FRESH: dict[str, Any] = {
+    "first": _tiers.SEEDS["desk"],
+    "steps": 1_500,
+    "snapshots": (50, 100, 200, 300, 400, 500, 600, 800, 1_000),
+}
+"""Runs that ask which factor comes first. The question came from the others, so these have seeds of their own."""
