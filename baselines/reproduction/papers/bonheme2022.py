@@ -195,7 +195,7 @@ def smaller(entry: Entry, panels: list[Panel]) -> Entry:
     """Return an entry's twin for the smaller of CKA and Procrustes, which the paper interprets (section 2.3)."""
 
     def said(claim: str) -> str:
-        return f"By the smaller of both similarities: {claim[0].lower()}{claim[1:]}".replace("(CKA at", "(at")
+        return f"By the smaller similarity: {claim[0].lower()}{claim[1:]}".replace("(CKA at", "(at")
 
     return dataclasses.replace(
         entry,
