@@ -319,9 +319,9 @@ def similarity(runs: Path) -> None:
         note("345,600 steps", x, y, "1234", of(x, y))
     note("untrained", "initialisation", "initialisation", "0 and 1", of("untrained 0", "untrained 1"))
     shown = {
-        "345,600 steps:\nβ = 1, β = 4": of("VAE", "β-VAE"),
-        "345,600 steps:\nβ-VAE, FactorVAE": of("β-VAE", "FactorVAE"),
-        "untrained:\ntwo initialisations": of("untrained 0", "untrained 1"),
+        "345,600 steps: β = 1, β = 4": of("VAE", "β-VAE"),
+        "345,600 steps: β-VAE, FactorVAE": of("β-VAE", "FactorVAE"),
+        "untrained: two initialisations": of("untrained 0", "untrained 1"),
     }
     of = compared(desk_layers(runs, task.load().images(rows)))
     for (x, y), seed in itertools.product(itertools.combinations(DESK_RUNS, 2), DESK_SEEDS):
@@ -329,9 +329,9 @@ def similarity(runs: Path) -> None:
     for x in DESK_RUNS:
         note("1,000 steps", x, x, "0 and 1", of(f"{x}; 0", f"{x}; 1"))
     shown |= {
-        "1,000 steps:\nβ = 1, β = 8": of("β-VAE, β = 1; 0", "β-VAE, β = 8; 0"),
-        "1,000 steps:\nβ-VAE, FactorVAE": of("β-VAE, β = 8; 0", "FactorVAE; 0"),
-        "1,000 steps:\nβ-VAE, two seeds": of("β-VAE, β = 8; 0", "β-VAE, β = 8; 1"),
+        "1,000 steps: β = 1, β = 8": of("β-VAE, β = 1; 0", "β-VAE, β = 8; 0"),
+        "1,000 steps: β-VAE, FactorVAE": of("β-VAE, β = 8; 0", "FactorVAE; 0"),
+        "1,000 steps: β-VAE, two seeds": of("β-VAE, β = 8; 0", "β-VAE, β = 8; 1"),
     }
     heatmap.draw(shown, PICTURE)
     with written_atomically(SIMILARITY) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
@@ -359,7 +359,13 @@ def write(into: Path) -> None:
             "seed": settings["seed"],
             "supervision": "unsupervised",
             "selection": "none",
-            "hyperparameters": {"strength": model.strength, "learning_rate": settings["lr"], "latents": 10},
+            "hyperparameters": {
+                "architecture": "conv_burgess",
+                "strength": model.strength,
+                "batch_size": model.images,
+                "learning_rate": settings["lr"],
+                "latents": 10,
+            },
             "budget": {"steps": STEPS, "images": STEPS * model.images, "seconds": 0.0, "device": ""},
             "versions": {},
             "about": {

@@ -240,7 +240,8 @@ PAPER_IMAGES = 300_000 * 64
 def _share(runs: Sequence[Scored]) -> str:
     """Compare the images of runs with those of a run of a paper."""
     images = [run.budget.images for run in runs]
-    low, high = (f"{100 * number / PAPER_IMAGES:.2g}%" for number in (min(images), max(images)))
+    shares = (100 * number / PAPER_IMAGES for number in (min(images), max(images)))
+    low, high = (f"{share:.2g}%" if share < 100 else f"{share:,.0f}%" for share in shares)
     return f"{low if low == high else f'{low} to {high}'} of the images of a run of Locatello et al. (2019)"
 
 
