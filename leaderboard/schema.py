@@ -1,4 +1,7 @@
-"""What files of JSON hold that the store keeps: types of their fields, and what is said of one that is ill-formed."""
+"""What files of JSON hold that the store keeps: types of their fields, and what is said of one that is ill-formed.
+
+Internal.
+"""
 
 from __future__ import annotations
 
