@@ -146,7 +146,7 @@ def _is_layer(array: Array) -> bool:
 
 def activations_file(path: FilePath) -> Path:
     """Return the file that ``activations`` reads: ``activations.npz`` of a run folder, or the path itself."""
-    return _inside(path, "activations.npz", "activations")
+    return _inside(path, "activations.npz", "encode --layers")
 
 
 def check_same_rows(paths: Sequence[FilePath]) -> None:

@@ -549,3 +549,10 @@ def test_names_that_look_like_styles_are_printed_as_they_are(capsys):
         "runs/[bold]/a",
         "runs/[/x]",
     ]
+
+
+def test_codes_of_user_images_are_not_those_of_a_dataset(board, run_folder):
+    folder = run_folder()
+    (folder / "images.json").write_text("{}")
+    code, _, err = board("score", folder / "codes.npz", "--dataset", "toy/spacing_1")
+    assert (code, "holds codes of user images, not of toy/spacing_1: leave out the dataset." in err) == (2, True)

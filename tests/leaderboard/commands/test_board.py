@@ -1,6 +1,7 @@
 """``offaxis board`` as a user meets it: help, results, one-line errors, exit codes."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -496,3 +497,14 @@ def test_a_folder_without_results_is_no_results_tree(board, tmp_path):
     assert code == 1
     found = " ".join((out + err).split())
     assert "expected results, v1/<dataset>/<method>.json; or submission.json of a submission; or run.json" in found
+
+
+def test_the_task_that_is_asked_for_stands_first_and_its_ranked_tier_first(board, made_result, tmp_path, monkeypatch):
+    monkeypatch.setattr(protocol, "TIERS", TIERS)
+    for task, tier in (("toy/spacing_1", "smoke"), ("toy/spacing_1.random", "smoke"), ("toy/spacing_1", "desk")):
+        results_tree.write(tmp_path, [made_result(task, f"{tier}_vae", 0.25, tier=tier)])
+    out = board("show", tmp_path, "--task", "toy/spacing_1")[1]
+    assert re.findall(r"^(toy\S+, tier \w+)", out, re.M)[:2] == [
+        "toy/spacing_1@v1, tier desk",
+        "toy/spacing_1@v1, tier smoke",
+    ]
