@@ -13,20 +13,29 @@ scikit-learn 1.9.1. Needs numba, so import this module only where it is used.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import draws
-from leaderboard.metrics._boosting_trees import DEPTH, RATE, SPLITS, compiled, grow
-from leaderboard.metrics._boosting_wide import STRETCHES, grow_wide, root_sums, stretch_of
+from benchmark_data.errors import MissingExtra
+
+try:
+    import numba
+except ImportError as error:
+    raise MissingExtra("gradient boosting", "numba", "metrics") from error
 
 ROUNDS = 100
+RATE = 0.1
+_DEPTH = 3
+_SPLITS = 2**_DEPTH - 1  # nodes 0 .. 6 of a complete tree; the children of i are 2 i + 1 and 2 i + 2
 
-WIDE = 64
-"""Latents from which on trees are grown by `leaderboard.metrics._boosting_wide`, which is faster there."""
+_CLOSE = np.float32(1e-7)  # scikit-learn does not cut between values closer than this; compared in float32
+_NEARLY = 1.0 - 1e-14  # proxies that differ by less are compared with scikit-learn's own arithmetic
+_PURE = float(np.finfo(np.float64).eps)  # nor does it cut a node of smaller variance
 
 
 class Boosted(NamedTuple):
@@ -70,11 +79,10 @@ def boost(
     x_test = np.ascontiguousarray(codes_test, dtype=np.float32)
     columns = np.ascontiguousarray(factors.T)
     seeds = draws.bits(seed, np.arange(len(classes)), 1)[:, 0]
-    stretch = stretch_of(order) if len(x) >= WIDE else np.empty((0, 0), np.uint8)
 
     def fit(f: int) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
         result: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
-        result = _fit(x, order, stretch, columns[f], classes[f], x_test, seeds[f])
+        result = _fit(x, order, columns[f], classes[f], x_test, seeds[f])
         return result
 
     largest_first = sorted(range(len(classes)), key=lambda f: -classes[f])
@@ -84,12 +92,19 @@ def boost(
     return Boosted(np.stack(importances, axis=1), np.stack(train, axis=1), np.stack(test, axis=1))
 
 
-@compiled
-def _fit(x, order, stretch, y, classes, x_test, seed):  # type: ignore[no-untyped-def]
-    """Boost one factor: x float32 (L, n), order uint32 (L, n) sorting each row, y int64 (n,), x_test float32 (m, L).
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile without the interpreter lock; keep the machine code on disk where some folder for it can be written."""
+    compiled: Callable[..., Any]
+    try:
+        compiled = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+    except RuntimeError:  # numba found no such folder
+        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    return compiled
 
-    ``stretch``, uint8 (L, n), is that of `stretch_of` for trees of many latents, and empty for those of few.
-    """
+
+@_compiled
+def _fit(x, order, y, classes, x_test, seed):  # type: ignore[no-untyped-def]
+    """Boost one factor: x float32 (L, n), order uint32 (L, n) sorting each row, y int64 (n,), x_test float32 (m, L)."""
     latents, n = x.shape
     m = len(x_test)
     trees = 1 if classes == 2 else classes
@@ -113,54 +128,34 @@ def _fit(x, order, stretch, y, classes, x_test, seed):  # type: ignore[no-untype
 
     state = np.array([seed], np.uint64)
     residual = np.empty((trees, n))
-    wide = len(stretch) > 0
-    of_few, of_many = 0 if wide else n, n if wide else 0
     scratch = (
-        np.empty((latents, of_few), np.uint32),
-        np.empty((latents, of_few), np.uint32),
-        np.empty(of_few, np.uint8),
-        np.empty(of_few, np.uint32),
-        np.empty(of_few, np.uint32),
-        np.empty((4, of_few)),
+        np.empty_like(order),
+        np.empty_like(order),
+        np.empty(n, np.uint8),
+        np.empty(n, np.uint32),
+        np.empty(n, np.uint32),
+        np.empty((4, n)),
     )
-    root = np.empty((trees if wide else 0, latents, STRETCHES))
-    scratch_wide = (
-        np.empty(of_many, np.uint8),
-        np.empty(of_many, np.uint32),
-        np.empty((4, of_many + 1), np.uint32),
-        np.empty((4, of_many)),
-        np.empty((SPLITS if wide else 0, latents, STRETCHES)),
-        np.empty(latents),
-    )
-    feature, threshold, value = np.empty(SPLITS, np.int64), np.empty(SPLITS), np.empty(SPLITS + 1)
+    feature, threshold, value = np.empty(_SPLITS, np.int64), np.empty(_SPLITS), np.empty(_SPLITS + 1)
     importances = np.zeros(latents)
     positive = np.empty(n, np.uint8)
     shrink = 1.0 if trees == 1 else (trees - 1.0) / trees
 
     for _ in range(ROUNDS):
         _residuals(raw, y, residual)
-        if wide:
-            root_sums(order, residual, root)
         for k in range(trees):
             for i in range(n):
                 positive[i] = y[i] == (1 if trees == 1 else k)
-            tree = (feature, threshold, value)
-            if wide:
-                grow_wide(
-                    x, order, stretch, root[k], residual[k], positive, shrink, raw[k], (rising, falling), scratch_wide,
-                    state, importances, tree,
-                )  # fmt: skip
-            else:
-                grow(
-                    x, order, residual[k], positive, shrink, raw[k], (rising, falling), scratch, state, importances,
-                    tree,
-                )  # fmt: skip
+            _grow(
+                x, order, residual[k], positive, shrink, raw[k], (rising, falling), scratch, state, importances,
+                (feature, threshold, value),
+            )  # fmt: skip
             out = raw_test[k]
             for i in range(m):
                 node = 0
-                for _ in range(DEPTH):
+                for _ in range(_DEPTH):
                     node = 2 * node + 1 + (x_test[i, feature[node]] > threshold[node])
-                out[i] += RATE * value[node - SPLITS]
+                out[i] += RATE * value[node - _SPLITS]
 
     total = importances.sum()
     if total > 0:
@@ -168,7 +163,7 @@ def _fit(x, order, stretch, y, classes, x_test, seed):  # type: ignore[no-untype
     return importances, _predict(raw), _predict(raw_test)
 
 
-@compiled
+@_compiled
 def _residuals(raw, y, residual):  # type: ignore[no-untyped-def]
     """Write y - p, the negative gradient of the log loss; raw and residual are (trees, n)."""
     trees, n = raw.shape
@@ -195,7 +190,200 @@ def _residuals(raw, y, residual):  # type: ignore[no-untyped-def]
             residual[k, i] = (1.0 if y[i] == k else 0.0) - residual[k, i] / total[i]
 
 
-@compiled
+@_compiled
+def _grow(  # type: ignore[no-untyped-def]
+    x, order, gradient, positive, shrink, raw, tables, scratch, state, importances, tree
+):
+    """Grow one tree on ``gradient``; write it to ``tree``, add its gains to ``importances`` and its leaves to ``raw``.
+
+    A node is the same stretch of every row of ``order`` (root), ``level1`` or ``level2``: the node's samples, sorted by
+    each latent. A node that is not split keeps threshold infinity, so that all of it goes left, down to one of the
+    eight values.
+    """
+    latents, n = x.shape
+    level1, level2, left, aside, samples, sums = scratch
+    feature, threshold, value = tree
+    begin = np.zeros(_SPLITS, np.int64)
+    end = np.zeros(_SPLITS, np.int64)
+    impurity = np.empty(_SPLITS)
+    tried = np.arange(latents)
+    end[0] = n
+    samples[:] = np.arange(n)
+    feature[:] = 0
+    threshold[:] = np.inf
+    value[:] = 0.0
+    for node in range(_SPLITS):
+        lo, hi = begin[node], end[node]
+        if lo == hi:
+            continue
+        depth = 0 if node == 0 else (1 if node < 3 else 2)
+        here = order if depth == 0 else (level1 if depth == 1 else level2)
+        total, squares = 0.0, 0.0
+        for i in range(lo, hi):
+            g = gradient[samples[i]]
+            total += g
+            squares += g * g
+        if node == 0:
+            impurity[0] = squares / n - (total / n) ** 2
+        best, chosen, cut = -1.0, -1, -1
+        if hi - lo > 1 and impurity[node] > _PURE:
+            for j in range(latents - 1, 0, -1):  # a new random order: the first of equal latents wins
+                r = _draw(state, j + 1)
+                tried[j], tried[r] = tried[r], tried[j]
+            best, chosen, cut = _search(x, here, lo, hi, tried, gradient, total, tables, sums)
+        first_leaf = ((node + 1) << (_DEPTH - depth)) - 1 - _SPLITS
+        if chosen < 0:
+            value[first_leaf] = _leaf(here[0, lo:hi], gradient, positive, shrink, raw)
+            continue
+
+        middle = lo + cut
+        feature[node] = chosen
+        a, b = x[chosen, here[chosen, middle - 1]], x[chosen, here[chosen, middle]]
+        threshold[node] = np.float64(a) / 2.0 + np.float64(b) / 2.0
+        importances[chosen] += best - total * total / (hi - lo)
+        if depth == 2:
+            value[first_leaf] = _leaf(here[chosen, lo:middle], gradient, positive, shrink, raw)
+            value[first_leaf + 1] = _leaf(here[chosen, middle:hi], gradient, positive, shrink, raw)
+            continue
+
+        # The last bit of a total decides ties, so that it matters in which order it is summed. scikit-learn leaves a
+        # node's samples as its last sort and a partition by swaps left them.
+        samples[lo:hi] = here[tried[-1], lo:hi]
+        sum_left, squares_left = 0.0, 0.0
+        for i in range(lo, middle):
+            s = here[chosen, i]
+            left[s] = 1
+            sum_left += gradient[s]
+            squares_left += gradient[s] * gradient[s]
+        for i in range(middle, hi):
+            left[here[chosen, i]] = 0
+        first, last = lo, hi
+        while first < last:
+            if left[samples[first]]:
+                first += 1
+            else:
+                last -= 1
+                samples[first], samples[last] = samples[last], samples[first]
+        for child, begins, ends, s, q in (
+            (2 * node + 1, lo, middle, sum_left, squares_left),
+            (2 * node + 2, middle, hi, total - sum_left, squares - squares_left),
+        ):
+            begin[child], end[child] = begins, ends
+            impurity[child] = q / (ends - begins) - (s / (ends - begins)) ** 2
+        below = level1 if depth == 0 else level2
+        for j in range(latents):
+            _partition(here[j, lo:hi], below[j, lo:hi], left, aside)
+
+
+@_compiled
+def _search(x, here, lo, hi, tried, gradient, total, tables, sums):  # type: ignore[no-untyped-def]
+    """Find the cut of samples [lo, hi) with the greatest sl² / nl + sr² / nr: its value, its latent, its left count."""
+    size = hi - lo
+    best, chosen, cut = -1.0, -1, -1
+    rising, falling = tables
+    up, down = rising[1:size], falling[len(falling) - size :]
+    for first in range(0, len(tried), 4):
+        block = min(4, len(tried) - first)
+        # Four running sums at a time, since each waits for its own last addition.
+        if block == 4:
+            _cumulate4(here, tried[first : first + 4], lo, hi, gradient, sums)
+        else:
+            for b in range(block):
+                _cumulate(here[tried[first + b], lo:hi], gradient, sums[b])
+        for b in range(block):
+            j = tried[first + b]
+            left_sums = sums[b, : size - 1]
+            top = _greatest(left_sums, total, up, down)
+            bar = max(best, top) * _NEARLY
+            while top >= best * _NEARLY:
+                allowed = False
+                for i in range(size - 1):
+                    s = left_sums[i]
+                    if s * s * up[i] + (total - s) * (total - s) * down[i] < bar:
+                        continue
+                    if x[j, here[j, lo + i + 1]] > x[j, here[j, lo + i]] + _CLOSE:
+                        allowed = True
+                        # Divided as scikit-learn does: a product with the reciprocal may differ in the last bit.
+                        exact = s * s / (i + 1) + (total - s) * (total - s) / (size - 1 - i)
+                        if exact > best:
+                            best, chosen, cut = exact, j, i + 1
+                if allowed or bar <= best * _NEARLY:
+                    break
+                bar = best * _NEARLY  # the greatest lies between equal codes: look at all that beat the best so far
+    return best, chosen, cut
+
+
+@_compiled
+def _cumulate(row, gradient, out):  # type: ignore[no-untyped-def]
+    """Write the running sums of the gradient in the order of ``row``."""
+    s = 0.0
+    for i in range(len(row)):
+        s += gradient[row[i]]
+        out[i] = s
+
+
+@_compiled
+def _cumulate4(here, rows, lo, hi, gradient, out):  # type: ignore[no-untyped-def]
+    """Write the running sums for four latents."""
+    r0, r1, r2, r3 = here[rows[0], lo:hi], here[rows[1], lo:hi], here[rows[2], lo:hi], here[rows[3], lo:hi]
+    o0, o1, o2, o3 = out[0], out[1], out[2], out[3]
+    s0 = s1 = s2 = s3 = 0.0
+    for i in range(hi - lo):
+        s0 += gradient[r0[i]]
+        s1 += gradient[r1[i]]
+        s2 += gradient[r2[i]]
+        s3 += gradient[r3[i]]
+        o0[i] = s0
+        o1[i] = s1
+        o2[i] = s2
+        o3[i] = s3
+
+
+@_compiled
+def _greatest(sums, total, up, down):  # type: ignore[no-untyped-def]
+    """Return the greatest sl² / nl + sr² / nr over all cuts."""
+    # Non-negative floats have the order of their bits, and compilers take the maximum of integers many at a time.
+    top = np.int64(0)
+    for i in range(len(sums)):
+        s = sums[i]
+        rest = total - s
+        top = max(top, np.float64(s * s * up[i] + rest * rest * down[i]).view(np.int64))
+    return np.int64(top).view(np.float64)
+
+
+@_compiled
+def _partition(source, target, left, aside):  # type: ignore[no-untyped-def]
+    """Copy the marked samples to the front and the others to the back, each in the order they had; both must occur."""
+    a, b = np.uint64(0), np.uint64(0)
+    for i in range(len(source)):  # written to both places and kept in one: a branch would be guessed wrong too often
+        s = source[i]
+        goes = np.uint64(left[s])
+        target[a] = s
+        aside[b] = s
+        a += goes
+        b += np.uint64(1) - goes
+    for i in range(b):
+        target[a + i] = aside[i]
+
+
+@_compiled
+def _leaf(samples, gradient, positive, shrink, raw):  # type: ignore[no-untyped-def]
+    """Take one Newton step in a leaf: give its value and add it to the samples' raw scores."""
+    numerator, denominator = 0.0, 0.0
+    for s in samples:
+        g = gradient[s]
+        p = positive[s] - g
+        numerator += g
+        denominator += p * (1.0 - p)
+    size = len(samples)
+    numerator, denominator = numerator / size * shrink, denominator / size
+    step = 0.0 if abs(denominator) < 1e-150 else numerator / denominator
+    for s in samples:
+        raw[s] += RATE * step
+    return step
+
+
+@_compiled
 def _predict(raw):  # type: ignore[no-untyped-def]
     """Return the class of each sample: the first greatest raw score, or for two classes its sign."""
     trees, n = raw.shape
@@ -211,3 +399,13 @@ def _predict(raw):  # type: ignore[no-untyped-def]
                 top[i] = raw[k, i]
                 result[i] = k
     return result
+
+
+@_compiled
+def _draw(state, below):  # type: ignore[no-untyped-def]
+    """Draw an integer in [0, below) by SplitMix64; the modulo's bias is below 2**-50 for any number of latents."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64((z ^ (z >> np.uint64(31))) % np.uint64(below))
