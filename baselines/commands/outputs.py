@@ -10,7 +10,7 @@ import typer
 
 from benchmark_data import console, files
 from benchmark_data.commands.arguments import names_like
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, needs
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.", show_default=False)]
 
@@ -96,6 +96,7 @@ def export(
 
 def list_() -> None:
     """List objectives, architectures, reconstruction losses and untrained baselines with parameters, and sweeps."""
+    needs("this command", "train", "keras")
     from baselines import objectives, untrained
     from baselines.nets import architectures, reconstruction
     from baselines.training import sweep

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from benchmark_data import console
-from benchmark_data.errors import OffaxisError
+from benchmark_data.errors import OffaxisError, needs
 
 app = console.command_line(
     "Make the figures and tables of four papers again, and judge their claims.\n\n"
@@ -91,6 +91,7 @@ def run(
 
     Exit status 1 if one of several could not be made. That a claim does not hold is no error.
     """
+    needs("this command", "train", "keras")
     from baselines.reproduction import catalogue, records, runner
     from baselines.training import stopping
 

@@ -18,7 +18,7 @@ import typer
 from baselines.commands import outputs
 from benchmark_data import console, files
 from benchmark_data.commands.arguments import names_like
-from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.errors import InvalidInput, UnknownName, needs
 
 if TYPE_CHECKING:
     from baselines.config import RunConfig
@@ -128,6 +128,7 @@ def run(
     dry_run: DryRun = False,
 ) -> None:
     """Train one run. Called again, it continues an interrupted run and leaves a finished one alone."""
+    needs("training", "train", "keras")
     from baselines.config import RunConfig
     from baselines.run_folder import default_folder
 

@@ -184,6 +184,7 @@ def check(
     ] = "",
 ) -> None:
     """Check results, run folders and submissions, and list all that is wrong. Exit status 1 if anything is."""
+    paths = paths or [there(PUBLISHED)]
     from leaderboard.report import integrity
     from leaderboard.scoring import remarks
     from leaderboard.scoring.candidates import Candidate
@@ -191,7 +192,7 @@ def check(
     runs: list[Candidate] = []
     remarked: list[str] = []
     failed = False
-    for path in paths or [there(PUBLISHED)]:
+    for path in paths:
         problems = scores.check_path(path, runs, remarked)
         report(str(path), problems)
         if against and path.is_dir():
