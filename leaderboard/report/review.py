@@ -97,7 +97,7 @@ def _section(
     yield ""
     sentences = remarks.outliers(scored, published)
     for sentence in sentences:
-        yield f"- **Look twice:** {formats.escaped(sentence)}"
+        yield f"- **Warning:** {formats.escaped(sentence)}"
     yield from [""] if sentences else []
     for board in ranking.tables([*scored, *_references(scored, published)]):
         yield formats.markdown(board).replace("## ", "### ", 1)

@@ -48,7 +48,7 @@ def test_a_report_has_scores_beside_references_and_what_to_look_at(submissions, 
     assert "- **Rank:** toy/small@v1: my\\_vae will not be ranked: it has 1 of 5 seeds; the task leaves too few" in text
     assert "| pca |" in text
     assert "VAE |" not in text.replace("| pca |", ""), "only references stand beside it"
-    assert "**Look twice:** toy/small@v1: mig of seed 0 was claimed as 0.990" in text
+    assert "**Warning:** toy/small@v1: mig of seed 0 was claimed as 0.990" in text
     assert "<img" not in text
     assert not re.search(r"(?<!\w)@someone", text)
     assert "[a](b)" not in text
