@@ -168,9 +168,9 @@ def page() -> str:
     }
 
     def filled(mark: re.Match[str]) -> str:
-        return "\n".join([f"<!-- table: {mark[1]} -->", *tables[mark[1]](), "<!-- end -->"])
+        return "\n".join([f"<!-- measured: {mark[1]} -->", *tables[mark[1]](), "<!-- end -->"])
 
-    pattern = r"<!-- table: (\w+) -->\n.*?<!-- end -->"
+    pattern = r"<!-- measured: (\w+) -->\n.*?<!-- end -->"
     return re.sub(pattern, filled, PAGE.read_text("utf-8"), flags=re.DOTALL)
 
 
