@@ -61,7 +61,7 @@ def test_a_dataset_that_is_not_prepared_gives_no_place_to_the_runs_own(trained):
     """Its length is 0 before it is known, and what has no length is false."""
     empty = FactorTable(Factor("x", [0]), rows=0, read=lambda: np.empty((0, 1), np.int64))
     other = dataclasses.replace(trained.dataset, name="other", space=empty, splits={"train": range(0)})
-    with pytest.raises(Unavailable, match="other/spacing_1: expected a prepared dataset"):
+    with pytest.raises(Unavailable, match="other/spacing_1 must be prepared first"):
         trained.encode_rows([0], other)
 
 
