@@ -364,7 +364,7 @@ def test_what_a_reviewer_should_look_at_twice(good, run_folder):
 def test_the_published_schema_is_the_one_that_is_checked():
     published = Path(submission.__file__).with_name("submission.schema.json")
     assert json.loads(published.read_text("utf-8")) == submission.json_schema(), (
-        "run: offaxis board submit schema > leaderboard/scoring/submission.schema.json"
+        "write json.dumps(submission.json_schema(), indent=2) to leaderboard/scoring/submission.schema.json"
     )
 
 
