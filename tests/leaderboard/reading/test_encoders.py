@@ -408,10 +408,10 @@ def test_an_answer_out_of_form_is_refused(toys, tmp_path):
         (head.pack(b"R", 0, 0, 0, 0, 6) + b"a\x1b[2Jb", r"a\?\[2Jb"),
     ):
         with encoders.OnnxEncoder(tmp_path / "encoder.onnx") as running:
-            running._outward.close()
-            running._outward = io.BytesIO(answer)
+            kept, running._outward = running._outward, io.BytesIO(answer)
             with pytest.raises(InvalidInput, match=words):
                 running.encode(toys["toy/small"], [0, 1])
+        kept.close()
 
 
 def field(number, content):
