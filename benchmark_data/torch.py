@@ -94,12 +94,13 @@ class Images(_Tensors, torch.utils.data.Dataset):  # type: ignore[misc]
         self,
         dataset: Dataset | str,
         *,
+        fields: str | tuple[str, ...] = ("image", "label"),
         dtype: Literal["uint8", "float32"] = "uint8",
         layout: Literal["CHW", "HWC"] = "CHW",
         **options: Any,
     ) -> None:
         self._form(dtype, layout)
-        super().__init__(dataset, **options)
+        super().__init__(dataset, fields=fields, **options)
 
 
 class Pairs(_Tensors, reading.Pairs, torch.utils.data.Dataset):  # type: ignore[misc]

@@ -123,8 +123,9 @@ def score_codes(
 
     Example:
         >>> factors = np.stack(np.unravel_index(np.arange(60) % 12, (4, 3)), axis=1)
-        >>> score_codes(factors.astype(np.float32), factors, [protocol.Measurement("mig")], train=40).scores
-        {'mig': 1.0}
+        >>> found = score_codes(factors.astype(np.float32), factors, [protocol.Measurement("mig")], train=40)
+        >>> round(found.scores["mig"], 2)
+        1.0
     """
     scores: dict[str, float] = {}
     parts: dict[str, dict[str, Any]] = {}

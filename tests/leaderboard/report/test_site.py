@@ -199,7 +199,7 @@ def test_in_the_browser_nothing_complains_and_nothing_is_asked_for(site, browser
     for page in site.rglob("*.html"):
         browser.open(page)
         assert browser.complaints == []
-        own = (page.as_uri(), f"{site.as_uri()}/pictures/")
+        own = (page.as_uri(), f"{site.as_uri()}/")
         assert all(url.startswith(own) for url in browser.requests)
         broken = "[...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)"
         assert browser.run(broken) == []
