@@ -34,7 +34,7 @@ def test_a_page_says_what_the_file_says(name, pages):
 
 def test_a_dataset_of_files_says_how_to_fetch_them(pages):
     text = pages.page("mpi3d", drawn=False)
-    assert f"\noffaxis data prepare mpi3d --config {pages.default('mpi3d').config}\n" in text
+    assert f"\noffaxis data prepare mpi3d/{pages.default('mpi3d').config}\n" in text
     assert pages.sheet(benchmark_data.load("mpi3d")) is None, "nothing is downloaded for a picture"
 
 
