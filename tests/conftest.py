@@ -82,6 +82,14 @@ def golden_sheet(request):
     return check
 
 
+@pytest.fixture
+def real():
+    """The folder of real images, which the project does not ship."""
+    if not os.environ.get("OFFAXIS_REAL"):
+        pytest.skip("OFFAXIS_REAL does not name the folder of real images")
+    return Path(os.environ["OFFAXIS_REAL"])
+
+
 @pytest.fixture(scope="module")
 def cluster():
     """A cluster on this machine, of one node with one core.

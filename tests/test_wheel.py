@@ -183,7 +183,7 @@ def test_what_needs_no_extra_works(command, shown, installed):
 @pytest.mark.parametrize(
     ("command", "extra"),
     [
-        (["offaxis", "data", "prepare", "dsprites"], "archives"),
+        (["offaxis", "data", "prepare", "dsprites_archive"], "archives"),
         (["offaxis", "data", "audit", "xyobject"], "metrics"),
         (["offaxis", "data", "build", "xyobject"], "tfds"),
         (["offaxis", "data", "publish", "xyobject", "--to", "hub"], "hf"),

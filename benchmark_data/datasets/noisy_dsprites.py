@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import draws
-from benchmark_data.datasets import color_dsprites, dsprites, sprites2d
+from benchmark_data.datasets import color_dsprites, dsprites
 from benchmark_data.factors import Indices
 from benchmark_data.sources import Derived, Images
 
@@ -55,7 +55,7 @@ DATASET = dataclasses.replace(
     version="1.0.0",
     source=Derived(dsprites.DATASET, noisy),
     image_shape=(64, 64, 3),
-    effects=sprites2d.effects_on(white),
+    effects=dsprites.effects_on(white),
     description=(
         "dSprites with white sprites on a background of noise, uniform for every pixel and channel. The noise is a "
         "nuisance, no factor; it is drawn once for each row, so that all copies are the same."

@@ -14,7 +14,7 @@ import functools
 import numpy as np
 
 from benchmark_data.dataset import Dataset, Family
-from benchmark_data.datasets import sprites2d, xysquares
+from benchmark_data.datasets import dsprites, sprites2d, xysquares
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.sources import Images, Rendered
 
@@ -24,7 +24,7 @@ SIZE = 0.58
 SPACINGS = (2, 4, 8, 16)
 """Pixels between places."""
 
-_SHAPE, _SCALE, _ORIENTATION = sprites2d.SPACE.factors[:3]
+_SHAPE, _SCALE, _ORIENTATION = dsprites.SPACE.factors[:3]
 SPACE = FactorSpace(
     _SHAPE,
     _SCALE,
@@ -49,7 +49,7 @@ def render(labels: Indices, *, spacing: int) -> Images:
         >>> np.argwhere(image).min(0).tolist(), np.argwhere(image).max(0).tolist()
         ([50, 2], [61, 13])
     """
-    first = sprites2d.IMAGE / 2 - spacing * (PLACES - 1) / 2
+    first = dsprites.IMAGE / 2 - spacing * (PLACES - 1) / 2
     centres = (first + spacing * labels[:, 3:]).astype(np.float64)
     return sprites2d.drawn(labels[:, :3], centres, SIZE)
 
@@ -62,7 +62,7 @@ def _dataset(spacing: int) -> Dataset:
         version="1.0.0",
         space=SPACE,
         source=Rendered(functools.partial(render, spacing=spacing)),
-        image_shape=(sprites2d.IMAGE, sprites2d.IMAGE, 1),
+        image_shape=(dsprites.IMAGE, dsprites.IMAGE, 1),
         description=(
             "A white square, ellipse or heart on black in 6 sizes and 39 orientations, at one of 4 x 4 places that lie "
             f"{spacing} px apart. "
@@ -79,7 +79,7 @@ def _dataset(spacing: int) -> Dataset:
         people=False,
         photographs=False,
         homepage="https://arxiv.org/abs/2202.13341",
-        effects=sprites2d.EFFECTS,
+        effects=dsprites.EFFECTS,
         defects=(
             "Small sprites at neighbouring orientations may be equal: at spacing 16, 11,232 rows are 8,384 different "
             "images.",

@@ -94,7 +94,7 @@ def _creators(r: Record) -> list[dict[str, str]]:
     """Name who made the files: this package for what it renders, the authors too for what others published."""
     package = {"@type": "sc:Organization", "name": "The Offaxis developers"}
     people = [{"@type": "sc:Person", "name": name} for name in datasheet.authors(r["citation"])]
-    if r.get("made") == "rendered":
+    if r.get("made") == "rendered" and r["license"] == "MIT":  # the licence of what is designed here
         return [package]
     return people if r.get("archives") == [r["name"]] and people else [*people, package]
 

@@ -87,8 +87,8 @@ def made(dataset: Dataset) -> tuple[str, list[str]]:
         ``rendered``, ``archive`` or, for arrays of a user's own, ``given``; and the names of the archives.
 
     Example:
-        >>> made(benchmark_data.load("sprites2d_noisy")), made(benchmark_data.load("dsprites_noisy"))
-        (('rendered', []), ('archive', ['dsprites']))
+        >>> made(benchmark_data.load("dsprites_noisy")), made(benchmark_data.load("shapes3d_noisy"))
+        (('rendered', []), ('archive', ['shapes3d']))
     """
     sources = chain(dataset)
     archives = sorted({source.id.partition("/")[0] for source in sources if isinstance(source, Archive)})

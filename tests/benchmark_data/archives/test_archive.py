@@ -21,7 +21,7 @@ import benchmark_data
 from benchmark_data.archives import containers
 from benchmark_data.archives.archive import Archive, Distribution, Precomputed
 from benchmark_data.archives.containers import hdf5_slabs, npz_slabs, tar_members, zip_members
-from benchmark_data.datasets import dsprites, mpi3d, symsol
+from benchmark_data.datasets import dsprites_archive, mpi3d, symsol
 from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, UnknownName
 
 SIZES = (2, 2, 2, 1, 1, 2, 2)
@@ -136,7 +136,7 @@ def test_a_hash_of_an_earlier_upload_is_recorded_not_refused(shrink, server):
 
 
 def test_an_unprepared_archive_says_what_to_do():
-    for name in ("dsprites", "celeba/64_bicubic_padded", "noisy_dsprites"):
+    for name in ("dsprites_archive", "celeba/64_bicubic_padded", "scream_dsprites"):
         dataset = benchmark_data.load(name)
         assert not dataset.prepared
         with pytest.raises(Unavailable, match=r"received nothing there. Run: offaxis data prepare \w+"):
@@ -311,7 +311,7 @@ def test_slabs_are_bounded_and_follow_chunks(tmp_path, monkeypatch, read):
 
 
 def test_dsprites_prefers_the_form_with_the_stronger_hash():
-    first, second = dsprites.ARCHIVE.distributions
+    first, second = dsprites_archive.ARCHIVE.distributions
     assert first.files[0].sha256
     assert not second.files[0].sha256
     assert second.files[0].md5

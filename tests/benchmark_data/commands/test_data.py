@@ -39,7 +39,8 @@ def test_list_has_one_line_for_each_config(command):
         for full_name in benchmark_data.configs(name):
             assert full_name in listed
     assert listed["sprites2d"] == ["737,280", "64x64x1", "5", "rendered", "MIT"]
-    assert listed["dsprites"] == ["737,280", "64x64x1", "5", "download", "Apache-2.0"]
+    assert listed["dsprites"] == ["737,280", "64x64x1", "5", "rendered", "Apache-2.0"]
+    assert listed["dsprites_archive"] == ["737,280", "64x64x1", "5", "download", "Apache-2.0"]
 
 
 def test_list_fits_a_narrow_terminal(command, monkeypatch):
@@ -89,7 +90,7 @@ def test_info_of_a_config_names_its_siblings(command):
 
 
 def test_info_of_an_archive_that_is_not_here_downloads_nothing(command, tmp_path):
-    code, out, _ = command("info", "dsprites")
+    code, out, _ = command("info", "dsprites_archive")
     assert code == 0
     assert "archive, to be downloaded" in out
     assert "quick digest" not in out
@@ -127,8 +128,8 @@ def test_an_unknown_name_gives_the_near_match(command, name):
     ("arguments", "message"),
     [
         (("info", "xysquares/spacing_9"), "config of xysquares: expected one of spacing_1"),
-        (("show", "dsprites", "--out", "sheet.png"), "dsprites: expected a prepared dataset"),
-        (("audit", "dsprites"), "dsprites: expected a prepared dataset"),
+        (("show", "dsprites_archive", "--out", "sheet.png"), "dsprites_archive: expected a prepared dataset"),
+        (("audit", "dsprites_archive"), "dsprites_archive: expected a prepared dataset"),
         (("audit", "xysquares", "--pairs", "1"), "Invalid value for '--pairs'"),
         (("show", "xysquares"), "Missing option '--out'"),
         (("build", "xysquares/spacing_4", "--all"), "--all takes datasets without a config, not xysquares/spacing_4"),
@@ -235,8 +236,8 @@ def test_info_as_json(command):
     assert [factor["name"] for factor in found["factors"]] == list(dataset.space.names)
     assert found["factors"][0]["values"] == list(dataset.space.factors[0].values)
     assert found["configs"] == list(benchmark_data.configs("xyobject"))
-    assert json.loads(command("info", "dsprites", "--json")[1])["digest"] is None  # it is not prepared
-    assert json.loads(command("info", "dsprites", "--json")[1])["files"][0]["urls"][0].startswith("https://")
+    assert json.loads(command("info", "dsprites_archive", "--json")[1])["digest"] is None  # it is not prepared
+    assert json.loads(command("info", "dsprites_archive", "--json")[1])["files"][0]["urls"][0].startswith("https://")
 
 
 def test_pairs_whose_values_do_not_apply_are_json_too(command):

@@ -1,4 +1,4 @@
-"""A small dSprites, prepared, for the datasets that are made from it."""
+"""A small dSprites, from a file, for the datasets that are made from it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from benchmark_data.datasets import dsprites
+from benchmark_data.datasets import dsprites_archive
 from benchmark_data.sources import Derived
 
 SIZES = (3, 2, 2, 2, 2)
@@ -16,12 +16,12 @@ SIZES = (3, 2, 2, 2, 2)
 @pytest.fixture
 def sprites(shrink, tmp_path):
     """48 sprites, all the same rectangle, prepared from an npz file in the published form."""
-    small = shrink(dsprites.DATASET, SIZES)
+    small = shrink(dsprites_archive.DATASET, SIZES)
     labels = small.labels(range(len(small)))
     images = np.zeros((len(small), 64, 64), np.uint8)
     images[:, 20:40, 10:50] = 1
     np.savez(
-        tmp_path / dsprites.NPZ.name,
+        tmp_path / dsprites_archive.NPZ.name,
         imgs=images,
         latents_classes=np.ascontiguousarray(np.pad(labels, ((0, 0), (1, 0)))),
         latents_values=np.pad(small.space.values(labels), ((0, 0), (1, 0)), constant_values=1.0),
