@@ -1,10 +1,13 @@
 """How closely room3d resembles Shapes3D: against real scenes, and against the published pair distances.
 
-Run: python benchmarks/fit_room3d.py SAMPLE.gif [--sheet comparison.png]
+Run: python benchmarks/fit_room3d.py SAMPLE.gif [--sheet comparison.png], or python benchmarks/fit_room3d.py IMAGES.npy
 
 SAMPLE.gif is the animation in the README of github.com/google-deepmind/3d-shapes (commit de26b40): 53 scenes, each
 enlarged 3.5 times with a palette. The scenes are brought back to 64 x 64 by averaging each pixel's copies. Which
 factors they show was read off by eye and stands in `SCENES`.
+
+IMAGES.npy holds real images, uint8 (n, 64, 64, 3), whose labels are not known. What is printed of them is the table of
+room3d in docs/datasets.md.
 
 Regions are told apart by colour, in the real and in the rendered scene alike: a pixel belongs to the floor, the wall or
 the object whose hue, at some brightness, comes nearest to it, or to the sky. Scenes whose object has the hue of its
@@ -65,23 +68,65 @@ def _average(size: int, first: float) -> NDArray[np.float64]:
 
 def regions(image: NDArray[np.float64], hues: NDArray[np.int64]) -> NDArray[np.int64]:
     """Separate the regions apart: the index in `REGIONS` of each pixel, shape (64, 64)."""
-    brightness = np.linspace(0.25, 1.4, 47)[:, None, None, None]
-    misfits = []
-    for region, hue in zip(REGIONS, hues, strict=False):
-        colour = room3d.CHANNELS[hue] / room3d.STEPS
-        glosses = (0.0, room3d.GLOSS) if region == "object" else (0.0,)
-        seen = np.concatenate([np.minimum(brightness * colour + gloss, 1) for gloss in glosses])
-        misfits.append(np.abs(image - 255 * seen).sum(-1).min(0))
+    misfits = [_misfit(image, hue, region) for region, hue in zip(REGIONS, hues, strict=False)]
     return np.argmin([*misfits, np.abs(image - room3d.SKY).sum(-1)], axis=0)
+
+
+def _misfit(image: NDArray[np.float64], hue: int, region: str) -> NDArray[np.float64]:
+    """Return how far each pixel is from a region's hue at the nearest brightness, shape (h, w)."""
+    brightness = np.linspace(0.25, 1.4, 47)[:, None, None, None]
+    glosses = (0.0, room3d.GLOSS) if region == "object" else (0.0,)
+    colour = room3d.CHANNELS[hue] / room3d.STEPS
+    seen = np.concatenate([np.minimum(brightness * colour + gloss, 1) for gloss in glosses])
+    nearest: NDArray[np.float64] = np.abs(image - 255 * seen).sum(-1).min(0)
+    return nearest
+
+
+def compared(images: NDArray[np.uint8]) -> list[str]:
+    """Compare real images with the nearest ones of room3d: hues of the nearest colours, then the nearest geometry.
+
+    Args:
+        images: uint8, shape (n, 64, 64, 3). The outermost line on each side is left out.
+
+    Returns:
+        A table in Markdown: mean absolute difference of each region and channel, in grey levels of 255.
+    """
+    geometries = np.stack(np.unravel_index(np.arange(480), DATASET.space.sizes[3:]), axis=1)
+    patches = (np.s_[58:62, 2:14], np.s_[22:36, 4:22], np.s_[44:50, 29:35])  # of floor, wall and object
+    real = images[:, 1:-1, 1:-1].astype(int)
+    labels = []
+    for whole, inside in zip(images, real, strict=True):
+        hues = [_hue(whole[patch], region) for patch, region in zip(patches, REGIONS, strict=False)]
+        tried = np.column_stack([np.tile(hues, (480, 1)), geometries])
+        labels.append(tried[np.abs(room3d.render(tried)[:, 1:-1, 1:-1] - inside).mean((1, 2, 3)).argmin()])
+    difference = np.abs(room3d.render(np.stack(labels))[:, 1:-1, 1:-1] - real)
+    # The same scenes with a red floor, a green wall and a blue object.
+    marked = np.column_stack([np.tile([0, 1, 2], (len(labels), 1)), np.stack(labels)[:, 3:]])
+    painted = room3d.render(marked, channels=room3d.STEPS * np.eye(3, dtype=int))[:, 1:-1, 1:-1]
+    seen = np.where((painted == room3d.SKY).all(-1), 3, painted.argmax(-1))
+    lines = ["| region | share of pixels | red | green | blue | all |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
+    for name, mine in [*((name, seen == region) for region, name in enumerate(REGIONS)), ("all", seen >= 0)]:
+        means = [*difference[mine].mean(0), difference[mine].mean()]
+        lines.append(f"| {name} | {mine.mean():.0%} | " + " | ".join(f"{mean:.2f}" for mean in means) + " |")
+    return lines
+
+
+def _hue(patch: NDArray[np.uint8], region: str) -> int:
+    """Return the hue that, at some brightness for each pixel, comes nearest to a patch."""
+    misfits = [_misfit(patch.astype(float), hue, region).sum() for hue in range(len(room3d.CHANNELS))]
+    return int(np.argmin(misfits))
 
 
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("animation", type=Path)
+    parser.add_argument("animation", type=Path, help="the animation, or an .npy file of images")
     parser.add_argument("--sheet", type=Path, help="write the scenes side by side: real, rendered, difference")
     arguments = parser.parse_args()
     console = Console()
+    if arguments.animation.suffix == ".npy":
+        console.print("\n".join(compared(np.load(arguments.animation))), highlight=False)
+        return
 
     real = real_scenes(arguments.animation)
     if len(real) != len(SCENES):

@@ -1,3 +1,4 @@
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,15 @@ def real_and_rendered():
 def test_scenes_resemble_the_real_ones():
     real, rendered = real_and_rendered()
     assert np.abs(real - rendered).mean((1, 2, 3)).max() < 4
+
+
+def test_the_page_says_how_far_it_is_from_real_images(real):
+    root = Path(__file__).parents[3]
+    spec = importlib.util.spec_from_file_location("fit_room3d", root / "benchmarks" / "fit_room3d.py")
+    fit = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fit)
+    table = "\n".join(fit.compared(np.load(real / "shapes3d_50.npy")))
+    assert f"<!-- measured: room3d -->\n{table}\n<!-- end -->" in (root / "docs" / "datasets.md").read_text("utf-8")
 
 
 def test_silhouettes_cover_the_real_ones():
