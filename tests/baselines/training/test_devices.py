@@ -263,7 +263,7 @@ def test_memory_is_taken_as_it_is_needed_and_jax_stands_in_for_tensorflow():
         "true",
     ]
     hidden = "import importlib.util as u; f = u.find_spec"
-    hidden += "; u.find_spec = lambda name, *rest: None if name == 'tensorflow' else f(name, *rest)"
+    hidden += "; u.find_spec = lambda name, *rest: None if name in ('tensorflow', 'torch') else f(name, *rest)"
     assert environment(f"{hidden}; from baselines.nets import backend; backend.name()")[2] == "jax"
 
 
