@@ -64,7 +64,7 @@ def find(name: str) -> tuple[RunConfig, ...]:
 
     Example:
         >>> len(find("bonheme2022"))
-        300
+        420
     """
     configs: tuple[RunConfig, ...] = discovery.find("baselines.sweeps", name, kind="sweep").SWEEP
     return configs
@@ -86,7 +86,8 @@ def select(configs: Sequence[RunConfig], only: Iterable[str]) -> tuple[RunConfig
         UnknownName: no run has such a key.
 
     Example:
-        >>> chosen = select(find("bonheme2022"), ["dataset=cars3d", "beta=4", "beta=8", "seed=0"])
+        >>> conditions = ["dataset=cars3d", "beta=4", "beta=8", "seed=0", "architecture=conv"]
+        >>> chosen = select(find("bonheme2022"), conditions)
         >>> [(run.objective, run.hyperparameters["beta"]) for run in chosen]
         [('beta_vae', 4.0), ('beta_vae', 8.0), ('beta_tc_vae', 4.0), ('beta_tc_vae', 8.0)]
     """
