@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import inspect
 import json
+import os
 import re
 import subprocess
 import sys
@@ -462,7 +463,8 @@ def test_without_files_and_without_rows_nothing_is_drawn(tiny_grid):
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_without_files_columns_are_known(named, tiny_grid):
+def test_without_files_columns_are_known(named, tiny_grid, monkeypatch):
+    monkeypatch.setattr(os, "environ", os.environ)  # ``map`` with processes leaves a copy in its place
     dataset = benchmark_data.load("xysquares") if named else tiny_grid
     data = hf.as_dataset(dataset, split="train[:12]")
     assert data.column_names == list(hf.features(dataset))
