@@ -221,7 +221,7 @@ class RunConfig:
         """
         if not isinstance(values, dict):
             raise InvalidInput(
-                "a run's config", expected="an object of keys and values", received=type(values).__name__
+                f"a run's config: expected an object of keys and values, received {type(values).__name__}."
             )
         return validation.build(cls, values, kind="key of a run's config")
 
@@ -257,16 +257,16 @@ def _checked(config: RunConfig) -> dict[str, Any]:
         validation.at_least(name, given[name], low)
     for name, expected, right in _RANGES:
         if not right(given[name]):
-            raise InvalidInput(name, expected=expected, received=f"{given[name]:g}")
+            raise InvalidInput(f"{name}: expected {expected}, received {given[name]:g}.")
     for name, known in (("reduction", get_args(Reduction)), ("precision", get_args(Precision))):
         if given[name] not in known:
             raise UnknownName(name, given[name], known)
     for name in ("hyperparameters", "architecture_parameters"):
         if not isinstance(given[name], Mapping):
-            raise InvalidInput(name, expected="keys and values", received=repr(given[name]))
+            raise InvalidInput(f"{name}: expected keys and values, received {given[name]!r}.")
     if len(given["selection"]) > 200 or not given["selection"].isprintable():
         received = repr(given["selection"][:60])
-        raise InvalidInput("selection", expected="one line of at most 200 characters", received=received)
+        raise InvalidInput(f"selection: expected one line of at most 200 characters, received {received}.")
     reconstruction.find(given["reconstruction"])
     given["dataset"], given["split"] = splitting.settled(given["dataset"], given["split"])
     given["seed"] = validation.seed(given["seed"])
@@ -281,10 +281,10 @@ def _snapshots(given: Any, steps: int) -> int | tuple[int, ...]:
     if isinstance(given, list | tuple):
         chosen = tuple(sorted({validation.typed("snapshots", step, int) for step in given}))
         if any(not 0 <= step <= steps for step in chosen):
-            raise InvalidInput("snapshots", expected=f"steps in [0, {steps}]", received=str(list(chosen)))
+            raise InvalidInput(f"snapshots: expected steps in [0, {steps}], received {list(chosen)}.")
         return chosen
     if not isinstance(given, int | np.integer):
-        raise InvalidInput("snapshots", expected="a number of steps or a list of steps", received=repr(given))
+        raise InvalidInput(f"snapshots: expected a number of steps or a list of steps, received {given!r}.")
     every: int = validation.typed("snapshots", given, int)
     validation.at_least("snapshots", every, 1)
     return every
@@ -296,10 +296,10 @@ def _layers(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     for name in ("reset", "frozen"):
         layers = given[name]
         if not isinstance(layers, list | tuple) or not all(isinstance(layer, str) for layer in layers):
-            raise InvalidInput(name, expected="a list of layers' names", received=repr(layers))
+            raise InvalidInput(f"{name}: expected a list of layers' names, received {layers!r}.")
         found[name] = tuple(sorted(set(layers)))
     if both := sorted(set(found["reset"]).intersection(found["frozen"])):
-        raise InvalidInput("layers", expected="each reset or frozen", received=f"both for {both[0]}")
+        raise InvalidInput(f"layers: expected each reset or frozen, received both for {both[0]}.")
     if (any(found.values()) or given["start_weights"]) and not given["start_from"]:
-        raise InvalidInput("start_from", expected="the run whose layers are reset or frozen", received="none")
+        raise InvalidInput("start_from: expected the run whose layers are reset or frozen, received none.")
     return found

@@ -163,10 +163,8 @@ def trained(folder: Path, steps: int, progress: rich.progress.Progress) -> dict[
     for state in sweep.run(each, folder, jobs=min(joblib.cpu_count(), WORKERS), progress=progress):
         if state.state != "done":
             raise InvalidInput(
-                str(folder / state.run),
-                expected="a finished run",
-                received=state.error or "one that was stopped",
-                remedy="Run the demo again: it goes on with what is there.",
+                f"{folder / state.run}: expected a finished run, received {state.error or 'one that was stopped'}. Run "
+                "the demo again: it goes on with what is there."
             )
     return {dataset: [Run.open(folder / sweep.run_path(config)) for config in of] for dataset, of in plan.items()}
 

@@ -69,7 +69,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     path = folder / "run.json"
     held = files.read_json(path) if path.exists() else {}
     if not isinstance(held, dict):
-        raise DamagedFile(str(path), expected="a run's record", received=json.dumps(held)[:80])
+        raise DamagedFile(f"{path}: expected a run's record, received {json.dumps(held)[:80]}.")
     return held
 
 
@@ -112,7 +112,7 @@ def same_pixels(folder: Path, digests: Digests) -> None:
     if not held:
         return
     if "dataset_digest" not in held:
-        raise DamagedFile(str(folder / "run.json"), expected="a run's record", received="something else")
+        raise DamagedFile(f"{folder / 'run.json'}: expected a run's record, received something else.")
     full = digests.full and digests.full._asdict()
     if held["dataset_digest"] != digests.quick._asdict() or held.get("dataset_full_digest") != full:
         mended = "Restore those images" if digests.full else "Use the version of the dataset that run.json names"
@@ -134,7 +134,7 @@ def own_images(folder: Path, config: RunConfig) -> Dataset | None:
         return None
     held = files.read_json(path)
     if not isinstance(held, dict) or not isinstance(held.get("folder"), str):
-        raise DamagedFile(str(path), expected="the folder of the run's images", received=json.dumps(held)[:80])
+        raise DamagedFile(f"{path}: expected the folder of the run's images, received {json.dumps(held)[:80]}.")
     name, *_ = config.dataset.partition("/")
     if not Path(held["folder"]).is_dir():
         again = f"offaxis train run --config {path.with_name('config.json')} --images FOLDER --into {folder}"

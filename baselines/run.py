@@ -76,9 +76,9 @@ class Run:
         steps = Snapshots(folder).steps()
         if not steps:
             remedy = "Resume the run, or train it again."
-            raise DamagedFile(str(folder), expected="a run with a snapshot", received="none", remedy=remedy)
+            raise DamagedFile(f"{folder}: expected a run with a snapshot, received none. {remedy}")
         if step is not None and step not in steps:
-            raise InvalidInput(f"step of {folder}", expected=f"one of {steps}", received=str(step))
+            raise InvalidInput(f"step of {folder}: expected one of {steps}, received {step}.")
         return cls(folder, config, steps[-1] if step is None else step, dataset)
 
     @functools.cached_property
@@ -126,7 +126,7 @@ class Run:
         found = read_record(self.folder).get(key)
         if not isinstance(found, list) or count not in (None, len(found)):
             path = str(self.folder / "run.json")
-            raise DamagedFile(path, expected=f"a run's record with {key}", received=repr(found))
+            raise DamagedFile(f"{path}: expected a run's record with {key}, received {found!r}.")
         return found
 
     @property
@@ -196,7 +196,7 @@ class Run:
         """
         array = np.asarray(codes, np.float32)
         if array.ndim != 2 or array.shape[1] != self.model.code_size or not len(array):
-            raise InvalidInput("codes", expected=f"shape (n, {self.model.code_size})", received=f"shape {array.shape}")
+            raise InvalidInput(f"codes: expected shape (n, {self.model.code_size}), received shape {array.shape}.")
         return self.model.decode(array)
 
     def explained(self, images: Images | None = None) -> float:
@@ -313,7 +313,7 @@ class Run:
         """
         if self.step != self.config.steps:
             expected, received = f"a finished run of {self.config.steps} steps", f"step {self.step}"
-            raise InvalidInput(str(self.folder), expected=expected, received=received, remedy="Resume the run first.")
+            raise InvalidInput(f"{self.folder}: expected {expected}, received {received}. Resume the run first.")
 
     def _fitting(self, dataset: Dataset | None) -> Dataset:
         if dataset is None:

@@ -103,7 +103,7 @@ class Snapshots:
         facts = files.read_json(folder / "state.json")
         if not isinstance(facts, dict) or facts.get("step") != step or not isinstance(facts.get("seconds"), float):
             found = json.dumps(facts)[:80]
-            raise DamagedFile(str(folder / "state.json"), expected=f"step {step} and seconds", received=found)
+            raise DamagedFile(f"{folder / 'state.json'}: expected step {step} and seconds, received {found}.")
         return State(read_arrays(folder / "weights.npz"), first, second), facts["seconds"]
 
     def remove(self, step: int) -> None:
@@ -174,7 +174,7 @@ def read_history(path: Path, *, until: int | None = None) -> list[dict[str, floa
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
-        raise DamagedFile(str(path), expected="lines of JSON", received=str(error)) from error
+        raise DamagedFile(f"{path}: expected lines of JSON, received {error}.") from error
     *lines, last = text.split("\n")
     if last and until is None:
         lines.append(last)
@@ -186,7 +186,7 @@ def read_history(path: Path, *, until: int | None = None) -> list[dict[str, floa
                 raise TypeError
         except (ValueError, KeyError, TypeError) as error:
             expected = "a JSON object of numbers, with a step and a loss"
-            raise DamagedFile(f"{path}, line {number}", expected=expected, received=repr(line[:60])) from error
+            raise DamagedFile(f"{path}, line {number}: expected {expected}, received {line[:60]!r}.") from error
         if until is None or step <= until:
             rows.append(row)
     return rows

@@ -49,7 +49,7 @@ def build(cls: type[T], values: Mapping[str, Any], *, kind: str) -> T:
             raise UnknownName(kind, name, fields)
     for name, field in fields.items():
         if name not in values and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise InvalidInput(kind, expected=f"a value for {name!r}", received="none")
+            raise InvalidInput(f"{kind}: expected a value for {name!r}, received none.")
     types = _types(cls)  # type: ignore[arg-type]
     return cls(**{name: typed(f"{kind} {name!r}", value, types[name]) for name, value in values.items()})
 
@@ -84,7 +84,7 @@ def typed(what: str, value: Any, wanted: Any) -> Any:
     if wanted is float and type(value) is int:
         value = float(value)
     if type(value) is not wanted or (wanted is float and not math.isfinite(value)):
-        raise InvalidInput(what, expected=_KINDS[wanted], received=repr(value))
+        raise InvalidInput(f"{what}: expected {_KINDS[wanted]}, received {value!r}.")
     return value
 
 
@@ -100,7 +100,7 @@ def at_least(what: str, value: float, low: float) -> None:
         InvalidInput: the value is smaller, or NaN.
     """
     if not value >= low:
-        raise InvalidInput(what, expected=f"at least {low:g}", received=f"{value:g}")
+        raise InvalidInput(f"{what}: expected at least {low:g}, received {value:g}.")
 
 
 def seed(value: Any) -> int:
@@ -118,5 +118,5 @@ def seed(value: Any) -> int:
     found: int = typed("seed", value, int)
     at_least("seed", found, 0)
     if found >= 2**63:
-        raise InvalidInput("seed", expected="less than 2**63", received=str(found))
+        raise InvalidInput(f"seed: expected less than 2**63, received {found}.")
     return found

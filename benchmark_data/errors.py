@@ -17,21 +17,14 @@ class OffaxisError(Exception):
     """An error that the user can mend.
 
     Args:
-        message: what is wrong and what to do, in one or two sentences. With ``expected`` it is the name of the thing.
-        expected: what would have been right, where the message is put together here.
-        received: what came instead.
-        remedy: what to do about it, as a sentence.
+        message: what is wrong and what to do, in one or two sentences.
 
     Example:
         >>> print(OffaxisError("codes must be a 2-d array, not of shape (3,). Reshape them to (n, 1)."))
         codes must be a 2-d array, not of shape (3,). Reshape them to (n, 1).
-        >>> print(OffaxisError("codes", expected="a 2-d array", received="shape (3,)", remedy="Reshape to (n, 1)."))
-        codes: expected a 2-d array, received shape (3,). Reshape to (n, 1).
     """
 
-    def __init__(self, message: str, *, expected: str = "", received: str = "", remedy: str = "") -> None:
-        if expected:
-            message = f"{message}: expected {expected}, received {received}. {remedy}"
+    def __init__(self, message: str) -> None:
         super().__init__(message.rstrip())
 
     def __str__(self) -> str:

@@ -77,7 +77,7 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
     """
     array = _matrix(codes, what, "(samples, latents)")
     if array.dtype.kind not in "fiub":
-        raise InvalidInput(what, expected="real numbers", received=f"dtype {array.dtype}")
+        raise InvalidInput(f"{what}: expected real numbers, received dtype {array.dtype}.")
     wide = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
     may_be_tiny = array.dtype.kind == "f" and wide is np.float64
     array = np.ascontiguousarray(array, dtype=wide)
@@ -89,7 +89,7 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
             row, column = np.argwhere(~np.isfinite(array))[0]
             received = f"{array[row, column]} at row {row}, column {column}"
             remedy = "Look for a run that diverged; drop it or encode again."
-        raise InvalidInput(what, expected=f"finite numbers up to {_LARGEST:g}", received=received, remedy=remedy)
+        raise InvalidInput(f"{what}: expected finite numbers up to {_LARGEST:g}, received {received}. {remedy}")
     if may_be_tiny:
         _check_reach(array, what)
     return array
@@ -129,7 +129,7 @@ def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> Int
     """
     array = _matrix(factors, what, "(samples, factors)")
     if array.dtype.kind not in "fiub":
-        raise InvalidInput(what, expected="whole numbers, the class ids", received=f"dtype {array.dtype}")
+        raise InvalidInput(f"{what}: expected whole numbers, the class ids, received dtype {array.dtype}.")
     if array.dtype.kind == "f":
         bad = ~(np.abs(array) < 2**53) | (array != np.rint(array))
         if bad.any():
@@ -139,7 +139,7 @@ def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> Int
                 f"{column}. Pass class ids, not physical values."
             )
     if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
-        raise InvalidInput(what, expected="class ids below 2**63", received=str(array.max()))
+        raise InvalidInput(f"{what}: expected class ids below 2**63, received {array.max()}.")
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
@@ -260,7 +260,7 @@ def check_seed(seed: int) -> None:
         benchmark_data.errors.InvalidInput: seed: expected an integer from 0 to 4294967295, received -1...
     """
     if not is_whole(seed) or not 0 <= seed < 2**32:
-        raise InvalidInput("seed", expected=f"an integer from 0 to {2**32 - 1}", received=repr(seed))
+        raise InvalidInput(f"seed: expected an integer from 0 to {2**32 - 1}, received {seed!r}.")
 
 
 def warn_if_lost(codes: Codes) -> None:
@@ -389,11 +389,11 @@ def standardised(codes: Float64[NDArray[np.float64], "n L"], *others: NDArray[np
 
 def _matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
     if isinstance(array, np.ma.MaskedArray):
-        raise InvalidInput(what, expected="a plain array", received="a masked array", remedy="Drop the masked rows.")
+        raise InvalidInput(f"{what}: expected a plain array, received a masked array. Drop the masked rows.")
     try:
         array = np.asarray(array)
     except ValueError as error:  # ragged lists
-        raise InvalidInput(what, expected=f"a 2-d array {axes}", received=str(error)) from error
+        raise InvalidInput(f"{what}: expected a 2-d array {axes}, received {error}.") from error
     except (RuntimeError, TypeError) as error:  # tensors that need gradients, lie on a device or are of bfloat16
         raise InvalidInput(
             f"{what}: expected a 2-d array {axes}, received {type(array).__name__}: {error}. Of a tensor of PyTorch "
@@ -401,11 +401,11 @@ def _matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
         ) from error
     if array.ndim != 2:
         remedy = "Reshape one column to (n, 1)." if array.ndim == 1 else "Flatten each sample to one row."
-        raise InvalidInput(what, expected=f"a 2-d array {axes}", received=f"shape {array.shape}", remedy=remedy)
+        raise InvalidInput(f"{what}: expected a 2-d array {axes}, received shape {array.shape}. {remedy}")
     if array.shape[0] < 2 or array.shape[1] < 1:
         remedy = f"Rows are samples: pass {what}.T if it is one column." if array.shape[1] > 1 else ""
         received = f"shape {array.shape}"
-        raise InvalidInput(what, expected="at least two rows and one column", received=received, remedy=remedy)
+        raise InvalidInput(f"{what}: expected at least two rows and one column, received {received}. {remedy}")
     return array
 
 
@@ -436,11 +436,9 @@ def _matching(
             f"transposed: pass {factors_name}.T."
         )
     if f > n:
+        remedy = "Rows are samples: both arrays look transposed." if z.shape[1] == f else "Rows are samples."
         raise InvalidInput(
-            factors_name,
-            expected="at least as many samples as factors",
-            received=f"shape {v.shape}",
-            remedy="Rows are samples: both arrays look transposed." if z.shape[1] == f else "Rows are samples.",
+            f"{factors_name}: expected at least as many samples as factors, received shape {v.shape}. {remedy}"
         )
     raise InvalidInput(
         f"{codes_name}: expected {n} rows, as in {factors_name}, received {z.shape[0]}. Encode the same samples, in "
@@ -459,14 +457,14 @@ def _real(array: ArrayLike) -> bool:
 
 def _kept(factors: NDArray[np.int64], constant_factors: ConstantFactors) -> NDArray[np.bool_]:
     if constant_factors not in ("refuse", "drop"):
-        raise InvalidInput("constant_factors", expected="'refuse' or 'drop'", received=repr(constant_factors))
+        raise InvalidInput(f"constant_factors: expected 'refuse' or 'drop', received {constant_factors!r}.")
     kept = varying(factors)
     if not kept.any() or (constant_factors == "refuse" and not kept.all()):
         constant = np.flatnonzero(~kept).tolist()
+        wanted = "at least two values of each factor" if kept.any() else "a factor with at least two values"
+        remedy = "Pass constant_factors='drop' to leave them out." if kept.any() else ""
         raise InvalidInput(
-            "factors",
-            expected="at least two values of each factor" if kept.any() else "a factor with at least two values",
-            received=f"one value in column{'s' * (len(constant) > 1)} {', '.join(map(str, constant))}",
-            remedy="Pass constant_factors='drop' to leave them out." if kept.any() else "",
+            f"factors: expected {wanted}, received one value in column{'s' * (len(constant) > 1)} "
+            f"{', '.join(map(str, constant))}. {remedy}"
         )
     return kept

@@ -51,11 +51,9 @@ class Encoder:
         if not callable(encode):
             encode = getattr(encode, "encode", encode)
         if not callable(encode):
-            raise InvalidInput(
-                "encode", expected="a function from images to codes", received=f"a {type(encode).__name__}"
-            )
+            raise InvalidInput(f"encode: expected a function from images to codes, received a {type(encode).__name__}.")
         if input is not None and input not in get_args(Input):
-            raise InvalidInput("input", expected=f"one of {', '.join(get_args(Input))}", received=repr(input))
+            raise InvalidInput(f"input: expected one of {', '.join(get_args(Input))}, received {input!r}.")
         self._encode = encode
         reached = list(_reached(encode))
         torch, keras = sys.modules.get("torch"), sys.modules.get("keras")
@@ -150,16 +148,14 @@ def _checked(codes: Any, n: int) -> NDArray[np.float32]:
     """Return the codes of a batch of n images as float32, shape (n, L) or (n, K, d)."""
     if isinstance(codes, tuple | list | dict):
         raise InvalidInput(
-            "codes",
-            expected="one array",
-            received=f"a {type(codes).__name__} of {len(codes)}",
-            remedy="Pass the part that holds the codes, for example `lambda images: model(images)[0]`.",
+            f"codes: expected one array, received a {type(codes).__name__} of {len(codes)}. Pass the part that holds "
+            "the codes, for example `lambda images: model(images)[0]`."
         )
     if hasattr(codes, "detach"):
         codes = codes.detach().float().cpu()
     array = np.asarray(codes)
     if array.dtype.kind not in "fiub":
-        raise InvalidInput("codes", expected="real numbers", received=f"dtype {array.dtype}")
+        raise InvalidInput(f"codes: expected real numbers, received dtype {array.dtype}.")
     if array.ndim not in (2, 3) or len(array) != n:
         remedy = "Return one row of numbers for each image."
         if array.ndim == 2 and array.shape[1] == n:
@@ -169,6 +165,6 @@ def _checked(codes: Any, n: int) -> NDArray[np.float32]:
         elif array.ndim > 3 and len(array) == n:
             remedy = "Average or flatten the maps of features: return codes.reshape(len(codes), -1)."
         raise InvalidInput(
-            "codes", expected=f"shape ({n}, latents) for {n} images", received=f"shape {array.shape}", remedy=remedy
+            f"codes: expected shape ({n}, latents) for {n} images, received shape {array.shape}. {remedy}"
         )
     return array.astype(np.float32, copy=False)

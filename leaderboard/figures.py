@@ -107,15 +107,15 @@ def check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
         benchmark_data.errors.InvalidInput: table: expected the columns b, received a.
     """
     if missing := [name for name in columns if name not in frame]:
-        raise InvalidInput("table", expected=f"the columns {', '.join(missing)}", received=", ".join(frame.columns))
+        raise InvalidInput(f"table: expected the columns {', '.join(missing)}, received {', '.join(frame.columns)}.")
     if frame.empty:
-        raise InvalidInput("table", expected="at least one row", received="none")
+        raise InvalidInput("table: expected at least one row, received none.")
     numbers = frame[list(columns)].select_dtypes("number")
     bad = ~np.isfinite(numbers.to_numpy(dtype=float))
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise InvalidInput(
-            f"column {numbers.columns[column]!r} of the table", expected="finite numbers", received=f"one in row {row}"
+            f"column {numbers.columns[column]!r} of the table: expected finite numbers, received one in row {row}."
         )
 
 

@@ -178,4 +178,4 @@ def _correction(values: int, n: int, estimator: Estimator) -> float:
         return 0.0
     if estimator == "miller_madow":
         return (values - 1) / (2 * n)
-    raise InvalidInput("estimator", expected="'plugin' or 'miller_madow'", received=repr(estimator))
+    raise InvalidInput(f"estimator: expected 'plugin' or 'miller_madow', received {estimator!r}.")

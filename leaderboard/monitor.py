@@ -52,7 +52,7 @@ class Monitor:
         for name, wanted, there in zip(("train", "test"), samples, (rows.train, rows.test), strict=True):
             if not 0 < wanted <= len(there):
                 raise InvalidInput(
-                    "samples", expected=f"1 to {len(there)} {name} rows of {rows.dataset}", received=str(wanted)
+                    f"samples: expected 1 to {len(there)} {name} rows of {rows.dataset}, received {wanted}."
                 )
         self._train = samples[0]
         self._modules = measure.named(list(metrics))

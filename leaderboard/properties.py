@@ -136,7 +136,7 @@ class Properties:
             )
         if not self.range[0] < self.range[1]:
             raise InvalidInput(
-                "range of a metric", expected="its least value, then its greatest", received=f"{self.range}"
+                f"range of a metric: expected its least value, then its greatest, received {self.range}."
             )
 
     @property
@@ -216,13 +216,11 @@ def read(module: ModuleType) -> Properties:
     """Return the properties that a module holds; see `of`."""
     found = getattr(module, "PROPERTIES", None)
     if not isinstance(found, Properties):
+        given = "none" if found is None else f"a {type(found).__name__}"
         raise InvalidInput(
-            f"{module.__name__.rpartition('.')[2]}.py",
-            expected="PROPERTIES, which say what the metric is and what leaves it as it is",
-            received="none" if found is None else f"a {type(found).__name__}",
-            remedy=(
-                "Write below the imports: PROPERTIES = Properties(asks='is ...?', source='Author et al. 2020, "
-                "equation 3', chance='near 0'); leaderboard/properties.py lists the rest and its defaults."
-            ),
+            f"{module.__name__.rpartition('.')[2]}.py: expected PROPERTIES, which say what the metric is and what "
+            f"leaves it as it is, received {given}. Write below the imports: PROPERTIES = Properties(asks='is ...?', "
+            "source='Author et al. 2020, equation 3', chance='near 0'); leaderboard/properties.py lists the rest and "
+            "its defaults."
         )
     return found

@@ -281,7 +281,7 @@ def task(name: str) -> Task:
         raise UnknownName(f"protocol version of {name}", version, [VERSION])
     used = min(len(dataset), TRAIN + TEST)
     if used < 3:
-        raise InvalidInput(f"task on {dataset.id}", expected="at least 3 rows", received=f"{used} rows")
+        raise InvalidInput(f"task on {dataset.id}: expected at least 3 rows, received {used} rows.")
     task_id = f"{dataset.id}@{VERSION}"
     if isinstance(dataset.source, Divided):
         parts = (("train", TRAIN), ("test", TEST))

@@ -142,7 +142,7 @@ def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError
     try:
         parse_json(text)  # pydantic would keep the last of two values of a key
     except RepeatedKey as error:
-        return [InvalidInput(what, expected="each key once", received=str(error), remedy="Keep one of them.")]
+        return [InvalidInput(f"{what}: expected each key once, received {error}. Keep one of them.")]
     except (ValueError, RecursionError):
         pass  # pydantic says where
     try:
@@ -201,7 +201,8 @@ def _problem(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) 
             expected = "a text"
         case "tuple_type" | "list_type":
             expected = "an array"
-    return InvalidInput(f"{what}: {field}" if field else what, expected=expected, received=received, remedy=remedy)
+    what = f"{what}: {field}" if field else what
+    return InvalidInput(f"{what}: expected {expected}, received {received}. {remedy}")
 
 
 def _bound(context: dict[str, Any]) -> str:

@@ -113,12 +113,9 @@ def choose(device: str) -> None:
             )
     if device == "gpu" and not usable():
         gpus = present()
-        raise InvalidInput(
-            "--device gpu",
-            expected=f"a GPU that {backend.name()} can use",
-            received=f"{gpus.names[0]}, for which it has no CUDA" if gpus else "a machine on which none was found",
-            remedy=f"Install it with: {INSTALL[backend.name()]}" if gpus else "Leave --device out.",
-        )
+        given = f"{gpus.names[0]}, for which it has no CUDA" if gpus else "a machine on which none was found"
+        remedy = f"Install it with: {INSTALL[backend.name()]}" if gpus else "Leave --device out."
+        raise InvalidInput(f"--device gpu: expected a GPU that {backend.name()} can use, received {given}. {remedy}")
 
 
 def advice(device: str, precision: str) -> list[str]:

@@ -249,7 +249,7 @@ def transformer(
             "Choose another patch or resize the images."
         )
     if channels % math.lcm(4, heads):
-        raise InvalidInput("channels", expected=f"a multiple of 4 and of {heads} heads", received=str(channels))
+        raise InvalidInput(f"channels: expected a multiple of 4 and of {heads} heads, received {channels}.")
     layers, initial = keras.layers, glorot(rng)
     rows, columns = height // patch, width // patch
     places = _places(rows, columns, channels)

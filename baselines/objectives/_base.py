@@ -304,7 +304,7 @@ def check_two_latents(latents: int, what: str, remedy: str = "") -> None:
         InvalidInput: there is one latent alone.
     """
     if latents < 2:
-        raise InvalidInput(what, expected="two latents or more", received=str(latents), remedy=remedy)
+        raise InvalidInput(f"{what}: expected two latents or more, received {latents}. {remedy}")
 
 
 def check_two_images(count: int, what: str) -> None:

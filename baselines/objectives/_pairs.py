@@ -65,7 +65,7 @@ class PairVae(Objective):
         sizes = np.array(space.sizes)
         varying = np.flatnonzero(sizes > 1)
         if len(varying) < 2:
-            raise InvalidInput("objective on pairs", expected="two factors that vary, or more", received=repr(space))
+            raise InvalidInput(f"objective on pairs: expected two factors that vary, or more, received {space!r}.")
         if not self.changed < len(varying):
             raise InvalidInput(
                 f"hyperparameter 'changed': expected fewer than the {len(varying)} factors that vary, received "

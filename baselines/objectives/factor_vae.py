@@ -64,9 +64,7 @@ class OBJECTIVE(Objective):
         validation.at_least("hyperparameter 'units'", self.units, 1)
         for name in ("discriminator_beta_1", "discriminator_beta_2"):
             if not getattr(self, name) < 1:  # a moment that never moves: the discriminator would not learn
-                raise InvalidInput(
-                    f"hyperparameter {name!r}", expected="less than 1", received=f"{getattr(self, name):g}"
-                )
+                raise InvalidInput(f"hyperparameter {name!r}: expected less than 1, received {getattr(self, name):g}.")
 
     def inputs(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator

@@ -68,7 +68,7 @@ class OBJECTIVE(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rate == 0:
-            raise InvalidInput("hyperparameter 'rate'", expected="a positive number", received="0")
+            raise InvalidInput("hyperparameter 'rate': expected a positive number, received 0.")
 
     def rows(self, rows: Indices, space: FactorSpace | FactorTable, count: int, rng: np.random.Generator) -> Indices:
         """Draw pairs: the first image from the rows to train on, the second from all that may be drawn.
@@ -81,7 +81,7 @@ class OBJECTIVE(Objective):
         moving = [i for i, f in enumerate(space.factors) if f.size > 1 and f.kind in ("ordinal", "cyclic")]
         if not moving:
             raise InvalidInput(
-                "objective on neighbours in time", expected="a factor whose values have an order", received=repr(space)
+                f"objective on neighbours in time: expected a factor whose values have an order, received {space!r}."
             )
         first = space.labels(rows[rng.integers(len(rows), size=count)])
         second = first.copy()

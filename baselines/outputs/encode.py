@@ -70,7 +70,7 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     content = files.read_json(path)
     places = {_place(folder, content, run): run for run in runs}
     if len(places) < len(runs):
-        raise InvalidInput("runs", expected="one for each dataset and seed", received="two with the same")
+        raise InvalidInput("runs: expected one for each dataset and seed, received two with the same.")
     records = {place: read_record(run.folder).model_dump(mode="json") for place, run in places.items()}
     first = next(iter(records.values()))
     for place, record in records.items():
@@ -105,7 +105,7 @@ def _seed(content: Any, run: Run) -> dict[str, Any]:
             if seed["seed"] == run.config.seed:
                 return seed
     except (TypeError, KeyError, AttributeError) as error:
-        raise DamagedFile(submission.FILE, expected="tasks with seeds", received="something else") from error
+        raise DamagedFile(f"{submission.FILE}: expected tasks with seeds, received something else.") from error
     raise InvalidInput(
         f"{run.config.dataset}, seed {run.config.seed} of {run.folder}: expected a dataset and seed that the "
         f"submission asks for, received a submission for {', '.join(tasks) or 'none'}. Name the task and enough seeds: "

@@ -107,9 +107,9 @@ def derive(
         MissingExtra: Keras or its backend is not installed.
     """
     if config.objective not in OBJECTIVES:
-        raise InvalidInput("objective", expected=" or ".join(OBJECTIVES), received=config.objective)
+        raise InvalidInput(f"objective: expected {' or '.join(OBJECTIVES)}, received {config.objective}.")
     if restarts < 2:
-        raise InvalidInput("restarts", expected="at least 2, to choose from", received=str(restarts))
+        raise InvalidInput(f"restarts: expected at least 2, to choose from, received {restarts}.")
     base = benchmark_data.load(config.dataset)
     hidden = HiddenVariable(base, KIND)
     if path is None:

@@ -137,7 +137,7 @@ def _activated(write: _Writer, x: str, layer: Any) -> str:
         half = write("Mul", x, write.constant(0.5))
         shifted = write("Add", write("Erf", write("Mul", x, write.constant(2**-0.5))), write.constant(1.0))
         return write("Mul", half, shifted)
-    raise InvalidInput(f"activation of {layer.name}", expected="linear, relu, tanh or gelu", received=name)
+    raise InvalidInput(f"activation of {layer.name}: expected linear, relu, tanh or gelu, received {name}.")
 
 
 def _conv(write: _Writer, node: Any, values: _Values) -> str:

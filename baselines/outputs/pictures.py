@@ -119,7 +119,7 @@ def losses(run: Run) -> Path:
     """
     history = run.history
     if not history:
-        raise InvalidInput(str(run.folder), expected="a run with a history", received="no steps")
+        raise InvalidInput(f"{run.folder}: expected a run with a history, received no steps.")
     names = [name for name in history[0] if name != "step"]
     figure, grid = figures.panels(1, len(names))
     for axes, name in zip(grid[0], names, strict=True):

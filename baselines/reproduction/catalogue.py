@@ -74,10 +74,8 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
             same = [id_ for id_ in known if id_.partition("/")[2] == name.casefold()]
             if same:
                 raise InvalidInput(
-                    "figure or table",
-                    expected=f"its paper as well, as in {' or '.join(same)}",
-                    received=repr(name),
-                    remedy="offaxis study list shows them all.",
+                    f"figure or table: expected its paper as well, as in {' or '.join(same)}, received {name!r}. "
+                    "offaxis study list shows them all."
                 )
             raise UnknownName("figure or table", name, [*known, *whole, "all"])
         chosen |= part

@@ -313,10 +313,8 @@ class Entry:
         plan: Plan | None = getattr(self, tier)
         if plan is None:
             raise InvalidInput(
-                f"tier of {self.id}",
-                expected=f"one of {', '.join(self.tiers)}",
-                received=tier,
-                remedy=f"offaxis study list --tier {tier} shows the entries that have it.",
+                f"tier of {self.id}: expected one of {', '.join(self.tiers)}, received {tier}. offaxis study list "
+                f"--tier {tier} shows the entries that have it."
             )
         return plan
 

@@ -151,18 +151,14 @@ def run(
     held = records.read(folder)
     if held is not None and TIERS.index(held["tier"]) > TIERS.index(tier):
         raise InvalidInput(
-            str(folder),
-            expected=f"no results of a later tier than {tier}",
-            received=held["tier"],
-            remedy="Choose another folder.",
+            f"{folder}: expected no results of a later tier than {tier}, received {held['tier']}. Choose another "
+            "folder."
         )
     if held is not None and not again and _computed(entry, tier, held):
         return _judged_again(entry, folder, held)
     for name in plan.all_datasets:
         if not benchmark_data.load(name).prepared:
-            raise Unavailable(
-                name, expected="a prepared dataset", received="none", remedy=f"Run `offaxis data prepare {name}`."
-            )
+            raise Unavailable(f"{name}: expected a prepared dataset, received none. Run `offaxis data prepare {name}`.")
     if plan.runs:
         _train(plan, Path(runs), jobs=jobs, ray=ray, progress=progress)
     begin = time.perf_counter()
@@ -254,9 +250,8 @@ def _finish(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **options
     failed = [state for state in sweep.run(configs, runs, **options) if state.state != "done"]
     if failed:
         raise InvalidInput(
-            f"{len(failed)} of {len(configs)} runs",
-            expected="all to finish",
-            received=f"{failed[0].run}: {failed[0].error or failed[0].state}",
+            f"{len(failed)} of {len(configs)} runs: expected all to finish, received {failed[0].run}: "
+            f"{failed[0].error or failed[0].state}."
         )
 
 

@@ -44,7 +44,7 @@ def form(published: RunConfig, **changes: Any) -> RunConfig:
         ({'beta': 4.0}, 'mean', 100)
     """
     if other := sorted(changes.keys() - {*CHANGED, *TERMS}):
-        raise InvalidInput("form of a published run", expected=f"changes of {', '.join(CHANGED)}", received=other[0])
+        raise InvalidInput(f"form of a published run: expected changes of {', '.join(CHANGED)}, received {other[0]}.")
     own = dict(published.hyperparameters) | {key: changes.pop(key) for key in TERMS if key in changes}
     if "iteration_threshold" in own:
         steps = changes.get("steps", published.steps)

@@ -28,7 +28,7 @@ def holds(folder: Path, config: RunConfig) -> bool:
         if is_free(folder):
             return False
         expected, remedy = "a run's folder or an empty one", "Choose another folder."
-        raise InvalidInput(str(folder), expected=expected, received="something else", remedy=remedy)
+        raise InvalidInput(f"{folder}: expected {expected}, received something else. {remedy}")
     held = read_config(folder)
     if held == config:
         return True
@@ -52,10 +52,8 @@ def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Keep other processes from training in the same folder, which is made if it is not there."""
     needs("training", "train", "filelock")
     refusal = InvalidInput(
-        str(folder),
-        expected="a run that nobody else is training",
-        received="one that another process is training",
-        remedy="Wait for it, or stop it.",
+        f"{folder}: expected a run that nobody else is training, received one that another process is training. Wait "
+        "for it, or stop it."
     )
     return files.exclusive(folder / LOCK, what=folder, refusal=refusal)
 
@@ -68,7 +66,7 @@ def longer(folder: Path, steps: int) -> RunConfig:
             f"at least {held.steps}, which {folder} has already",
             "Give all steps, those that are done included.",
         )
-        raise InvalidInput("--steps", expected=expected, received=str(steps), remedy=remedy)
+        raise InvalidInput(f"--steps: expected {expected}, received {steps}. {remedy}")
     return held if steps == held.steps else held.with_steps(steps)
 
 

@@ -70,7 +70,7 @@ def config(
         raise UnknownName("side", side, ("inside", "outside"))
     if not 0 <= decoder <= len(inner):
         raise InvalidInput(
-            "decoder", expected=f"between 0 and {len(inner)} layers, as {source} has them", received=str(decoder)
+            f"decoder: expected between 0 and {len(inner)} layers, as {source} has them, received {decoder}."
         )
     chosen = inner[:decoder] if side == "inside" else inner[len(inner) - decoder :]
     reset = (*(HEADS if heads else ()), *chosen)
@@ -120,9 +120,7 @@ def resolved(config: RunConfig, folder: Path, dataset: Dataset) -> RunConfig:
         if wanted != there:
             weights_differ = "Restore the source, or leave start_weights out to start from what it is now."
             remedy = weights_differ if what == "weights" else f"A run has the {what} of the one that it starts from."
-            raise InvalidInput(
-                f"{what} of {config.start_from}", expected=str(wanted), received=str(there), remedy=remedy
-            )
+            raise InvalidInput(f"{what} of {config.start_from}: expected {wanted}, received {there}. {remedy}")
     known = [layer for network in ("encoder", "decoder") for layer in layers(weights, network)]
     for layer in (*config.reset, *config.frozen):
         if layer not in known:

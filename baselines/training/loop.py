@@ -238,7 +238,7 @@ def _shared(config: RunConfig) -> dict[str, Any]:
 def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
     if len(folders) != len(configs) or len(set(folders)) != len(folders) or not configs:
         expected = f"another one for each of {len(configs)} runs, and a run at least"
-        raise InvalidInput("folders", expected=expected, received=str(list(map(str, folders))))
+        raise InvalidInput(f"folders: expected {expected}, received {list(map(str, folders))}.")
     first = _shared(configs[0])
     for config in configs:
         for name, value in _shared(config).items():

@@ -155,11 +155,9 @@ class Recorder:
         self._writer.wait()
         last = self.snapshots.last
         return Diverged(
-            f"loss of {self.folder} at step {self.step}",
-            expected="a finite number that does not explode",
-            received=received,
-            remedy=f"The last good snapshot is {'none' if last is None else f'that of step {last}'}. "
-            "Try a smaller learning rate or weaker terms.",
+            f"loss of {self.folder} at step {self.step}: expected a finite number that does not explode, received "
+            f"{received}. The last good snapshot is {('none' if last is None else f'that of step {last}')}. Try a "
+            "smaller learning rate or weaker terms."
         )
 
 

@@ -95,7 +95,7 @@ def select(configs: Sequence[RunConfig], only: Iterable[str]) -> tuple[RunConfig
     for condition in only:
         key, equals, value = condition.partition("=")
         if not equals or not key:
-            raise InvalidInput("--only", expected="KEY=VALUE", received=repr(condition))
+            raise InvalidInput(f"--only: expected KEY=VALUE, received {condition!r}.")
         wanted[key].append(value)
     settings = [_settings(config) for config in configs]
     for key in wanted:
@@ -107,7 +107,7 @@ def select(configs: Sequence[RunConfig], only: Iterable[str]) -> tuple[RunConfig
         if all(any(_matches(values, key, value) for value in allowed) for key, allowed in wanted.items())
     )
     if not chosen:
-        raise InvalidInput("--only", expected="conditions that some run fulfils", received=" ".join(only))
+        raise InvalidInput(f"--only: expected conditions that some run fulfils, received {' '.join(only)}.")
     return chosen
 
 
@@ -275,9 +275,9 @@ def run(
         raise UnknownName("--device", device, get_args(Device))
     for name, value in (("jobs", jobs), ("threads", threads), ("together", together)):
         if value is not None and value < 1:
-            raise InvalidInput(name, expected="at least 1", received=str(value))
+            raise InvalidInput(f"{name}: expected at least 1, received {value}.")
     if (most := collections.Counter(map(run_path, configs)).most_common(1)) and most[0][1] > 1:
-        raise InvalidInput("runs of the sweep", expected="each once", received=f"{most[0][0]} more than once")
+        raise InvalidInput(f"runs of the sweep: expected each once, received {most[0][0]} more than once.")
     for dataset in dict.fromkeys(config.dataset for config in configs):
         benchmark_data.load(dataset)
     with contextlib.ExitStack() as stack:
@@ -309,7 +309,7 @@ def _exclusive_lock(into: Path) -> contextlib.AbstractContextManager[None]:
     """Keep another call from training the same runs, as long as the lock is held."""
     expected, remedy = "a sweep that nobody else is running", "Wait for it, stop it, or choose another folder."
     received = "one that another process is running"
-    refusal = InvalidInput(str(into), expected=expected, received=received, remedy=remedy)
+    refusal = InvalidInput(f"{into}: expected {expected}, received {received}. {remedy}")
     return files.exclusive(into / ".lock", what=into, refusal=refusal)
 
 
@@ -321,11 +321,11 @@ def read_index(into: Path) -> list[dict[str, str]]:
     try:
         rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DamagedFile(str(path), expected="an index of runs", received=str(error)) from error
+        raise DamagedFile(f"{path}: expected an index of runs, received {error}.") from error
     if any(set(row) != set(RunStatus._fields) for row in rows):
         remedy = "Remove it; it is made anew from the run folders."
         expected = f"the columns {', '.join(RunStatus._fields)}"
-        raise DamagedFile(str(path), expected=expected, received="others", remedy=remedy)
+        raise DamagedFile(f"{path}: expected {expected}, received others. {remedy}")
     return rows
 
 

@@ -219,13 +219,10 @@ def audit(
         check_count(f"number of {what}", number, 2)
     varying = [column for column, factor in enumerate(dataset.space.factors) if factor.size > 1]
     if len(dataset) < 2 or not varying:
+        remedy = "" if dataset.space.factors else "Factors of one's own pictures come from a CSV file in their folder."
         raise InvalidInput(
-            f"audit of {dataset.id}",
-            expected="two images or more, and a factor with two values or more",
-            received=f"{len(dataset)} images, {len(varying)} such factors",
-            remedy=""
-            if dataset.space.factors
-            else "Factors of one's own pictures come from a CSV file in their folder.",
+            f"audit of {dataset.id}: expected two images or more, and a factor with two values or more, received "
+            f"{len(dataset)} images, {len(varying)} such factors. {remedy}"
         )
     apart = _random_distances(dataset, pairs, seed)
     random = _mean(apart[:, None], _resampled(len(apart), seed))

@@ -29,7 +29,7 @@ def flat(array: ArrayLike, what: str = "activations") -> NDArray[Any]:
     """
     array = np.asarray(array)
     if array.ndim < 2 or 0 in array.shape:
-        raise InvalidInput(what, expected="an array (samples, ...)", received=f"shape {array.shape}")
+        raise InvalidInput(f"{what}: expected an array (samples, ...), received shape {array.shape}.")
     return array.reshape(len(array), -1)
 
 
@@ -52,8 +52,8 @@ def unit(images: ArrayLike, what: str = "images") -> NDArray[np.float64]:
     """
     array = np.asarray(images)
     if array.dtype != np.uint8 and array.dtype.kind != "f":
-        raise InvalidInput(what, expected="uint8, or floats in [0, 1]", received=f"dtype {array.dtype}")
+        raise InvalidInput(f"{what}: expected uint8, or floats in [0, 1], received dtype {array.dtype}.")
     pixels: NDArray[np.float64] = array / 255.0 if array.dtype == np.uint8 else array.astype(np.float64)
     if not np.isfinite(pixels).all():
-        raise InvalidInput(what, expected="finite numbers", received="NaN or infinity")
+        raise InvalidInput(f"{what}: expected finite numbers, received NaN or infinity.")
     return pixels

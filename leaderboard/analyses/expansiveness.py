@@ -59,7 +59,7 @@ def unit_step(size: int) -> float:
         0.1083
     """
     if size < 2:
-        raise InvalidInput("size of the factor", expected="at least 2", received=str(size))
+        raise InvalidInput(f"size of the factor: expected at least 2, received {size}.")
     return float(np.sqrt(12 / (size**2 - 1)))
 
 
@@ -87,7 +87,7 @@ def neighbours(dataset: Dataset, rows: ArrayLike, factor: str) -> tuple[NDArray[
     """
     space = dataset.space
     if not isinstance(space, FactorSpace):
-        raise InvalidInput(dataset.id, expected="a full grid of factors", received=repr(space))
+        raise InvalidInput(f"{dataset.id}: expected a full grid of factors, received {space!r}.")
     column = space.column(factor)
     declared = space.factors[column]
     step = unit_step(declared.size)
@@ -125,7 +125,7 @@ def local_expansiveness(images: ArrayLike, moved: ArrayLike, *, step: float) -> 
         array([2.])
     """
     if not step > 0:
-        raise InvalidInput("step", expected="a positive number", received=str(step))
+        raise InvalidInput(f"step: expected a positive number, received {step}.")
     pixels, others = unit(images), unit(moved, "moved")
     if others.ndim != pixels.ndim + 1 or others.shape[:1] + others.shape[2:] != pixels.shape or 0 in others.shape:
         raise InvalidInput(
@@ -166,7 +166,7 @@ def explained_variance(images: ArrayLike, column: ArrayLike, *, debiased: bool =
     if not debiased:
         return between
     if classes >= len(ids):
-        raise InvalidInput("images", expected="more samples than values of the factor", received=f"{len(ids)} samples")
+        raise InvalidInput(f"images: expected more samples than values of the factor, received {len(ids)} samples.")
     within = float(((pixels - centre) ** 2).sum() / len(ids)) - between
     return between - (classes - 1) / (len(ids) - classes) * within
 
@@ -197,7 +197,7 @@ def latent_noise(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names
     mu, var = check_posterior(mean, variance)
     _, columns = check_codes_factors(mu, factors)
     if len(names) != columns.shape[1]:
-        raise InvalidInput("names", expected=f"{columns.shape[1]}, one for each factor", received=str(len(names)))
+        raise InvalidInput(f"names: expected {columns.shape[1]}, one for each factor, received {len(names)}.")
     binned = discretise(mu)
     rows = []
     for name, column in zip(names, columns.T, strict=True):
@@ -236,7 +236,7 @@ def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names:
     mu, var = check_posterior(mean, variance)
     _, columns = check_codes_factors(mu, factors)
     if len(names) != columns.shape[1]:
-        raise InvalidInput("names", expected=f"{columns.shape[1]}, one for each factor", received=str(len(names)))
+        raise InvalidInput(f"names: expected {columns.shape[1]}, one for each factor, received {len(names)}.")
     known = pairwise(mu, columns)
     shares = known.information / known.factors
     best, most_known = shares.argmax(axis=0), shares.argmax(axis=1)
@@ -279,7 +279,7 @@ def measure(
     """
     _, columns = check_codes_factors(flat(unit(images)), factors)
     if len(names) != columns.shape[1]:
-        raise InvalidInput("names", expected=f"{columns.shape[1]}, one for each factor", received=str(len(names)))
+        raise InvalidInput(f"names: expected {columns.shape[1]}, one for each factor, received {len(names)}.")
     rows: list[tuple[str, str, float]] = []
     for name, (others, step) in moved.items():
         if name not in names:
@@ -334,12 +334,12 @@ def measure_hidden(
         (True, True)
     """
     if samples < 2:
-        raise InvalidInput("samples", expected="at least 2", received=str(samples))
+        raise InvalidInput(f"samples: expected at least 2, received {samples}.")
     declared = base.space.factors
     ordered = [f.name for f in declared if f.size > 2 and f.kind in ("ordinal", "cyclic")]
     shown = ordered if factors is None else list(factors)
     if not shown:
-        raise InvalidInput(f"factors of {base.id}", expected="at least one with an order", received="none")
+        raise InvalidInput(f"factors of {base.id}: expected at least one with an order, received none.")
     rows = (draws.uniform(seed, np.arange(samples), 1)[:, 0] * len(base)).astype(np.int64)
     hidden = (draws.uniform(seed + 1, np.arange(samples), 1)[:, 0] - 0.5) * np.sqrt(12)
     images, labels = base.images(rows), base.labels(rows)
@@ -429,7 +429,7 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     figures.check_columns(table, ["factor", "quantity", "value", "epsilon"])
     shown = [quantity for quantity in QUANTITIES if quantity in set(table["quantity"])]
     if not shown:
-        raise InvalidInput("table", expected=f"one of the quantities {', '.join(QUANTITIES)}", received="none of them")
+        raise InvalidInput(f"table: expected one of the quantities {', '.join(QUANTITIES)}, received none of them.")
     names = list(table["factor"].unique())
     figure, axes = figures.panels(1, len(shown))
     for panel, quantity, letter in zip(axes[0], shown, "abc", strict=False):

@@ -184,7 +184,7 @@ def check_posterior(mean: ArrayLike, variance: ArrayLike) -> tuple[NDArray[np.fl
     mu = check_codes(mean, "mean").astype(np.float64)
     var = check_codes(variance, "variance").astype(np.float64)
     if mu.shape != var.shape:
-        raise InvalidInput("variance", expected=f"shape {mu.shape}, as mean", received=f"shape {var.shape}")
+        raise InvalidInput(f"variance: expected shape {mu.shape}, as mean, received shape {var.shape}.")
     if not (lowest := var.min()) > 0:
         raise InvalidInput(
             f"variance: expected positive numbers, received {lowest:.3g}. Pass variances; take the exponential of log "

@@ -59,9 +59,9 @@ def measure(
         [['encoder_1', 'CKA', 0.775], ['mean', 'CKA', 0.577]]
     """
     if not layers:
-        raise InvalidInput("layers", expected="at least one", received="none")
+        raise InvalidInput("layers: expected at least one, received none.")
     if unknown := [name for name in similarities if name not in SIMILARITIES]:
-        raise InvalidInput("similarities", expected=f"some of {', '.join(SIMILARITIES)}", received=str(unknown))
+        raise InvalidInput(f"similarities: expected some of {', '.join(SIMILARITIES)}, received {unknown}.")
     pixels = {"inputs": flat(inputs, "inputs")}
     flattened = {name: flat(activations, name) for name, activations in layers.items()}
     tables = {

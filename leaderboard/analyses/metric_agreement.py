@@ -108,13 +108,13 @@ def measure(
     matrix = check_codes(scores, "scores").astype(np.float64)
     tasks = np.asarray(["" for _ in matrix] if groups is None else groups, dtype=object)
     if matrix.shape[1] < 2 or len(names) != matrix.shape[1] or len(set(names)) != len(names):
-        raise InvalidInput("names", expected=f"{max(2, matrix.shape[1])} different ones", received=str(list(names)))
+        raise InvalidInput(f"names: expected {max(2, matrix.shape[1])} different ones, received {list(names)}.")
     for what, of in (("groups", groups), ("methods", methods)):
         if of is not None and len(of) != len(matrix):
-            raise InvalidInput(what, expected=f"{len(matrix)}, one for each run", received=str(len(of)))
+            raise InvalidInput(f"{what}: expected {len(matrix)}, one for each run, received {len(of)}.")
     if resamples < 2 or not 0 < confidence < 1:
         raise InvalidInput(
-            "resamples, confidence", expected="at least 2, and in (0, 1)", received=f"{resamples}, {confidence}"
+            f"resamples, confidence: expected at least 2, and in (0, 1), received {resamples}, {confidence}."
         )
     rows = [np.flatnonzero(tasks == task) for task in dict.fromkeys(tasks.tolist())]
     if min(map(len, rows)) < LEAST:

@@ -70,12 +70,11 @@ def measure(
     shapes = {array.shape[:2] for array in arrays.values()}
     if len(shapes) != 1:
         raise InvalidInput(
-            "arrays along traversals",
-            expected="at least one, all with the same (traversals, values)",
-            received=", ".join(f"{name} {array.shape[:2]}" for name, array in arrays.items()) or "none",
+            "arrays along traversals: expected at least one, all with the same (traversals, values), received "
+            f"{', '.join((f'{name} {array.shape[:2]}' for name, array in arrays.items())) or 'none'}."
         )
     if "variance" in arrays and "mean" not in arrays:
-        raise InvalidInput("mean", expected="posterior means beside the variances", received="none")
+        raise InvalidInput("mean: expected posterior means beside the variances, received none.")
     values = shapes.pop()[1]
     steps = np.arange(values)[:, None]
     levels: dict[str, tuple[Callable[[Matrix], Matrix], Matrix]] = {
@@ -129,7 +128,7 @@ def traversal_rows(dataset: Dataset, *, traversals: int = 50, seed: int = 0) -> 
     """
     space = _grid(dataset)
     if traversals < 1:
-        raise InvalidInput("traversals", expected="at least 1", received=str(traversals))
+        raise InvalidInput(f"traversals: expected at least 1, received {traversals}.")
     starts = draws.sample(seed, len(dataset), traversals)
     return np.unique(np.concatenate([space.traverse(int(start), name) for start in starts for name in space.names]))
 
@@ -172,7 +171,7 @@ def measure_rows(
     arrays = {name: np.asarray(array) for name, array in given.items() if array is not None}
     for name, array in arrays.items():
         if array.ndim < 2 or len(array) != len(asked):
-            raise InvalidInput(name, expected=f"shape ({len(asked)}, ...), as rows", received=f"shape {array.shape}")
+            raise InvalidInput(f"{name}: expected shape ({len(asked)}, ...), as rows, received shape {array.shape}.")
     labels = dataset.labels(rows)
     tables = []
     for column, factor in enumerate(space.factors):
@@ -277,7 +276,7 @@ def _traversals(array: ArrayLike, name: str) -> NDArray[np.float64]:
     array = np.asarray(array)
     if array.ndim < 3 or array.shape[1] < 2 or 0 in array.shape:
         raise InvalidInput(
-            name, expected="an array (traversals, values, ...) of at least two values", received=f"shape {array.shape}"
+            f"{name}: expected an array (traversals, values, ...) of at least two values, received shape {array.shape}."
         )
     return unit(array, name).reshape(*array.shape[:2], -1)
 

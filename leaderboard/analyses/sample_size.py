@@ -57,7 +57,7 @@ def shared_features(
         np.int64(40)
     """
     if not 0 <= share <= 1:
-        raise InvalidInput("share", expected="a number in [0, 1]", received=str(share))
+        raise InvalidInput(f"share: expected a number in [0, 1], received {share}.")
     both = draws.normal(seed, np.arange(samples), 2 * features)
     a, b = both[:, :features], both[:, features:].copy()
     kept = round(share * features)
@@ -101,9 +101,9 @@ def measure(
     n = len(x)
     used = [size for size in sorted(set(sizes)) if size <= n]
     if not used or used[0] < 4:
-        raise InvalidInput("sizes", expected=f"at least one from 4 to {n} samples", received=str(list(sizes)))
+        raise InvalidInput(f"sizes: expected at least one from 4 to {n} samples, received {list(sizes)}.")
     if unknown := [name for name in similarities if name not in SIMILARITIES]:
-        raise InvalidInput("similarities", expected=f"some of {', '.join(SIMILARITIES)}", received=str(unknown))
+        raise InvalidInput(f"similarities: expected some of {', '.join(SIMILARITIES)}, received {unknown}.")
     rows = []
     for repeat in range(repeats):
         order = draws.permutation(seed + repeat, n)

@@ -111,22 +111,20 @@ def measure(
         1.0
     """
     if not representations:
-        raise InvalidInput("representations", expected="at least one", received="none")
+        raise InvalidInput("representations: expected at least one, received none.")
     if unknown := [name for name in classifiers if name not in CLASSIFIERS]:
-        raise InvalidInput("classifiers", expected=f"some of {', '.join(CLASSIFIERS)}", received=str(unknown))
+        raise InvalidInput(f"classifiers: expected some of {', '.join(CLASSIFIERS)}, received {unknown}.")
     classes = np.asarray(labels)
     if classes.ndim != 2 or classes.shape[1] != len(names):
         raise InvalidInput(
-            "labels", expected=f"shape (n, {len(names)}), a column for each name", received=f"shape {classes.shape}"
+            f"labels: expected shape (n, {len(names)}), a column for each name, received shape {classes.shape}."
         )
     codes_of = {name: check_codes(codes, f"codes of {name}") for name, codes in representations.items()}
     for name, codes in codes_of.items():
         if len(codes) != len(classes):
             raise InvalidInput(
-                f"codes of {name}",
-                expected=f"{len(classes)} rows, as in labels",
-                received=str(len(codes)),
-                remedy="Encode the same images of the target dataset with every encoder.",
+                f"codes of {name}: expected {len(classes)} rows, as in labels, received {len(codes)}. Encode the same "
+                "images of the target dataset with every encoder."
             )
     fit, rest = _divided(len(classes), test)
     names, classes = _varying(list(names), classes, fit, constant_labels)
@@ -229,7 +227,7 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     figures.check_columns(table, ["source", "classifier", "label", "train", "test"])
     shown = [name for name in table["classifier"].unique() if name != "constant"]
     if not shown:
-        raise InvalidInput("table", expected="a classifier", received="the most frequent class alone")
+        raise InvalidInput("table: expected a classifier, received the most frequent class alone.")
     count = table["label"].nunique() + 1
     figure, axes = figures.panels(len(shown), 1, width=max(4.0, 0.9 * count + 2), height=2.4, sharex=True)
     for panel, classifier in zip(axes[:, 0], shown, strict=True):
@@ -276,7 +274,7 @@ def draw_shared(
             f"{given[0].shape} and {given[1].shape}."
         )
     if columns < 1:
-        raise InvalidInput("columns", expected="at least 1", received=str(columns))
+        raise InvalidInput(f"columns: expected at least 1, received {columns}.")
     pairs = np.stack([_coloured(check_images(images[None])[0]) for images in given], axis=1)
     n, _, height, width, _ = pairs.shape
     rows = -(-n // columns)
@@ -302,7 +300,7 @@ def _coloured(images: NDArray[np.float64]) -> NDArray[np.float64]:
 def _divided(n: int, test: ArrayLike | None) -> tuple[Indices, Indices]:
     mask = held_out(np.arange(n), n) if test is None else np.asarray(test)
     if mask.shape != (n,) or mask.dtype != np.bool_:
-        raise InvalidInput("test", expected=f"booleans of shape ({n},)", received=f"{mask.dtype} of shape {mask.shape}")
+        raise InvalidInput(f"test: expected booleans of shape ({n},), received {mask.dtype} of shape {mask.shape}.")
     fit, rest = np.flatnonzero(~mask), np.flatnonzero(mask)
     if len(fit) < 2 or len(rest) < 2:
         raise InvalidInput(
@@ -316,14 +314,13 @@ def _varying(
     names: list[str], classes: NDArray[Any], fit: Indices, constant_labels: ConstantFactors
 ) -> tuple[list[str], NDArray[Any]]:
     if constant_labels not in ("refuse", "drop"):
-        raise InvalidInput("constant_labels", expected="'refuse' or 'drop'", received=repr(constant_labels))
+        raise InvalidInput(f"constant_labels: expected 'refuse' or 'drop', received {constant_labels!r}.")
     varying = (classes[fit] != classes[fit[0]]).any(axis=0)
     constant = [name for name, varies in zip(names, varying, strict=True) if not varies]
     if constant and (constant_labels == "refuse" or not varying.any()):
+        remedy = "Pass constant_labels='drop' to leave such labels out." if varying.any() else ""
         raise InvalidInput(
-            f"label{'s' * (len(constant) > 1)} {', '.join(constant)}",
-            expected="at least two classes among the rows to fit to",
-            received="one",
-            remedy="Pass constant_labels='drop' to leave such labels out." if varying.any() else "",
+            f"label{'s' * (len(constant) > 1)} {', '.join(constant)}: expected at least two classes among the rows to "
+            f"fit to, received one. {remedy}"
         )
     return [name for name in names if name not in constant], classes[:, varying]

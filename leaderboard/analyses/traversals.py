@@ -75,7 +75,7 @@ def draw(
     names = [f"z{i}" for i in range(latents)] if names is None else names
     for what, given, count in (("names", names, latents), ("values", values, steps)):
         if given is not None and len(given) != count:
-            raise InvalidInput(what, expected=str(count), received=str(len(given)))
+            raise InvalidInput(f"{what}: expected {count}, received {len(given)}.")
     sheet = pixels.swapaxes(1, 2).reshape(latents * height, steps * width, channels)
     figure, axes = figures.panels(1, 1, width=0.75 * steps, height=0.75 * latents * height / width)
     panel = axes[0, 0]
@@ -106,7 +106,7 @@ def check_images(images: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(images)
     if array.ndim != 5 or 0 in array.shape or array.shape[4] not in (1, 3):
         raise InvalidInput(
-            "images", expected="shape (rows, columns, H, W, C) with C 1 or 3", received=f"shape {array.shape}"
+            f"images: expected shape (rows, columns, H, W, C) with C 1 or 3, received shape {array.shape}."
         )
     pixels = unit(array)
     if pixels.min() < 0 or pixels.max() > 1:

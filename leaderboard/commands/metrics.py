@@ -101,7 +101,7 @@ def compute(
                 progress.advance(work)
     if not tables:
         raise InvalidInput(
-            ", ".join(map(str, paths)), expected="codes that some metric can score", received=doubts[-1][1]
+            f"{', '.join(map(str, paths))}: expected codes that some metric can score, received {doubts[-1][1]}."
         )
     _report(pd.concat(tables, ignore_index=True), to)
     several = len(paths) > 1
@@ -124,10 +124,9 @@ def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
         return None
     if len(given) == 1 or dataset:
         raise InvalidInput(
-            f"{path}: {given[0]}",
-            expected="codes_test and factors_test, beside codes and factors",
-            received=f"{' and '.join(given)}{f' beside codes of {dataset}' if dataset else ' alone'}",
-            remedy="Without them the last third of the rows is held out.",
+            f"{path}: {given[0]}: expected codes_test and factors_test, beside codes and factors, received "
+            f"{' and '.join(given)}{(f' beside codes of {dataset}' if dataset else ' alone')}. Without them the last "
+            "third of the rows is held out."
         )
     return found[HELD_OUT[0]], found[HELD_OUT[1]]
 

@@ -35,7 +35,7 @@ def check_pair(
             f"order.{transposed}"
         )
     if len(x) < at_least:
-        raise InvalidInput("x", expected=f"at least {at_least} samples", received=str(len(x)))
+        raise InvalidInput(f"x: expected at least {at_least} samples, received {len(x)}.")
     return centred(x, scaled=scaled), centred(y, scaled=scaled)
 
 

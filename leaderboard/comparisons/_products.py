@@ -175,7 +175,7 @@ def tile_size(n: int, m: int, width: int, memory: float) -> int:
         size -= max(1, size // 16)
     if _scratch(size, m, width) > memory * 2**30:
         least = _scratch(size, m, width) / 2**30
-        raise InvalidInput("memory", expected=f"at least {least:.2f} GiB", received=f"{memory:g}")
+        raise InvalidInput(f"memory: expected at least {least:.2f} GiB, received {memory:g}.")
     return math.ceil(n / math.ceil(n / size))
 
 
@@ -189,7 +189,7 @@ def _backend(name: Backend) -> tuple[Callable[..., Any], Callable[..., Any]]:
     if name == "numpy":
         return lambda a, b, place: np.matmul(a, b.T, out=place), lambda made, places: places
     if name != "jax":
-        raise InvalidInput("backend", expected="'numpy' or 'jax'", received=repr(name))
+        raise InvalidInput(f"backend: expected 'numpy' or 'jax', received {name!r}.")
     needs("the jax backend", "", "jax")
     import jax.numpy as jnp
 

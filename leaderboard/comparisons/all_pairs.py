@@ -76,9 +76,9 @@ def run(
     """
     needs("writing Parquet", "board", "pyarrow")
     if not snapshots:
-        raise InvalidInput("snapshots", expected="at least one", received="none")
+        raise InvalidInput("snapshots: expected at least one, received none.")
     if not study or not set(study) <= _PLAIN:
-        raise InvalidInput("study", expected="letters, digits, '_', '-' and '.'", received=repr(study))
+        raise InvalidInput(f"study: expected letters, digits, '_', '-' and '.', received {study!r}.")
     folder, names = Path(folder), list(snapshots)
     _claim(folder / f"{study}.json", {"schema": 1, "snapshots": names, "debiased": debiased, "block": BLOCK})
     paths = [folder / "grams" / _slug(name, debiased) for name in names]
@@ -101,7 +101,7 @@ def run(
         for name, n in zip(names, samples, strict=True):
             if n != samples[0]:
                 raise InvalidInput(
-                    str(snapshots[name]), expected=f"{samples[0]} samples, as in {snapshots[names[0]]}", received=str(n)
+                    f"{snapshots[name]}: expected {samples[0]} samples, as in {snapshots[names[0]]}, received {n}."
                 )
         list(bars.track(in_parallel(score_block, work, jobs), len(work), description="blocks of scores"))
     return folder / "scores"
@@ -124,7 +124,7 @@ def snapshots(folder: str | os.PathLike[str], study: str = "study") -> list[str]
     content: Any = read_json(path)
     names = content.get("snapshots") if isinstance(content, dict) else None
     if not isinstance(names, list):
-        raise DamagedFile(str(path), expected="the description of a study", received=str(content)[:60])
+        raise DamagedFile(f"{path}: expected the description of a study, received {str(content)[:60]}.")
     return [str(name) for name in names]
 
 
@@ -144,7 +144,7 @@ def read(folder: str | os.PathLike[str], study: str, pairs: list[tuple[str, str]
     """
     path = Path(folder) / "scores" / f"study={study}"
     if not path.is_dir():
-        raise DamagedFile(str(path), expected="the scores of a study", received="none", remedy="Run the study first.")
+        raise DamagedFile(f"{path}: expected the scores of a study, received none. Run the study first.")
     names = sorted({name for pair in pairs for name in pair})
     return pd.read_parquet(path, filters=[("x", "in", names), ("y", "in", names)])
 
@@ -183,7 +183,7 @@ def make_grams(activations: str, path: str, debiased: bool, backend: Backend) ->
     layers = {name: check_codes(array, f"{activations}: {name}") for name, array in found.items()}
     n = len(next(iter(layers.values())))
     if n < 4:
-        raise InvalidInput(activations, expected="at least four samples", received=str(n))
+        raise InvalidInput(f"{activations}: expected at least four samples, received {n}.")
     sizes = [min(_TILE, n - start) for start in range(0, n, _TILE)]
     columns = sum(a * b for i, a in enumerate(sizes) for b in sizes[: i + 1])
     squares, at = np.zeros(len(layers)), 0
@@ -263,13 +263,13 @@ def heatmap(scores: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:
         InvalidInput: no pairs, a pair that is not in the table, or pairs with different layers.
     """
     if not pairs:
-        raise InvalidInput("pairs", expected="at least one", received="none")
+        raise InvalidInput("pairs: expected at least one, received none.")
     frames: list[pd.DataFrame] = []
     for x, y in pairs:
         straight = scores[(scores["x"] == x) & (scores["y"] == y)]
         turned = scores[(scores["x"] == y) & (scores["y"] == x)]
         if straight.empty and turned.empty:
-            raise InvalidInput("pairs", expected="snapshots of the study", received=f"{x!r} and {y!r}")
+            raise InvalidInput(f"pairs: expected snapshots of the study, received {x!r} and {y!r}.")
         if straight.empty:
             straight = turned.rename(columns={"layer_x": "layer_y", "layer_y": "layer_x"})
         frame = straight.set_index(["layer_x", "layer_y"])["similarity"].astype(np.float64).unstack()
@@ -290,10 +290,8 @@ def _made(path: Path, source: Path) -> bool:
         return False
     if source.exists() and (stamp := read_json(path.with_suffix(".json")).get("source")) != _stamp(source):
         raise InvalidInput(
-            str(source),
-            expected=f"the activations that its Gram matrices were made of, {stamp}",
-            received=str(_stamp(source)),
-            remedy="Choose another folder for what changed.",
+            f"{source}: expected the activations that its Gram matrices were made of, {stamp}, received "
+            f"{_stamp(source)}. Choose another folder for what changed."
         )
     return True
 
@@ -311,7 +309,7 @@ def _described(path: Path) -> Grams:
         return Grams(path.with_suffix(".npy"), list(content["layers"]), norms, int(content["samples"]))
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedFile(
-            str(path.with_suffix(".json")), expected="a description of Gram matrices", received=repr(error)
+            f"{path.with_suffix('.json')}: expected a description of Gram matrices, received {error!r}."
         ) from error
 
 

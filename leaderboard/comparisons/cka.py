@@ -88,7 +88,7 @@ def compare_batches(batches: Iterable[tuple[ArrayLike, ArrayLike]]) -> float:
         totals += np.array([np.vdot(k, el), np.vdot(k, k), np.vdot(el, el)]) / (len(a) * (len(a) - 3))
         count += 1
     if not count:
-        raise InvalidInput("batches", expected="at least one", received="none")
+        raise InvalidInput("batches: expected at least one, received none.")
     inner, *norms = totals.tolist()
     return min(inner / math.sqrt(norms[0] * norms[1]), 1.0) if min(norms) > 0 else 0.0
 

@@ -59,16 +59,16 @@ def compare_layers(
     import pandas as pd
 
     if not x or not y:
-        raise InvalidInput("activations", expected="at least one layer on each side", received=f"{len(x)} and {len(y)}")
+        raise InvalidInput(f"activations: expected at least one layer on each side, received {len(x)} and {len(y)}.")
     if similarity not in get_args(Similarity):
         expected = f"one of {', '.join(get_args(Similarity))}"
-        raise InvalidInput("similarity", expected=expected, received=repr(similarity))
+        raise InvalidInput(f"similarity: expected {expected}, received {similarity!r}.")
     distinct: list[Codes] = []
     rows = [_place(array, name, distinct) for name, array in x.items()]
     columns = [_place(array, name, distinct) for name, array in y.items()]
     n, least = len(distinct[0]), 4 if similarity == "cka_debiased" else 2
     if n < least:
-        raise InvalidInput("activations", expected=f"at least {least} samples", received=str(n))
+        raise InvalidInput(f"activations: expected at least {least} samples, received {n}.")
     values = np.full((len(rows), len(columns)), np.inf)
     if similarity != "procrustes":
         products = inner_products(distinct, debiased=similarity == "cka_debiased", memory=memory, backend=backend)
@@ -154,7 +154,7 @@ def compare_runs(
             )
         frames.append(compare_layers(x, y, similarity=similarity, memory=memory, backend=backend))
     if not frames:
-        raise InvalidInput("pairs", expected="at least one", received="none")
+        raise InvalidInput("pairs: expected at least one, received none.")
     return pd.DataFrame(np.mean(frames, axis=0), index=frames[0].index, columns=frames[0].columns)
 
 
@@ -163,10 +163,8 @@ def _place(array: ArrayLike, name: str, distinct: list[Codes]) -> int:
     checked = check_codes(array, name)
     if distinct and len(checked) != len(distinct[0]):
         raise InvalidInput(
-            name,
-            expected=f"{len(distinct[0])} rows, as in the first layer",
-            received=str(len(checked)),
-            remedy="Compare layers on the same samples, in the same order.",
+            f"{name}: expected {len(distinct[0])} rows, as in the first layer, received {len(checked)}. Compare layers "
+            "on the same samples, in the same order."
         )
     for i, other in enumerate(distinct):
         if checked.shape == other.shape and np.array_equal(checked[0], other[0]) and np.array_equal(checked, other):
@@ -196,7 +194,7 @@ def write(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         with written_atomically(path) as temporary:
             table.to_parquet(temporary, index=False)
     else:
-        raise InvalidInput(str(path), expected="a name ending in .csv or .parquet", received=repr(path.suffix))
+        raise InvalidInput(f"{path}: expected a name ending in .csv or .parquet, received {path.suffix!r}.")
 
 
 def draw(
@@ -223,7 +221,7 @@ def draw(
     """
     frames = dict(frame) if isinstance(frame, Mapping) else {"": frame}
     if not frames:
-        raise InvalidInput("frames", expected="at least one table", received="none")
+        raise InvalidInput("frames: expected at least one table, received none.")
     rows, columns = (max(f.shape[axis] for f in frames.values()) for axis in (0, 1))
     across = min(len(frames), ACROSS)
     down = math.ceil(len(frames) / across)

@@ -69,7 +69,7 @@ def compare(
     """
     a, b = _standardised(x, kl_x, "x"), _standardised(y, kl_y, "y")
     if len(a) != len(b):
-        raise InvalidInput("y", expected=f"{len(a)} rows, as in x", received=str(len(b)))
+        raise InvalidInput(f"y: expected {len(a)} rows, as in x, received {len(b)}.")
     return _relative_strength(_similarities(a, b, similarity))
 
 
@@ -96,13 +96,13 @@ def score(
         [0.9, 0.9, 0.9, 0.4]
     """
     if len(runs) < 2:
-        raise InvalidInput("runs", expected="at least two", received=str(len(runs)))
+        raise InvalidInput(f"runs: expected at least two, received {len(runs)}.")
     if kl is not None and len(kl) != len(runs):
-        raise InvalidInput("kl", expected=f"one array for each of {len(runs)} runs", received=str(len(kl)))
+        raise InvalidInput(f"kl: expected one array for each of {len(runs)} runs, received {len(kl)}.")
     z = [_standardised(run, None if kl is None else kl[i], f"runs[{i}]") for i, run in enumerate(runs)]
     for i, run in enumerate(z):
         if len(run) != len(z[0]):
-            raise InvalidInput(f"runs[{i}]", expected=f"{len(z[0])} rows, as in runs[0]", received=str(len(run)))
+            raise InvalidInput(f"runs[{i}]: expected {len(z[0])} rows, as in runs[0], received {len(run)}.")
     pairs = np.array(
         [[_relative_strength(_similarities(a, b, similarity)) if a is not b else 0.0 for b in z] for a in z]
     )
@@ -117,7 +117,7 @@ def _standardised(x: Real[ArrayLike, "n p"], kl: ArrayLike | None, what: str) ->
         divergence = np.asarray(kl, dtype=np.float64)
         if divergence.shape != kept.shape or not np.isfinite(divergence).all():
             raise InvalidInput(
-                f"divergence of {what}", expected=f"{len(kept)} finite numbers", received=f"shape {divergence.shape}"
+                f"divergence of {what}: expected {len(kept)} finite numbers, received shape {divergence.shape}."
             )
         kept &= divergence > _INFORMATIVE
     return standardised(z[:, kept])[0]
@@ -138,7 +138,7 @@ def _similarities(x: NDArray[np.float64], y: NDArray[np.float64], similarity: Si
         ranks = [rankdata(z, axis=0) for z in (x, y)]
         a, b = ((r - r.mean(axis=0)) / np.linalg.norm(r - r.mean(axis=0), axis=0) for r in ranks)
         return np.asarray(np.abs(a.T @ b))
-    raise InvalidInput("similarity", expected="'lasso' or 'spearman'", received=repr(similarity))
+    raise InvalidInput(f"similarity: expected 'lasso' or 'spearman', received {similarity!r}.")
 
 
 def _relative_strength(matrix: NDArray[np.float64]) -> float:

@@ -33,7 +33,7 @@ def check(factors: NDArray[np.int64], factors_test: NDArray[np.int64], batch: in
             which is as still in each batch as in the one that holds it fixed; a batch of less than 2; or no batches.
     """
     if factors.shape[1] < 2:
-        raise InvalidInput("factors", expected="at least two factors that vary", received="one")
+        raise InvalidInput("factors: expected at least two factors that vary, received one.")
     if not (vary := varying(factors_test)).all():
         raise InvalidInput(
             "factors_test: expected at least two values of each factor that varies in factors, received one value in "

@@ -132,7 +132,7 @@ def parts(
     if mode == "reference":
         return _reference(codes, factors, codes_test, factors_test, seed)
     if mode != "fast":
-        raise InvalidInput("mode", expected="'fast' or 'reference'", received=repr(mode))
+        raise InvalidInput(f"mode: expected 'fast' or 'reference', received {mode!r}.")
     from leaderboard.metrics import _boosting as boosting
 
     values = [np.unique(column) for column in factors.T]

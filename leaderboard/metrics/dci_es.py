@@ -101,10 +101,10 @@ def score(
     warn_if_lost(codes)
     depths = list(depths)
     if len(depths) < 2 or depths[0] < 1 or any(b <= a for a, b in itertools.pairwise(depths)):
-        raise InvalidInput("depths", expected="at least two that ascend from 1 or more", received=str(depths))
+        raise InvalidInput(f"depths: expected at least two that ascend from 1 or more, received {depths}.")
     check_count("trees", trees, 1)
     if target not in ("classes", "numbers"):
-        raise InvalidInput("target", expected="'classes' or 'numbers'", received=repr(target))
+        raise InvalidInput(f"target: expected 'classes' or 'numbers', received {target!r}.")
     losses = np.stack(
         [
             _losses(codes, column, codes_test, column_test, depths, trees, target, seed)

@@ -118,7 +118,7 @@ def score(
         check_count("sizes", size, 2)
     if not chosen or max(chosen) > len(codes):
         raise InvalidInput(
-            "sizes", expected=f"numbers from 2 to {len(codes)}, the training samples", received=str(list(chosen))
+            f"sizes: expected numbers from 2 to {len(codes)}, the training samples, received {list(chosen)}."
         )
     scores = {}
     for classifier in classifiers:
@@ -183,7 +183,7 @@ def _fitted(
 ) -> Accuracies:
     """Fit one classifier per factor on arrays that are checked."""
     if classifier not in ("gbt", "logistic"):
-        raise InvalidInput("classifier", expected="'gbt' or 'logistic'", received=repr(classifier))
+        raise InvalidInput(f"classifier: expected 'gbt' or 'logistic', received {classifier!r}.")
     values = [np.unique(column) for column in factors.T]
     ids = numbered(factors)
     if classifier == "gbt":

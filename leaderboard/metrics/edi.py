@@ -75,7 +75,7 @@ def score(
         0.646
     """
     if normalised_by not in ("entropy", "best"):
-        raise InvalidInput("normalised_by", expected="'entropy' or 'best'", received=repr(normalised_by))
+        raise InvalidInput(f"normalised_by: expected 'entropy' or 'best', received {normalised_by!r}.")
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     found = pairwise(codes, factors, bins)
     best = found.information.max(axis=0)

@@ -68,7 +68,7 @@ def score(
     """
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     if not 0 <= quantile <= 1:
-        raise InvalidInput("quantile", expected="a number in [0, 1]", received=str(quantile))
+        raise InvalidInput(f"quantile: expected a number in [0, 1], received {quantile}.")
     z = codes[:, varying(codes)].astype(np.float64)
     if not z.shape[1]:
         return {"irs": 0.0, "active_latents": 0.0}

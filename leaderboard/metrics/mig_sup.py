@@ -70,7 +70,7 @@ def score(
         {'mig_sup': 0.0}
     """
     if normalised_by not in ("factors", "latents"):
-        raise InvalidInput("normalised_by", expected="'factors' or 'latents'", received=repr(normalised_by))
+        raise InvalidInput(f"normalised_by: expected 'factors' or 'latents', received {normalised_by!r}.")
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     found = pairwise(codes, factors, bins)
     if normalised_by == "factors":

@@ -80,9 +80,9 @@ def score(
         {'omes': 0.926, 'overlap': 0.926, 'multiple_encoding': 0.926}
     """
     if not 0 <= alpha <= 1:
-        raise InvalidInput("alpha", expected="a number in [0, 1]", received=str(alpha))
+        raise InvalidInput(f"alpha: expected a number in [0, 1], received {alpha}.")
     if pooling not in ("average", "greatest"):
-        raise InvalidInput("pooling", expected="'average' or 'greatest'", received=repr(pooling))
+        raise InvalidInput(f"pooling: expected 'average' or 'greatest', received {pooling!r}.")
     matrix = _encoded(*check_codes_factors(codes, factors, constant_factors=constant_factors))
     if not len(matrix):
         return {"omes": 0.0, "overlap": 0.0, "multiple_encoding": 0.0}

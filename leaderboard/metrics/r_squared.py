@@ -128,16 +128,15 @@ def parts(
     elif readout == "boosting":
         predicted = _boosting(z, factors, z_test, seed)
     else:
-        raise InvalidInput("readout", expected="'linear' or 'boosting'", received=repr(readout))
+        raise InvalidInput(f"readout: expected 'linear' or 'boosting', received {readout!r}.")
     if variances is None:
         units = np.where(varying(factors_test), factors_test.var(axis=0), 0.0)
     else:
         units = np.asarray(variances, np.float64)
         if units.shape != (factors.shape[1],) or not (np.isfinite(units) & (units > 0)).all():
+            found = f"shape {units.shape}" if units.shape != (factors.shape[1],) else str(units.tolist())
             raise InvalidInput(
-                "variances",
-                expected=f"{factors.shape[1]} positive numbers, one for each factor",
-                received=f"shape {units.shape}" if units.shape != (factors.shape[1],) else str(units.tolist()),
+                f"variances: expected {factors.shape[1]} positive numbers, one for each factor, received {found}."
             )
     return {"errors": ((predicted - factors_test) ** 2).mean(axis=0), "variances": units}
 

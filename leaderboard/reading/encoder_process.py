@@ -66,7 +66,7 @@ def main() -> None:
     except OffaxisError as error:
         _refuse(stream, error)
     except Exception as error:  # nothing that a file holds may end in a traceback
-        _refuse(stream, DamagedFile(path, expected="a model in ONNX", received=type(error).__name__))
+        _refuse(stream, DamagedFile(f"{path}: expected a model in ONNX, received {type(error).__name__}."))
 
 
 def send(stream: IO[bytes], kind: bytes, *numbers: int, content: bytes = b"") -> None:
@@ -109,14 +109,13 @@ def _encoded(session: Any, signature: graphs.Signature, images: NDArray[Any], pa
         raise _failed(path, "a model that takes the images", error) from error
     kind = codes.dtype.kind if isinstance(codes, np.ndarray) else ""
     if kind != "f" or codes.ndim not in (2, 3) or len(codes) != len(given) or not 0 < codes[0].size <= NUMBERS:
+        found = f"{codes.dtype} of shape {codes.shape}" if kind else type(codes).__name__
         raise InvalidInput(
-            f"{path}: wrong shape",
-            expected=f"floats of shape ({len(given)}, latents) or ({len(given)}, units, numbers), at most {NUMBERS:,} "
-            "numbers an image",
-            received=f"{codes.dtype} of shape {codes.shape}" if kind else type(codes).__name__,
+            f"{path}: wrong shape: expected floats of shape ({len(given)}, latents) or ({len(given)}, units, numbers), "
+            f"at most {NUMBERS:,} numbers an image, received {found}."
         )
     if not np.isfinite(codes).all():
-        raise InvalidInput(f"{path}: not finite", expected="finite codes", received="NaN or infinity")
+        raise InvalidInput(f"{path}: not finite: expected finite codes, received NaN or infinity.")
     return np.ascontiguousarray(codes[:count], np.float32)
 
 
@@ -124,11 +123,11 @@ def _failed(path: str, expected: str, error: Exception) -> OffaxisError:
     text = graphs.printable(" ".join(str(error).split())[:300])
     if isinstance(error, MemoryError) or any(sign in str(error) for sign in ("alloc", "memory")):
         return _too_much_memory(path, text)
-    return InvalidInput(f"{path}: does not run", expected=expected, received=text)
+    return InvalidInput(f"{path}: does not run: expected {expected}, received {text}.")
 
 
 def _too_much_memory(path: str, received: str) -> OffaxisError:
-    return InvalidInput(f"{path}: too much memory", expected="a model that fits its memory", received=received)
+    return InvalidInput(f"{path}: too much memory: expected a model that fits its memory, received {received}.")
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ class OnnxEncoder:
         self.path, self._seconds, self._memory = Path(path), seconds, memory
         if self.path.is_file() and (size := self.path.lstat().st_size) > graphs.LARGEST:
             expected = f"a model of at most {graphs.LARGEST:,} bytes"
-            raise DamagedFile(f"{path}", expected=expected, received=f"{size:,} bytes")
+            raise DamagedFile(f"{path}: expected {expected}, received {size:,} bytes.")
         paths = os.pathsep.join(place for place in sys.path if place)
         threads = {f"{kind}_NUM_THREADS": "1" for kind in ("OMP", "OPENBLAS", "MKL")}
         facts = (str(self.path), str(seconds), str(memory), output, str(os.getpid()))
@@ -208,21 +208,21 @@ class OnnxEncoder:
         self._process.kill()
         if self._late:
             what, expected = "too slow", f"all images within {4 * self._seconds + 60} s"
-            return InvalidInput(f"{self.path}: {what}", expected=expected, received="more than that")
+            return InvalidInput(f"{self.path}: {what}: expected {expected}, received more than that.")
         if status == -signal.SIGXCPU:
             expected = f"all images within {self._seconds} s of processor time"
-            return InvalidInput(f"{self.path}: too slow", expected=expected, received="more than that")
+            return InvalidInput(f"{self.path}: too slow: expected {expected}, received more than that.")
         if status == -signal.SIGSYS:
             received = "one that it may not make"
             return InvalidInput(
-                f"{self.path}: refused", expected="no calls to the system but to compute", received=received
+                f"{self.path}: refused: expected no calls to the system but to compute, received {received}."
             )
         if status == -signal.SIGKILL:
             received = "an end from outside (SIGKILL), as where the machine has no memory left"
-            return InvalidInput(f"{self.path}: killed", expected="a process that ends by itself", received=received)
+            return InvalidInput(f"{self.path}: killed: expected a process that ends by itself, received {received}.")
         received = "an answer out of form" if status is None else sandbox.ended_by(status) or f"exit status {status}"
         expected = f"a model that runs in {self._memory >> 20:,} MiB of memory"
-        return InvalidInput(f"{self.path}: it broke down", expected=expected, received=received)
+        return InvalidInput(f"{self.path}: it broke down: expected {expected}, received {received}.")
 
 
 def check(path: str | os.PathLike[str]) -> None:
@@ -288,7 +288,7 @@ def placed(
         "NCHW": (channels, height, width),
     }
     if wanted is not None and wanted not in layouts:
-        raise InvalidInput("layout", expected="'NHWC' or 'NCHW'", received=repr(wanted))
+        raise InvalidInput(f"layout: expected 'NHWC' or 'NCHW', received {wanted!r}.")
     fitting = [
         name
         for name, axes in layouts.items()
@@ -297,11 +297,11 @@ def placed(
     if wanted is not None and wanted in fitting:
         return wanted
     if wanted is not None or not fitting:
+        expected = " or ".join(f"{name} (n, {', '.join(map(str, axes))})" for name, axes in layouts.items())
+        given = f"shape {tuple(shape)}" + (f" as {wanted}" if wanted else "")
         raise InvalidInput(
-            f"input of {path}",
-            expected=" or ".join(f"{name} (n, {', '.join(map(str, layouts[name]))})" for name in layouts),
-            received=f"shape {tuple(shape)}" + (f" as {wanted}" if wanted else ""),
-            remedy=f"The images of {dataset.id} are {height} x {width} with {channels} channels.",
+            f"input of {path}: expected {expected}, received {given}. The images of {dataset.id} are {height} x {width} "
+            f"with {channels} channels."
         )
     if len(fitting) > 1:
         raise InvalidInput(

@@ -120,7 +120,7 @@ def weigh(content: bytes, what: str = "encoder.onnx") -> None:
         InvalidInput: too much of something, or something that no encoder needs; the message begins with its name.
     """
     if len(content) > LARGEST:
-        raise DamagedFile(what, expected=f"a model of at most {LARGEST:,} bytes", received=f"{len(content):,} bytes")
+        raise DamagedFile(f"{what}: expected a model of at most {LARGEST:,} bytes, received {len(content):,} bytes.")
     counts = dict.fromkeys(("field", *COUNTED), 0)
     waiting = [("model", 0, len(content))]
     while waiting:
@@ -135,16 +135,16 @@ def weigh(content: bytes, what: str = "encoder.onnx") -> None:
                 packed = kind == "axes" and wire == 2
                 axes += sum(byte < 128 for byte in content[place : min(after, place + 2_000)]) if packed else 1
                 if axes > AXES:
-                    raise InvalidInput(f"{what}: axes", expected=f"at most {AXES} of a tensor", received="more")
+                    raise InvalidInput(f"{what}: axes: expected at most {AXES} of a tensor, received more.")
             elif counted in COUNTED:
                 _count(counts, counted, COUNTED[counted], what)
             if wire == 2 and kind == "name" and after - place > NAME:
                 received = f"{after - place:,}"
-                raise InvalidInput(f"{what}: names", expected=f"at most {NAME:,} bytes of a name", received=received)
+                raise InvalidInput(f"{what}: names: expected at most {NAME:,} bytes of a name, received {received}.")
             if wire == 2 and kind in _LAYOUT:
                 waiting.append((kind, place, after))
             elif kind not in ("", "name", "axes"):
-                raise InvalidInput(f"{what}: {kind}", expected="a graph without any", received=f"one in a {message}")
+                raise InvalidInput(f"{what}: {kind}: expected a graph without any, received one in a {message}.")
             place = after
 
 
@@ -152,7 +152,7 @@ def _count(counts: dict[str, int], name: str, most: int, what: str) -> None:
     """Count one more, and refuse it where there are too many."""
     counts[name] += 1
     if counts[name] > most:
-        raise InvalidInput(f"{what}: too many {name}s", expected=f"at most {most:,}", received="more")
+        raise InvalidInput(f"{what}: too many {name}s: expected at most {most:,}, received more.")
 
 
 def _field(content: bytes, place: int, end: int, what: str) -> tuple[int, int, int, int]:
@@ -167,7 +167,7 @@ def _field(content: bytes, place: int, end: int, what: str) -> tuple[int, int, i
     else:
         after = place + {1: 8, 5: 4}.get(wire, end)
     if after > end or not key >> 3:
-        raise DamagedFile(what, expected="a model in ONNX", received="bytes that are no fields of one")
+        raise DamagedFile(f"{what}: expected a model in ONNX, received bytes that are no fields of one.")
     return key >> 3, wire, place, after
 
 
@@ -182,7 +182,7 @@ def _varint(content: bytes, place: int, end: int, what: str) -> tuple[int, int]:
         number |= (byte & 127) << shift
         if byte < 128:
             return number, place
-    raise DamagedFile(what, expected="a model in ONNX", received="bytes that are no fields of one")
+    raise DamagedFile(f"{what}: expected a model in ONNX, received bytes that are no fields of one.")
 
 
 def inspect(content: bytes, what: str = "encoder.onnx", output: str = "") -> Signature:
@@ -207,9 +207,9 @@ def inspect(content: bytes, what: str = "encoder.onnx", output: str = "") -> Sig
         model = onnx.load_model_from_string(content)
         nodes = len(model.graph.node)
     except Exception as error:  # protobuf's errors have no common class of their own
-        raise DamagedFile(what, expected="a model in ONNX", received=type(error).__name__) from error
+        raise DamagedFile(f"{what}: expected a model in ONNX, received {type(error).__name__}.") from error
     if not nodes:
-        raise DamagedFile(what, expected="a model in ONNX with operators", received="none")
+        raise DamagedFile(f"{what}: expected a model in ONNX with operators, received none.")
     for problem in _problems(onnx, model.graph, what):
         raise problem
     return _signature(onnx, model.graph, what, output)
@@ -227,11 +227,11 @@ def _problems(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
                 f"{name} of {printable(node.domain)}."
             )
         elif node.op_type in CONTROL:
-            yield InvalidInput(f"{what}: loop or branch", expected="a graph without any", received=name)
+            yield InvalidInput(f"{what}: loop or branch: expected a graph without any, received {name}.")
         elif node.op_type in RANDOM:
-            yield InvalidInput(f"{what}: random numbers", expected="the same codes for the same image", received=name)
+            yield InvalidInput(f"{what}: random numbers: expected the same codes for the same image, received {name}.")
         elif not onnx.defs.has(node.op_type):
-            yield InvalidInput(f"{what}: unknown operator", expected="standard operators", received=name)
+            yield InvalidInput(f"{what}: unknown operator: expected standard operators, received {name}.")
         for needed in node.input:
             if needed not in known:
                 yield InvalidInput(
@@ -271,7 +271,7 @@ def _signature(onnx: Any, graph: Any, what: str, output: str) -> Signature:
     inputs = [value for value in graph.input if value.name not in constants]
     if len(inputs) != 1:
         named = printable(", ".join(value.name for value in inputs))
-        raise InvalidInput(f"{what}: inputs", expected="one, the images", received=named or "none")
+        raise InvalidInput(f"{what}: inputs: expected one, the images, received {named or 'none'}.")
     tensor = inputs[0].type.tensor_type
     kinds = onnx.TensorProto
     dtypes = {kinds.UINT8: "uint8", kinds.FLOAT16: "float16", kinds.FLOAT: "float32", kinds.DOUBLE: "float64"}
@@ -284,18 +284,15 @@ def _signature(onnx: Any, graph: Any, what: str, output: str) -> Signature:
     usual = (output,) if output else ("codes", "mean")
     chosen = next((name for name in usual if name in names), names[0] if len(names) == 1 and not output else None)
     if chosen is None:
+        wanted = f"one called {output}" if output else "one, or one called codes or mean"
         raise InvalidInput(
-            f"{what}: outputs",
-            expected=f"one called {output}" if output else "one, or one called codes or mean",
-            received=printable(", ".join(names)) or "none",
-            remedy="Name the output.",
+            f"{what}: outputs: expected {wanted}, received {printable(', '.join(names)) or 'none'}. Name the output."
         )
     shape = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim)
     if not all(size is None or 0 <= size <= 2**20 for size in shape) or (shape[0] or 0) > BATCH:
+        what = f"{what}: batch" if (shape[0] or 0) > BATCH else f"{what}: input"
         raise InvalidInput(
-            f"{what}: batch" if (shape[0] or 0) > BATCH else f"{what}: input",
-            expected=f"at most {BATCH:,} images at a time",
-            received=f"shape {shape}",
-            remedy="Export it with a batch of any size.",
+            f"{what}: expected at most {BATCH:,} images at a time, received shape {shape}. Export it with a batch of "
+            "any size."
         )
     return Signature(inputs[0].name, dtypes[tensor.elem_type], shape, chosen)

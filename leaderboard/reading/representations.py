@@ -100,10 +100,11 @@ def arrays(path: FilePath, names: Sequence[str] | None = None) -> dict[str, Arra
     readers = {".npz": _npz, ".npy": _npy, ".safetensors": _safetensors}
     if path.suffix not in readers:
         raise InvalidInput(
-            str(path), expected=f"a file {', '.join(readers)}, or a run folder", received=path.suffix or "no suffix"
+            f"{path}: expected a file {', '.join(readers)}, or a run folder, received {path.suffix or 'no suffix'}."
         )
     if not path.is_file():
-        raise DamagedFile(str(path), expected="a file", received="none" if not path.exists() else "a folder")
+        found = "none" if not path.exists() else "a folder"
+        raise DamagedFile(f"{path}: expected a file, received {found}.")
     return readers[path.suffix](path, names)
 
 
@@ -131,11 +132,11 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
         others = () if path.suffix == ".npy" else _NOT_LAYERS  # its one array is a layer, whatever it is called
         found = {k: v for k, v in found.items() if k not in others and v.ndim >= 2 and _is_layer(v)}
     if not found:
-        raise InvalidInput(str(path), expected="at least one layer: numbers of shape (n, ...)", received="none")
+        raise InvalidInput(f"{path}: expected at least one layer: numbers of shape (n, ...), received none.")
     if single := [name for name, array in found.items() if not array.ndim]:
-        raise InvalidInput(f"layer {single[0]} of {path}", expected="shape (n, ...)", received="a single number")
+        raise InvalidInput(f"layer {single[0]} of {path}: expected shape (n, ...), received a single number.")
     if len(counts := {name: len(array) for name, array in found.items()}) and len(set(counts.values())) > 1:
-        raise InvalidInput(f"layers of {path}", expected="the same samples in each", received=str(counts))
+        raise InvalidInput(f"layers of {path}: expected the same samples in each, received {counts}.")
     return {name: array.reshape(len(array), -1) for name, array in found.items()}
 
 
@@ -311,7 +312,7 @@ def dataset_of(folder: FilePath) -> str:
     path = Path(folder) / "run.json"
     record = read_json(path)
     if not isinstance(record, Mapping) or not isinstance(record.get("dataset"), str):
-        raise DamagedFile(str(path), expected="the name of a dataset", received=json.dumps(record)[:80])
+        raise DamagedFile(f"{path}: expected the name of a dataset, received {json.dumps(record)[:80]}.")
     return str(record["dataset"])
 
 
@@ -321,14 +322,12 @@ def _inside(path: FilePath, name: str, command: str) -> Path:
     if not path.is_dir():
         return path
     if not (path / name).is_file():
-        raise DamagedFile(
-            str(path),
-            expected=f"a run folder with {name}",
-            received="none",
-            remedy=f"Write it: offaxis train {command} {shlex.quote(str(path))}"
+        remedy = (
+            f"Write it: offaxis train {command} {shlex.quote(str(path))}"
             if (path / "config.json").is_file()
-            else "docs/submitting.md says what a run folder of another program holds.",
+            else "docs/submitting.md says what a run folder of another program holds."
         )
+        raise DamagedFile(f"{path}: expected a run folder with {name}, received none. {remedy}")
     return path / name
 
 
@@ -386,18 +385,16 @@ def _labelled(codes: Array, indices: Array | None, asked: _Asked) -> LabelledCod
     if indices is None:
         if len(codes) != len(asked.in_order):
             raise InvalidInput(
-                "codes",
-                expected=f"{len(asked.in_order)} rows, {asked.described}",
-                received=str(len(codes)),
-                remedy="Store the rows of the dataset beside them, as an array `indices`; or name no dataset if the "
-                "codes have an array `factors` of their own.",
+                f"codes: expected {len(asked.in_order)} rows, {asked.described}, received {len(codes)}. Store the rows "
+                "of the dataset beside them, as an array `indices`; or name no dataset if the codes have an array "
+                "`factors` of their own."
             )
         indices = asked.in_order
         if asked.rows is not asked.in_order:  # not a task's, which are in random order
             codes, indices = codes[asked.rows], asked.rows
     rows = asked.dataset.rows(indices)
     if len(rows) != len(codes):
-        raise InvalidInput("indices", expected=f"{len(codes)} rows, as in codes", received=str(len(rows)))
+        raise InvalidInput(f"indices: expected {len(codes)} rows, as in codes, received {len(rows)}.")
     labels = protocol.labels(asked.dataset, rows, asked.scored)
     return LabelledCodes(check_codes(codes), rows, labels, asked.scored, taken_for, asked.dataset.id)
 
@@ -413,10 +410,8 @@ def _codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> st
     possible = [name for name, values in found.items() if values.ndim == 2 and values.dtype.kind == "f"]
     if len(possible) != 1:
         raise InvalidInput(
-            f"codes in {path}",
-            expected="an array called codes, or one 2-d array of floats",
-            received=f"the arrays {', '.join(f'{name} {values.shape}' for name, values in found.items())}",
-            remedy="Name the array.",
+            f"codes in {path}: expected an array called codes, or one 2-d array of floats, received the arrays "
+            f"{', '.join((f'{name} {values.shape}' for name, values in found.items()))}. Name the array."
         )
     return possible[0]
 
@@ -436,7 +431,7 @@ def _order(path: Path) -> list[str] | None:
         except ValueError:
             names = None
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise DamagedFile(f"{path}: layers", expected="a JSON list of names", received=listed[:60])
+            raise DamagedFile(f"{path}: layers: expected a JSON list of names, received {listed[:60]}.")
         return names
     return None
 
@@ -484,7 +479,7 @@ def _present(path: Path, wanted: Sequence[str] | None, there: Sequence[str]) -> 
 
 
 def _damaged(path: Path, expected: str, error: Exception) -> DamagedFile:
-    return DamagedFile(str(path), expected=expected, received=f"{type(error).__name__}: {_first_line(error)}")
+    return DamagedFile(f"{path}: expected {expected}, received {type(error).__name__}: {_first_line(error)}.")
 
 
 def _first_line(error: Exception) -> str:

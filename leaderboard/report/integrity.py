@@ -50,10 +50,8 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
     if not sound and not found and not any((Path(root) / name).exists() for name in ALONE):
         found.append(
             DamagedFile(
-                str(root),
-                expected=f"results, {protocol.VERSION}/<dataset>/<method>.json; or submission.json of a submission; or "
-                "run.json of a run",
-                received="a folder without any",
+                f"{root}: expected results, {protocol.VERSION}/<dataset>/<method>.json; or submission.json of a "
+                "submission; or run.json of a run, received a folder without any."
             )
         )
     rest = (*_collisions(sound), *_strays(Path(root), sound), *_other(Path(root)), *weights.check(root, sound))
@@ -90,9 +88,7 @@ def _dated(file: Path, result: Result, today: datetime.date) -> Iterator[Offaxis
         dates = {"date": run.date} | ({"verification.date": run.verification.date} if run.verification else {})
         for name, date in dates.items():
             if date > today:
-                yield InvalidInput(
-                    f"{file}: seed {run.seed}: {name}", expected=f"{today} or before", received=f"{date}"
-                )
+                yield InvalidInput(f"{file}: seed {run.seed}: {name}: expected {today} or before, received {date}.")
 
 
 def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
@@ -111,11 +107,11 @@ def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
         if run.tier not in protocol.TIERS:
             yield UnknownName(f"{place}: tier", run.tier, protocol.TIERS)
         if run.rows_digest != task.digest:
-            yield InvalidInput(f"{place}: rows_digest", expected=task.digest, received=run.rows_digest)
+            yield InvalidInput(f"{place}: rows_digest: expected {task.digest}, received {run.rows_digest}.")
         if run.dataset_version != dataset.version:
-            yield InvalidInput(f"{place}: dataset_version", expected=dataset.version, received=run.dataset_version)
+            yield InvalidInput(f"{place}: dataset_version: expected {dataset.version}, received {run.dataset_version}.")
         if here and run.dataset_digest != here:
-            yield InvalidInput(f"{place}: dataset_digest", expected=str(here), received=str(run.dataset_digest))
+            yield InvalidInput(f"{place}: dataset_digest: expected {here}, received {run.dataset_digest}.")
         yield from _as_the_tier_says(place, run, task)
         yield from _as_it_was_verified(place, run, task)
 
@@ -127,12 +123,12 @@ def _as_the_tier_says(place: str, run: Scored, task: protocol.Task) -> Iterator[
         wanted, found = candidates.sample(measurement, task), run.samples.get(measurement.metric)
         if found != wanted:
             yield InvalidInput(
-                f"{place}: samples of {measurement.metric}", expected=_said(wanted), received=_said(found)
+                f"{place}: samples of {measurement.metric}: expected {_said(wanted)}, received {_said(found)}."
             )
         metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
         if hasattr(metric, "combine") and measurement.metric not in run.parts:
             yield InvalidInput(
-                f"{place}: parts of {measurement.metric}", expected="what its scores are made of", received="nothing"
+                f"{place}: parts of {measurement.metric}: expected what its scores are made of, received nothing."
             )
 
 
@@ -143,14 +139,13 @@ def _as_it_was_verified(place: str, run: Scored, task: protocol.Task) -> Iterato
     try:
         rows, digest = verification.drawn(task, record.seed)
     except OffaxisError as error:
-        yield InvalidInput(f"{place}: verification", expected="a record of fresh rows", received=str(error))
+        yield InvalidInput(f"{place}: verification: expected a record of fresh rows, received {error}.")
         return
     for name, expected, received in (("rows", rows, record.rows), ("rows_digest", digest, record.rows_digest)):
         if expected != received:
             yield InvalidInput(
-                f"{place}: verification.{name}",
-                expected=f"{expected}, as {record.seed!r} draws them",
-                received=f"{received}",
+                f"{place}: verification.{name}: expected {expected}, as {record.seed!r} draws them, received "
+                f"{received}."
             )
     if rows * verification.SHARE < verification.BLOCKS * len(task.indices):
         return  # where few rows are left, blocks are smaller than a tenth, and their scores further off
@@ -158,9 +153,8 @@ def _as_it_was_verified(place: str, run: Scored, task: protocol.Task) -> Iterato
         column = protocol.COLUMNS.get(key)
         if column and abs(run.scores[key] - compared.codes) > column.tenth:
             yield InvalidInput(
-                f"{place}: scores.{key}",
-                expected=f"{compared.codes:.4f} within {column.tenth:g}, as verified on tenths of the rows",
-                received=f"{run.scores[key]:.4f}",
+                f"{place}: scores.{key}: expected {compared.codes:.4f} within {column.tenth:g}, as verified on tenths "
+                f"of the rows, received {run.scores[key]:.4f}."
             )
 
 
@@ -204,7 +198,7 @@ def _other(root: Path) -> Iterator[OffaxisError]:
             continue
         here = candidates.dataset_digest(one.target)[1] if needs_no_download(dataset) else one.dataset_digest
         if one.dataset_digest != here:
-            yield InvalidInput(f"{what}: dataset_digest", expected=str(here), received=str(one.dataset_digest))
+            yield InvalidInput(f"{what}: dataset_digest: expected {here}, received {one.dataset_digest}.")
 
 
 def _outdated(root: Path) -> Iterator[OffaxisError]:
@@ -213,10 +207,8 @@ def _outdated(root: Path) -> Iterator[OffaxisError]:
         dataset = families.dataset(name)
         if dataset is not None and dataset.version != one.version:
             yield InvalidInput(
-                f"{root / giveaways.FILE}: {name}",
-                expected=f"version {dataset.version}",
-                received=one.version,
-                remedy="Measure it again: offaxis board analyse difficulty RESULTS --to FILE.csv",
+                f"{root / giveaways.FILE}: {name}: expected version {dataset.version}, received {one.version}. Measure "
+                "it again: offaxis board analyse difficulty RESULTS --to FILE.csv"
             )
 
 
@@ -228,10 +220,8 @@ def _collisions(found: list[Result]) -> Iterator[OffaxisError]:
         other = seen.setdefault((result.task, plain), result.method)
         if other != result.method:
             yield InvalidInput(
-                f"method {result.method!r} on {result.task}",
-                expected=f"a name that differs from {other!r} by more than underscores",
-                received="one that does not",
-                remedy="Rename one of them.",
+                f"method {result.method!r} on {result.task}: expected a name that differs from {other!r} by more than "
+                "underscores, received one that does not. Rename one of them."
             )
 
 
@@ -252,11 +242,10 @@ def _strays(root: Path, sound: Sequence[Result]) -> Iterator[OffaxisError]:
     for folder in sorted(root.glob("v*")):
         for path in sorted(folder.rglob("*")):
             if path.is_symlink() or (path.is_file() and not belongs(path)):
+                found = "a link" if path.is_symlink() else "another file"
                 yield InvalidInput(
-                    str(path),
-                    expected="<method>.json, a picture of one of its runs (`--pictures` makes it), or the dataset's",
-                    received="a link" if path.is_symlink() else "another file",
-                    remedy="Remove it.",
+                    f"{path}: expected <method>.json, a picture of one of its runs (`--pictures` makes it), or the "
+                    f"dataset's, received {found}. Remove it."
                 )
 
 
@@ -288,19 +277,15 @@ def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[
             if now is None:
                 problems.append(
                     InvalidInput(
-                        f"{what}: tier {run.tier}, seed {run.seed}",
-                        expected="a run that was published",
-                        received="nothing",
-                        remedy="Put it back, and set `quarantine` to the reason if it is not to be trusted.",
+                        f"{what}: tier {run.tier}, seed {run.seed}: expected a run that was published, received "
+                        "nothing. Put it back, and set `quarantine` to the reason if it is not to be trusted."
                     )
                 )
                 continue
             problems += [
                 InvalidInput(
-                    f"{what}: {key}, tier {run.tier}, seed {run.seed}",
-                    expected=f"{then:.4f} within {results.DRIFT:g}, as published",
-                    received=f"{value:.4f}",
-                    remedy="A changed evaluation takes a new protocol version.",
+                    f"{what}: {key}, tier {run.tier}, seed {run.seed}: expected {then:.4f} within {results.DRIFT:g}, "
+                    f"as published, received {value:.4f}. A changed evaluation takes a new protocol version."
                 )
                 for key, then, value in results_tree.drifted(run, now)
             ]
@@ -314,15 +299,13 @@ def _less_said(what: str, before: Result, now: Result) -> Iterator[OffaxisError]
     }
     for name, (then, after) in (results_tree.retold(before.about, now.about) | gone).items():
         yield InvalidInput(
-            f"{what}: about.{name}",
-            expected=f"{then[:80]!r}, as published",
-            received=repr(after[:80]),
-            remedy="Another method takes another name; a maintainer may mean a change, and merge it.",
+            f"{what}: about.{name}: expected {then[:80]!r}, as published, received {after[:80]!r}. Another method "
+            "takes another name; a maintainer may mean a change, and merge it."
         )
     for tier in before.tiers:
         if (then := before.trust(tier)) == "verified" and now.of(tier) and now.trust(tier) != then:
             yield InvalidInput(
-                f"{what}: trust, tier {tier}", expected="verified, as published", received=now.trust(tier)
+                f"{what}: trust, tier {tier}: expected verified, as published, received {now.trust(tier)}."
             )
 
 
@@ -333,12 +316,11 @@ def _at_revision(root: Path, revision: str) -> Iterator[Result]:
         try:
             done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=True)
         except FileNotFoundError as error:
-            raise DamagedFile("git", expected="the program git", received="no such program") from error
+            raise DamagedFile("git: expected the program git, received no such program.") from error
         except subprocess.CalledProcessError as error:
+            given = error.stderr.decode(errors="replace").strip().partition("\n")[0]
             raise DamagedFile(
-                f"{root} at {revision}",
-                expected="an earlier copy of the tree, or a git revision",
-                received=error.stderr.decode(errors="replace").strip().partition("\n")[0],
+                f"{root} at {revision}: expected an earlier copy of the tree, or a git revision, received {given}."
             ) from error
         return done.stdout
 

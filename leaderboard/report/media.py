@@ -145,12 +145,12 @@ def _webp(file: Path) -> bytes:
     try:
         status = file.lstat()
         if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
-            raise DamagedFile(str(file), expected=f"a file of at most {LARGEST >> 20} MiB", received="another")
+            raise DamagedFile(f"{file}: expected a file of at most {LARGEST >> 20} MiB, received another.")
         with Image.open(file, formats=["PNG"]) as image:
             pixels = image.convert("RGB")
             pixels.thumbnail((WIDEST, 100 * WIDEST), Image.Resampling.LANCZOS)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise DamagedFile(str(file), expected="a PNG picture", received=str(error)) from error
+        raise DamagedFile(f"{file}: expected a PNG picture, received {error}.") from error
     forms = []
     for options in ({"lossless": True}, {"quality": QUALITY}):
         stream = io.BytesIO()

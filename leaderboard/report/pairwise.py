@@ -94,14 +94,12 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
         if name not in known:
             raise UnknownName("method with results", name, known)
     if first == second:
-        raise InvalidInput("methods to compare", expected="two different ones", received=f"{first} twice")
+        raise InvalidInput(f"methods to compare: expected two different ones, received {first} twice.")
     shared = [(board, one, other) for board in boards for one, other in _both(board, first, second)]
     if not shared:
         raise InvalidInput(
-            f"{first} and {second}",
-            expected="a task of the tier that both were scored on, unmarked and not in quarantine",
-            received="none",
-            remedy="Choose another --tier.",
+            f"{first} and {second}: expected a task of the tier that both were scored on, unmarked and not in "
+            "quarantine, received none. Choose another --tier."
         )
     columns = list(dict.fromkeys(column for board, _, _ in shared for column in board.columns))
     titles = [(name, known[name].result.title) for name in (first, second)]
@@ -125,10 +123,8 @@ def limited(pair: Pair, tasks: Container[str]) -> Pair:
     found = tuple(one for one in pair.differences if one.task in tasks)
     if not found:
         raise InvalidInput(
-            f"{pair.first[0]} and {pair.second[0]}",
-            expected=f"a task of tier {pair.tier} that both were scored on",
-            received="none among those that were asked for",
-            remedy="Choose another --task or --tier.",
+            f"{pair.first[0]} and {pair.second[0]}: expected a task of tier {pair.tier} that both were scored on, "
+            "received none among those that were asked for. Choose another --task or --tier."
         )
     return pair._replace(differences=found)
 
@@ -154,10 +150,8 @@ def method(boards: Sequence[Table], name: str) -> str:
     for board in boards:
         if (times := sum(row.result.method == found for row in board.rows)) > 1:
             raise InvalidInput(
-                f"results of {found} on {board.task}",
-                expected="one",
-                received=f"{times}, in several results trees",
-                remedy="Name one of the trees alone.",
+                f"results of {found} on {board.task}: expected one, received {times}, in several results trees. Name "
+                "one of the trees alone."
             )
     return found
 

@@ -58,14 +58,14 @@ def report(
 
 def _submissions(folder: Path) -> list[Path]:
     if folder.is_symlink() or not folder.is_dir():
-        raise DamagedFile(str(folder), expected="a folder of submissions", received="no such folder")
+        raise DamagedFile(f"{folder}: expected a folder of submissions, received no such folder.")
     if (folder / submission.FILE).exists():
         return [folder]
     with os.scandir(folder) as entries:
         found = sorted(Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False))
     if not 0 < len(found) <= SUBMISSIONS:
         raise DamagedFile(
-            str(folder), expected=f"1 to {SUBMISSIONS} submissions, each in a folder", received=f"{len(found)} folders"
+            f"{folder}: expected 1 to {SUBMISSIONS} submissions, each in a folder, received {len(found)} folders."
         )
     return found
 

@@ -79,10 +79,8 @@ def read(folder: Path, known: Iterable[Result]) -> Weights:
             if run.seed == of.seed and run.verification and run.verification.encoder_digest == digest:
                 return Weights(folder, task, of.method, of.seed, run.tier, files)
     raise InvalidInput(
-        f"{folder / ENCODER}",
-        expected=f"an encoder that seed {of.seed} of {of.method} on {task} was verified by",
-        received=f"one with SHA-256 {digest[:16]}",
-        remedy="Evaluate the run with this encoder next to its codes.",
+        f"{folder / ENCODER}: expected an encoder that seed {of.seed} of {of.method} on {task} was verified by, "
+        f"received one with SHA-256 {digest[:16]}. Evaluate the run with this encoder next to its codes."
     )
 
 
@@ -149,9 +147,7 @@ def check(root: str | os.PathLike[str], known: Sequence[Result]) -> Iterator[Off
     size = 0
     for file in sorted((Path(root) / FOLDER).rglob("*")):
         if file.is_file() and (file.name not in FILES or not (file.parent / record.FILE).exists()):
-            yield DamagedFile(
-                str(file), expected=f"{' and '.join(FILES)} alone", received="another file", remedy="Remove it."
-            )
+            yield DamagedFile(f"{file}: expected {' and '.join(FILES)} alone, received another file. Remove it.")
         elif file.name == record.FILE:
             try:
                 size += read(file.parent, known).size
@@ -163,8 +159,5 @@ def check(root: str | os.PathLike[str], known: Sequence[Result]) -> Iterator[Off
 
 def _too_many(root: Path, size: int) -> InvalidInput:
     return InvalidInput(
-        f"{root / FOLDER}",
-        expected=f"at most {MOST:,} bytes",
-        received=f"{size:,}",
-        remedy="Publish fewer encoders, or smaller ones.",
+        f"{root / FOLDER}: expected at most {MOST:,} bytes, received {size:,}. Publish fewer encoders, or smaller ones."
     )

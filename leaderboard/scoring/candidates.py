@@ -150,14 +150,12 @@ def codes_file(folder: str | os.PathLike[str]) -> Path:
     """Return the file with a run folder's codes; where there is none, name the command that writes it."""
     file = Path(folder) / "codes.npz"
     if not os.path.lexists(file):
-        raise DamagedFile(
-            str(file),
-            expected="the codes of the run",
-            received="no such file",
-            remedy=f"Write them: offaxis train encode {shlex.quote(str(folder))}"
+        remedy = (
+            f"Write them: offaxis train encode {shlex.quote(str(folder))}"
             if (file.parent / "config.json").is_file()
-            else "docs/submitting.md says what a run folder of another program holds.",
+            else "docs/submitting.md says what a run folder of another program holds."
         )
+        raise DamagedFile(f"{file}: expected the codes of the run, received no such file. {remedy}")
     return file
 
 
@@ -191,16 +189,18 @@ def _read(file: str | os.PathLike[str], task: protocol.Task) -> tuple[NDArray[np
     if len(wrong):
         same = np.array_equal(np.sort(indices), np.sort(task.indices))
         other = protocol.of_rows(indices)
-        raise InvalidInput(
-            f"{file}: indices",
-            expected=f"the rows of {task.id}: {task.indices[wrong[0]]} at position {wrong[0]}",
-            received=f"the rows of {other}: {indices[wrong[0]]}" if other else str(indices[wrong[0]]),
-            remedy="They are the right rows in another order: reorder the codes with them."
+        found = f"the rows of {other}: {indices[wrong[0]]}" if other else str(indices[wrong[0]])
+        remedy = (
+            "They are the right rows in another order: reorder the codes with them."
             if same
-            else "Encode the rows that `leaderboard.protocol.task(...).indices` gives, in that order.",
+            else "Encode the rows that `leaderboard.protocol.task(...).indices` gives, in that order."
+        )
+        raise InvalidInput(
+            f"{file}: indices: expected the rows of {task.id}: {task.indices[wrong[0]]} at position {wrong[0]}, "
+            f"received {found}. {remedy}"
         )
     if not 1 <= given.shape[1] <= LATENTS:
-        raise InvalidInput(f"{file}: codes", expected=f"1 to {LATENTS} latents", received=str(given.shape[1]))
+        raise InvalidInput(f"{file}: codes: expected 1 to {LATENTS} latents, received {given.shape[1]}.")
     codes = check_codes(units.reduced(given, f"{file}: codes"), f"{file}: codes").astype(np.float32)
     warn_if_same(codes, str(file))
     return codes, given
@@ -221,10 +221,9 @@ def wrong_record(known: RunRecord, what: str) -> Iterator[OffaxisError]:
         alike = known.method.replace("_", "") == name.replace("_", "")
         if alike and (known.method != name or known.supervision != "reference"):
             yield InvalidInput(
-                f"{what}: method",
-                expected="another name than that of a reference",
-                received=f"{known.method!r}{f', which is {name!r} but for underscores' * (known.method != name)}",
-                remedy="Rename the method.",
+                f"{what}: method: expected another name than that of a reference, received "
+                f"{known.method!r}{f', which is {name!r} but for underscores' * (known.method != name)}. Rename the "
+                "method."
             )
     yield from implausible(known.budget, f"{what}: budget")
 
@@ -282,11 +281,11 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
         )
     part = hyperparameters.get("split", "" if "train_share" in hyperparameters else "train")
     if part != "train":
+        found = repr(part) if part else "none beside a train_share, so that it is the share of all rows"
         raise InvalidInput(
-            f"{what}: hyperparameters.split",
-            expected=f"'train' in the tier held_out: that only this part of {task.dataset} was trained on",
-            received=repr(part) if part else "none beside a train_share, so that it is the share of all rows",
-            remedy="Rows that were trained on are not held out. Train on the part train, or score in another tier.",
+            f"{what}: hyperparameters.split: expected 'train' in the tier held_out: that only this part of "
+            f"{task.dataset} was trained on, received {found}. Rows that were trained on are not held out. Train on "
+            "the part train, or score in another tier."
         )
 
 
@@ -344,7 +343,7 @@ def grouped(candidates: Iterable[Candidate], tier: str, *, status: Status = "rec
         check_part(one.task, tier, one.record.hyperparameters, str(Path(one.where) / record.FILE))
         seeds[one.record.seed] = one
     if not found:
-        raise InvalidInput("runs", expected="at least one", received="none")
+        raise InvalidInput("runs: expected at least one, received none.")
     groups = []
     for (task, method), seeds in sorted(found.items()):
         group = tuple(seeds[seed] for seed in sorted(seeds))

@@ -114,7 +114,7 @@ def curve(
     for size in chosen:
         check_count("sizes", size, 2)
     if not chosen or max(chosen) > n:
-        raise InvalidInput("sizes", expected=f"numbers from 2 to {n}", received=str(chosen))
+        raise InvalidInput(f"sizes: expected numbers from 2 to {n}, received {chosen}.")
     scored = _metric(metric, codes_test, factors_test, arguments)
     rows = []
     for repeat in range(repeats):
@@ -237,7 +237,7 @@ def intervals(
     """
     if not is_whole(resamples) or resamples < 2 or not 0 < confidence < 1:
         raise InvalidInput(
-            "resamples, confidence", expected="at least 2, and in (0, 1)", received=f"{resamples!r}, {confidence!r}"
+            f"resamples, confidence: expected at least 2, and in (0, 1), received {resamples!r}, {confidence!r}."
         )
     codes, factors = check_rows(codes, factors)
     value = pd.Series(_metric(metric, codes_test, factors_test, arguments)(codes, factors))
@@ -278,6 +278,6 @@ def _metric(
     """Return a metric with all arguments but the sample; factors that are constant in a part are left out there."""
     metric = discovery.find("leaderboard.metrics", name, kind="metric")
     if (codes_test is None or factors_test is None) and measure.takes(metric, measure.HELD_OUT[0]):
-        raise InvalidInput(", ".join(measure.HELD_OUT), expected=f"the held-out part for {name}", received="None")
+        raise InvalidInput(f"{', '.join(measure.HELD_OUT)}: expected the held-out part for {name}, received None.")
     fixed = measure.arguments(metric, (codes_test, factors_test), arguments)
     return lambda codes, factors: metric.score(codes, factors, **fixed)

@@ -140,12 +140,12 @@ def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, t
     chosen = [protocol.task(name) for name in tasks]
     if not re.fullmatch(r"[a-z0-9][a-z0-9_]{0,63}", method):
         raise InvalidInput(
-            "method", expected="a lower-case name of letters, digits and underscores", received=repr(method)
+            f"method: expected a lower-case name of letters, digits and underscores, received {method!r}."
         )
     for problem in _collisions(method, ()):
         raise problem
     if not chosen:
-        raise InvalidInput("tasks of a submission", expected="at least one", received="none")
+        raise InvalidInput("tasks of a submission: expected at least one, received none.")
     check_count("seeds of a submission", seeds, 1)
     for task in chosen:
         candidates.check_part(task, tier, {}, f"{folder / FILE}")
@@ -205,7 +205,7 @@ def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -
     if isinstance(found, list):
         return Checked(found, [], None)
     problems: list[OffaxisError] = [
-        InvalidInput(f"{file}: about.{field}", expected="some text", received="nothing")
+        InvalidInput(f"{file}: about.{field}: expected some text, received nothing.")
         for field in ("title", "authors", "license")
         if not getattr(found.about, field).strip()
     ]
@@ -234,7 +234,7 @@ def _sizes(folder: Path, entries: Sequence[Path]) -> Iterator[OffaxisError]:
         size = sum(path.lstat().st_size for path in entries if path.suffix == suffix)
         if size > most:
             expected = f"at most {most >> 20} MiB of {what}"
-            yield InvalidInput(str(folder), expected=expected, received=f"{size:,} bytes")
+            yield InvalidInput(f"{folder}: expected {expected}, received {size:,} bytes.")
 
 
 def _named(file: Path, submission: Submission) -> tuple[set[str], list[OffaxisError]]:
@@ -253,11 +253,11 @@ def _named(file: Path, submission: Submission) -> tuple[set[str], list[OffaxisEr
         if (other := names.setdefault(task.id, name)) != name:
             received = f"{task.id}, which tasks.{other} is, too"
             remedy = "Keep one of them, under the full name of the dataset."
-            found.append(InvalidInput(where, expected="each task once", received=received, remedy=remedy))
+            found.append(InvalidInput(f"{where}: expected each task once, received {received}. {remedy}"))
         numbers = [seed.seed for seed in entry.seeds]
         for twice in sorted({number for number in numbers if numbers.count(number) > 1}):
             received = f"seed {twice} more than once"
-            found.append(InvalidInput(f"{where}: seeds", expected="each seed once", received=received))
+            found.append(InvalidInput(f"{where}: seeds: expected each seed once, received {received}."))
         for seed in entry.seeds:
             claims = f"{where}: claimed of seed {seed.seed}"
             found += candidates.unknown_claims(seed.claimed, [submission.tier], claims)
@@ -290,7 +290,7 @@ def _missing(folder: Path, codes: Path, seed: int) -> OffaxisError:
     if os.path.lexists(codes.with_suffix(".onnx")):
         expected = f"the codes that {codes.stem}.onnx gives"
         remedy = f"Write them: offaxis board submit {shlex.quote(str(folder))}"
-    return DamagedFile(str(codes), expected=expected, received="no such file", remedy=remedy)
+    return DamagedFile(f"{codes}: expected {expected}, received no such file. {remedy}")
 
 
 def encode(folder: str | os.PathLike[str], *, progress: Progress = no_progress) -> list[Path]:
@@ -380,7 +380,7 @@ def score(folder: str | os.PathLike[str], *, published: Sequence[Result] = (), f
 def _entries(folder: Path) -> list[Path]:
     """List the folder, without following links; stop where there are too many entries."""
     if folder.is_symlink() or not folder.is_dir():
-        raise DamagedFile(str(folder), expected="a submission's folder", received="no such folder")
+        raise DamagedFile(f"{folder}: expected a submission's folder, received no such folder.")
     found: list[Path] = []
     waiting = [folder]
     while waiting:
@@ -389,7 +389,7 @@ def _entries(folder: Path) -> list[Path]:
                 found.append(Path(entry.path))
                 if len(found) > ENTRIES:
                     raise DamagedFile(
-                        str(folder), expected=f"at most {ENTRIES:,} files and folders", received="more than that"
+                        f"{folder}: expected at most {ENTRIES:,} files and folders, received more than that."
                     )
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(Path(entry.path))
@@ -410,11 +410,10 @@ def _strays(folder: Path, tasks: dict[str, Entry], entries: Sequence[Path]) -> I
         if (stat.S_ISDIR(mode) and path in folders) or (stat.S_ISREG(mode) and path in expected):
             continue
         kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "a file"
+        given = kind if kind == "a link" else f"{kind} that submission.json does not name"
         yield InvalidInput(
-            ascii(str(path)),
-            expected="submission.json, and rows.npy, seed_<k>.npz and seed_<k>.onnx in a folder for each task",
-            received=kind if kind == "a link" else f"{kind} that submission.json does not name",
-            remedy="Remove it.",
+            f"{str(path)!a}: expected submission.json, and rows.npy, seed_<k>.npz and seed_<k>.onnx in a folder "
+            f"for each task, received {given}. Remove it."
         )
 
 
@@ -427,7 +426,7 @@ def _collisions(name: str, published: Sequence[Result]) -> Iterator[OffaxisError
         if other.replace("_", "") == plain and (other != name or other in record.REFERENCES):
             expected = f"a name that differs from {other!r} by more than underscores"
             why = ", a reference of the board" if other in references else ""
-            yield InvalidInput("method", expected=expected + why, received=repr(name), remedy="Rename the method.")
+            yield InvalidInput(f"method: expected {expected + why}, received {name!r}. Rename the method.")
 
 
 def _same_titles(file: Path, submission: Submission, published: Sequence[Result]) -> Iterator[OffaxisError]:

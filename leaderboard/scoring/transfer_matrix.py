@@ -106,7 +106,7 @@ def measure(
             raise InvalidInput(f"seeds of {one.method} of {one.source}: expected each once, received {one.seed} twice.")
         seeds.append(one)
     if not grouped:
-        raise InvalidInput("codes", expected="those of at least one encoder", received="none")
+        raise InvalidInput("codes: expected those of at least one encoder, received none.")
     for (method, source), seeds in sorted(grouped.items()):
         runs = []
         for one in sorted(seeds, key=lambda one: one.seed):

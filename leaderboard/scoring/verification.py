@@ -148,10 +148,8 @@ def agree(
     found = encode(rows)
     if found.shape[1:] != codes.shape[1:]:
         raise Disagreement(
-            encoder,
-            expected=f"codes of shape {codes.shape[1:]}, as on the task's rows",
-            received=f"shape {found.shape[1:]}",
-            remedy="Export an encoder whose output has one shape, whatever the images.",
+            f"{encoder}: expected codes of shape {codes.shape[1:]}, as on the task's rows, received shape "
+            f"{found.shape[1:]}. Export an encoder whose output has one shape, whatever the images."
         )
     theirs, ours = units.reduced(codes), units.reduced(found, fit=codes if units.rule(codes) else None)
     labels = protocol.labels(dataset, rows, task.scored)
@@ -168,11 +166,10 @@ def agree(
     for key, one in compared.items():
         if not abs(one.codes - one.fresh) <= one.margin:
             raise Disagreement(
-                encoder,
-                expected=f"{key} of {one.codes:.4f} on fresh rows, as on the task's, within {one.margin:.4f}",
-                received=f"{one.fresh:.4f}",
-                remedy=f"One honest run in {1 / ERROR:,.0f} fails by chance: verify it again, by another text. If it "
-                "fails again, it encodes the task's rows unlike others: train one that does not know them.",
+                f"{encoder}: expected {key} of {one.codes:.4f} on fresh rows, as on the task's, within "
+                f"{one.margin:.4f}, received {one.fresh:.4f}. One honest run in {1 / ERROR:,.0f} fails by chance: "
+                "verify it again, by another text. If it fails again, it encodes the task's rows unlike others: train "
+                "one that does not know them."
             )
     return compared, rows
 
@@ -193,7 +190,7 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
         InvalidInput: an empty seed, or fewer fresh rows than `LEAST` for each block.
     """
     if not 1 <= len(seed) <= 200:
-        raise InvalidInput("seed of the fresh rows", expected="a text of 1 to 200 characters", received=repr(seed[:80]))
+        raise InvalidInput(f"seed of the fresh rows: expected a text of 1 to 200 characters, received {seed[:80]!r}.")
     dataset = task.load()
     number = protocol.seed(f"{task.id}:fresh:{seed}")
     wanted = [len(part) // SHARE for part in (task.train, task.test)]

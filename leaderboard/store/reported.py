@@ -98,7 +98,7 @@ def read_all(root: str | os.PathLike[str]) -> list[Paper]:
     for file in sorted(Path(root, "reported").glob("*.json")):
         paper = schema.validated(Paper, schema.content(file), str(file))
         if paper.key != file.stem:
-            raise DamagedFile(str(file), expected=f"the name {paper.key}.json, as its key says", received=file.name)
+            raise DamagedFile(f"{file}: expected the name {paper.key}.json, as its key says, received {file.name}.")
         papers.append(paper)
     return sorted(papers, key=lambda paper: (paper.year, paper.key))
 

@@ -103,7 +103,7 @@ def files(root: str | os.PathLike[str]) -> list[Path]:
     root = Path(root)
     if not root.is_dir():
         raise DamagedFile(
-            str(root), expected="a results folder", received="no such folder", remedy="Make one with `evaluate --into`."
+            f"{root}: expected a results folder, received no such folder. Make one with `evaluate --into`."
         )
     return sorted(p for p in root.glob("v*/**/*.json") if not p.name.startswith("."))
 
@@ -280,7 +280,7 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
     """
     what = f"{new.method} on {new.task}"
     if (old.task, old.method) != (new.task, new.method):
-        raise InvalidInput(what, expected="the same task and method", received=f"{old.method} on {old.task}")
+        raise InvalidInput(f"{what}: expected the same task and method, received {old.method} on {old.task}.")
     if not replace:
         _said_alike(new, [old])
     kept = {(run.tier, run.seed): run for run in old.runs}
@@ -354,10 +354,9 @@ def _said_alike(new: Result, there: Iterable[Result]) -> None:
         number, (before, after) = next((i, pair) for i, pair in enumerate(lines, 1) if pair[0] != pair[1])
         where = f"{field}, line {number}" if field == "bibtex" else field
         raise InvalidInput(
-            f"{new.method} on {new.task}: about.{where}",
-            expected=f"{shortly.repr(before)}, as the results say of {new.method} on {old.task}",
-            received=shortly.repr(after),
-            remedy="Give another method another name. If it is the same and this is meant: --replace.",
+            f"{new.method} on {new.task}: about.{where}: expected {shortly.repr(before)}, as the results say of "
+            f"{new.method} on {old.task}, received {shortly.repr(after)}. Give another method another name. If it is "
+            "the same and this is meant: --replace."
         )
 
 

@@ -165,7 +165,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
     """
     first, second = finite_scores(x, 1), finite_scores(y, 1)
     if len(first) != len(second):
-        raise InvalidInput("pairs", expected="as many of either", received=f"{len(first)} and {len(second)}")
+        raise InvalidInput(f"pairs: expected as many of either, received {len(first)} and {len(second)}.")
     if len(first) < PAIRS or not np.ptp(first) or not np.ptp(second):
         return None
     seen = float(np.asarray(np.corrcoef(ranks([first, second]).T, rowvar=False))[1, 0])

@@ -131,7 +131,7 @@ def read_all(root: str | os.PathLike[str]) -> list[Transfer]:
     for file in sorted(Path(root, "transfer").rglob("*.json")):
         one = schema.validated(Transfer, schema.content(file), str(file))
         if path(root, one) != file:
-            raise DamagedFile(str(file), expected=f"the path {path(root, one)}, as it says", received=str(file))
+            raise DamagedFile(f"{file}: expected the path {path(root, one)}, as it says, received {file}.")
         found.append(one)
     return sorted(found, key=lambda one: (protocol.natural(one.target), one.method, protocol.natural(one.source)))
 

@@ -112,7 +112,7 @@ def finite_scores(values: ArrayLike, least: int) -> Floats:
     except (TypeError, ValueError):
         scores = np.array(math.nan)
     if scores.ndim != 1 or len(scores) < least or not np.isfinite(scores).all():
-        raise InvalidInput("scores", expected=f"at least {least} finite numbers", received=repr(values))
+        raise InvalidInput(f"scores: expected at least {least} finite numbers, received {values!r}.")
     return scores
 
 
@@ -132,7 +132,7 @@ def score_rows(rows: Sequence[ArrayLike], least: int) -> Floats:
     found = [finite_scores(row, least) for row in rows]
     sizes = sorted({len(row) for row in found})
     if len(sizes) != 1:
-        raise InvalidInput("scores", expected="one or more, all of the same seeds", received=f"{sizes} seeds")
+        raise InvalidInput(f"scores: expected one or more, all of the same seeds, received {sizes} seeds.")
     return np.array(found)
 
 
@@ -261,7 +261,7 @@ def compare(
     strata = _strata(higher, lower, paired)
     bounds = list(floors) or [-math.inf] * len(strata)
     if len(bounds) != len(strata):
-        raise InvalidInput("floors", expected=f"one for each of {len(strata)} strata", received=str(len(bounds)))
+        raise InvalidInput(f"floors: expected one for each of {len(strata)} strata, received {len(bounds)}.")
     bounds = [bound - slack(x.mean()) for (x, _), bound in zip(strata, bounds, strict=True)]
     passing = [pair for pair, bound in zip(strata, bounds, strict=True) if pair[0].mean() >= bound]
     found = _by_student(passing or strata, _fewest(strata), paired)
@@ -363,7 +363,7 @@ def decisive(parts: Sequence[Comparison]) -> Comparison:
         1.0
     """
     if not parts:
-        raise InvalidInput("parts of a claim", expected="at least one", received="none")
+        raise InvalidInput("parts of a claim: expected at least one, received none.")
     against = [one._replace(p=p) for one, (answer, p) in zip(parts, judge(parts), strict=True) if answer == "opposed"]
     if against:
         return min(against, key=_p)
@@ -497,9 +497,8 @@ class _Moments:
     def __init__(self, groups: Sequence[Sequence[ArrayLike]]) -> None:
         if len({len(tasks) for tasks in groups}) > 1 or any(not tasks for tasks in groups):
             raise InvalidInput(
-                "groups",
-                expected="the same tasks for all, at least one",
-                received=f"{[len(tasks) for tasks in groups]} tasks",
+                f"groups: expected the same tasks for all, at least one, received {[len(tasks) for tasks in groups]} "
+                "tasks."
             )
         scores = [[finite_scores(task, SEEDS) for task in tasks] for tasks in groups]
         errors = np.array([_squared_error(tasks) for tasks in scores]).reshape(-1, 2)
@@ -615,12 +614,12 @@ def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | Non
 def _strata(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike], paired: bool) -> list[tuple[Floats, Floats]]:
     if len(higher) != len(lower) or not higher:
         raise InvalidInput(
-            "groups", expected="as many higher as lower ones, at least one", received=f"{len(higher)} and {len(lower)}"
+            f"groups: expected as many higher as lower ones, at least one, received {len(higher)} and {len(lower)}."
         )
     strata = [(finite_scores(x, 1), finite_scores(y, 1)) for x, y in zip(higher, lower, strict=True)]
     for x, y in strata:
         if paired and len(x) != len(y):
-            raise InvalidInput("pairs", expected="as many scores on either side", received=f"{len(x)} and {len(y)}")
+            raise InvalidInput(f"pairs: expected as many scores on either side, received {len(x)} and {len(y)}.")
     return strata
 
 

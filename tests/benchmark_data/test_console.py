@@ -29,7 +29,7 @@ def fine() -> None:
 @app.command()
 def bad() -> None:
     """Meet an error of the user's making."""
-    raise InvalidInput("rows [red]", expected="integers " * 30, received="floats", remedy="Round them.")
+    raise InvalidInput(f"rows [red]: expected {'integers ' * 30}, received floats. Round them.")
 
 
 @app.command()

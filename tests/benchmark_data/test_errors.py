@@ -10,16 +10,16 @@ import pytest
 from benchmark_data import DamagedFile, InvalidInput, MissingExtra, OffaxisError, Unavailable, UnknownName
 from benchmark_data.errors import needs
 
-INVALID = InvalidInput("rows", expected="integers", received="floats", remedy="Round them.")
+INVALID = InvalidInput("rows: expected integers, received floats. Round them.")
 UNKNOWN = UnknownName("dataset", "dsprite", ["shapes3d", "dsprites"])
 MISSING = MissingExtra("publishing", "pyarrow", "hf")
 EVERY = [
-    OffaxisError("a", expected="b", received="c"),
+    OffaxisError("a: expected b, received c."),
     INVALID,
     UNKNOWN,
     MISSING,
-    DamagedFile("f.json", expected="JSON", received="nothing"),
-    Unavailable("dsprites", expected="a prepared dataset", received="nothing", remedy="Prepare it."),
+    DamagedFile("f.json: expected JSON, received nothing."),
+    Unavailable("dsprites: expected a prepared dataset, received nothing. Prepare it."),
 ]
 
 

@@ -207,7 +207,7 @@ def test_unwritable_names_path_and_reason(tmp_path):
 
 def test_a_lock_keeps_others_out_until_it_is_released(tmp_path):
     lock = tmp_path / "deep" / ".lock"
-    refusal = InvalidInput("folder", expected="a free folder", received="one in use")
+    refusal = InvalidInput("folder: expected a free folder, received one in use.")
     refused = pytest.raises(InvalidInput, match="received one in use")
     with contextlib.ExitStack() as first:
         first.enter_context(exclusive(lock, what=tmp_path))

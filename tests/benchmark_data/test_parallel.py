@@ -24,7 +24,7 @@ def test_results_come_in_the_order_of_the_tasks(jobs):
 @pytest.mark.parametrize(
     "error",
     [
-        InvalidInput("a", expected="b", received="c", remedy="d"),
+        InvalidInput("a: expected b, received c. d"),
         UnknownName("colour", "re", ["red", "green"]),
         MissingExtra("feature", "package", "extra"),
     ],

@@ -57,7 +57,7 @@ def test_tasks_run_on_the_cluster_and_results_keep_their_order(cluster):
 def test_an_error_on_a_node_is_the_users_own(cluster):
     def refuse(number):
         if number == 2:
-            raise InvalidInput("number", expected="another one", received="2", remedy="Choose.")
+            raise InvalidInput("number: expected another one, received 2. Choose.")
         return number
 
     with parallel.on_ray(cluster.address):

@@ -38,15 +38,11 @@ def files(root: str | os.PathLike[str]) -> Iterator[tuple[str, bytes]]:
     root = Path(root)
     found = results_tree.read_all(root)
     if not found:
-        raise DamagedFile(
-            str(root), expected="at least one result", received="none", remedy="Add some: `offaxis board score`."
-        )
+        raise DamagedFile(f"{root}: expected at least one result, received none. Add some: `offaxis board score`.")
     boards = ranking.tables(found)
     if not boards:
         raise DamagedFile(
-            str(root),
-            expected=f"a result with one of the scores {', '.join(protocol.COLUMNS)}",
-            received="none of these",
+            f"{root}: expected a result with one of the scores {', '.join(protocol.COLUMNS)}, received none of these."
         )
     papers, transferred = reported.read_all(root), transfers.read_all(root)
     yield "tables/all.csv", formats.comma_separated(boards).encode()
@@ -97,9 +93,8 @@ def _check(site: Path) -> None:
     there = {file.relative_to(site).as_posix() for file in site.rglob("*") if not file.is_dir()}
     listed = set((site / MANIFEST).read_text("utf-8").splitlines()) if (site / MANIFEST).is_file() else set()
     if site.is_file() or not there <= listed:
+        given = "a file" if site.is_file() else f"a folder with {min(there - listed)}"
         raise InvalidInput(
-            str(site),
-            expected="a new or empty folder, or one that was built before",
-            received="a file" if site.is_file() else f"a folder with {min(there - listed)}",
-            remedy="Choose another folder, or remove the file.",
+            f"{site}: expected a new or empty folder, or one that was built before, received {given}. Choose another "
+            "folder, or remove the file."
         )

@@ -167,9 +167,7 @@ def _heatmap(file: Path) -> Heatmap | None:
         if any(len(line) != len(head) - 1 or not np.isfinite(line).all() for line in values):
             raise ValueError("lines of different lengths, or a value that is not finite")
     except ValueError as error:
-        raise DamagedFile(
-            str(file), expected="a table of similarities", received=str(error), remedy="Make it again."
-        ) from error
+        raise DamagedFile(f"{file}: expected a table of similarities, received {error}. Make it again.") from error
     if not 0 < max(len(names), len(head) - 1) <= LAYERS:
         return None
     return Heatmap(tuple(names), tuple(head[1:]), tuple(tuple((v, colour(v)) for v in line) for line in values))
@@ -215,7 +213,7 @@ def picture(file: Path, album: dict[str, bytes], *, alt: str, caption: str, of: 
             width, height = image.size
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise DamagedFile(
-            str(file), expected=f"a {kind} picture", received=str(error), remedy="Remove it or make it again."
+            f"{file}: expected a {kind} picture, received {error}. Remove it or make it again."
         ) from error
     return Picture(kept(content, file.suffix, album), width, height, alt, caption, of, width < 500)
 

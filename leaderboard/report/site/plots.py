@@ -307,10 +307,8 @@ def perceived(file: Path) -> Plot | None:
             raise ValueError(f"columns {header}")
     except ValueError as error:
         raise DamagedFile(
-            str(file),
-            expected=f"a table with the columns {', '.join(media.DISTANCES)}",
-            received=str(error),
-            remedy="Remove it, and let the board be written again.",
+            f"{file}: expected a table with the columns {', '.join(media.DISTANCES)}, received {error}. Remove it, and "
+            "let the board be written again."
         ) from error
     if not along:
         return None

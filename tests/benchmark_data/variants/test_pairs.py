@@ -156,7 +156,7 @@ def test_a_pair_is_prepared_when_both_sides_are(tiny, missing):
         ready, asked = False, ()
 
         def images(self, indices, labels):
-            raise Unavailable("tiny", expected="a prepared dataset", received="nothing there")
+            raise Unavailable("tiny: expected a prepared dataset, received nothing there.")
 
         def prepare(self, **options):
             self.ready, self.asked = True, options

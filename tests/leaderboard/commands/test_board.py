@@ -195,7 +195,7 @@ def test_what_was_scored_before_an_error_is_kept(board, run_folder, tmp_path, mo
         return scored(*arguments, **options)
 
     def refused(*_, **__):
-        raise InvalidInput("codes of factor_vae", expected="codes", received="others")
+        raise InvalidInput("codes of factor_vae: expected codes, received others.")
 
     monkeypatch.setattr(measure, "score_codes", first_alone)
     code, _, err = board("score", run_folder("beta_vae"), run_folder("factor_vae"), "--into", tmp_path)

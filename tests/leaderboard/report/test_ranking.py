@@ -301,7 +301,7 @@ def test_a_build_that_fails_leaves_the_board_as_it_was(tmp_path, monkeypatch):
 
     def broken(*args, **options):
         yield from whole(*args, **options)
-        raise DamagedFile("a picture", expected="one", received="none")
+        raise DamagedFile("a picture: expected one, received none.")
 
     with monkeypatch.context() as patch:
         patch.setattr(build, "files", broken)
