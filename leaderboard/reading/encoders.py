@@ -300,8 +300,8 @@ def placed(
         expected = " or ".join(f"{name} (n, {', '.join(map(str, axes))})" for name, axes in layouts.items())
         given = f"shape {tuple(shape)}" + (f" as {wanted}" if wanted else "")
         raise InvalidInput(
-            f"input of {path}: expected {expected}, received {given}. The images of {dataset.id} are {height} x {width} "
-            f"with {channels} channels."
+            f"input of {path}: expected {expected}, received {given}. The images of {dataset.id} are {height} x "
+            f"{width} with {channels} channels."
         )
     if len(fitting) > 1:
         raise InvalidInput(
