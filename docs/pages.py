@@ -37,6 +37,7 @@ SEEDS = DOCS.parent / "benchmarks" / "tutorial_seeds.csv"
 DEMO_SEEDS = DOCS.parent / "benchmarks" / "demo_seeds.csv"
 RESULTS = DOCS.parent / "leaderboard" / "published"
 PRECISION = RESULTS / "precision"
+EXPLAINED = DOCS.parent / "benchmarks" / "explained.csv"
 LEAST_SEEDS = 5
 COMMAND = "make pages"
 DATASETS = {
@@ -190,10 +191,52 @@ def printed_by_the_demo() -> list[str]:
     return ["```", *(f"{name}: MIG {found}" for name, found in zip(("near", "far"), ranges, strict=True)), "```"]
 
 
+@functools.cache
+def desk_boards() -> tuple[ranking.Table, ...]:
+    """Return the tables of the tier desk, XYSquares first."""
+    return tuple(board for board in ranking.tables(results_tree.read_all(RESULTS)) if board.tier == "desk")
+
+
 def ranked_tables() -> list[str]:
     """Write the tables of the tier desk, XYSquares first."""
-    boards = [board for board in ranking.tables(results_tree.read_all(RESULTS)) if board.tier == "desk"]
-    return [formats.NOTE, "", *"\n".join(map(formats.markdown, boards)).rstrip().split("\n")]
+    return [formats.NOTE, "", *"\n".join(map(formats.markdown, desk_boards())).rstrip().split("\n")]
+
+
+def table_of_means(columns: Mapping[str, str], *, explained: str = "") -> list[str]:
+    """Write the mean MIG of the desk's methods on several datasets, sorted by the first.
+
+    Args:
+        columns: dataset -> the title of its column; a method needs a row on the first and the last.
+        explained: a dataset whose explained variance gets a column of its own; none if empty.
+
+    Returns:
+        A table; cells hold the mean, its 95% interval and, where it is not five, the number of seeds.
+    """
+    shares: dict[str, list[float]] = {}
+    with EXPLAINED.open(encoding="utf-8", newline="") as stream:
+        for line in csv.DictReader(stream):
+            if line["dataset"] == explained:
+                shares.setdefault(line["objective"], []).append(float(line["explained"]))
+    found = {board.dataset: {row.result.method: row for row in board.rows} for board in desk_boards()}
+    first, *_, last = (found.get(name, {}) for name in columns)
+    titles = [*columns.values(), *(["explained variance there"] if explained else [])]
+    lines = [row("mean MIG", *titles), row("---", *["---:"] * len(titles))]
+    shown = first.keys() & last.keys() - {"ground_truth", "random_encoder"}
+    for method in sorted(shown, key=lambda name: -first[name].cells["mig"].mean):
+        cells = [cell_of(found.get(name, {}).get(method)) for name in columns]
+        if explained:
+            cells.append(f"{min(shares[method]):z.0%} to {max(shares[method]):z.0%}" if method in shares else "–")
+        lines.append(row(first[method].result.title, *cells))
+    return lines
+
+
+def cell_of(one: ranking.Row | None) -> str:
+    """Write the MIG of a row of the board: mean, interval and, unless there are five, the number of seeds."""
+    if one is None:
+        return "–"
+    found = one.cells["mig"]
+    interval = f" ({found.low:.2f}–{found.high:.2f})" if found.low is not None else ""
+    return f"{found.mean:.2f}{interval}" + ("" if one.seeds in (1, 5) else f", n={one.seeds}")
 
 
 def table_of_precision() -> list[str]:
@@ -249,8 +292,7 @@ def table_of_shared_seeds() -> list[str]:
 
 def table_of_giveaways() -> list[str]:
     """Write how far giveaway and MIG go together over the datasets of the tier desk, method by method."""
-    boards = [board for board in ranking.tables(results_tree.read_all(RESULTS)) if board.tier == "desk"]
-    found = hardness.hardness(boards, giveaways.read(RESULTS))
+    found = hardness.hardness(desk_boards(), giveaways.read(RESULTS))
     lines = [row("method", "datasets", "correlation (95%)", "over those that most share"), row("---", *["---:"] * 3)]
     for one in found.predictions if found else ():
         if one.correlation:
@@ -299,8 +341,28 @@ TABLES_OVER_SEEDS = {
 """Tutorial -> part of the page -> columns, rows and first title of its table."""
 
 
+MEANS = {
+    "spacings": ({f"xysquares/spacing_{n}": f"spacing {n}" for n in (1, 2, 4, 8)}, "xysquares/spacing_8"),
+    "sprites": (
+        {
+            "sprites2d": "original",
+            "sprites2d_squeezed/eps10": "contrast-matched",
+            "sprites2d_noisy/eps10": "noisy",
+            "sprites2d_perturbed/pca32_eps10": "perturbed (PCA)",
+            "sprites2d_perturbed/conv32_eps10": "perturbed (VAE)",
+        },
+        "",
+    ),
+}
+"""Part of findings.md -> its columns, and the dataset whose explained variance is shown."""
+
+
 PAGES = {
     "audit.md": {"giveaways": table_of_giveaways},
+    "findings.md": {
+        part: functools.partial(table_of_means, columns, explained=explained)
+        for part, (columns, explained) in MEANS.items()
+    },
     "leaderboard.md": {"desk": ranked_tables},
     "datasets.md": {"datasets": table_of_datasets, "files": table_of_files, "defects": list_of_defects},
     "metrics.md": {"metrics": table_of_metrics},
