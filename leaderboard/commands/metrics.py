@@ -32,7 +32,6 @@ def compute(
     dataset: str = "",
     names: list[str] | None = None,
     array: str = "",
-    intervals: int = 0,
     to: Path | None = None,
 ) -> None:
     """Compute any metric on anyone's codes, and print the scores with what is to be doubted of them.
@@ -43,7 +42,6 @@ def compute(
             own, and a file may hold factors.
         names: metrics, or ``["all"]``; mig and dci if None.
         array: the array or output that holds the codes; codes or mean if empty.
-        intervals: resamples of bootstrap intervals, of each file over its rows; 0 for none.
         to: a CSV file to write the scores to: a line for each file and score.
     """
     needs("this command", "metrics", "pandas")
@@ -55,8 +53,6 @@ def compute(
     from leaderboard.scoring import measure
 
     files.check_ending("--to", to, ".csv")
-    if intervals == 1:
-        raise InvalidInput("--intervals takes at least 2 resamples, or 0 for no intervals.")
     paths = list(dict.fromkeys(paths))
     modules = measure.named(names)
     asked = benchmark_data.named_or_folder(dataset) if dataset else None
@@ -75,22 +71,11 @@ def compute(
     with console.progress() as progress:
         work = progress.add_task("scoring", total=len(modules) * len(paths))
         for path, found, held_out in samples:
-            if found.taken_for:
-                count = f"{len(found.codes):,}"
-                doubts.append((path, f"no array `indices`: the {count} rows are taken for {found.taken_for}."))
-            if held_out is None:
-                doubts += [(path, sentence) for sentence in _repeated(found.indices)]
-            if held_out is None and not _of_the_task(found):
-                beside = "factors" if found.indices is None else "indices"
-                trained = (path / "config.json").is_file()
-                remedy = f"offaxis train encode {path}" if trained else f"shuffle codes and {beside} alike"
-                doubts += [(path, f"{sentence}: {remedy}.") for sentence in _in_order(found.factors, found.names)]
-            doubts += [(path, sentence) for sentence in _hardly_factors(found.factors, found.names)]
-            doubts += [(path, sentence) for sentence in _left_out(found, held_out)]
+            doubts += [(path, sentence) for sentence in _of_the_sample(path, found, held_out)]
             for name, module in modules.items():
                 progress.update(work, description=name)
                 try:
-                    table, doubted = _scored(name, module, found, held_out, intervals)
+                    table, doubted = _scored(name, module, found, held_out)
                 except InvalidInput as error:
                     if names != ["all"]:
                         raise
@@ -131,35 +116,22 @@ def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
     return found[HELD_OUT[0]], found[HELD_OUT[1]]
 
 
-def _scored(
-    name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None, intervals: int
-) -> tuple[pd.DataFrame, list[str]]:
-    """Score codes by one metric.
-
-    Returns:
-        A line for each score, with its interval if intervals are asked for; and what is to be doubted.
-    """
+def _scored(name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None) -> tuple[pd.DataFrame, list[str]]:
+    """Score codes by one metric: a line for each score, and what is to be doubted."""
     import pandas as pd
 
-    from leaderboard.scoring import measure, sensitivity
+    from leaderboard.scoring import measure
 
     sample, options = measure.divided(module, found.codes, found.factors, held_out)
     scores = module.score(*sample, **options)
     scored = pd.DataFrame({"metric": name, "score": list(scores), "value": list(scores.values())})
-    if intervals:
-        around = sensitivity.intervals(name, *sample, resamples=max(2, intervals), **options)
-        scored = scored.assign(low=around["low"].to_numpy(), high=around["high"].to_numpy())
     if name == "downstream":  # which is a curve over sample sizes by itself
         return scored, []
     return scored, _doubts(name, *sample, whole=scores, **options)
 
 
 def _report(table: pd.DataFrame, to: Path | None) -> None:
-    """Print scores, and write them if they are wanted; of several files, print mean and spread of each score.
-
-    An interval is of one file's rows, and says nothing of a mean over files: each file is printed then,
-    too.
-    """
+    """Print scores, and write them if they are wanted; of several files, print mean and spread of each score."""
     import pandas as pd
 
     several = table["file"].nunique()
@@ -171,8 +143,6 @@ def _report(table: pd.DataFrame, to: Path | None) -> None:
         parts = {"mean": values.mean(), "sd": values.std(), "least": values.min(), "greatest": values.max()}
         shown = pd.DataFrame(parts).reset_index()
     show(shown, f"{several} files" if several > 1 else "")
-    if several > 1 and "low" in table:
-        show(table, "each file, with its interval over rows")
     if to is not None:
         write(table, to)
 
@@ -202,15 +172,30 @@ def small_sample(where: str, codes: Any, task: protocol.Task, tier: str) -> list
 
 def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
     """Return whether a metric's first score still moves with the number of samples."""
-    from leaderboard.scoring import sensitivity
+    from leaderboard.scoring import small_samples
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OffaxisWarning)  # the score of the whole has warned of it
         try:
-            _, doubt = sensitivity.curve_and_doubt(metric, codes, factors, repeats=1, **options)
+            doubt = small_samples.doubt(metric, codes, factors, **options)
         except InvalidInput as error:
             return [f"{metric}: parts of the sample cannot be scored: {error}"]
     return [doubt] if doubt else []
+
+
+def _of_the_sample(path: Path, found: Any, held_out: tuple[Any, Any] | None) -> list[str]:
+    """Return what is to be doubted of any score on codes: of their rows, and of their factors."""
+    doubts = []
+    if found.taken_for:
+        doubts.append(f"no array `indices`: the {len(found.codes):,} rows are taken for {found.taken_for}.")
+    if held_out is None:
+        doubts += _repeated(found.indices)
+    if held_out is None and not _of_the_task(found):
+        beside = "factors" if found.indices is None else "indices"
+        trained = (path / "config.json").is_file()
+        remedy = f"offaxis train encode {path}" if trained else f"shuffle codes and {beside} alike"
+        doubts += [f"{sentence}: {remedy}." for sentence in _in_order(found.factors, found.names)]
+    return doubts + _hardly_factors(found.factors, found.names) + _left_out(found, held_out)
 
 
 def _of_the_task(found: Any) -> bool:

@@ -45,9 +45,6 @@ def score(
         typer.Option(metavar="NAME", help="Of files: the dataset, or folder, encoded.", autocompletion=names_like),
     ] = "",
     array: Annotated[str, typer.Option(metavar="NAME", help="Of files: the array of codes.")] = "",
-    intervals: Annotated[
-        int, typer.Option(metavar="N", help="Of metrics: resamples of bootstrap intervals.", show_default="none")
-    ] = 0,
     to: Annotated[Path | None, typer.Option(metavar="FILE", help="Of metrics: write them, .csv.")] = None,
 ) -> None:
     """Compute scores from codes.
@@ -57,10 +54,10 @@ def score(
     the metrics named: the last third of the rows is held out, unless the file has
     codes_test and factors_test.
     """
-    if names or dataset or array or intervals or to or not all(map(_has_record, paths)):
+    if names or dataset or array or to or not all(map(_has_record, paths)):
         if into:
             raise InvalidInput("--into stores scores of run folders and submissions: leave out --metric and --dataset.")
-        metrics.compute(paths, dataset=dataset, names=names, array=array, intervals=intervals, to=to)
+        metrics.compute(paths, dataset=dataset, names=names, array=array, to=to)
         return
     fresh = "" if unverified else secrets.token_hex(16)
     with console.working("checking") as told:

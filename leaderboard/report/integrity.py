@@ -17,14 +17,14 @@ from leaderboard import protocol, schema
 from leaderboard.report import families, weights
 from leaderboard.report.site import gallery
 from leaderboard.scoring import candidates, verification
-from leaderboard.store import giveaways, reported, results, results_tree, transfers
+from leaderboard.store import giveaways, reported, results, results_tree
 from leaderboard.store.results import Result, Sample, Scored
 
 BESIDE = ("sheet.png", "factors.png", "distances.csv")
 """What lies beside results of the dataset itself."""
 
 
-ALONE = ("transfer", "reported", "giveaways.json")
+ALONE = ("reported", "giveaways.json")
 """What a results tree may hold beside results, and alone."""
 
 
@@ -175,7 +175,7 @@ def needs_no_download(dataset: Dataset) -> bool:
 
 
 def _other(root: Path) -> Iterator[OffaxisError]:
-    """Read what is beside the scores: what papers report, giveaways of datasets, the transfer matrix."""
+    """Read what is beside the scores: what papers report, giveaways of datasets."""
     try:
         reported.read_all(root)
     except OffaxisError as error:
@@ -184,21 +184,6 @@ def _other(root: Path) -> Iterator[OffaxisError]:
         yield from _outdated(root)
     except OffaxisError as error:
         yield error
-    try:
-        found = transfers.read_all(root)
-    except OffaxisError as error:
-        yield error
-        return
-    for one in found:
-        what = f"{transfers.path(root, one)}"
-        try:
-            dataset = protocol.task(f"{one.target}@{one.protocol}").load()
-        except UnknownName as error:
-            yield error
-            continue
-        here = candidates.dataset_digest(one.target)[1] if needs_no_download(dataset) else one.dataset_digest
-        if one.dataset_digest != here:
-            yield InvalidInput(f"{what}: dataset_digest: expected {here}, received {one.dataset_digest}.")
 
 
 def _outdated(root: Path) -> Iterator[OffaxisError]:

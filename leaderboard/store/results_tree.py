@@ -112,12 +112,12 @@ def is_place(file: Path) -> bool:
     """Return whether a file lies where results lie: a JSON file in the folder of a protocol's version.
 
     Example:
-        >>> is_place(Path("tree/v1/sprites2d/pca.json")), is_place(Path("tree/transfer/v1/sprites2d/pca/solids.json"))
+        >>> is_place(Path("tree/v1/sprites2d/pca.json")), is_place(Path("tree/reported/paper.json"))
         (True, False)
     """
     folders = [folder.name for folder in file.absolute().parents]
     within = any(re.fullmatch(r"v\d+", name) for name in folders)
-    return file.suffix == ".json" and within and "transfer" not in folders
+    return file.suffix == ".json" and within
 
 
 def by_dataset(root: str | os.PathLike[str]) -> dict[str, list[Path]]:

@@ -103,7 +103,6 @@ LATE = {
     "baselines/training/worker.py": "threads are set before anything that counts them is loaded",
     "leaderboard/metrics/dci.py": "the compiled trees need numba, which only the fast mode takes",
     "leaderboard/metrics/downstream.py": "the compiled trees need numba, which only one classifier takes",
-    "leaderboard/report/transfer_page.py": "what measures a transfer loads pandas, and most boards have none to show",
 }
 """Files that import ours within a function, and why. Such imports count for circles and for rooms like all others."""
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.files import unwritable
 from leaderboard import protocol
-from leaderboard.report import formats, ranking, transfer_page
+from leaderboard.report import formats, ranking
 from leaderboard.report.site import pages
-from leaderboard.store import reported, results_tree, transfers
+from leaderboard.store import reported, results_tree
 
 MANIFEST = ".offaxis board"
 """Lists the files of a built board, so that a later build knows that it replaces nothing else."""
@@ -44,11 +44,10 @@ def files(root: str | os.PathLike[str]) -> Iterator[tuple[str, bytes]]:
         raise DamagedFile(
             f"{root}: expected a result with one of the scores {', '.join(protocol.COLUMNS)}, received none of these."
         )
-    papers, transferred = reported.read_all(root), transfers.read_all(root)
+    papers = reported.read_all(root)
     yield "tables/all.csv", formats.comma_separated(boards).encode()
     yield "tables/reported.csv", reported.comma_separated(papers).encode()
-    yield "tables/transfer.csv", transfer_page.comma_separated(transferred).encode()
-    yield from pages.render(root, found, papers, transferred, boards=boards)
+    yield from pages.render(root, found, papers, boards=boards)
 
 
 def build(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> Path:

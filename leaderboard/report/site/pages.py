@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from benchmark_data.errors import needs
 from leaderboard import protocol
-from leaderboard.report import formats, generalisation, hardness, pairwise, ranking, transfer_page
+from leaderboard.report import formats, generalisation, hardness, pairwise, ranking
 from leaderboard.report.ranking import Table
 from leaderboard.report.site import contents, gallery, tiers
 from leaderboard.report.site.contents import Contents
@@ -23,7 +23,6 @@ from leaderboard.report.site.tiers import TierPage
 from leaderboard.store import verdicts
 from leaderboard.store.reported import Paper
 from leaderboard.store.results import Result
-from leaderboard.store.transfers import Transfer
 
 if TYPE_CHECKING:
     import jinja2
@@ -39,7 +38,6 @@ def render(
     root: Path,
     found: Sequence[Result],
     papers: Sequence[Paper] = (),
-    transferred: Sequence[Transfer] = (),
     *,
     boards: Sequence[Table] | None = None,
 ) -> Iterator[File]:
@@ -49,7 +47,6 @@ def render(
         root: the results tree, for the pictures that lie beside the results.
         found: its results.
         papers: what papers report.
-        transferred: its transfer matrix.
         boards: the results' tables; None makes them.
 
     Yields:
@@ -61,16 +58,16 @@ def render(
     """
     environment()  # before all else, if it is missing
     shown = contents.collect(root, found, ranking.tables(found) if boards is None else boards)
-    frame = _frame(shown, papers, transferred)
+    frame = _frame(shown, papers)
     yield from _tiers(frame, shown)
-    yield from _others(frame, shown, transferred)
+    yield from _others(frame, shown)
     yield from shown.files.items()
     for one in shown.weights:
         for file in one.files:
             yield one.name(file), (one.folder / file).read_bytes()
 
 
-def _frame(shown: Contents, papers: Sequence[Paper], transferred: Sequence[Transfer]) -> dict[str, Any]:
+def _frame(shown: Contents, papers: Sequence[Paper]) -> dict[str, Any]:
     """Return what every page has around its content, by the templates' names."""
     tiers = shown.tiers
     by_tier = [
@@ -80,7 +77,6 @@ def _frame(shown: Contents, papers: Sequence[Paper], transferred: Sequence[Trans
     ]
     links = [("index.html#tasks", "Tasks")]
     links += [(f"{page}.{having[0].name}.html", title) for page, title, having in by_tier if having]
-    links += [("transfer.html", "Transfer")] if transferred else []
     links += [("reported.html", "Reported by papers")] if papers else []
     return {
         "links": (*links, ("submit.html", "Submit, questions")),
@@ -135,14 +131,11 @@ def _overview(frame: Mapping[str, Any], shown: Contents, tier: TierPage) -> File
     )
 
 
-def _others(frame: Mapping[str, Any], shown: Contents, transferred: Sequence[Transfer]) -> Iterator[File]:
+def _others(frame: Mapping[str, Any], shown: Contents) -> Iterator[File]:
     """Render the pages of tasks and methods, and those that the board has one of."""
     yield _page(frame, "submit.html", "submit.html")
     if frame["papers"]:
         yield _page(frame, "reported.html", "reported.html")
-    if transferred:
-        matrices, caption = transfer_page.matrices(transferred), transfer_page.caption(transferred)
-        yield _page(frame, "transfer.html", "transfer.html", matrices=matrices, caption=caption)
     for task in shown.tasks:
         yield _page(frame, f"tasks/{ranking.slug(task.id)}.html", "task.html", task=task)
     for method in shown.methods:

@@ -194,7 +194,7 @@ def test_metrics_say_which_factor_is_left_out_and_refuse_what_they_would_not_use
     np.savez(tmp_path / "a.npz", codes=factors + 0.0, factors=factors, factor_names=["x", "floor", "y"])
     code, out, err = board("score", tmp_path / "a.npz", "--metric", "mig")
     assert (code, "warning: left out, with one value in all rows to learn from: floor." in err) == (0, True), out
-    code, _, err = board("score", tmp_path / "a.npz", "--metric", "sap", "--intervals", 3)
+    code, _, err = board("score", tmp_path / "a.npz", "--metric", "sap")
     assert (code, "cannot be scored" in err) == (0, False), err
     factors[:200, 0] = 0  # which varies in the rows that are held out
     np.savez(tmp_path / "a.npz", codes=factors + 0.0, factors=factors, factor_names=["x", "floor", "y"])
@@ -234,22 +234,6 @@ def test_metrics_of_several_files_give_mean_and_spread(board, tmp_path):
     np.savez(tmp_path / "b.npz", codes=factors)
     code, out, err = board("score", *files, "--metric", "mig")
     assert (code, out, "b.npz holds codes without factors" in err) == (2, "", True)
-
-
-def test_metrics_of_several_files_print_the_intervals_that_are_asked_for(board, tmp_path):
-    factors = np.random.default_rng(0).integers(0, 3, (300, 2))
-    for name in "ab":
-        codes = factors + np.random.default_rng(ord(name)).normal(size=(300, 2))
-        np.savez(tmp_path / f"{name}.npz", codes=codes, factors=factors)
-    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
-    asked = ("--metric", "mig", "--to", tmp_path / "m.csv")
-    code, out, err = board("score", *files, *asked, "--intervals", 5)
-    assert code == 0, err
-    assert "each file, with its interval over rows" in out
-    for row in pd.read_csv(tmp_path / "m.csv").itertuples():
-        assert row.low < row.high
-        assert re.search(rf"mig +mig +{row.value:.3f} +{row.low:.3f} +{row.high:.3f}", out), out
-    assert "each file" not in board("score", *files, *asked)[1]
 
 
 def test_metrics_of_arrays_with_held_out_rows(board, tmp_path):
@@ -349,8 +333,6 @@ def test_all_metrics_leave_out_those_that_refuse(board, tmp_path):
         "warning: [a-z_]+ is left out: factors: expected at least two factors that vary, received one", err
     )
     assert re.search(r"\bmig +mig\b", out)
-    code, _, err = board("score", tmp_path / "a.npz", "--metric", "dcimig", "--metric", "mig", "--intervals", 1)
-    assert (code, "--intervals takes at least 2 resamples" in err) == (2, True)
 
 
 def test_metrics_of_a_run_and_of_an_encoder(board, toys, run_folder, tmp_path):
@@ -382,13 +364,11 @@ def test_metrics_say_how_far_they_can_be_trusted(board, tmp_path):
     rng = np.random.default_rng(0)
     factors = rng.integers(0, [3, 6], (240, 2))
     np.savez(tmp_path / "a.npz", codes=factors + 0.5 * rng.normal(size=(240, 2)), factors=factors)
-    arguments = ["--metric", "mig", "--metric", "sap", "--intervals", 20, "--to", tmp_path / "s.csv"]
+    arguments = ["--metric", "mig", "--metric", "sap", "--to", tmp_path / "s.csv"]
     code, _, err = board("score", tmp_path / "a.npz", *arguments)
     assert code == 0, err
     table = pd.read_csv(tmp_path / "s.csv").set_index("score")
-    assert list(table.columns) == ["metric", "value", "low", "high"]
-    assert (table.low < table.value).all()
-    assert (table.value < table.high).all()
+    assert list(table.columns) == ["metric", "value"]
     assert re.search(r"warning: mig: 0\.\d+ with 20, .* with 160 samples; a score .* needs more", err)
     np.savez(tmp_path / "b.npz", codes=rng.normal(size=(30, 2)), factors=np.stack([np.arange(30) == 0] * 2, 1))
     _, _, err = board("score", tmp_path / "b.npz", "--metric", "mig")
