@@ -4,7 +4,7 @@
     find runs/desk_since2020 -name codes.npz -printf '%h ' |
         xargs offaxis board score --new --reproduced --tier desk --into leaderboard/published
 
-45 runs of five seeds each, a minute of a core or two. Model, batch and steps are those of `baselines.sweeps.desk`;
+90 runs of ten seeds each, a minute of a core or two. Model, batch and steps are those of `baselines.sweeps.desk`;
 strengths of SlowVAE and QLAE are the defaults of the objectives' files, which are those of their papers. Those of HFS,
 whose paper tunes them for each dataset, are the best of `baselines.sweeps.desk_since2020_pilot` by MIG, which looks at
 labels; every run says how its own were chosen. QLAE's weights are made for a reconstruction that is a mean over pixels,
@@ -42,7 +42,7 @@ def changes(dataset: str, objective: str) -> dict[str, Any]:
 
 SWEEP = tuple(
     desk.run(dataset, objective, seed, **changes(dataset, objective))
-    for dataset in ("sprites2d", "xysquares/spacing_1", "xysquares/spacing_8")
+    for dataset in ("dsprites", "xysquares/spacing_1", "xysquares/spacing_8")
     for objective in OBJECTIVES
-    for seed in range(5)
+    for seed in range(desk.SEEDS[desk.family(dataset)])
 )
