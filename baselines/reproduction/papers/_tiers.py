@@ -130,12 +130,15 @@ def dataset(tier: str, published: str) -> str:
 def board(tier: str, datasets: Container[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
     """Return the board's own runs of some datasets and objectives, in the order of its sweeps.
 
+    Those of dSprites are on its stand-in, on which the recorded studies were made.
+
     Example:
         >>> [(run.objective, run.seed) for run in board("smoke", {"room3d"}, {"ae"})]
         [('ae', 0), ('ae', 1)]
         >>> [run.seed for run in board("desk", {"sprites2d"}, {"ae"})]
         [0, 1, 2, 3, 4]
     """
-    runs = smoke_board.SWEEP if tier == "smoke" else (*desk.SWEEP, *desk_controls.CONV32)
+    rendered = (dataclasses.replace(run, dataset=stand_in(run.dataset)) for run in desk.SWEEP)
+    runs = smoke_board.SWEEP if tier == "smoke" else (*rendered, *desk_controls.CONV32)
     chosen = (run for run in runs if run.dataset in datasets and run.objective in objectives)
     return tuple(run for run in chosen if run.seed < SEEDS[tier])
