@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
+import os
 import sys
 import threading
 import warnings
@@ -22,7 +23,7 @@ import rich.table
 import rich.text
 import typer
 
-from benchmark_data.errors import OffaxisError, OffaxisWarning
+from benchmark_data.errors import OffaxisError, OffaxisWarning, printable
 
 out = rich.console.Console()
 """Results go here: standard output."""
@@ -49,7 +50,7 @@ def say(what: object, *, style: str | None = None) -> None:
         >>> say("runs/[0]")
         runs/[0]
     """
-    out.print(str(what), style=style, soft_wrap=True, markup=False, highlight=False)
+    out.print(printable(str(what)), style=style, soft_wrap=True, markup=False, highlight=False)
 
 
 def tell(what: object, *, style: str | None = None) -> None:
@@ -59,7 +60,7 @@ def tell(what: object, *, style: str | None = None) -> None:
         what: a text.
         style: its colour on a terminal; that of other text if None.
     """
-    err.print(str(what), style=style, soft_wrap=True, markup=False, highlight=False)
+    err.print(printable(str(what)), style=style, soft_wrap=True, markup=False, highlight=False)
 
 
 def warn(what: object) -> None:
@@ -90,7 +91,7 @@ def table(rows: Iterable[Sequence[object]], *columns: str, title: str = "", whol
         collapse_padding=True,
         show_header=bool(columns),
     )
-    cells = [[str(cell) for cell in row] for row in rows]
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
     first = max((len(row[0]) for row in cells), default=0) <= 2 * out.width // 3
     for place, heading in enumerate(columns):
         shown.add_column(
@@ -134,6 +135,12 @@ def run(app: typer.Typer, name: str | None = None) -> None:
         app(prog_name=name)
     except OffaxisError as error:
         tell(f"error: {error}", style="red")
+        sys.exit(2)
+    except OSError as error:  # a full disk, a name that is too long, a folder without permission
+        if error.filename is None and error.errno is None:
+            raise
+        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        tell(f"error: {where}{error.strerror}. Check the name, the permissions and the free space.", style="red")
         sys.exit(2)
     except KeyboardInterrupt:
         tell("interrupted", style="red")

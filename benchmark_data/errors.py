@@ -25,7 +25,7 @@ class OffaxisError(Exception):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(message.rstrip())
+        super().__init__(printable(message.rstrip()))
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -39,6 +39,27 @@ def _restored(kind: type[OffaxisError], message: str) -> OffaxisError:
     error = kind.__new__(kind, message)
     OffaxisError.__init__(error, message)
     return error
+
+
+def printable(text: str) -> str:
+    r"""Return text with all that could move a terminal or turn the direction of writing spelled out.
+
+    Everything that may hold a stranger's words goes through here before it is printed or put into a report: messages of
+    errors, what `benchmark_data.console` prints, and `leaderboard.report.review`.
+
+    Args:
+        text: any text. Line feeds stay.
+
+    Returns:
+        The same where it is harmless, in any script.
+
+    Example:
+        >>> print(printable("caf\u00e9 \x1b[2J \u202e"))
+        café \x1b[2J \u202e
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1] for letter in text)
 
 
 class InvalidInput(OffaxisError, ValueError):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import errno
+import glob
 import hashlib
 import io
 import json
 import os
+import platform
 import re
 import secrets
 import shutil
@@ -17,6 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+
+try:
+    import fcntl
+except ImportError:  # on Windows, where folders are not held
+    fcntl = None  # type: ignore[assignment]
 
 
 def check_ending(option: str, path: Path | None, *endings: str) -> None:
@@ -39,20 +47,22 @@ def check_ending(option: str, path: Path | None, *endings: str) -> None:
 
 
 @contextlib.contextmanager
-def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
+def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -> Iterator[Path]:
     """Return a temporary path beside ``path`` to write a file or a folder to; rename it to ``path`` at the end.
 
     When the block fails or the process dies, nothing stands under ``path`` that did not stand there before. An existing
-    file is replaced; an existing folder is not, since a folder cannot be replaced in one step.
+    file is replaced; an existing folder is not, since a folder cannot be replaced in one step. What a process that was
+    killed left of the same ``path`` is removed first.
 
     Args:
         path: the final path. Missing parent folders are made.
+        replace: replace a folder, too, in two steps: a process that dies between them leaves none.
 
     Yields:
         The temporary path, on the same file system. Nothing exists there yet.
 
     Raises:
-        InvalidInput: the folder cannot be written, the disk is full, or ``path`` is an existing folder.
+        InvalidInput: the folder cannot be written, the disk is full, or ``path`` is a folder that may not be replaced.
 
     Example:
         >>> import tempfile
@@ -63,41 +73,65 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         '1 2 3'
     """
     path = Path(path)
-    temporary = _temporary(path)
+    end = f"{os.getpid()}-{_HOST}{secrets.token_hex(2)}.part"
+    # At most the 255 bytes that file systems allow.
+    temporary = path.with_name(f".{path.name.encode()[: 253 - len(end)].decode(errors='ignore')}.{end}")
+    former = temporary.with_name(f"{temporary.name.removesuffix(end)}{os.getpid()}-{_HOST}_old.part")
     try:
-        if path.is_dir():
+        if os.path.isdir(path) and not replace:
             raise InvalidInput(
                 f"{path}: expected a path that is free, received an existing folder. Remove it or choose another path."
             )
         path.parent.mkdir(parents=True, exist_ok=True)
+        for remains in path.parent.glob(f"{glob.escape(temporary.name.removesuffix(end))}*.part"):
+            if _is_dead(remains):
+                _remove(remains)
         yield temporary
         _sync(temporary)
+        if replace and path.is_dir():
+            os.replace(path, former)
         os.replace(temporary, path)
         _sync_entry(path.parent)
     except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST) and os.path.isdir(path):
+            raise InvalidInput(f"Another process wrote {path} meanwhile. Use that, or choose another path.") from error
         raise unwritable(path, error) from error
     finally:
-        with contextlib.suppress(OSError):  # never written, or its folder is no folder
-            if temporary.is_dir():
-                shutil.rmtree(temporary, ignore_errors=True)
-            else:
-                temporary.unlink()
+        _remove(temporary)
+        _remove(former)
 
 
-def _temporary(path: Path) -> Path:
-    """Return a temporary name beside ``path``, of at most the 255 bytes that file systems allow."""
-    end = f".{os.getpid()}-{secrets.token_hex(4)}.part"
-    return path.with_name(f".{path.name.encode()[: 254 - len(end)].decode(errors='ignore')}{end}")
+def _remove(path: Path) -> None:
+    """Remove a file or folder, if it is there."""
+    with contextlib.suppress(OSError):  # never written, or its folder is no folder
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+
+
+_HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+"""Stands for this machine in temporary names: others may write into the same folder."""
+
+
+def _is_dead(path: Path) -> bool:
+    """Return whether a temporary file was left behind by a process of this machine that has ended."""
+    found = re.fullmatch(rf"\..+\.(\d+)-{_HOST}[0-9a-z_]{{4}}\.part", path.name)
+    if found and os.name == "posix":
+        try:
+            os.kill(int(found[1]), 0)
+        except (ProcessLookupError, OverflowError):
+            return True
+        except OSError:  # of another user
+            pass
+    return False
 
 
 def is_unfinished(path: Path) -> bool:
     """Return whether a name is a temporary one of `written_atomically`, as a killed process leaves it behind.
 
     Example:
-        >>> is_unfinished(Path("runs/.config.json.4711-0a1b2c3d.part")), is_unfinished(Path("runs/.film.part"))
+        >>> is_unfinished(Path("runs/.run.json.4711-0a1b2c3d4e5f.part")), is_unfinished(Path("runs/.film.part"))
         (True, False)
     """
-    return re.fullmatch(r"\..+\.\d+-[0-9a-f]{8}\.part", path.name) is not None
+    return re.fullmatch(r"\..+\.\d+-[0-9a-f]{8}[0-9a-z_]{4}\.part", path.name) is not None
 
 
 def user_path(path: str | os.PathLike[str]) -> Path:
@@ -167,6 +201,27 @@ def exclusive(
         yield
     finally:
         held.release()
+
+
+@contextlib.contextmanager
+def one_writer(folder: Path) -> Iterator[None]:
+    """Make a folder and hold it while a ``with`` block runs; another process that asks for it is refused.
+
+    Raises:
+        InvalidInput: another process holds it, or it cannot be made.
+    """
+    with contextlib.ExitStack() as end:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if fcntl is not None:
+                held = os.open(folder, os.O_RDONLY)
+                end.callback(os.close, held)
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InvalidInput(f"Another process is writing {folder}. Wait for it, or use another folder.") from error
+        except OSError as error:
+            raise unwritable(folder, error) from error
+        yield
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -33,7 +33,7 @@ from benchmark_data import parallel, reading
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import InvalidInput, MissingExtra
 from benchmark_data.factors import Indices
-from benchmark_data.files import hash_of, read_json, write_json, write_text, written_atomically
+from benchmark_data.files import hash_of, one_writer, read_json, write_json, write_text, written_atomically
 from benchmark_data.inspect import contact_sheets
 from benchmark_data.publish import card, croissant, verify
 from benchmark_data.publish import records as encoding
@@ -282,13 +282,19 @@ def publish(
         progress: is told how many rows were hashed or written since the last call; every row is both in turn.
 
     Raises:
-        InvalidInput: the licence forbids copies, the folder cannot be written or holds another dataset, or the disk is
-            full.
+        InvalidInput: the licence forbids copies, the folder cannot be written, holds another dataset, or is being
+            written by another process, or the disk is full.
     """
     folder = Path(folder).absolute()  # workers may run in other folders
-    config = card.config_name(dataset)
     check_publishable(dataset, folder)
     dataset.prepare()
+    with one_writer(folder):
+        _publish(dataset, folder, progress)
+
+
+def _publish(dataset: Dataset, folder: Path, progress: Callable[[int], None]) -> None:
+    """Write what `publish` says, into a folder that is this process's alone."""
+    config = card.config_name(dataset)
     handle = parallel.handle(dataset)
     quick = verify.digest(dataset)
     full = verify.digest(dataset, full=True, progress=progress)

@@ -6,6 +6,7 @@ Internal.
 from __future__ import annotations
 
 import collections
+import concurrent.futures
 import contextlib
 import contextvars
 import math
@@ -141,6 +142,9 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
 
     Yields:
         The results, in the order of the tasks.
+
+    Raises:
+        OffaxisError: a worker process was killed.
     """
     tasks = list(tasks)
     gpus = _ray.get()
@@ -151,9 +155,15 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
     if jobs <= 1:
         yield from (function(*task) for task in tasks)
         return
-    yield from joblib.Parallel(n_jobs=jobs, return_as="generator", max_nbytes=None)(
-        joblib.delayed(function)(*task) for task in tasks
-    )
+    try:
+        yield from joblib.Parallel(n_jobs=jobs, return_as="generator", max_nbytes=None)(
+            joblib.delayed(function)(*task) for task in tasks
+        )
+    except concurrent.futures.BrokenExecutor as error:
+        raise OffaxisError(
+            "A worker process was killed, as where the machine has no memory left. Run the same again, which keeps "
+            "whatever was finished, with less running beside it."
+        ) from error
 
 
 def _in_ray(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], gpus: float) -> Iterator[Any]:

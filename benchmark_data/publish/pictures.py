@@ -17,7 +17,7 @@ from benchmark_data.archives.user_images import ABOUT
 from benchmark_data.dataset import Dataset, Rows, in_blocks
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices
-from benchmark_data.files import read_json, unwritable, write_json, written_atomically
+from benchmark_data.files import one_writer, read_json, unwritable, write_json, written_atomically
 from benchmark_data.publish import records
 
 TABLE = "metadata.csv"
@@ -39,10 +39,11 @@ def write(
 ) -> Path:
     """Write rows of a dataset as pictures with a table. What an interrupted call wrote is kept.
 
-    One call writes into a folder at a time: unfinished files that it finds are those of one that was killed, and are
-    removed. A picture takes its name when it is whole. The columns of the table are ``file_name``, ``index`` (the row
-    of the dataset), and for each factor ``label_<factor>`` (class id) and ``value_<factor>``. What class ids mean,
-    the kind, unit, values and names, stands in ``offaxis.json``, where `benchmark_data.from_folder` finds it.
+    One call writes into a folder at a time, others are refused. Unfinished files that it finds are those of one that
+    was killed, and are removed. A picture takes its name when it is whole. The columns of the table are ``file_name``,
+    ``index`` (the row of the dataset), and for each factor ``label_<factor>`` (class id) and ``value_<factor>``. What
+    class ids mean, the kind, unit, values and names, stands in ``offaxis.json``, where `benchmark_data.from_folder`
+    finds it.
 
     Args:
         dataset: the dataset. It must be prepared.
@@ -55,7 +56,8 @@ def write(
         The table.
 
     Raises:
-        InvalidInput: the folder holds something else, cannot be written, or the disk is full.
+        InvalidInput: the folder holds something else, cannot be written, another process is writing it, or the disk is
+            full.
 
     Example:
         >>> import tempfile, benchmark_data
@@ -74,6 +76,19 @@ def write(
         "citation": dataset.citation,
         "factors": [factor.as_json() for factor in dataset.space.factors],
     }
+    with one_writer(folder):
+        _write(dataset, rows, folder, about, progress)
+    return folder / TABLE
+
+
+def _write(
+    dataset: Dataset,
+    rows: range | Indices,
+    folder: Path,
+    about: Mapping[str, object],
+    progress: Callable[[int], None],
+) -> None:
+    """Write the pictures, and then the table, which says that they are there."""
     try:
         _begin(folder, about)
     except OSError as error:
@@ -92,7 +107,6 @@ def write(
             for row, label, value in zip(map(int, part), labels.tolist(), values.tolist(), strict=True):
                 both = (number for pair in zip(label, value, strict=True) for number in pair)
                 table.writerow([_place(dataset, row), row, *both])
-    return folder / TABLE
 
 
 def _begin(folder: Path, about: Mapping[str, object]) -> None:

@@ -120,7 +120,7 @@ def _encoded(session: Any, signature: graphs.Signature, images: NDArray[Any], pa
 
 
 def _failed(path: str, expected: str, error: Exception) -> OffaxisError:
-    text = graphs.printable(" ".join(str(error).split())[:300])
+    text = " ".join(str(error).split())[:80]
     if isinstance(error, MemoryError) or any(sign in str(error) for sign in ("alloc", "memory")):
         return _too_much_memory(path, text)
     return InvalidInput(f"{path}: does not run: expected {expected}, received {text}.")

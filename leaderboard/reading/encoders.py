@@ -187,9 +187,7 @@ class OnnxEncoder:
             sent, *numbers, size = encoder_process.HEAD.unpack(head)
             if sent == b"R" and size <= encoder_process.REASON:
                 text = self._outward.read(size).decode(errors="replace")
-                raise (DamagedFile if numbers[0] else InvalidInput)(
-                    "".join(c if c.isprintable() else "?" for c in text)
-                )
+                raise (DamagedFile if numbers[0] else InvalidInput)(text)
             if sent == kind and size <= most:
                 content = self._outward.read(size)
                 if len(content) == size:

@@ -220,11 +220,11 @@ def _problems(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
     yield from _tensors(onnx, graph, what)
     known = {tensor.name for tensor in graph.initializer} | {value.name for value in graph.input} | {""}
     for node in graph.node:
-        name = f"{printable(node.op_type)} {node.name[:80]!r}" if node.name else printable(node.op_type)
+        name = f"{node.op_type[:80]} {node.name[:80]!r}" if node.name else node.op_type[:80]
         if node.domain not in ("", "ai.onnx"):
             yield InvalidInput(
                 f"{what}: operator of another domain: expected standard operators, of the domain ai.onnx, received "
-                f"{name} of {printable(node.domain)}."
+                f"{name} of {node.domain[:80]}."
             )
         elif node.op_type in CONTROL:
             yield InvalidInput(f"{what}: loop or branch: expected a graph without any, received {name}.")
@@ -239,11 +239,6 @@ def _problems(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
                     f"received {name}, which takes {needed[:80]!r}."
                 )
         known |= set(node.output)
-
-
-def printable(text: str) -> str:
-    """Return text that others wrote, at most 80 characters, with what is not printable written out."""
-    return repr(text[:80])[1:-1]
 
 
 def _tensors(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
@@ -270,7 +265,7 @@ def _signature(onnx: Any, graph: Any, what: str, output: str) -> Signature:
     constants = {tensor.name for tensor in graph.initializer}
     inputs = [value for value in graph.input if value.name not in constants]
     if len(inputs) != 1:
-        named = printable(", ".join(value.name for value in inputs))
+        named = ", ".join(value.name[:80] for value in inputs[:3])
         raise InvalidInput(f"{what}: inputs: expected one, the images, received {named or 'none'}.")
     tensor = inputs[0].type.tensor_type
     kinds = onnx.TensorProto
@@ -286,7 +281,8 @@ def _signature(onnx: Any, graph: Any, what: str, output: str) -> Signature:
     if chosen is None:
         wanted = f"one called {output}" if output else "one, or one called codes or mean"
         raise InvalidInput(
-            f"{what}: outputs: expected {wanted}, received {printable(', '.join(names)) or 'none'}. Name the output."
+            f"{what}: outputs: expected {wanted}, received {', '.join(name[:80] for name in names[:3]) or 'none'}. Name "
+            "the output."
         )
     shape = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim)
     if not all(size is None or 0 <= size <= 2**20 for size in shape) or (shape[0] or 0) > BATCH:

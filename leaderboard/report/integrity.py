@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
+from benchmark_data.files import is_unfinished
 from benchmark_data.sources import OfBase, Rendered, chain
 from leaderboard import protocol, schema
 from leaderboard.report import families, weights
@@ -216,7 +217,7 @@ def _strays(root: Path, sound: Sequence[Result]) -> Iterator[OffaxisError]:
     results_at = {results_tree.path(root, result.task, result.method): result for result in sound}
 
     def belongs(path: Path) -> bool:
-        if path in known or path.name in BESIDE:
+        if path in known or path.name in BESIDE or is_unfinished(path):
             return True
         said = gallery.OF_RUNS.fullmatch(path.name)
         if said is None:

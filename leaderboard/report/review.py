@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmark_data import console
-from benchmark_data.errors import DamagedFile, OffaxisError
+from benchmark_data.errors import DamagedFile, OffaxisError, printable
 from benchmark_data.files import write_text
 from leaderboard.report import formats, ranking
 from leaderboard.scoring import candidates, remarks, submission
@@ -50,7 +50,7 @@ def report(
         found = submission.check(one, published=published)
         valid &= not found.problems
         parts.append("\n".join(_section(one, found, published, progress)))
-    text = "\n".join(parts)
+    text = printable("\n".join(parts))
     if len(text) > LONGEST:
         text = text[:LONGEST].rpartition("\n")[0] + "\n\n(The report goes on; it is too long for a comment.)\n"
     return text, valid

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
-from benchmark_data.files import bounded, hash_of, written_atomically
+from benchmark_data.files import bounded, hash_of, is_unfinished, written_atomically
 from leaderboard import protocol, record
 from leaderboard.reading import graphs
 from leaderboard.store import results_tree
@@ -146,6 +146,8 @@ def check(root: str | os.PathLike[str], known: Sequence[Result]) -> Iterator[Off
     """
     size = 0
     for file in sorted((Path(root) / FOLDER).rglob("*")):
+        if is_unfinished(file):
+            continue
         if file.is_file() and (file.name not in FILES or not (file.parent / record.FILE).exists()):
             yield DamagedFile(f"{file}: expected {' and '.join(FILES)} alone, received another file. Remove it.")
         elif file.name == record.FILE:

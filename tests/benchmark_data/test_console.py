@@ -17,6 +17,9 @@ from typer.testing import CliRunner
 
 from benchmark_data import InvalidInput, console
 
+HOSTILE = "\x1b[2Ja\u202eb\u2066 \udcff caf\u00e9"
+SHOWN = r"\x1b[2Ja\u202eb\u2066 \udcff caf" "\u00e9"
+
 app = console.command_line("A command of this test.")
 
 
@@ -45,6 +48,21 @@ def interrupted() -> None:
 
 
 @app.command()
+def long() -> None:
+    """Open a file that no file system takes."""
+    open("x" * 300).close()
+
+
+@app.command()
+def hostile() -> None:
+    """Print what a stranger wrote."""
+    console.say(HOSTILE)
+    console.table([(HOSTILE, 1)], "name", "number")
+    console.warn(HOSTILE)
+    raise InvalidInput(HOSTILE)
+
+
+@app.command()
 def broken() -> None:
     """Meet an error of ours."""
     raise ZeroDivisionError("ours")
@@ -69,6 +87,18 @@ def test_a_users_error_is_one_line_and_2(command):
     code, out, err = command("bad")
     assert (code, out) == (2, "")
     assert err == f"error: rows [red]: expected {'integers ' * 30}, received floats. Round them.\n"
+
+
+def test_what_the_system_refuses_is_one_sentence_and_2(command):
+    code, out, err = command("long")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.endswith("x: File name too long. Check the name, the permissions and the free space.\n")
+
+
+def test_a_strangers_words_cannot_move_a_terminal(command):
+    _, out, err = command("hostile")
+    assert (out.count(SHOWN), err.count(SHOWN)) == (2, 2)
+    assert all(line.isprintable() for line in (out + err).splitlines())
 
 
 def test_a_failed_check_is_1(command):

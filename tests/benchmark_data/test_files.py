@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ from benchmark_data.files import (
     exclusive,
     hash_of,
     is_unfinished,
+    one_writer,
     read_json,
     unwritable,
     write_json,
@@ -147,10 +149,47 @@ def test_a_killed_process_leaves_nothing_under_the_final_name(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "file")], check=False)
     assert done.returncode == -9
-    left = names(tmp_path)
-    assert len(left) == 1
-    assert left[0].startswith(".file.")
-    assert left[0].endswith(".part")
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(".file.")
+    assert is_unfinished(left)
+    # The next one that writes the same removes it; what a living process writes, or one elsewhere, stays.
+    living = left.with_name(re.sub(r"\.\d+-", f".{os.getppid()}-", left.name))
+    elsewhere = left.with_name(re.sub(r"-.{8}", "-00000000", left.name))
+    for each in (living, elsewhere):
+        each.write_text("theirs")
+    write_text(tmp_path / "file", "whole")
+    assert names(tmp_path) == sorted(["file", living.name, elsewhere.name])
+
+
+def test_a_folder_that_another_process_made_meanwhile(tmp_path):
+    def late():
+        with written_atomically(tmp_path / "made") as temporary:
+            temporary.mkdir()
+            (tmp_path / "made" / "theirs").mkdir(parents=True)
+
+    with pytest.raises(InvalidInput, match=r"Another process wrote .*made meanwhile"):
+        late()
+    assert names(tmp_path) == ["made"]
+
+
+def test_a_folder_may_be_replaced(tmp_path):
+    for content in ("old", "new"):
+        with written_atomically(tmp_path / "site", replace=True) as temporary:
+            temporary.mkdir()
+            (temporary / content).touch()
+    assert (names(tmp_path), names(tmp_path / "site")) == (["site"], ["new"])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are not held on Windows")
+def test_one_process_at_a_time_writes_a_folder(tmp_path):
+    with (
+        one_writer(tmp_path / "a" / "b"),
+        pytest.raises(InvalidInput, match="Another process is writing"),
+        one_writer(tmp_path / "a" / "b"),
+    ):
+        pass
+    with one_writer(tmp_path / "a" / "b"):
+        assert names(tmp_path / "a" / "b") == []
 
 
 def test_json_goes_round_and_diffs_well(tmp_path):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 import benchmark_data
 from benchmark_data import parallel
-from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.errors import InvalidInput, MissingExtra, OffaxisError, UnknownName
 
 
 def test_a_handle_is_a_name_only_where_that_names_the_same_dataset(tiny_grid):
@@ -37,6 +39,12 @@ def test_an_error_in_a_worker_process_arrives_whole(error):
         list(parallel.in_parallel(fail, [(0,), (1,)], 2))
     assert str(caught.value) == str(error)
     assert str(caught.value) == str(error)
+
+
+def test_a_killed_worker_is_told_in_one_sentence():
+    """As by the system where it has no memory left."""
+    with pytest.raises(OffaxisError, match="A worker process was killed, as where the machine has no memory left"):
+        list(parallel.in_parallel(signal.raise_signal, [(signal.SIGKILL,), (signal.SIGKILL,)], 2))
 
 
 @pytest.mark.parametrize("given", ["cache", "~/cache"])

@@ -7,12 +7,11 @@ the same bytes.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchmark_data.errors import DamagedFile, InvalidInput
-from benchmark_data.files import unwritable
+from benchmark_data.files import written_atomically
 from leaderboard import protocol
 from leaderboard.report import formats, ranking
 from leaderboard.report.site import pages
@@ -70,20 +69,13 @@ def build(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> Path:
     """
     site = Path(site)
     _check(site)
-    try:
-        site.absolute().parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{site.name}.", suffix=".part", dir=site.absolute().parent) as folder:
-            made, before, names = Path(folder, "made"), Path(folder, "before"), [MANIFEST]
-            for name, content in files(root):
-                (made / name).parent.mkdir(parents=True, exist_ok=True)
-                (made / name).write_bytes(content)
-                names.append(name)
-            (made / MANIFEST).write_text("\n".join(sorted(names)) + "\n", "utf-8")
-            if site.exists():
-                os.replace(site, before)
-            os.replace(made, site)
-    except OSError as error:
-        raise unwritable(site, error) from error
+    with written_atomically(site, replace=True) as made:
+        names = [MANIFEST]
+        for name, content in files(root):
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            (made / name).write_bytes(content)
+            names.append(name)
+        (made / MANIFEST).write_text("\n".join(sorted(names)) + "\n", "utf-8")
     return site / "index.html"
 
 

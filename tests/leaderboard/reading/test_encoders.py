@@ -405,7 +405,7 @@ def test_an_answer_out_of_form_is_refused(toys, tmp_path):
         (head.pack(b"C", 3, 1, 0, 0, 12) + bytes(12), "an answer out of form"),
         (head.pack(b"R", 0, 0, 0, 0, 2**30), "an answer out of form"),
         (head.pack(b"Z", 0, 0, 0, 0, 0), "an answer out of form"),
-        (head.pack(b"R", 0, 0, 0, 0, 6) + b"a\x1b[2Jb", r"a\?\[2Jb"),
+        (head.pack(b"R", 0, 0, 0, 0, 6) + b"a\x1b[2Jb", r"a\\x1b\[2Jb"),
     ):
         with encoders.OnnxEncoder(tmp_path / "encoder.onnx") as running:
             kept, running._outward = running._outward, io.BytesIO(answer)

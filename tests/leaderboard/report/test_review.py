@@ -61,6 +61,13 @@ def test_a_report_lists_what_is_wrong_and_goes_on(submissions):
     assert "## other\n\nNot valid: 1 problem. Nothing was scored.\n\n- other/submission.json: expected" in text
 
 
+def test_a_report_is_printable(submissions):
+    (submissions / "mine\x1b[2J\u202e").mkdir()
+    text, _ = review.report(submissions, [])
+    assert all(line.isprintable() for line in text.splitlines())
+    assert "x1b" in text
+
+
 def test_a_report_fits_into_a_comment(submissions):
     for number in range(1_500):
         (submissions / "other" / f"stray_{number}_{'x' * 60}").touch()
