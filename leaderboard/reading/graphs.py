@@ -281,8 +281,8 @@ def _signature(onnx: Any, graph: Any, what: str, output: str) -> Signature:
     if chosen is None:
         wanted = f"one called {output}" if output else "one, or one called codes or mean"
         raise InvalidInput(
-            f"{what}: outputs: expected {wanted}, received {', '.join(name[:80] for name in names[:3]) or 'none'}. Name "
-            "the output."
+            f"{what}: outputs: expected {wanted}, received {', '.join(name[:80] for name in names[:3]) or 'none'}. "
+            "Name the output."
         )
     shape = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim)
     if not all(size is None or 0 <= size <= 2**20 for size in shape) or (shape[0] or 0) > BATCH:
