@@ -17,7 +17,7 @@ from benchmark_data.archives.user_images import ABOUT
 from benchmark_data.dataset import Dataset, Rows, in_blocks
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices
-from benchmark_data.files import one_writer, read_json, unwritable, write_json, written_atomically
+from benchmark_data.files import is_unfinished, one_writer, read_json, unwritable, write_json, written_atomically
 from benchmark_data.publish import records
 
 TABLE = "metadata.csv"
@@ -111,7 +111,7 @@ def _write(
 
 def _begin(folder: Path, about: Mapping[str, object]) -> None:
     """Say what a folder will hold, or check that it holds the same."""
-    if not folder.is_dir() or not any(folder.iterdir()):
+    if all(map(is_unfinished, folder.iterdir())):
         write_json(folder / ABOUT, about)
         return
     found = read_json(folder / ABOUT) if (folder / ABOUT).is_file() else {}
