@@ -223,18 +223,18 @@ def closing(scored: Sequence[results.Result], shares: Mapping[str, Sequence[floa
 MIG of the β-TCVAE, {len(SEEDS)} seeds:
   [bold]{near}[/bold] where the squares overlap (spacing 1)
   [bold]{far}[/bold] where they do not (spacing 8)
-Ground-truth factors show the ceiling, PCA and a random encoder the floor.
-Its reconstructions explain {drawn_near} and {drawn_far} of the pixels' variance.
+On the board, ground-truth factors show the ceiling, PCA and a random encoder the baseline.
+Reconstructions explain {drawn_near} and {drawn_far} of the pixel variance.
 It took {seconds:.0f} s.
 
 [bold]Try next[/bold] (the commands are in .venv/bin):
   look at a dataset
     offaxis data show xysquares/spacing_8 --out sheet.png
-  how much its pixels give away
+  measure how closely pixel distance follows the factors
     offaxis data audit xysquares/spacing_8
   train something else
     offaxis train run --dataset sprites2d --objective beta_vae --steps 2000
-  objectives, architectures, losses
+  list objectives, architectures, losses
     offaxis train list
 
 [bold]The board:[/bold] {page.resolve().as_uri()}"""

@@ -30,7 +30,7 @@ NAMES = {
 }
 """Family of datasets -> its name in a table."""
 
-HEAD = ("claim", "data", "model and images a run (share of the paper's)", "seeds", "effect (95% CI)", "verdict")
+HEAD = ("claim", "data", "model, steps (share of the paper's images)", "n", "effect (95% CI)", "verdict")
 
 WIDEST = 160
 """Characters of a cell at most."""
@@ -53,40 +53,36 @@ def report(folder: Path) -> str:
     kept = significant(done.values())
     rows = [
         *("# Reproduction", ""),
-        "Every figure and table of four papers, with a verdict on what it shows.",
-        "`baselines.reproduction.pages.report` writes this page from the records in `docs/reproduction`;",
-        "`offaxis study run ID` makes one again.",
-        *("", "## Main results", "", *main_results(folder), ""),
-        *("## Counts", "", *counts(folder), ""),
+        "Every figure and table of four papers, with a verdict on its claim. The eight main claims are in",
+        "[README](../README.md#which-claims-of-the-papers-replicate), their discussion in [findings](findings.md).",
+        "The page is made from the records in `docs/reproduction`; `offaxis study run ID` makes a record again.",
+        *("", *counts(folder), ""),
         *("## How to read the tables", "", *LEGEND),
     ]
     for name in catalogue.papers():
         entries = [entry for entry in catalogue.of_paper(name) if entry.id in found]
-        rows += ["", f"## {catalogue.module(name).__doc__.splitlines()[0]}", "", *_table((*HEAD, "more"))]
+        rows += ["", f"## {catalogue.module(name).__doc__.splitlines()[0]}", "", *_table(("figure", *HEAD))]
         for entry in entries:
             if record := found[entry.id]:
-                rows += [_row(*_cells(entry, record, one, kept), _more(entry)) for one in record["judged"]]
+                rows += [_row(_more(entry), *_cells(entry, record, one, kept)) for one in record["judged"]]
             else:
-                rows.append(
-                    _row(_claim(entry, entry.claim), "", "", "", "", "not run", f"`offaxis study run {entry.id}`")
-                )
+                rows.append(_row(entry.id.partition("/")[2], _claim(entry, entry.claim), "", "", "", "", "not run"))
         again = [f"{each.id.partition('/')[2]} ({each.same_as})" for each in catalogue.of_paper(name) if each.same_as]
         if again:
-            rows += ["", f"Shown again from another paper, where the row stands: {', '.join(again)}."]
+            rows += ["", f"Repeated from another paper, whose row counts: {', '.join(again)}."]
     return "\n".join(rows) + "\n"
 
 
 LEGEND = (
-    "- **Verdict.** *Replicated* and *contradicted* are said on the paper's own data alone. Among what is rendered",
-    "  here that is XYSquares. On other data a claim is *replicated on a stand-in* or *not replicated on a stand-in*.",
-    "  *Not testable*: the models score too low for the claim to be tested. *Illustration*: nothing could fail.",
-    "  Bold verdicts have p ≤ 0.05 after Holm over all sentences of this page ([statistics.md](statistics.md)).",
-    "- **Effect.** The difference that decides the claim, positive where it goes the claim's way. Of a claim that says",
-    "  several things it is the part with the least support, or the one that opposes it.",
-    "- **Control.** The paper's claim measured from a control that we added. *Added*: a question that is not in the",
-    "  paper. *Post hoc*: a question that came from results seen before.",
-    "- **Share.** Images that a run sees in training, as a part of the paper's. It is *unknown* where the paper does",
-    "  not state its own. Rows of one paper often share runs, so they are no independent evidence.",
+    "- **Verdict.** On a paper's own data, marked *(own)*, a claim is *replicated* or *contradicted*; on other data it",
+    "  is *replicated on a stand-in* or *not replicated on a stand-in*. *Not testable*: scores are below baseline.",
+    "  *Illustration*: nothing is tested. **Bold**: p ≤ 0.05 after Holm over all claims ([statistics](statistics.md)).",
+    "- **Effect.** The difference that decides the claim, positive in the claim's direction. A claim with several",
+    "  parts shows the part with the least support. *n* counts seeds.",
+    "- **Control**: the claim measured from a control that we added. *Added*: a question that is not in the paper.",
+    "  *Post hoc*: a question that was asked after results were seen.",
+    "- **Share.** Training images of a run as a share of the paper's; *unknown* where the paper does not state them.",
+    "  Rows of one paper often share runs and are not independent.",
 )
 
 
@@ -131,9 +127,9 @@ def counts(folder: Path) -> list[str]:
     lines = [
         f"{len(done)} of {len(entries)} figures and tables were computed: {records.spent(done.values())}.",
         "",
-        *_table(("", "sentences", "decided after Holm", "verdicts")),
+        *_table(("", "claims", "significant after Holm", "verdicts")),
     ]
-    for title, added in (("of the papers", False), ("added: controls and questions of ours", True)):
+    for title, added in (("of the papers", False), ("controls and added questions", True)):
         judged = [
             (id_, one)
             for id_, record in done.items()
@@ -184,15 +180,16 @@ def _data(budget: Mapping[str, Any]) -> str:
         return "random matrices"
     families = dict.fromkeys(name.partition("/")[0].partition("_")[0] for name in budget["datasets"])
     names = ", ".join(NAMES.get(family, family) for family in families)
-    return names + (" (own)" if verdicts.own_data(budget["datasets"]) else " (stand-in)")
+    return names + (" (own)" if verdicts.own_data(budget["datasets"]) else "")
 
 
 def _model(entry: Entry, budget: Mapping[str, Any]) -> str:
-    """Name the architectures, the images that a run sees and their share of the paper's."""
+    """Name the architectures, the steps of a run and the share of the paper's images that it sees."""
     if not budget["runs"]:
         return "no training"
     share = "unknown" if budget["share"] is None else f"{100 * budget['share']:.2g}%"
-    return f"{', '.join(budget['architectures'])}; {budget['images']:,} ({share})"
+    steps = " or ".join(f"{each:,}" for each in budget["steps"])
+    return f"{', '.join(budget['architectures'])}, {steps} ({share})"
 
 
 def _effect(one: Mapping[str, Any]) -> str:

@@ -266,9 +266,9 @@ def learned_first(table: pd.DataFrame) -> Verdict:
                 gone = [(values[time] - values[0.0]) / (1 - values[0.0]) for values in (encoder, decoder)]
                 found = verdicts.compare(gone[:1], gone[1:], paired=True)
                 for network, share in zip(course, gone, strict=True):
-                    numbers[f"{model}, {network} at {100 * time:.3g}%, share of the way"] = float(share.mean())
+                    numbers[f"{model}, {network} at {100 * time:.3g}%, share of the change"] = float(share.mean())
             parts.append(found)
-    return judged("share of the way", parts, numbers, "control: similarity at 0%, before training")
+    return judged("share of the change", parts, numbers, "control: similarity at 0%, before training")
 
 
 def encoders_alike(table: pd.DataFrame) -> Verdict:

@@ -195,7 +195,7 @@ def smaller(entry: Entry, panels: list[Panel]) -> Entry:
     """Return an entry's twin for the smaller of CKA and Procrustes, which the paper interprets (section 2.3)."""
 
     def said(claim: str) -> str:
-        return f"By the smaller similarity: {claim[0].lower()}{claim[1:]}".replace("(CKA at", "(at")
+        return f"Smaller of CKA and Procrustes: {claim[0].lower()}{claim[1:]}".replace("(CKA at", "(at")
 
     return dataclasses.replace(
         entry,
@@ -210,14 +210,14 @@ def smaller(entry: Entry, panels: list[Panel]) -> Entry:
 
 def in_time(id_: str, paper: str, model: str, panels: list[Panel]) -> Entry:
     """Return the entry of a model at several times in training."""
-    own = f"{model}: at each of these times encoder layers are more similar to their final state than decoder layers."
-    control = Control(_WAY.format(f"{model}: at each of these times"), _heatmaps.learned_first)
+    own = f"{model}: at each snapshot encoders are more similar to their final state than decoders."
+    control = Control(f"{model}: {_CHANGE}, at each snapshot.", _heatmaps.learned_first)
     return heatmap_entry(id_, paper, own, panels, _heatmaps.ahead, control=control)
 
 
-FIRST = "At the first snapshot encoder layers are more similar to their final state than decoder layers are."
-_WAY = "{} the encoder has gone more of its way from the untrained to the final state than the decoder."
-FIRST_CONTROL = Control(_WAY.format("At the first snapshot"), _heatmaps.learned_first)
+FIRST = "At the first snapshot encoders are more similar to their final state than decoders."
+_CHANGE = "the same as a share of the change since initialisation"
+FIRST_CONTROL = Control(f"{_CHANGE[0].upper()}{_CHANGE[1:]}.", _heatmaps.learned_first)
 GENERIC = f"Encoder layers are similar across objectives (CKA at least {_heatmaps.ALIKE} on average)."
 _SAMPLES = Plan(settings={"repeats": 5})
 _SMALL_SAMPLES = Plan(settings={"repeats": 3, "sizes": (50, 100, 200, 500, 1_000, 2_000, 5_000)})
@@ -229,7 +229,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig1",
         paper="both agree at 80% and 50%; Procrustes overestimates at 0%",
-        claim=f"With enough samples both find shares of 80% and 50% (within {SAME}), and Procrustes exceeds CKA at 0%.",
+        claim=f"Both recover shared parts of 80% and 50% (within {SAME}); Procrustes exceeds CKA at 0%.",
         smoke=_SMALL_SAMPLES,
         study=_SAMPLES,
         compute=_layers.samples,
@@ -254,7 +254,7 @@ ENTRIES = (
     heatmap_entry(
         f"{PAPER}/fig4_between",
         "lower than the encoder's",
-        "Regularisation changes the layers of mean, variance and samples more than encoder layers.",
+        "Regularisation changes mean, variance and sampled layers more than encoder layers.",
         REGULARISED,
         _heatmaps.between_vary,
         added=True,
@@ -287,7 +287,7 @@ ENTRIES = (
     heatmap_entry(
         f"{PAPER}/fig7_between",
         "lower than the encoder's on dSprites, high on Cars3D and SmallNORB",
-        "On dSprites, layers of mean, variance and samples are less similar across objectives than encoder layers are.",
+        "On dSprites, mean, variance and sampled layers are less similar across objectives than encoders are.",
         ACROSS,
         _heatmaps.between_vary_on_second,
         added=True,
@@ -295,8 +295,7 @@ ENTRIES = (
     heatmap_entry(
         f"{PAPER}/fig7_datasets",
         "high on Cars3D and SmallNORB, low on dSprites",
-        "Layers of mean, variance and samples are less similar across objectives on dSprites than on Cars3D and on "
-        "SmallNORB.",
+        "Mean, variance and sampled layers are less similar across objectives on dSprites than on the other two.",
         ACROSS,
         _heatmaps.between_dataset,
         added=True,
@@ -347,7 +346,7 @@ ENTRIES = (
     heatmap_entry(
         f"{PAPER}/fig15",
         "decoders more similar in the first",
-        "Twice the latents change the decoder less than a β of 8 does.",
+        "Doubling the latents changes decoders less than β = 8 does.",
         [
             Panel("10 and 20 latents", side(SPRITES, "beta_vae", 1), side(SPRITES, "beta_vae", 1, latents=20)),
             REGULARISED[0],
@@ -377,7 +376,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig20",
         paper="all converge from the same epoch on, and less regularised models to lower losses",
-        claim="Less regularised models converge to lower losses; the regularisation is part of the loss.",
+        claim="Less regularised models converge to lower losses.",
         **_losses(),
         compute=_layers.losses,
         draw=_layers.draw_losses,

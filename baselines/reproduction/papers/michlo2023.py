@@ -300,8 +300,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig3",
         paper="both agree",
-        claim="On common datasets the distance of images follows that of the factors (rank correlation above "
-        f"{_perceived.AGREES}).",
+        claim=f"Pixel distance follows factor distance on common datasets (correlation above {_perceived.AGREES}).",
         smoke=_matrices(_RENDERED, 50, _factors(*_RENDERED)),
         study=_matrices(_PUBLISHED, 200, _factors(*_PUBLISHED)),
         compute=_perceived.matrices,
@@ -311,8 +310,8 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig3_importance",
         paper="a factor is more important if a VAE prefers to learn it before another",
-        claim="The more a factor moves pixels, the more a β-VAE learns of it, beyond what its untrained encoder "
-        f"encodes (rank correlation above {_perceived.AGREES}).",
+        claim="Factors that change more pixels are learned better, beyond what an untrained encoder encodes (rank "
+        f"correlation above {_perceived.AGREES}).",
         smoke=_importance.plan("smoke"),
         desk=_importance.plan("desk"),
         study=_importance.plan("study"),
@@ -325,8 +324,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig3_first",
         paper="a factor is more important if a VAE prefers to learn it before another",
-        claim="The most important factor is learned before every other: half of what is ever gained of it is there by "
-        "an earlier snapshot.",
+        claim="The factor that changes most pixels is learned before every other (half of its gain, by snapshot).",
         smoke=_importance.plan("smoke", **_importance.FRESH),
         desk=_importance.plan("desk", **_importance.FRESH),
         study=_importance.plan("study", **_importance.FRESH),
@@ -340,8 +338,8 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig4",
         paper="all levels have the distances of the input",
-        claim="The distances of latents and of reconstructions follow those of the input images along every factor "
-        f"(rank correlation above {_perceived.AGREES}).",
+        claim="Distances of latents and reconstructions follow those of images along every factor (rank correlation "
+        f"above {_perceived.AGREES}).",
         smoke=_levels([CARS_SMALL], _each(CARS_SMALL.dataset), traversals=20),
         desk=_levels(_DESK_LEVELS, _each("room3d"), traversals=20),
         study=_levels([CARS], _each(CARS.dataset), traversals=20),
@@ -352,7 +350,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig5",
         paper="the squared error is constant along them",
-        claim="Any two images along a traversal are equally far apart: the dataset is made so.",
+        claim="Any two images along a traversal are equally far apart (by construction).",
         smoke=_SQUARES,
         study=_SQUARES,
         compute=_perceived.rows_of_traversals,
@@ -362,8 +360,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig6",
         paper="the highest score over the settings is far lower on XYSquares",
-        claim="The highest MIG and DCI over the settings are lower on XYSquares than on every other dataset, for β-VAE "
-        "and Ada-GVAE.",
+        claim="The best MIG and DCI of β-VAE and Ada-GVAE are lower on XYSquares than on every other dataset.",
         smoke=_scored(BENCHMARK_SMALL),
         desk=_scored(_DESK_BENCHMARK),
         study=_scored(BENCHMARK),
@@ -374,7 +371,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig7",
         paper="latents move nothing that is a factor",
-        claim="Latent traversals of a β-VAE on XYSquares move nothing that is a factor.",
+        claim="Latent traversals of a β-VAE on XYSquares change no single factor.",
         smoke=_traversed(FAILS_SMALL),
         desk=_traversed(_DESK_FAILS),
         reduced=_traversed(michlo2023_reduced.SWEEP[0]),
@@ -386,7 +383,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig8",
         paper="the correlation rises as the spacing falls",
-        claim="The distance of images follows that of the factors better, the smaller the spacing.",
+        claim="The smaller the spacing, the better pixel distance follows factor distance.",
         smoke=_matrices(_perceived.SPACINGS, 50, _SPACED),
         study=_matrices(_perceived.SPACINGS, 200, _SPACED),
         compute=_perceived.matrices,
@@ -396,7 +393,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig9",
         paper="MIG and DCI rise as the spacing falls",
-        claim="MIG and DCI rise as the spacing falls, for β-VAE and Ada-GVAE.",
+        claim="MIG and DCI of β-VAE and Ada-GVAE increase as the spacing decreases.",
         smoke=_scored(OVERLAP_SMALL),
         desk=_scored(_DESK_LADDER),
         reduced=_scored(michlo2023_reduced.SPACED),
@@ -408,7 +405,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig9_ends",
         paper="MIG and DCI rise as the spacing falls",
-        claim="MIG and DCI are higher at spacing 1 than at spacing 8, for β-VAE and Ada-GVAE.",
+        claim="MIG and DCI of β-VAE and Ada-GVAE are higher at spacing 1 than at spacing 8.",
         smoke=_ends(OVERLAP_SMALL),
         desk=_ends(_DESK_ENDS),
         reduced=_ends(michlo2023_reduced.SPACED),
@@ -421,8 +418,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig10",
         paper="with the blur all levels have the distances of the factors, without it none",
-        claim="At every level of a β-VAE on XYSquares, distances follow those of the factors better with the blur than "
-        "without.",
+        claim="With the blur, distances follow factors better at every level of a β-VAE on XYSquares.",
         smoke=_blurred(BLUR_SMALL, traversals=10),
         desk=_blurred(_DESK_BLUR, traversals=10),
         reduced=_blurred(_REDUCED_FAR, traversals=10),
@@ -434,7 +430,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig11",
         paper="the blur gives far higher MIG and DCI",
-        claim="An error of blurred images raises MIG and DCI on XYSquares at spacing 8.",
+        claim="A blurred reconstruction loss raises MIG and DCI on XYSquares at spacing 8.",
         smoke=_scored(BLUR_SMALL),
         desk=_scored(_DESK_BLUR),
         reduced=_scored(_REDUCED_FAR),

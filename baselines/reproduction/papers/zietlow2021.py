@@ -280,9 +280,9 @@ _PAIRED_1, _PAIRED_2 = (
 
 def _falls_in(where: str = "") -> dict[str, Any]:
     """Return claim and judge of table 1 and of its control, of some models."""
-    control = f"{where}MIG falls from data with as little contrast and no pattern to perturbed data, on every dataset."
+    control = f"{where}MIG decreases from contrast-matched to perturbed data, on every dataset."
     return {
-        "claim": f"{where}MIG falls from original to perturbed data, on every dataset.",
+        "claim": f"{where}MIG decreases from original to perturbed data, on every dataset.",
         "judge": _changed.judge_falls,
         "control": Control(control, _changed.judge_falls_from_control),
     }
@@ -292,12 +292,12 @@ _DROPS = (
     "dSprites: β-VAE 0.23 to 0.07, β-TCVAE 0.25 to 0.14, FactorVAE 0.27 to 0.11; Shapes3D: 0.60 to 0.02, 0.58 to 0.28, "
     "0.27 to 0.11"
 )
-_STAYS = f"Noise does not lower MIG by {SAME} or more, from that on data with as little contrast and no noise."
+_STAYS = f"Noise lowers MIG by less than {SAME} from contrast-matched data."
 
 
 def _stays_in(where: str = "") -> dict[str, Any]:
     """Return claim and judge of table 2 and of its control, of some models."""
-    own = f"Noise of that magnitude does not lower MIG by {SAME} or more, from that on original data."
+    own = f"Noise lowers MIG by less than {SAME} from original data."
     claim, control = (f"{where}n{each[1:]}" if where else each for each in (own, _STAYS))
     return {
         "claim": claim,
@@ -318,8 +318,7 @@ _ENTRIES = (
     Entry(
         id=f"{PAPER}/fig1",
         paper="the non-linear VAE takes the axes of the small structure",
-        claim="Latents of a non-linear VAE lie nearer to the axes of the small structure than to the principal ones, "
-        "and those of a linear VAE do not.",
+        claim="A non-linear VAE follows the axes of the small structure, a linear VAE the principal axes.",
         **_PLANE,
         compute=_plane.compute,
         draw=_plane.draw,
@@ -328,7 +327,7 @@ _ENTRIES = (
     Entry(
         id=f"{PAPER}/fig1_linear",
         paper="the linear VAE takes the principal axes",
-        claim="The latents of a linear VAE lie nearer to the principal axes than to those of the small structure.",
+        claim="The latents of a linear VAE are nearer to the principal axes than to those of the small structure.",
         **_PLANE,
         compute=_plane.compute,
         draw=_plane.draw,
@@ -337,7 +336,7 @@ _ENTRIES = (
     Entry(
         id=f"{PAPER}/fig3",
         paper="the difference is small",
-        claim="The hidden pattern is small: it is made no larger than it says.",
+        claim="The hidden pattern stays within its stated amplitude.",
         smoke=_hidden.pictures_plan("pca32_eps10", "sprites2d", "room3d"),
         study=_hidden.pictures_plan("conv32_eps10", "dsprites", "shapes3d"),
         compute=_hidden.pictures,
@@ -347,8 +346,7 @@ _ENTRIES = (
     Entry(
         id=f"{PAPER}/fig4",
         paper="s leads locally from ε ≈ 0.1 on, long before it leads globally",
-        claim="The hidden variable leads in local expansiveness at a smaller ε than in explained global variance, by "
-        "however little.",
+        claim="The hidden variable leads in local expansiveness at a smaller ε than in explained global variance.",
         smoke=_hidden.strengths_plan("sprites2d", 1_000),
         study=_hidden.strengths_plan("dsprites", 2_000),
         compute=_hidden.hidden,
@@ -368,8 +366,7 @@ _ENTRIES = (
     Entry(
         id=f"{PAPER}/fig5",
         paper="robust; MIG recovers somewhat only where the models prune units that they need",
-        claim="On perturbed data no strength that leaves as many units active as there are factors brings MIG to that "
-        "of original data.",
+        claim="On perturbed data no β with as many active units as factors restores MIG.",
         **_strengths(),
         compute=_changed.regularised,
         draw=_changed.draw_regularised,
@@ -396,7 +393,7 @@ _ENTRIES = (
     Entry(
         id=f"{PAPER}/table1_pairs",
         paper=_DROPS,
-        claim="Weakly supervised: MIG is lower on perturbed data than on data with as little contrast and no pattern.",
+        claim="Weakly supervised: MIG is lower on perturbed than on contrast-matched data.",
         **_PAIRED_1,
         compute=_changed.scored,
         draw=_changed.draw_scores,
@@ -417,7 +414,7 @@ _ENTRIES = (
     Entry(
         id=f"{PAPER}/table1_weaker",
         paper="not in the paper, which has no squeezed data",
-        claim=f"With a half or a quarter of β, MIG on squeezed data is less than {SAME} below that on original data.",
+        claim=f"With a half or a quarter of β, contrast-matched data lower MIG by less than {SAME}.",
         **tuned_plans("beta_tc_vae", SQUEEZED, WEAKER, times=_LONGER),
         compute=_changed.scored,
         draw=_changed.draw_scores,
@@ -467,7 +464,7 @@ _ENTRIES = (
     Entry(
         id=f"{PAPER}/table2_tuned",
         paper="dSprites: 0.23 on original data, 0.09 on noisy data, and 0.23 there with β = 16",
-        claim=f"With a β that is tuned to noisy data, MIG there is less than {SAME} below that on original data.",
+        claim=f"With β tuned to noisy data, noise lowers MIG by less than {SAME}.",
         **tuned_plans("beta_vae", NOISY, TUNED),
         compute=_changed.scored,
         draw=_changed.draw_scores,

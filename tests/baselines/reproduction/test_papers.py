@@ -589,8 +589,8 @@ def test_what_is_learned_first_needs_the_state_before_training():
     found = judge(table)
     assert found.answer == "opposed"
     # (0.72 - 0.7) / (1 - 0.7) and (0.3 - 0.02) / (1 - 0.02)
-    assert found.numbers["m, encoder at 2.5%, share of the way"] == pytest.approx(0.067, abs=0.01)
-    assert found.numbers["m, decoder at 2.5%, share of the way"] == pytest.approx(0.286, abs=0.01)
+    assert found.numbers["m, encoder at 2.5%, share of the change"] == pytest.approx(0.067, abs=0.01)
+    assert found.numbers["m, decoder at 2.5%, share of the change"] == pytest.approx(0.286, abs=0.01)
     assert found.numbers["m, encoder at 0%"] == pytest.approx(0.7, abs=0.01)
     assert _heatmaps.ahead(table).answer == "supported", "which the paper's own sentence says"
     unequal = course((0.9, 0.1), (0.95, 0.2), (0.98, 0.4))
