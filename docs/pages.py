@@ -25,7 +25,6 @@ from baselines.reproduction import pages
 from baselines.sweeps import desk
 from benchmark_data import discovery
 from benchmark_data.archives.archive import Archive
-from benchmark_data.archives.downloads import Download
 from benchmark_data.commands.descriptions import stores
 from benchmark_data.dataset import Dataset
 from benchmark_data.variants.pairs import Paired
@@ -40,6 +39,8 @@ RESULTS = DOCS.parent / "leaderboard" / "published"
 PRECISION = RESULTS / "precision"
 EXPLAINED = DOCS.parent / "benchmarks" / "explained.csv"
 LEAST_SEEDS = 5
+MANY = 4
+"""Configs from which on a table names the first and the last."""
 COMMAND = "make pages"
 DATASETS = {
     name: [benchmark_data.load(config) for config in benchmark_data.configs(name)] for name in benchmark_data.names()
@@ -59,17 +60,17 @@ def row(*cells: str) -> str:
 
 def table_of_datasets() -> list[str]:
     """Write a row for each dataset."""
-    lines = [row("dataset", "configs", "images", "shape", "factors", "made from", "licence"), row(*["---"] * 7)]
+    lines = [row("dataset", "configs", "images", "shape", "factors", "source", "licence"), row(*["---"] * 7)]
     for name, datasets in DATASETS.items():
-        alone = len(datasets) == 1
+        configs = [f"`{one.config}`" for one in datasets if one.config and len(datasets) > 1]
         lines.append(
             row(
                 f"`{name}`",
-                "" if alone else ", ".join(f"`{one.config}`" for one in datasets),
+                ", ".join(configs) if len(configs) < MANY else f"{configs[0]} … {configs[-1]}",
                 " or ".join(dict.fromkeys(f"{len(one):,}" for one in datasets if len(one))),
                 " or ".join(dict.fromkeys("x".join(map(str, one.image_shape)) for one in datasets)),
                 " or ".join(dict.fromkeys(str(len(one.space.factors)) for one in datasets)),
-                "files" if archives(datasets) else "nothing: rendered",
+                "files" if archives(datasets) else "rendered",
                 datasets[0].license + ("" if datasets[0].redistributable else "; not to be published"),
             )
         )
@@ -77,39 +78,16 @@ def table_of_datasets() -> list[str]:
 
 
 def table_of_files() -> list[str]:
-    """Write a row for each file that an archive is downloaded as."""
-    lines = [row("file", "for", "hosts", "recognised by", "health"), row(*["---"] * 5)]
-    users: dict[Download, dict[str, str]] = {}
-    for name, datasets in DATASETS.items():
-        for kept in archives(datasets):
-            for download in (download for distribution in kept.distributions for download in distribution.files):
-                users.setdefault(download, {})[kept.id.partition("/")[0]] = name
-    for download, names in users.items():
-        hosts = dict.fromkeys(urllib.parse.urlsplit(url).netloc for url in download.urls)
-        hashed = "SHA-256" if download.sha256 else "MD5" if download.md5 else ""
-        known = f"{hashed}{'' if download.binding else ' of an earlier upload, and its pixels'}"
-        known += f", {download.size:,} bytes" if download.size else ""
-        lines.append(
-            row(
-                f"`{download.name}`",
-                ", ".join(f"`{name}`" for name in names),
-                ", ".join(hosts),
-                known or "its contents",
-                download.note,
-            )
-        )
+    """Write a row for each dataset that is downloaded: how many files, from where, and how they are recognised."""
+    lines = [row("dataset", "files", "hosts", "recognised by"), row(*["---"] * 4)]
+    for name in sorted(set(DATASETS) - PAIRS):
+        kept = [one for one in archives(DATASETS[name]) if one.id.partition("/")[0] == name]
+        found = list(dict.fromkeys(file for one in kept for of in one.distributions for file in of.files))
+        if found:
+            hosts = dict.fromkeys(urllib.parse.urlsplit(url).netloc for file in found for url in file.urls)
+            known = dict.fromkeys("SHA-256" if file.sha256 else "MD5" if file.md5 else "contents" for file in found)
+            lines.append(row(f"`{name}`", str(len(found)), ", ".join(hosts), " or ".join(known)))
     return lines
-
-
-def list_of_defects() -> list[str]:
-    """Name each defect once, at the dataset that others have it from; pairs repeat those of their sides."""
-    lines: dict[str, str] = {}
-    for name in sorted(set(DATASETS) - PAIRS, key=lambda name: (len(name), name)):
-        for defect in dict.fromkeys(defect for one in DATASETS[name] for defect in one.defects):
-            having = [one for one in DATASETS[name] if defect in one.defects]
-            title = name if having == DATASETS[name] else ", ".join(one.id for one in having)
-            lines.setdefault(defect, f"- `{title}`: {defect}")
-    return sorted(lines.values())
 
 
 def table_of_metrics() -> list[str]:
@@ -381,7 +359,7 @@ PAGES = {
         for part, (columns, explained) in MEANS.items()
     },
     "leaderboard.md": {"desk": ranked_tables},
-    "datasets.md": {"datasets": table_of_datasets, "files": table_of_files, "defects": list_of_defects},
+    "datasets.md": {"datasets": table_of_datasets, "files": table_of_files},
     "metrics.md": {"metrics": table_of_metrics},
     "performance.md": {"precision": table_of_precision},
     "statistics.md": {"shared_seeds": table_of_shared_seeds},
