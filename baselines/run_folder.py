@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import re
 import shutil
@@ -57,8 +58,13 @@ def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Read an ``.npz`` file whole; without Python objects."""
-    return npz.read_all(path, remedy="Restore the file, or remove the folder that holds it and resume the run.")
+    """Read an ``.npz`` file whole: finite numbers, without Python objects."""
+    remedy = "Restore the file, or remove the folder that holds it and resume the run."
+    found = npz.read_all(path, remedy=remedy)
+    for name, array in found.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise DamagedFile(f"{path}: {name}: expected finite numbers, received NaN or infinity. {remedy}")
+    return found
 
 
 class Snapshots:
@@ -168,7 +174,7 @@ def read_history(path: Path, *, until: int | None = None) -> list[dict[str, floa
         until: leave out what comes after this step. The last line may then be torn, as a killed process leaves it.
 
     Raises:
-        DamagedFile: a line is no JSON object of numbers with a step and a loss.
+        DamagedFile: a line is no JSON object of finite numbers with a step and a loss.
     """
     rows: list[dict[str, float]] = []
     try:
@@ -182,10 +188,11 @@ def read_history(path: Path, *, until: int | None = None) -> list[dict[str, floa
         try:
             row = json.loads(line)
             step = row["step"]
-            if not isinstance(step, int) or not all(isinstance(row[name], int | float) for name in ("loss", *row)):
+            numbers = [row["loss"], *row.values()]
+            if not isinstance(step, int) or not all(isinstance(n, int | float) and abs(n) < math.inf for n in numbers):
                 raise TypeError
-        except (ValueError, KeyError, TypeError) as error:
-            expected = "a JSON object of numbers, with a step and a loss"
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            expected = "a JSON object of finite numbers, with a step and a loss"
             raise DamagedFile(f"{path}, line {number}: expected {expected}, received {line[:60]!r}.") from error
         if until is None or step <= until:
             rows.append(row)

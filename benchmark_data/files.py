@@ -27,6 +27,10 @@ except ImportError:  # on Windows, where folders are not held
     fcntl = None  # type: ignore[assignment]
 
 
+MOST_JSON = 2**26
+"""Bytes of a JSON file, at most, unless the environment variable ``OFFAXIS_MAX_JSON`` says otherwise."""
+
+
 def check_ending(option: str, path: Path | None, *endings: str) -> None:
     """Check that a file that is to be written has a name that says what it is.
 
@@ -265,9 +269,13 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         The decoded value.
 
     Raises:
-        DamagedFile: the file is missing, is not UTF-8, is not JSON, is nested too deeply, or has a key twice.
+        DamagedFile: the file is missing, too large, not UTF-8, not JSON, nested too deeply, or has a key twice.
     """
     try:
+        if (size := os.stat(path).st_size) > (most := limit("OFFAXIS_MAX_JSON", MOST_JSON)):
+            raise DamagedFile(
+                f"{path} has {size:,} bytes, more than {most:,}. Set OFFAXIS_MAX_JSON to a larger number to read it."
+            )
         return parse_json(Path(path).read_bytes())
     except OSError as error:
         raise DamagedFile(f"{path}: expected a JSON file, received {error.strerror or str(error)}.") from error

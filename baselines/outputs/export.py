@@ -126,7 +126,8 @@ def _write_weights(run: Run, path: Path) -> None:
     needs("weights as safetensors", "board", "safetensors")
     import safetensors.numpy
 
-    facts = {"config": json.dumps(run.config.as_json(), sort_keys=True), "step": str(run.step)}
+    # One entry: safetensors writes several in any order.
+    facts = {"run": json.dumps({"config": run.config.as_json(), "step": run.step}, sort_keys=True)}
     path.write_bytes(safetensors.numpy.save(dict(sorted(run.model.weights().items())), metadata=facts))
 
 

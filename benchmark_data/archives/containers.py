@@ -53,7 +53,10 @@ def sized(path: Path, what: str, size: int) -> None:
     """Refuse a part of an archive that is too large to be held, before it is unpacked."""
     most = limit(MEMBER_VARIABLE, MEMBER_LIMIT)
     if size > most:
-        raise damaged(path, f"parts of at most {most:,} bytes, or {MEMBER_VARIABLE} set to more", f"{what} of {size:,}")
+        raise DamagedFile(
+            f"{path}: {what} takes {size:,} bytes unpacked, more than {most:,}. If that is right, set "
+            f"{MEMBER_VARIABLE} to a larger number."
+        )
 
 
 def damaged(path: Path, expected: str, received: str) -> DamagedFile:

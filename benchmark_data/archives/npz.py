@@ -21,6 +21,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from benchmark_data.archives.containers import sized
 from benchmark_data.errors import DamagedFile, OffaxisError, OffaxisWarning
 
 LARGEST = 128 * 2**20
@@ -101,6 +102,8 @@ class Archive:
                 raise DamagedFile(
                     f"{what}: expected at most {self._largest >> 20} MiB, received {size / 2**20:.0f} MiB."
                 )
+            if member.compress_type != zipfile.ZIP_STORED:  # else the file itself is as large
+                sized(self.path, name, size)
             return _content(what, stream, shape, fortran, dtype)
 
 

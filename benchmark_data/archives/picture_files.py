@@ -46,7 +46,7 @@ class PictureFiles(Source):
         """Read pictures."""
         pixels = np.empty((len(indices), *self.shape), np.uint8)
         for place, row in enumerate(indices):
-            with _opened(self.paths[row]) as picture:
+            with opened(self.paths[row]) as picture:
                 if _height_width(picture) != self.shape[:2]:
                     raise DamagedFile(f"{self.paths[row]} has another size than when the dataset was made.")
                 pixels[place] = converted(picture, self.shape[2])
@@ -70,7 +70,7 @@ def common_shape(paths: tuple[Path, ...]) -> tuple[int, int, int]:
     """Return the (height, width, channels) that all pictures have; their pixels are not read."""
     sizes, grey = [], True
     for path in paths:
-        with _opened(path) as picture:
+        with opened(path) as picture:
             sizes.append(_height_width(picture))
             grey = is_grey(str(path), picture, "and save it again") and grey
     (height, width) = sizes[0]
@@ -123,15 +123,15 @@ def _orientation(picture: Image) -> int:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[Image]:
+def opened(path: Path) -> Iterator[Image]:
     """Open a picture file of a size that will do; what goes wrong while it is read names the file."""
     import PIL.Image  # where it is used: who judges codes draws and reads no pictures
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)  # the limit below is lower
-            opened = PIL.Image.open(path)
-        with opened as picture:
+            found = PIL.Image.open(path, formats=("PNG", "JPEG"))
+        with found as picture:
             most = limit("OFFAXIS_MAX_PIXELS", MOST_PIXELS)
             if picture.width * picture.height > most:
                 raise DamagedFile(

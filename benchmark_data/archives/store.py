@@ -17,6 +17,7 @@ import contextlib
 import functools
 import io
 import math
+import mmap
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -320,6 +321,10 @@ class Store:
                 raise self._damaged("a files.bin that was cut off")
         else:
             self._pixels = self._array("images" if self.encoding == "raw" else "bits", np.uint8, row)
+        mapped: Any = self._bytes if self.encoding == "files" else self._pixels
+        while not isinstance(mapped, mmap.mmap):
+            mapped = mapped.base
+        self._map, self._size = mapped, mapped.size()
 
     def images(self, rows: Indices) -> Images:
         """Return images by row, in any order.
@@ -329,7 +334,12 @@ class Store:
 
         Returns:
             uint8, shape (n, H, W, C), a new array.
+
+        Raises:
+            DamagedFile: a file was cut since it was opened, or an image is none.
         """
+        if self._map.size() < self._size:  # to read behind its end would end the process (SIGBUS)
+            raise self._damaged("pixels that were cut since they were opened")
         if self.encoding == "raw":
             return self._pixels[rows]
         if self.encoding == "bits":

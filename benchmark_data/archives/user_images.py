@@ -249,7 +249,7 @@ def _named_pictures(table: Path, read: Any, column: str) -> tuple[Path, ...]:
     for line, (name, path) in enumerate(zip(names, paths, strict=True), 2):
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise InvalidInput(f"{table}, line {line}: expected a picture in the folder, received {name!r}.")
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise DamagedFile(
                 f"{table}, line {line}: expected a picture in the folder, received {name!r}, which is not there. "
                 "Correct the name, or take the line out."

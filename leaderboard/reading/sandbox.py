@@ -27,8 +27,8 @@ sigaltstack 131 132, nanosleep 35 101, clock_nanosleep 230 115, clock_gettime 22
 gettimeofday 96 169, times 100 153, getrusage 98 165, getpid 39 172, gettid 186 178, getppid 110 173, getuid 102 174,
 getrandom 318 278, uname 63 160, sysinfo 99 179, getcpu 309 168, sched_yield 24 124, sched_getaffinity 204 123,
 sched_setaffinity 203 122, futex 202 98, membarrier 324 283, rseq 334 293, set_robust_list 273 99,
-set_tid_address 218 96, arch_prctl 158 -, exit 60 93, exit_group 231 94, restart_syscall 219 128, prlimit64 302 261,
-getrlimit 97 163, setrlimit 160 164
+set_tid_address 218 96, arch_prctl 158 -, exit 60 93, exit_group 231 94, restart_syscall 219 128,
+getrlimit 97 163
 """
 """System calls that are carried out: name, number on x86_64, number on aarch64."""
 
@@ -47,6 +47,7 @@ NUMBERS = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """Machine -> its column in the lists above, and what the kernel calls it."""
 
 CLONE = {"x86_64": (56, 435), "aarch64": (220, 435)}
+PRLIMIT = {"x86_64": 302, "aarch64": 261}
 TGKILL = {"x86_64": 234, "aarch64": 131}
 
 _KILL, _REFUSE, _ABSENT, _ALLOW = 0x80000000, 0x00050001, 0x00050026, 0x7FFF0000  # EPERM and ENOSYS
@@ -98,6 +99,10 @@ def _filter_calls() -> None:
             number = entry.split()[1 + column]
             if number != "-":
                 program += [(_EQUAL, 0, 1, int(number)), (_RETURN, 0, 0, then)]
+    # Limits may be read: one's own, and no new ones set, which would be the third argument (both halves of it).
+    program += [(_EQUAL, 0, 8, PRLIMIT[platform.machine()]), (_LOAD, 0, 0, 16), (_EQUAL, 0, 5, 0)]
+    program += [(_LOAD, 0, 0, 32), (_EQUAL, 0, 3, 0), (_LOAD, 0, 0, 36), (_EQUAL, 0, 1, 0), (_RETURN, 0, 0, _ALLOW)]
+    program += [(_RETURN, 0, 0, _REFUSE)]
     program += [(_EQUAL, 0, 1, clone3), (_RETURN, 0, 0, _ABSENT)]  # so that clone is called, whose flags can be seen
     program += [(_EQUAL, 0, 4, clone), (_LOAD, 0, 0, 16), (_ANY_BIT, 0, 1, _THREAD), (_RETURN, 0, 0, _ALLOW)]
     program += [(_RETURN, 0, 0, _KILL)]

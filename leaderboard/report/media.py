@@ -7,7 +7,6 @@ results tree alone.
 from __future__ import annotations
 
 import io
-import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,8 +15,9 @@ from PIL import Image
 
 import benchmark_data
 from benchmark_data import files
+from benchmark_data.archives import picture_files
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, Unavailable, UnknownName
+from benchmark_data.errors import Unavailable, UnknownName
 from benchmark_data.factors import FactorSpace
 from benchmark_data.inspect import contact_sheets, distances
 from leaderboard.comparisons import heatmap
@@ -142,15 +142,10 @@ def of_runs(runs: Mapping[int, Path], result: Path, tier: str) -> list[Path]:
 
 def _webp(file: Path) -> bytes:
     """Read a PNG that a stranger may have made, and give it as WebP."""
-    try:
-        status = file.lstat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
-            raise DamagedFile(f"{file}: expected a file of at most {LARGEST >> 20} MiB, received another.")
-        with Image.open(file, formats=["PNG"]) as image:
-            pixels = image.convert("RGB")
-            pixels.thumbnail((WIDEST, 100 * WIDEST), Image.Resampling.LANCZOS)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise DamagedFile(f"{file}: expected a PNG picture, received {error}.") from error
+    files.bounded(file, LARGEST, what="a PNG picture")
+    with picture_files.opened(file) as image:
+        pixels = image.convert("RGB")
+        pixels.thumbnail((WIDEST, 100 * WIDEST), Image.Resampling.LANCZOS)
     forms = []
     for options in ({"lossless": True}, {"quality": QUALITY}):
         stream = io.BytesIO()

@@ -434,12 +434,24 @@ def _same_titles(file: Path, submission: Submission, published: Sequence[Result]
     others = {(result.method, result.title) for result in published} | {(name, name) for name in record.REFERENCES}
     title = submission.about.title
     for method, other in sorted(others):
-        if method != submission.method and _plain(title) in (_plain(other), _plain(method)):
+        if method != submission.method and {_plain(title), _plain(title.translate(LOOKS))} & {
+            _plain(other),
+            _plain(method),
+        }:
             yield InvalidInput(
                 f"{file}: about.title: expected another title than that of {method} on the board, {other!r}, received "
                 f"{title!r}. Give the method a title of its own."
             )
             return
+
+
+LOOKS = str.maketrans(
+    # Cyrillic, then Greek, by what they look like.
+    "\u0410\u0412\u0415\u0405\u0406\u0408\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0423\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03bd",
+    "ABESIJKMHOPCTXYaeopcyxijsABEZHIKMNOPTYXov",
+)
+"""Letters of other alphabets that look like Latin ones."""
 
 
 def _plain(title: str) -> str:

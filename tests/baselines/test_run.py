@@ -158,6 +158,10 @@ def test_wrong_codes_are_refused(trained):
         ("config.json", b'{"dataset": "xysquares/spacing_1", "objective": "beta_vae", "step": 3}'),
         ("history.jsonl", b'{"step": 1}\nnot json\n'),
         ("history.jsonl", b"[1]\n"),
+        ("history.jsonl", b'{"step": 1, "loss": NaN}'),
+        ("history.jsonl", b'{"step": 1, "loss": 1e999}'),
+        ("history.jsonl", b"[" * 100_000),
+        ("snapshots/step_00000006/weights.npz", "not finite"),
         ("snapshots/step_00000006/weights.npz", None),
         ("snapshots/step_00000006/weights.npz", b"not an archive"),
         ("snapshots/step_00000006/weights.npz", "cut"),
@@ -171,6 +175,9 @@ def test_a_damaged_file_is_named(copy, file, content):
         path.unlink()
     elif content == "cut":
         path.write_bytes(whole[: len(whole) // 2])
+    elif content == "not finite":
+        with np.load(path) as arrays:
+            np.savez(path, **{name: np.full_like(array, np.nan) for name, array in arrays.items()})
     elif content == "flipped":
         middle = len(whole) // 2
         path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
@@ -251,5 +258,5 @@ def test_a_run_that_was_made_longer_has_a_line_of_its_earlier_end(tiny, tmp_path
 def test_a_line_of_a_history_has_a_step_and_a_loss(line, tmp_path):
     path = tmp_path / "history.jsonl"
     path.write_text(line + "\n")
-    with pytest.raises(DamagedFile, match="line 1: expected a JSON object of numbers, with a step and a loss"):
+    with pytest.raises(DamagedFile, match="line 1: expected a JSON object of finite numbers, with a step and a loss"):
         read_history(path)

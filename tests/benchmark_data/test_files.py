@@ -226,6 +226,13 @@ def test_json_that_cannot_be_read(tmp_path, content, message):
         read_json(tmp_path / "x.json")
 
 
+def test_json_is_sized_before_it_is_read(tmp_path, monkeypatch):
+    (tmp_path / "x.json").write_text("[1, 2, 3]")
+    monkeypatch.setenv("OFFAXIS_MAX_JSON", "8")
+    with pytest.raises(DamagedFile, match=r"x\.json has 9 bytes, more than 8\. Set OFFAXIS_MAX_JSON to a larger numb"):
+        read_json(tmp_path / "x.json")
+
+
 def test_a_key_twice_is_refused_at_any_depth(tmp_path):
     (tmp_path / "x.json").write_text('{"a": [{"seed": 1, "seed": 2}]}', "utf-8")
     with pytest.raises(DamagedFile, match="expected valid JSON, received the key 'seed' twice in one object"):

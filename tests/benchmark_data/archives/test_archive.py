@@ -237,7 +237,7 @@ def test_members_over_the_limit_are_refused(tmp_path, monkeypatch):
         archive.writestr("bomb.png", bytes(10_000_000))
     with pytest.raises(
         DamagedFile,
-        match=r"parts of at most 1,000,000 bytes, or OFFAXIS_MAX_MEMBER set to more, received bomb.png of 10,000,000",
+        match=r"bomb.png takes 10,000,000 bytes unpacked, more than 1,000,000\. .* set OFFAXIS_MAX_MEMBER",
     ):
         list(zip_members(tmp_path / "a.zip", lambda name: True))
     with tarfile.open(tmp_path / "a.tgz", "w:gz") as archive:
@@ -246,7 +246,7 @@ def test_members_over_the_limit_are_refused(tmp_path, monkeypatch):
         archive.addfile(info, io.BytesIO(bytes(10_000_000)))
     with pytest.raises(
         DamagedFile,
-        match=r"parts of at most 1,000,000 bytes, or OFFAXIS_MAX_MEMBER set to more, received bomb.mat of 10,000,000",
+        match=r"bomb.mat takes 10,000,000 bytes unpacked, more than 1,000,000\. .* set OFFAXIS_MAX_MEMBER",
     ):
         list(tar_members(tmp_path / "a.tgz", lambda name: True))
 
@@ -257,10 +257,10 @@ def test_arrays_are_sized_before_they_are_unpacked(tmp_path, monkeypatch):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("images", data=np.zeros((200, 10_001), np.uint8), chunks=(100, 1), compression="gzip")
     monkeypatch.setenv("OFFAXIS_MAX_MEMBER", "1_000_000")
-    with pytest.raises(DamagedFile, match=r"OFFAXIS_MAX_MEMBER set to more, received a row of images of 1,000,001"):
+    with pytest.raises(DamagedFile, match=r"a row of images takes 1,000,001 bytes unpacked"):
         list(containers.npz_slabs(tmp_path / "a.npz", "images").slabs)
     monkeypatch.setattr(containers, "SLAB", 1)
-    with pytest.raises(DamagedFile, match=r"OFFAXIS_MAX_MEMBER set to more, received rows of images .* of 1,000,100"):
+    with pytest.raises(DamagedFile, match=r"rows of images .* takes? 1,000,100 bytes unpacked"):
         containers.hdf5_slabs(tmp_path / "a.h5", "images")
 
 

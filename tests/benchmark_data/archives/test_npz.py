@@ -54,6 +54,16 @@ def test_a_zip_bomb_is_not_inflated(tmp_path, monkeypatch):
         npz.read(path, ARRAYS)
 
 
+def test_what_is_compressed_is_sized_before_it_is_unpacked(tmp_path, monkeypatch):
+    np.savez_compressed(tmp_path / "packed.npz", codes=np.zeros((1_000, 100)))
+    np.savez(tmp_path / "plain.npz", codes=np.zeros((1_000, 100)))
+    assert npz.read_all(tmp_path / "packed.npz")["codes"].shape == (1_000, 100)
+    monkeypatch.setenv("OFFAXIS_MAX_MEMBER", "799_999")
+    with pytest.raises(DamagedFile, match="codes takes 800,000 bytes unpacked, more than 799,999"):
+        npz.read_all(tmp_path / "packed.npz")
+    assert npz.read_all(tmp_path / "plain.npz")["codes"].shape == (1_000, 100)  # as large as its file
+
+
 def test_files_that_are_no_npz(tmp_path):
     target = tmp_path / "real.npz"
     np.savez(target, codes=np.zeros((60, 2), np.float32))

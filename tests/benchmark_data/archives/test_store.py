@@ -214,6 +214,21 @@ def test_a_damaged_file_of_photographs_is_told(tmp_path, png_bytes, damage, mess
         Store(tmp_path / "made").images(np.array([0]))
 
 
+@pytest.mark.parametrize("encoding", ["raw", "bits", "files"])
+def test_a_file_that_is_cut_while_it_is_open_does_not_end_the_process(tmp_path, png_bytes, encoding):
+    """To read behind the end of a mapped file would (SIGBUS)."""
+    writer = Writer(tmp_path / "made", name="ten", rows=1, shape=SHAPE, encoding=encoding)
+    if encoding == "files":
+        writer.file(0, png_bytes(TEN[0, :, :, 0]))
+    else:
+        writer.images(np.array([0]), TEN[:1] // 255 * 255)
+    opened = finished(writer)
+    assert opened.images(np.array([0])).shape == (1, *SHAPE)
+    os.truncate(next(f for f in (tmp_path / "made").iterdir() if f.name in ("images.npy", "bits.npy", "files.bin")), 1)
+    with pytest.raises(DamagedFile, match="received pixels that were cut since they were opened"):
+        opened.images(np.array([0]))
+
+
 @pytest.mark.parametrize("name", ["labels", "extra_place"])
 def test_a_table_with_other_rows_is_told(tmp_path, name):
     extras = {"place": Extra((2,), "float32", "x and y")}

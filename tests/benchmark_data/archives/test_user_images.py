@@ -467,6 +467,12 @@ def test_a_table_names_pictures_of_its_folder_alone(name, folder):
         from_folder(folder)
 
 
+def test_a_name_that_no_file_system_takes(folder):
+    (folder / "labels.csv").write_text(f"file_name,x\n{'x' * 300}.png,1\n", "utf-8")
+    with pytest.raises(DamagedFile, match=r"labels\.csv, line 2: expected a picture in the folder, received 'xxx"):
+        from_folder(folder)
+
+
 def test_files_are_sized_before_they_are_decoded(folder, monkeypatch):
     monkeypatch.setenv("OFFAXIS_MAX_PIXELS", "23")
     with pytest.raises(DamagedFile, match=r"png has 6 x 4 pixels, more than 23\. Reduce it, or set OFFAXIS_MAX_PIX"):

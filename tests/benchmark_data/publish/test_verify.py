@@ -188,6 +188,13 @@ def test_a_copy_with_damaged_bytes(copies, tmp_path):
         assert finding.problem, "a thousand bytes were lost"
 
 
+def test_a_copy_is_sized_before_it_is_unpacked(copies, monkeypatch):
+    dataset, [_, (_, published)] = copies["corner"]
+    monkeypatch.setenv("OFFAXIS_MAX_MEMBER", "100")
+    problem = verify(dataset, [("hf", published)])[1].problem
+    assert re.search(r"a row group of train takes [\d,]+ bytes unpacked, more than 100\.", problem)
+
+
 @pytest.mark.parametrize("file_format", ["tfrecord", "parquet"])
 def test_copies_that_cannot_be_read_at_random(file_format, corner, tmp_path):
     """They are whole: it is `verify` that cannot read them."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import signal
 import subprocess
 import sys
@@ -309,12 +308,14 @@ REFUSED = {
     "look": "os.stat('/')",
     "memory": "bytearray(2**31)",
     "priority": "os.setpriority(0, 0, 1)",
-    "limit": "resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6))" if os.getuid() else "open(path, 'a')",
+    "limit": "resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6))",
+    "limit of another": "resource.prlimit(os.getppid(), resource.RLIMIT_CPU)",
 }
 COMPUTED = {
     "numpy": "np.ones((200, 200)) @ np.ones((200, 200))",
     "thread": "thread = threading.Thread(target=print); thread.start(); thread.join()",
     "time": "time.sleep(0.01)",
+    "own limits": "resource.prlimit(0, resource.RLIMIT_CPU)",
 }
 
 
@@ -363,7 +364,6 @@ except OSError as error:
 def test_the_process_ends_with_its_parent(tmp_path):
     (tmp_path / "encoder.onnx").write_bytes(HONEST)
     program = f"""
-import os
 from leaderboard.reading import encoders
 running = encoders.OnnxEncoder({str(tmp_path / "encoder.onnx")!r})
 print(running._process.pid, flush=True)

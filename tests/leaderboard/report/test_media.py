@@ -39,11 +39,15 @@ def test_pictures_and_layers_of_runs(run_folder, tmp_path):
 def test_a_picture_that_is_none(run_folder, tmp_path):
     folder = run_folder()
     (folder / "traversals.png").write_bytes(b"GIF89a")
-    with pytest.raises(DamagedFile, match=r"traversals\.png: expected a PNG picture"):
+    with pytest.raises(DamagedFile, match=r"traversals\.png: expected a PNG or JPEG picture"):
         media.of_runs({0: folder}, tmp_path / "beta_vae.json", "smoke")
     (folder / "traversals.png").unlink()
     (folder / "traversals.png").symlink_to("/dev/zero")
-    with pytest.raises(DamagedFile, match="expected a file of at most 16 MiB"):
+    with pytest.raises(DamagedFile, match="expected a regular file, received a link"):
+        media.of_runs({0: folder}, tmp_path / "beta_vae.json", "smoke")
+    (folder / "traversals.png").unlink()
+    Image.new("1", (3_000, 3_000)).save(folder / "traversals.png")
+    with pytest.raises(DamagedFile, match=r"has 3000 x 3000 pixels, more than 4,194,304\. Reduce it, or set OFFAXIS"):
         media.of_runs({0: folder}, tmp_path / "beta_vae.json", "smoke")
 
 

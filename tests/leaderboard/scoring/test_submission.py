@@ -277,7 +277,20 @@ def test_a_name_of_a_reference(good, run_folder, name):
     assert problems(good, published=published) == []
 
 
-@pytest.mark.parametrize("title", ["β-VAE", "Beta VAE", "beta_vae", "BETA‑vae", "Flat things", "PCA"])
+@pytest.mark.parametrize(
+    "title",
+    [
+        "β-VAE",
+        "Beta VAE",
+        "beta_vae",
+        "BETA‑vae",
+        "Flat things",
+        "PCA",
+        "B\u0435t\u0430 VAE",
+        "\u0420\u0421A",
+        "P\u0421\u0391",
+    ],
+)
 def test_a_title_of_another_method_or_of_a_reference(good, run_folder, title):
     """A page prints titles, so that rows of one title would be taken for one another."""
     flat = run_folder("flat", supervision="reference", about={"title": "Flat Things"})
