@@ -14,7 +14,7 @@ from baselines.config import Precision, RunConfig
 from baselines.nets import architectures, backend, reconstruction
 from baselines.nets.backend import Tensor, keras, ops
 from baselines.objectives import Adam, Batch, Network, Posterior, kl_to_prior
-from benchmark_data.errors import DamagedFile
+from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.sources import Images
 
 T = TypeVar("T")
@@ -68,7 +68,8 @@ class Model:
 
     Attributes:
         code_size: how many numbers a code has: the run's latents, unless the objective chooses otherwise.
-        networks: by name: ``encoder``, ``decoder`` and the objective's own, each with its optimiser.
+        decoder: None if the objective has none. This alone says so to all that decodes, draws or exports a run.
+        networks: by name: ``encoder``, ``decoder`` if there is one, and the objective's own, each with its optimiser.
     """
 
     def __init__(
@@ -90,11 +91,10 @@ class Model:
         with backend.layers_in(precision):
             self.encoder, self.decoder = build(image_shape, self.code_size, rng, **config.architecture_parameters)
             own = self.objective.networks(config.latents, self.sizes, rng)
-        self.networks: dict[str, Network] = {
-            "encoder": Network(self.encoder, adam),
-            "decoder": Network(self.decoder, adam),
-            **own,
-        }
+        if not self.objective.decodes:
+            self.decoder = None
+        trained = {"encoder": self.encoder} | ({"decoder": self.decoder} if self.decoder else {})
+        self.networks = {name: Network(network, adam) for name, network in trained.items()} | own
 
     def names(self) -> list[str]:
         """List the weights by name, ``<network>/<layer>/<weight>``, in the order of `variables`."""
@@ -160,7 +160,8 @@ class Model:
                 objective's own inputs.
 
         Returns:
-            The scalar to minimise, and the history's scalars by name: loss, reconstruction and the unweighted terms.
+            The scalar to minimise, and the history's scalars by name: loss, reconstruction if there is a decoder, and
+            the unweighted terms.
         """
         parts: dict[str, list[Any]] = {}
         rest = (ops.stop_gradient(w) if held else w for w, held in zip(weights, self.frozen(), strict=True))
@@ -171,24 +172,23 @@ class Model:
             values = [ops.stop_gradient(w) for w in parts[network]] if stop_gradient else parts[network]
             return _float32(self.networks[network].model.stateless_call(values, [], inputs)[0])
 
-        images = ops.cast(batch["images"], "float32") / 255.0
+        inputs = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
+        images = self.objective.views(ops.cast(batch["images"], "float32") / 255.0, inputs)
         posterior = self.objective.aggregate(Posterior(*call("encoder", images)))
         stochastic = self.objective.stochastic
         codes = sample(posterior, batch["noise"]) if stochastic else self.objective.code(posterior.mean, call)
-        read = codes if self.objective.reconstructs else ops.stop_gradient(codes)
-        distance = self.reconstruction.loss(images, call("decoder", read))
-        kl = kl_to_prior(posterior)
-        if self.config.reduction == "mean":
-            distance, kl = distance / float(np.prod(images.shape[1:])), ops.mean(kl, axis=1)
-        else:
-            kl = ops.sum(kl, axis=1)
-        inputs = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
+        mean, kl = self.config.reduction == "mean", kl_to_prior(posterior)
+        kl = ops.mean(kl, axis=1) if mean else ops.sum(kl, axis=1)
         terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], inputs, call, self.sizes))
-        history = {"reconstruction": ops.mean(distance), **{name: term.value for name, term in terms.items()}}
-        distance = history["reconstruction"]
-        if self.config.reconstruction_weight != 1:
-            distance = self.config.reconstruction_weight * distance
-        loss = distance + sum(term.weight * term.value for term in terms.values())
+        loss, history = 0.0, {name: term.value for name, term in terms.items()}
+        if self.decoder:
+            read = codes if self.objective.reconstructs else ops.stop_gradient(codes)
+            distance = self.reconstruction.loss(images, call("decoder", read))
+            loss = ops.mean(distance / float(np.prod(images.shape[1:])) if mean else distance)
+            history = {"reconstruction": loss, **history}
+            if self.config.reconstruction_weight != 1:
+                loss = self.config.reconstruction_weight * loss
+        loss = loss + sum(term.weight * term.value for term in terms.values())
         return loss, {"loss": loss, **history}
 
     def encode(self, images: Images) -> Posterior:
@@ -232,7 +232,12 @@ class Model:
 
         Returns:
             float32 in [0, 1], shape (n, H, W, C): the mean of a Bernoulli pixel, or the clipped output.
+
+        Raises:
+            InvalidInput: there is no decoder.
         """
+        if self.decoder is None:
+            raise InvalidInput(f"decoding: expected an objective with a decoder, received {self.config.objective}.")
         output = _apply(self.decoder, np.asarray(codes, np.float32))[0]
         return backend.to_numpy(self.reconstruction.image(output))
 
@@ -247,7 +252,7 @@ class Model:
             Layer -> float32 (n, p), from ``input`` through ``encoder_1`` ..., ``mean``, ``variance`` and ``sampled``
             to ``decoder_1`` ... and ``output`` (before any activation). A deterministic objective has no ``variance``
             and no ``sampled``: its decoder sees the mean, or what the objective makes of it, which is then the layer
-            ``code``.
+            ``code``. Without a decoder that is the last layer.
         """
         pixels = scaled(images)
         found = {"input": pixels, **_layers(self.encoder, pixels)}
@@ -257,7 +262,8 @@ class Model:
             codes = found["sampled"] = codes + np.exp(0.5 * log_variance) * noise
         elif (code := self._code(codes)) is not codes:
             codes = found["code"] = code
-        found |= _layers(self.decoder, codes)
+        if self.decoder:
+            found |= _layers(self.decoder, codes)
         return {name: np.ascontiguousarray(a.reshape(len(a), -1), np.float32) for name, a in found.items()}
 
 

@@ -324,7 +324,7 @@ def _claim(config: RunConfig, folder: Path, own: Dataset, pictures: Path) -> Non
 
 def explained(run: Run) -> None:
     """Print how much of the images the decoder draws, and warn where that is hardly anything."""
-    share = run.explained()
+    share = run.explained() if run.model.decoder else math.nan
     if math.isnan(share):
         return
     console.tell(f"reconstructions explain {max(share, 0.0):.0%} of the pixels' variance")

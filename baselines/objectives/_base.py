@@ -121,6 +121,9 @@ class Objective:
     reconstructs: ClassVar[bool] = True
     """Whether the reconstruction moves the encoder; otherwise the decoder reads codes it cannot change."""
 
+    decodes: ClassVar[bool] = True
+    """Whether there is a decoder. Without one nothing is reconstructed, and the terms are the whole loss."""
+
     traversed: ClassVar[float] = 2.5
     """How far a picture of traversals takes each latent either way from 0: in standard deviations of the prior."""
 
@@ -168,6 +171,18 @@ class Objective:
             Arrays by name, of the same shapes and dtypes in every step.
         """
         return {}
+
+    def views(self, images: Tensor, inputs: Mapping[str, Tensor]) -> Tensor:
+        """Change the images that are trained on, as augmentations do. Images are encoded unchanged afterwards.
+
+        Args:
+            images: in [0, 1], shape (n, H, W, C), the views one after another.
+            inputs: what `inputs` gave.
+
+        Returns:
+            Images of the same shape.
+        """
+        return images
 
     def code_size(self, latents: int, sizes: Sequence[int]) -> int:
         """Choose how many numbers a code has.
@@ -231,7 +246,7 @@ class Objective:
         return 0.0
 
     def terms(self, batch: Batch) -> dict[str, Term]:
-        """Compute what the loss holds besides the reconstruction.
+        """Compute what the loss holds besides the reconstruction, if there is one.
 
         Args:
             batch: posteriors, codes and inputs of this step.

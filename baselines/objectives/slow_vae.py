@@ -7,10 +7,10 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Term, check_grid, halves
+from baselines.objectives import Batch, Objective, Term, halves
+from baselines.objectives._neighbours import neighbours
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
@@ -77,33 +77,7 @@ class OBJECTIVE(Objective):
             InvalidInput: the rows that may be drawn have not every combination of values once, or there is no factor
                 with an order.
         """
-        check_grid(space, "objective on neighbours in time")
-        moving = [i for i, f in enumerate(space.factors) if f.size > 1 and f.kind in ("ordinal", "cyclic")]
-        if not moving:
-            raise InvalidInput(
-                f"objective on neighbours in time: expected a factor whose values have an order, received {space!r}."
-            )
-        first = space.labels(rows[rng.integers(len(rows), size=count)])
-        second = first.copy()
-        for factor in moving:
-            second[:, factor] = self._step(first[:, factor], space.sizes[factor], rng.random(count))
-        chosen, uniform = rng.integers(len(moving), size=count), rng.random(count)
-        still = (first == second).all(axis=1)
-        for place, factor in enumerate(moving):
-            anew = still & (chosen == place)
-            second[anew, factor] = self._step(first[anew, factor], space.sizes[factor], uniform[anew], stay=False)
-        return np.stack([space.index(first), space.index(second)])
-
-    def _step(self, start: Indices, size: int, uniform: NDArray[np.float64], *, stay: bool = True) -> NDArray[np.int64]:
-        """Draw class ids near others: (n,), from uniform numbers in [0, 1)."""
-        apart = np.abs(np.arange(size) - start[:, None])
-        allowed, rate = stay | (apart > 0), self.data_rate / math.log(size)
-        if not stay and math.exp(-rate) < np.finfo(np.float64).tiny:  # weigh against the nearest, or all would be 0
-            apart = np.maximum(apart - 1, 0)
-        weights = np.exp(-apart * rate) * allowed
-        ends = np.cumsum(weights, axis=1)
-        drawn: NDArray[np.int64] = (ends[:, :-1] <= uniform[:, None] * ends[:, -1:]).sum(axis=1)
-        return drawn
+        return neighbours(rows, space, count, rng, rate=self.data_rate)
 
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the KL divergence by β / 2 and the transition term by γ / 2."""

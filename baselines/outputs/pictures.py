@@ -38,7 +38,7 @@ def draw_all(run: Run, *, row: int = 0) -> list[Path]:
     Returns:
         The paths of the pictures.
     """
-    paths = [*traversals(run, row=row), reconstructions(run)]
+    paths = [*traversals(run, row=row), reconstructions(run)] if run.model.decoder else []
     if run.history:
         paths.append(losses(run))
     return [*paths, units(run)] if run.model.objective.stochastic else paths

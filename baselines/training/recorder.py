@@ -96,7 +96,8 @@ class Recorder:
         Raises:
             Diverged: a scalar is not finite, or the loss has exploded.
         """
-        row = {"step": self.step, "loss": 0.0, "reconstruction": 0.0, **scalars}  # the order of the columns
+        first = {name: scalars[name] for name in ("loss", "reconstruction") if name in scalars}
+        row = {"step": self.step, **first, **scalars}  # the order of the columns
         self.loss = f"{row['loss']:.4g}"
         if not all(math.isfinite(value) for value in row.values()) or row["loss"] > self._limit:
             raise self._diverged(self.loss)
@@ -189,6 +190,7 @@ def settings(config: RunConfig) -> dict[str, Any]:
     unused = [name for name in ("split", "start_weights", "reset", "frozen") if not getattr(config, name)]
     unused += ["precision"] if config.precision == "float32" else []
     unused += ["reconstruction_weight"] if config.reconstruction_weight == 1 else []
+    unused += [] if config.build_objective().decodes else ["reconstruction", "reconstruction_weight", "reduction"]
     shared = {name: value for name, value in config.as_json().items() if name not in (*own, *nested, *unused)}
     return {**config.hyperparameters, **config.architecture_parameters, **shared}
 

@@ -1,0 +1,101 @@
+"""What objectives on augmented views have in common: two views of an image, and a head that the loss looks at."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines import validation
+from baselines.nets import architectures
+from baselines.nets.backend import Tensor, keras, ops
+from baselines.objectives import Adam, Batch, Network, Objective, check_two_images
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import FactorSpace, FactorTable, Indices
+
+
+@dataclasses.dataclass(frozen=True)
+class Augmented(Objective):
+    """Two views of each image, made without knowledge of the factors; no decoder.
+
+    Each channel of a view is darkened by a factor from [1 - ``darkened``, 1], and a square of ``erased`` of the image's
+    side is set to black anywhere. Crops, flips and rotations are left out: they change places and angles, which are
+    factors, and where squares move by a pixel they would change nothing else.
+
+    Attributes:
+        darkened: the most by which a channel is darkened, at most 1.
+        erased: side of the erased square as a share of the image's, at most 1.
+    """
+
+    n_views: ClassVar[int] = 2
+    stochastic: ClassVar[bool] = False
+    decodes: ClassVar[bool] = False
+
+    darkened: float = 0.5
+    erased: float = 0.25
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("darkened", "erased"):
+            if getattr(self, name) > 1:
+                raise InvalidInput(f"hyperparameter {name!r}: expected at most 1, received {getattr(self, name):g}.")
+
+    def rows(self, rows: Indices, space: FactorSpace | FactorTable, count: int, rng: np.random.Generator) -> Indices:
+        """Draw images, each twice."""
+        return np.repeat(super().rows(rows, space, count, rng), 2, axis=0)
+
+    def inputs(
+        self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
+    ) -> dict[str, NDArray[Any]]:
+        """Draw factors of brightness (n, 1, 1, 3) and centres of squares (n, 2) in [0, 1].
+
+        Raises:
+            InvalidInput: there is one image alone, which cannot be compared with another.
+        """
+        check_two_images(len(rows) // 2, "objective on augmented views")
+        return {
+            "brightness": 1 - np.float32(self.darkened) * rng.random((len(rows), 1, 1, 3), np.float32),
+            "centres": rng.random((len(rows), 2), np.float32),
+        }
+
+    def views(self, images: Tensor, inputs: Mapping[str, Tensor]) -> Tensor:
+        """Darken the channels and erase a square."""
+        inside: Any = 1.0
+        for axis, length in ((0, images.shape[1]), (1, images.shape[2])):
+            places = (np.arange(length, dtype=np.float32) + 0.5) / length
+            near = ops.abs(places[None] - inputs["centres"][:, axis, None]) < 0.5 * self.erased
+            near = ops.cast(near, "float32")
+            inside = inside * (near[:, :, None, None] if axis == 0 else near[:, None, :, None])
+        return images * inputs["brightness"][..., : images.shape[3]] * (1.0 - inside)
+
+
+@dataclasses.dataclass(frozen=True)
+class Projected(Augmented):
+    """Augmented views whose codes go through two layers, which the loss looks at and nothing else does.
+
+    Attributes:
+        units: width of both layers of the head, at least 1.
+    """
+
+    units: int = 256
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        validation.at_least("hyperparameter 'units'", self.units, 1)
+
+    def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
+        """Build the head: a layer with ReLU and one without, and no batch normalisation, which has a state."""
+        initial = architectures.glorot(rng)
+        codes = keras.Input((latents,), name="codes")
+        x = keras.layers.Dense(self.units, "relu", kernel_initializer=initial, name="head_1")(codes)
+        x = keras.layers.Dense(self.units, use_bias=False, kernel_initializer=initial, name="head_2")(x)
+        return {"head": Network(keras.Model(codes, x, name="head"), Adam(1e-3))}
+
+    def heads(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return what the head makes of the first views and of the second, each (n, units)."""
+        found = batch.call("head", batch.codes)
+        pairs = found.shape[0] // 2
+        return found[:pairs], found[pairs:]

@@ -1,0 +1,88 @@
+"""InfoNCE on pairs: Zimmermann et al., "Contrastive Learning Inverts the Data Generating Process", ICML 2021."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from baselines import validation
+from baselines.nets.backend import Tensor, ops
+from baselines.objectives import Batch, Objective, Term, check_two_images, halves
+from baselines.objectives._neighbours import neighbours
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import FactorSpace, FactorTable, Indices
+
+PAPER = "https://arxiv.org/abs/2102.08850"
+CODE = "https://github.com/brendel-group/cl-ica"
+CODE_LICENSE = "MIT"
+CITATION = """@inproceedings{zimmermann2021contrastive,
+  title = {Contrastive Learning Inverts the Data Generating Process},
+  author = {Zimmermann, Roland S. and Sharma, Yash and Schneider, Steffen and Bethge, Matthias and Brendel, Wieland},
+  booktitle = {Proceedings of the 38th International Conference on Machine Learning},
+  year = {2021},
+  eprint = {2102.08850},
+  archivePrefix = {arXiv}
+}"""
+
+
+@dataclasses.dataclass(frozen=True)
+class OBJECTIVE(Objective):
+    """Which code belongs to which, of pairs that are near in the factors, by the distance of the codes.
+
+    The second image of a pair is where the first one's factors go in one step, drawn as SlowVAE draws it. The code of
+    one image is to be nearer to that of its partner than to those of the other pairs' second images, and so the other
+    way round: the mean of both cross-entropies, whose logits are -sum |z - z'|^p / τ. There is no decoder. Codes find
+    the factors up to order, sign and scale where p is that of the steps and not 2; with 2 up to a rotation as well.
+
+    Attributes:
+        power: p, of the steps of the factors and of the distance of codes alike: 1 for Laplace, 2 for normal, else for
+            generalised normal steps; at least 1.
+        temperature: τ, positive.
+        data_rate: the inverse scale of the steps: log(size) / ``data_rate`` classes; 0 draws factors anew.
+    """
+
+    n_views: ClassVar[int] = 2
+    supervision: ClassVar[str] = "weakly_supervised"
+    stochastic: ClassVar[bool] = False
+    decodes: ClassVar[bool] = False
+
+    power: float = 1.0
+    temperature: float = 1.0
+    data_rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        validation.at_least("hyperparameter 'power'", self.power, 1)
+        if self.temperature == 0:
+            raise InvalidInput("hyperparameter 'temperature': expected a positive number, received 0.")
+
+    def rows(self, rows: Indices, space: FactorSpace | FactorTable, count: int, rng: np.random.Generator) -> Indices:
+        """Draw pairs: the first image from the rows to train on, the second from all that may be drawn.
+
+        Raises:
+            InvalidInput: the rows that may be drawn have not every combination of values once, there is no factor with
+                an order, or there is one pair alone.
+        """
+        check_two_images(count, "objective that contrasts pairs")
+        return neighbours(rows, space, count, rng, rate=self.data_rate, power=self.power)
+
+    def terms(self, batch: Batch) -> dict[str, Term]:
+        """Weigh the cross-entropy of both directions by 1."""
+        first, second = halves(batch.posterior)
+        apart = ops.abs(first.mean[:, None] - second.mean[None])
+        return {"info_nce": Term(1.0, info_nce(-ops.sum(apart**self.power, axis=2) / self.temperature))}
+
+
+def info_nce(logits: Tensor) -> Tensor:
+    """Compute the cross-entropy of the right partner among all, the mean of both directions.
+
+    Args:
+        logits: how near each first image is to each second one, shape (n, n); partners are on the diagonal.
+
+    Returns:
+        Nats, a scalar.
+    """
+    either = [ops.mean(ops.logsumexp(logits, axis=axis)) for axis in (0, 1)]
+    return 0.5 * (either[0] + either[1]) - ops.mean(ops.diagonal(logits))

@@ -1,0 +1,93 @@
+"""LeJEPA: Balestriero and LeCun, "Provable and Scalable Self-Supervised Learning Without the Heuristics", 2025."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines import validation
+from baselines.nets.backend import Tensor, ops
+from baselines.objectives import Batch, Term
+from baselines.objectives._augmented import Augmented
+from benchmark_data.errors import InvalidInput
+from benchmark_data.factors import FactorSpace, FactorTable, Indices
+
+PAPER = "https://arxiv.org/abs/2511.08544"
+CODE = "https://github.com/rbalestr-lab/lejepa"
+CODE_LICENSE = "CC-BY-NC-4.0"
+CITATION = """@article{balestriero2025lejepa,
+  title = {{LeJEPA}: Provable and Scalable Self-Supervised Learning Without the Heuristics},
+  author = {Balestriero, Randall and LeCun, Yann},
+  journal = {arXiv preprint arXiv:2511.08544},
+  eprint = {2511.08544},
+  archivePrefix = {arXiv},
+  year = {2025}
+}"""
+
+KNOTS = np.linspace(0, 3, 17, dtype=np.float32)
+"""Where characteristic functions are compared; below 0 they are the same."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OBJECTIVE(Augmented):
+    """Two views are to have one code, and the codes to be distributed as N(0, 1) in every direction (SIGReg).
+
+    The loss looks at the codes themselves: they are what is to be an isotropic Gaussian (Klindt et al. 2026, arXiv
+    2605.26379). Views are darkened and partly erased, as `baselines.objectives._augmented` says, and not cropped.
+
+    Attributes:
+        darkened: the most by which a channel of a view is darkened.
+        erased: side of the square that is erased, as a share of the image's.
+        gaussian: λ in [0, 1], the weight of SIGReg; 1 - λ is that of the distance of views.
+        directions: how many random directions of a step are looked at, at least 1.
+    """
+
+    gaussian: float = 0.05
+    directions: int = 64
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        validation.at_least("hyperparameter 'directions'", self.directions, 1)
+        if self.gaussian > 1:
+            raise InvalidInput(f"hyperparameter 'gaussian': expected at most 1, received {self.gaussian:g}.")
+
+    def inputs(
+        self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
+    ) -> dict[str, NDArray[Any]]:
+        """Draw what `Augmented` draws, and directions of length 1: float32 (latents, directions)."""
+        drawn = rng.standard_normal((latents, self.directions))
+        directions = (drawn / np.linalg.norm(drawn, axis=0)).astype(np.float32)
+        return {**super().inputs(rows, space, latents, rng), "directions": directions}
+
+    def terms(self, batch: Batch) -> dict[str, Term]:
+        """Weigh SIGReg, the mean of both views', by λ, and the distance of codes to their mean by 1 - λ."""
+        pairs = batch.codes.shape[0] // 2
+        first, second = batch.codes[:pairs], batch.codes[pairs:]
+        seen = batch.inputs["directions"]
+        return {
+            "sigreg": Term(self.gaussian, 0.5 * (sigreg(first, seen) + sigreg(second, seen))),
+            "invariance": Term(1 - self.gaussian, 0.25 * ops.mean(ops.square(first - second))),
+        }
+
+
+def sigreg(codes: Tensor, directions: Tensor) -> Tensor:
+    """Compute the statistic of Epps and Pulley for N(0, 1) of projected codes, the mean over the directions.
+
+    It is n times the integral over t of |characteristic function of the sample - exp(-t² / 2)|² exp(-t² / 2), by the
+    trapezoid rule over [-3, 3].
+
+    Args:
+        codes: shape (n, latents).
+        directions: shape (latents, directions), each of length 1.
+
+    Returns:
+        A scalar, not negative.
+    """
+    wanted = np.exp(-(KNOTS**2) / 2)
+    weights = 2 * (KNOTS[1] - KNOTS[0]) * wanted * np.where((KNOTS == 0) | (KNOTS == 3), 0.5, 1).astype(np.float32)
+    angles = ops.matmul(codes, directions)[:, :, None] * KNOTS
+    apart = ops.square(ops.mean(ops.cos(angles), axis=0) - wanted) + ops.square(ops.mean(ops.sin(angles), axis=0))
+    return codes.shape[0] * ops.mean(ops.sum(apart * weights, axis=1))

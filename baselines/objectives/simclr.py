@@ -1,0 +1,66 @@
+"""SimCLR: Chen et al., "A Simple Framework for Contrastive Learning of Visual Representations", ICML 2020."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from baselines.nets.backend import Tensor, ops
+from baselines.objectives import Batch, Term
+from baselines.objectives._augmented import Projected
+from benchmark_data.errors import InvalidInput
+
+PAPER = "https://arxiv.org/abs/2002.05709"
+CODE = "https://github.com/google-research/simclr"
+CODE_LICENSE = "Apache-2.0"
+CITATION = """@inproceedings{chen2020simple,
+  title = {A Simple Framework for Contrastive Learning of Visual Representations},
+  author = {Chen, Ting and Kornblith, Simon and Norouzi, Mohammad and Hinton, Geoffrey},
+  booktitle = {Proceedings of the 37th International Conference on Machine Learning},
+  year = {2020},
+  eprint = {2002.05709},
+  archivePrefix = {arXiv}
+}"""
+
+
+@dataclasses.dataclass(frozen=True)
+class OBJECTIVE(Projected):
+    """Which view belongs to which, by the cosine of what a head makes of their codes (NT-Xent, algorithm 1).
+
+    Each of the 2 n views is compared with all others: its partner's is the right one. Views are darkened and partly
+    erased, as `baselines.objectives._augmented` says, and not cropped.
+
+    Attributes:
+        darkened: the most by which a channel of a view is darkened.
+        erased: side of the square that is erased, as a share of the image's.
+        units: width of both layers of the head.
+        temperature: τ, positive.
+    """
+
+    temperature: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.temperature == 0:
+            raise InvalidInput("hyperparameter 'temperature': expected a positive number, received 0.")
+
+    def terms(self, batch: Batch) -> dict[str, Term]:
+        """Weigh the cross-entropy by 1."""
+        return {"nt_xent": Term(1.0, nt_xent(*self.heads(batch), self.temperature))}
+
+
+def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
+    """Compute the cross-entropy of the right partner among all other views, the mean over the views.
+
+    Args:
+        first: vectors of the first views, shape (n, d), of any length but 0.
+        second: those of the second views.
+        temperature: what cosines are divided by.
+
+    Returns:
+        Nats, a scalar. The authors' code adds up both halves and so gives twice as much.
+    """
+    count = 2 * first.shape[0]
+    vectors = ops.normalize(ops.concatenate([first, second]), axis=1)
+    logits = ops.matmul(vectors, ops.transpose(vectors)) / temperature
+    partners = ops.mean(ops.sum(vectors[: count // 2] * vectors[count // 2 :], axis=1)) / temperature
+    return ops.mean(ops.logsumexp(logits - 1e9 * ops.eye(count), axis=1)) - partners

@@ -1,0 +1,61 @@
+"""VICReg: Bardes, Ponce and LeCun, "Variance-Invariance-Covariance Regularization", ICLR 2022."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from baselines.nets.backend import Tensor, ops
+from baselines.objectives import Batch, Term
+from baselines.objectives._augmented import Projected
+
+PAPER = "https://arxiv.org/abs/2105.04906"
+CODE = "https://github.com/facebookresearch/vicreg"
+CODE_LICENSE = "MIT"
+CITATION = """@inproceedings{bardes2022vicreg,
+  title = {{VICReg}: Variance-Invariance-Covariance Regularization for Self-Supervised Learning},
+  author = {Bardes, Adrien and Ponce, Jean and LeCun, Yann},
+  booktitle = {International Conference on Learning Representations},
+  year = {2022},
+  eprint = {2105.04906},
+  archivePrefix = {arXiv}
+}"""
+
+
+@dataclasses.dataclass(frozen=True)
+class OBJECTIVE(Projected):
+    """Two views are to be alike, every output of a head to vary, and no two outputs to vary together (equation 6).
+
+    Views are darkened and partly erased, as `baselines.objectives._augmented` says, and not cropped.
+
+    Attributes:
+        darkened: the most by which a channel of a view is darkened.
+        erased: side of the square that is erased, as a share of the image's.
+        units: width of both layers of the head.
+        similarity: λ, weight of the squared distance of both views.
+        variance: μ, weight of what standard deviations lack to 1.
+        covariance: ν, weight of the squared covariances of outputs.
+    """
+
+    similarity: float = 25.0
+    variance: float = 25.0
+    covariance: float = 1.0
+
+    def terms(self, batch: Batch) -> dict[str, Term]:
+        """Weigh the three terms by λ, μ and ν, as the authors' code does: there variances are halved as well."""
+        first, second = self.heads(batch)
+        spread, together = zip(_moments(first), _moments(second), strict=True)
+        return {
+            "invariance": Term(self.similarity, ops.mean(ops.square(first - second))),
+            "variance": Term(self.variance, 0.5 * sum(spread)),
+            "covariance": Term(self.covariance, sum(together)),
+        }
+
+
+def _moments(vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """Return what deviations lack to 1, mean over the outputs, and the squared covariances over the outputs."""
+    count, units = vectors.shape
+    centred = vectors - ops.mean(vectors, axis=0)
+    covariance = ops.matmul(ops.transpose(centred), centred) / (count - 1)
+    variance = ops.diagonal(covariance)
+    lacking = ops.mean(ops.relu(1 - ops.sqrt(variance + 1e-4)))
+    return lacking, (ops.sum(ops.square(covariance)) - ops.sum(ops.square(variance))) / units
