@@ -25,7 +25,8 @@ was not learnt cannot fall.
 
 Expected: InfoNCE on pairs loses some MIG and hardly any R². A trial with seed 100 had a MIG of 0.86 and an R² of 0.994
 at spacing 1, 0.72 and 0.976 at spacing 8. Augmented views do not say which places are near each other, and at spacing 8
-nor do the pixels: there a trial of SimCLR had an R² of 0.04, and we expect a fall for all three that see views alone.
+nor do the pixels. In trials with seed 100 SimCLR had an R² of 0.96 at spacing 1 and 0.04 at 8, VICReg 0.93 and
+LeJEPA 0.91 at spacing 1 (1,000 steps), both 0.02 at spacing 8 (300 steps): we expect a fall for all three.
 """
 
 from __future__ import annotations
