@@ -45,7 +45,7 @@ def test_the_numbers_of_the_verification_are_those_of_the_program():
         f"On {verification.CHECKED} rows",
         f"at most {verification.DEVIATION:.0%} of each",
         f"an error of {verification.ERROR:.1%} for all",
-        f"fewer than {verification.LEAST * verification.BLOCKS} rows beside",
+        f"fewer than {verification.LEAST * verification.BLOCKS} rows besides",
         f"{encoders.SECONDS // 60} minutes of processor time and {encoders.MEMORY >> 30} GiB",
         f"{graphs.LARGEST >> 20} MiB, {graphs.NODES:,} operators",
         f"no other factor explains {leaks.SAY:.0%}",
