@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from baselines.nets.backend import tensorflow
 from baselines.objectives import Batch, Posterior
 
 
@@ -41,3 +42,25 @@ def posterior() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     mean, log_variance = rng.normal(size=(12, 5)), rng.normal(size=(12, 5))
     return mean, log_variance, mean + np.exp(log_variance / 2) * rng.normal(size=(12, 5))
+
+
+def gradients_of(function: Callable[..., Any], *arrays: Any) -> tuple[float, list[np.ndarray]]:
+    """A function's value and its gradients by some arrays, in float32."""
+    tensors = [tensorflow.constant(np.asarray(array, np.float32)) for array in arrays]
+    with tensorflow.GradientTape() as tape:
+        tape.watch(tensors)
+        value = function(*tensors)
+    return float(value), [gradient.numpy() for gradient in tape.gradient(value, tensors)]
+
+
+@pytest.fixture
+def check_reference() -> Callable[..., None]:
+    """Compares a loss and its gradients by both views with what the authors' code gave."""
+
+    def check(function: Callable[..., Any], case: Mapping[str, Any], *views: Any, scale: float = 1.0) -> None:
+        value, found = gradients_of(function, *views)
+        expected = case.get("gradient") or [*case["gradient_of_first"], *case["gradient_of_second"]]
+        assert value == pytest.approx(scale * case["loss"], rel=1e-6)
+        np.testing.assert_allclose(np.concatenate(found), scale * np.array(expected), rtol=1e-4, atol=1e-6)
+
+    return check
