@@ -44,4 +44,5 @@ class OBJECTIVE(Objective):
     # Pairs of images: `n_views = 2` and `rows`. A change of the posteriors: `aggregate`. A second network with its own
     # optimiser: `networks`, called through `batch.call`. Further random numbers, or labels: `inputs`. An encoder
     # that the reconstruction does not move: `reconstructs = False`; no decoder at all: `decodes = False`. Augmented
-    # images: `views`. A code that is more than the mean: `code`. Weights that decay: `decay_of`. See baselines/objectives/_base.py.
+    # images: `views`. A code that is more than the mean: `code`. Weights that decay: `decay_of`. See
+    # baselines/objectives/_base.py.
