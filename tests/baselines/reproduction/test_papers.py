@@ -457,7 +457,8 @@ def test_smoke_runs_are_small(entry):
 def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
     """Five of each model, ten on rooms, twenty of pairs; tables of MIG and the ladder ask for nothing that the board
     has not, and the tables of pairs for nothing that it has."""
-    board = {dataclasses.replace(run, dataset=_tiers.stand_in(run.dataset)).digest for run in sweep.find("desk")}
+    first = (run for run in sweep.find("desk") if run.seed < _tiers.SEEDS["desk"])
+    board = {dataclasses.replace(run, dataset=_tiers.stand_in(run.dataset)).digest for run in first}
     similarity = {run.digest for run in sweep.find("desk_similarity")}
     for id_, entry in ENTRIES.items():
         if entry.desk is None or id_ == "2202.13341/fig7":
