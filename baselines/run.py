@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -149,24 +149,6 @@ class Run:
     def _load(self, model: Model, step: int) -> None:
         path = Snapshots(self.folder).path(step) / "weights.npz"
         model.load(read_arrays(path), str(path))
-
-    def encode_over_time(self, images: Images) -> Iterator[tuple[int, Posterior]]:
-        """Encode the same images at every snapshot.
-
-        Args:
-            images: uint8, shape (n, H, W, C).
-
-        Yields:
-            A snapshot's step, and the posterior as `encode` gives it, first step first.
-
-        Raises:
-            InvalidInput: not uint8 images of the right shape.
-        """
-        images = self._checked(images)
-        model = Model(self.config, self.image_shape, self._recorded("factor_sizes"))
-        for step in self.steps:
-            self._load(model, step)
-            yield step, model.encode(images)
 
     def encode(self, images: Images) -> Posterior:
         """Encode images.

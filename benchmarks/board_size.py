@@ -49,7 +49,7 @@ def fill(root: Path, methods: int, seeds: int) -> int:
     for number, (task, there) in enumerate(by_task.items()):
         folder = results_tree.path(root, task, "x").parent
         folder.mkdir(parents=True)
-        for name in ("sheet.png", "factors.png", "distances.csv"):
+        for name in ("sheet.png", "factors.png"):
             found = results_tree.path(PUBLISHED, task, "x").with_name(name)
             if found.is_file():
                 shutil.copy(found, folder / name)

@@ -1,4 +1,4 @@
-"""How fast layers are compared, beside computing each pair by itself, and what the papers' study would cost.
+"""How fast layers are compared, beside computing each pair by itself.
 
 Two sets of 16 layers with the widths of the papers' convolutional model (table 3 of Bonheme and Grzes, 2022: the input
 and 15 layers), random activations, 5,000 samples. Computing a pair by itself costs what its two Gram matrices cost, so
@@ -8,12 +8,7 @@ values of a 32,768 x 32,768 product take hours; ``--shrink 8`` divides samples a
 proportions what they are.
 
     python benchmarks/similarity.py --samples 5000
-    python benchmarks/similarity.py --samples 5000 --backend jax
     python benchmarks/similarity.py --procrustes --samples 5000 --shrink 8
-
-With ``--backend jax`` pairs are computed by themselves on the same device, in float32, and the last line says what the
-papers' study would cost there: on a GPU a few minutes, most of them for random numbers. It prints the rows of
-docs/performance.md, too.
 """
 
 from __future__ import annotations
@@ -29,12 +24,7 @@ from typing import Any
 import numpy as np
 import rich.console
 
-from leaderboard.comparisons import all_pairs, heatmap
-
-SCORES = 470e6
-SNAPSHOTS = 300 * 5
-HOURS = 7_000
-"""The first paper, section 3: similarity scores, models times epochs, hours on a Xeon Gold 6136."""
+from leaderboard.comparisons import heatmap
 
 
 def widths(channels: int) -> list[int]:
@@ -67,12 +57,6 @@ def direct_cka(x: np.ndarray, y: np.ndarray, dtype: type = np.float64) -> float:
     return float(inner / (own[0] * own[1]))
 
 
-def direct_cka_on_device(x: np.ndarray, y: np.ndarray, dtype: type = np.float32) -> float:
-    """Compute one pair by itself with jax, in the cheaper of the formula's two forms."""
-    return float(_jax_cka()(x, y))
-
-
-@functools.cache
 def _jax_cka() -> Callable[..., Any]:
     import jax
     import jax.numpy as jnp
@@ -113,7 +97,6 @@ def main() -> None:
     parser.add_argument("--all-pairs", action="store_true", help="time each of the 256 pairs directly")
     parser.add_argument("--procrustes", action="store_true", help="Procrustes instead of CKA")
     parser.add_argument("--shrink", type=int, default=1, help="divide samples and widths by this")
-    parser.add_argument("--backend", choices=["numpy", "jax"], default="numpy", help="what makes CKA's products")
     options = parser.parse_args()
     out = rich.console.Console(width=120, highlight=False)
     out.print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
@@ -128,10 +111,7 @@ def main() -> None:
         y,
         similarity="procrustes" if options.procrustes else "cka",
         memory=options.memory,
-        backend=options.backend,
     )
-    if options.backend == "jax":
-        compare()  # compile
     frame, wall, processor = timed(compare)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     out.print(f"all pairs at once: {wall:.1f} s, processor {processor:.1f} s, peak memory {peak:.2f} GiB")
@@ -139,15 +119,11 @@ def main() -> None:
     direct, dtypes = direct_cka, [np.float64, np.float32]
     if options.procrustes:
         direct, dtypes = direct_procrustes, [np.float64]
-    elif options.backend == "jax":
-        direct, dtypes = direct_cka_on_device, [np.float32]
     pairs = timed_pairs(sizes, every=options.all_pairs, by_shape=options.procrustes)
     for dtype in dtypes:
         direct_wall = direct_processor = greatest = 0.0
         for (i, j), stands_for in pairs.items():
             a, b = list(x.values())[i], list(y.values())[j]
-            if direct is direct_cka_on_device:
-                direct(a, b)  # compile
             value, w, p = timed(functools.partial(direct, a, b, dtype))
             direct_wall, direct_processor = direct_wall + w * stands_for, direct_processor + p * stands_for
             greatest = max(greatest, abs(value - frame.iloc[i, j]))
@@ -157,11 +133,6 @@ def main() -> None:
             f" {direct_wall / wall:.1f} in wall-clock time, {direct_processor / processor:.1f} in processor time; load"
             f" {os.getloadavg()[0]:.1f}"
         )
-        if options.backend == "jax":
-            out.print(f"| all pairs at once, on the GPU | {wall:.1f} | 1 |", soft_wrap=True)
-            out.print(f"| each pair directly, on the GPU | {direct_wall:.1f} | {direct_wall / wall:.1f} |")
-    if not options.procrustes:
-        project(out, samples, wall if options.backend == "jax" else processor, options.backend)
 
 
 def timed_pairs(sizes: list[int], *, every: bool, by_shape: bool) -> dict[tuple[int, int], float]:
@@ -177,30 +148,6 @@ def timed_pairs(sizes: list[int], *, every: bool, by_shape: bool) -> dict[tuple[
     for i, j in everything:
         shapes.setdefault(tuple(sorted((sizes[i], sizes[j]))), []).append((i, j))
     return {pairs[0]: len(pairs) for pairs in shapes.values()}
-
-
-def project(out: rich.console.Console, n: int, seconds: float, backend: str) -> None:
-    """Print what the papers' scores would cost here: Gram matrices once per snapshot, inner products block by block."""
-    k = n * (n + 1) // 2
-    strip = np.random.default_rng(0).normal(size=(all_pairs.BLOCK * 16, 2**14)).astype(np.float32)
-    device, multiply = "processor", lambda a, b: a @ b.T
-    if backend == "jax":
-        import jax
-        import jax.numpy as jnp
-
-        strip, device = jnp.asarray(strip), jax.devices()[0].device_kind
-        multiply = jax.jit(lambda a, b: jnp.matmul(a, b.T, precision="highest"))
-    other = strip[:, ::-1].copy()
-    np.asarray(multiply(strip, other))
-    _, wall, processor = timed(lambda: [np.asarray(multiply(strip, other)) for _ in range(20)])
-    block = wall if backend == "jax" else processor
-    rate = 20 * (all_pairs.BLOCK * 16) ** 2 * strip.shape[1] / block  # multiplications per second
-    grams, scores = seconds / 2 * SNAPSHOTS / 3600, SCORES * k / rate / 3600
-    out.print(
-        f"the papers' {SCORES / 1e6:.0f} million scores of {SNAPSHOTS} snapshots at these rates: {grams:.0f} {device}"
-        f" hours for the Gram matrices and {scores:.0f} for their inner products, without reading"
-        f" {SNAPSHOTS * 16 * k * 4 / 2**40:.1f} TiB of them; the paper reports {HOURS:,} hours of a processor"
-    )
 
 
 if __name__ == "__main__":

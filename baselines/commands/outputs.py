@@ -76,12 +76,11 @@ def export(
     to: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Make a folder for others instead.", show_default=False)
     ] = None,
-    tier: Annotated[str, typer.Option(metavar="TIER", help="Tier of the scores on the card of --to.")] = "smoke",
 ) -> None:
     """Write encoder.onnx into each run folder, by which the board verifies scores.
 
     With --to, write a folder to publish: weights (safetensors), encoder (ONNX),
-    codes, and a card with scores; of several runs, one folder for each.
+    codes and config; of several runs, one folder for each.
     """
     from baselines.outputs import export
     from baselines.run import Run
@@ -91,7 +90,7 @@ def export(
         if to is None:
             console.say(export.write_encoder(run))
         else:
-            console.say(export.export(run, to if len(runs) == 1 else to / export.name(run), tier=tier))
+            console.say(export.export(run, to if len(runs) == 1 else to / export.name(run)))
 
 
 def list_() -> None:

@@ -17,7 +17,7 @@ app = console.command_line(
 
 Tier = Annotated[
     str,
-    typer.Option(help="smoke: rendered data, small models. desk: seeds for a verdict, too. study: the papers' own."),
+    typer.Option(help="desk: rendered stand-ins, small models. reduced: fewer steps. study: the papers' own."),
 ]
 Into = Annotated[Path | None, typer.Option(help="Folder for the results. Default: studies/TIER.", show_default=False)]
 RunsRoot = Annotated[Path, typer.Option("--runs", help="Where training runs go, shared by all entries.")]
@@ -25,7 +25,7 @@ _RUNS = Path("runs/studies")
 
 
 @app.command("list")
-def list_(tier: Tier = "smoke", into: Into = None, runs: RunsRoot = _RUNS, json: console.Json = False) -> None:
+def list_(tier: Tier = "desk", into: Into = None, runs: RunsRoot = _RUNS, json: console.Json = False) -> None:
     """List the figures and tables of a tier: content, training time and state."""
     from baselines.reproduction import catalogue, entries, runner
 
@@ -73,7 +73,7 @@ def run(
         list[str],
         typer.Argument(metavar="ID...", help="Such as 2205.08399/fig3, or 2205.08399, or all.", show_default=False),
     ],
-    tier: Tier = "smoke",
+    tier: Tier = "desk",
     into: Into = None,
     runs: RunsRoot = _RUNS,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,

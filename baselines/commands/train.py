@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import math
 import os
 import shlex
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,10 +29,6 @@ app = console.command_line(
     "--set architecture=fc --set width=256 --set learning_rate=0.001 --steps 1000"
 )
 
-TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard event files, too.")]
-Wandb = Annotated[
-    str, typer.Option(metavar="PROJECT", help="Send the history to Weights & Biases.", show_default=False)
-]
 NoEncode = Annotated[bool, typer.Option("--no-encode", help="Do not write the codes of the task's rows.")]
 Device = Annotated[str, typer.Option(metavar="cpu|gpu|auto", help="Compute on this; auto: a GPU if there is one.")]
 Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. Default: all cores.")]
@@ -55,7 +49,6 @@ Set = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Set any key of config, objective or architecture. Repeatable."),
 ]
 RunFolder = Annotated[Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="under runs")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Train nothing; print the time and disk space it would take.")]
 
 HARDLY = 0.1
 """A share of the pixels' variance that is hardly more than the mean picture."""
@@ -66,15 +59,11 @@ class How:
     """The options of a training that its config does not hold.
 
     Attributes:
-        tensorboard: write event files of TensorBoard.
-        wandb: the project of Weights & Biases, or empty.
         encode: write the codes afterwards.
         device: ``cpu``, ``gpu`` or ``auto``.
         threads: threads to compute with; all cores if None.
     """
 
-    tensorboard: bool = False
-    wandb: str = ""
     encode: bool = True
     device: str = "auto"
     threads: int | None = None
@@ -90,9 +79,9 @@ class How:
 
     def words(self) -> list[str]:
         """Return the options as they are typed."""
-        flags = [*(["--tensorboard"] if self.tensorboard else []), *([] if self.encode else ["--no-encode"])]
         device = "" if self.device == "auto" else self.device
-        given = {"--wandb": self.wandb, "--device": device, "--threads": str(self.threads or "")}
+        given = {"--device": device, "--threads": str(self.threads or "")}
+        flags = [] if self.encode else ["--no-encode"]
         return [*flags, *(word for option, value in given.items() if value for word in (option, value))]
 
 
@@ -120,12 +109,9 @@ def run(
         Path | None, typer.Option(metavar="FILE", help="Start from this JSON file.", show_default=False)
     ] = None,
     into: RunFolder = None,
-    tensorboard: TensorBoard = False,
-    wandb: Wandb = "",
     no_encode: NoEncode = False,
     device: Device = "auto",
     threads: Threads = None,
-    dry_run: DryRun = False,
 ) -> None:
     """Train one run. Called again, it continues an interrupted run and leaves a finished one alone."""
     needs("training", "train", "keras")
@@ -144,35 +130,7 @@ def run(
             raise InvalidInput(f"A run needs --{key} NAME.")
     settled = RunConfig.from_json(_with_settings(values, set_ or []))
     folder = into or default_folder(settled)
-    how = How(tensorboard, wandb, not no_encode, device, threads)
-    if dry_run:
-        _dry_run(settled, folder, how, own)
-        return
-    _train(settled, folder, how, own, images)
-
-
-def _dry_run(config: RunConfig, folder: Path, how: How, own: Dataset | None) -> None:
-    """Print what a run would take."""
-    how.chosen()
-    from baselines.engines import devices
-    from baselines.training import dry_run
-
-    found = dry_run.estimate(config, folder, encode=how.encode, dataset=own)
-    done = config.steps - found.left
-    views = config.build_objective().n_views
-    pairs = f", in {config.batch_size} pairs" if views == 2 else ""
-    console.say(f"{config.objective} on {config.dataset}, seed {config.seed}, into {folder}")
-    console.say(f"model  {config.architecture}, {found.parameters:,} numbers to train")
-    console.say(f"images {found.images:,}, {config.batch_size * views} a step{pairs}")
-    console.say(f"steps  {found.left:,} of {config.steps:,}" + (f", {done:,} are done" if done else ""))
-    console.say(
-        f"time   about {dry_run.duration(found.seconds)}: {found.rate:,.0f} images a second, measured over "
-        f"{found.measured} steps on {devices.line()}"
-    )
-    console.say(
-        f"disk   about {dry_run.size(found.bytes)}, with {found.snapshots} snapshots of "
-        f"{dry_run.size(found.snapshot_bytes)} each"
-    )
+    _train(settled, folder, How(not no_encode, device, threads), own, images)
 
 
 @app.command()
@@ -181,8 +139,6 @@ def resume(
     steps: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Lengthen the run to so many steps in all.")
     ] = None,
-    tensorboard: TensorBoard = False,
-    wandb: Wandb = "",
     no_encode: NoEncode = False,
     device: Device = "auto",
     threads: Threads = None,
@@ -192,7 +148,7 @@ def resume(
     from baselines.training import claims
 
     config = read_config(run) if steps is None else claims.longer(run, steps)
-    _train(config, run, How(tensorboard, wandb, not no_encode, device, threads), lengthen=steps is not None)
+    _train(config, run, How(not no_encode, device, threads), lengthen=steps is not None)
 
 
 @app.command()
@@ -265,7 +221,7 @@ def _train(
     from baselines.engines import devices
     from baselines.record import own_images
     from baselines.run_folder import is_trained
-    from baselines.training import claims, loggers, stopping
+    from baselines.training import claims, stopping
     from baselines.training.batches import training_rows
     from baselines.training.loop import Stopped, train
     from benchmark_data.variants import splitting
@@ -280,19 +236,13 @@ def _train(
     if own is not None:
         count = len(training_rows(own, config.train_share, config.split))
         console.tell(f"images: {len(own):,} of {own.id}, {count:,} trained on, the rest held out (train_share)")
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(warnings.catch_warnings())
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", devices.SlowDevice)  # said above
-        watching = []
-        if how.tensorboard:
-            watching.append(stack.enter_context(loggers.tensorboard(folder)))
-        if how.wandb:
-            watching.append(stack.enter_context(loggers.wandb(config, folder, project=how.wandb)))
         if lengthen:
             claims.lengthen(folder, config.steps, own)
         encoded = is_trained(folder, config) and (folder / "codes.npz").exists()  # nothing changes a finished run
         try:
-            finished = train(config, folder, dataset=own, observers=watching)
+            finished = train(config, folder, dataset=own)
         except Stopped as stopped:
             again = stopping.command("resume", str(folder), *how.words())
             raise console.interrupted(f"{stopped.where} To go on: {again}") from stopped
@@ -301,8 +251,7 @@ def _train(
             finished.encode_task()
         explained(finished)
     except KeyboardInterrupt as interrupt:
-        rest = dataclasses.replace(how, tensorboard=False, wandb="").words()
-        again = stopping.command("resume", str(folder), *rest)
+        again = stopping.command("resume", str(folder), *how.words())
         raise console.interrupted(f"stopped after the training, which is done. To go on: {again}") from interrupt
     console.say(folder)
 
@@ -358,7 +307,6 @@ def sweep(
     gpus: Annotated[float, typer.Option(metavar="N", help="GPUs of each Ray task, such as 0.25.")] = 0.0,
     no_encode: NoEncode = False,
     device: Device = "auto",
-    dry_run: DryRun = False,
 ) -> None:
     """Train the runs of a sweep: finished ones are skipped, interrupted ones continue. Exit status 1 if any failed."""
     from baselines.training import stopping, sweep
@@ -367,9 +315,6 @@ def sweep(
     if steps is not None:
         configs = tuple(config.with_steps(steps) for config in configs)
     folder = into or Path("runs") / name
-    if dry_run:
-        _dry_sweep(configs, folder, jobs, How(encode=not no_encode, device=device, threads=threads))
-        return
     options: dict[str, Any] = {"jobs": jobs, "threads": threads, "together": together, "ray": ray, "gpus": gpus}
     try:
         states = sweep.run(configs, folder, encode=not no_encode, device=device, **options)
@@ -383,30 +328,6 @@ def sweep(
     console.say(folder / "index.csv")
     if done < len(states):
         raise typer.Exit(1)
-
-
-def _dry_sweep(configs: Sequence[RunConfig], folder: Path, jobs: int | None, how: How) -> None:
-    """Print what the runs of a sweep that are left would take, with so many workers."""
-    import joblib
-
-    from baselines.engines import devices
-    from baselines.training import dry_run, sweep
-
-    states = [sweep.run_status(config, folder, encode=how.encode) for config in configs]
-    left = [config for config, state in zip(configs, states, strict=True) if not sweep.settled(state, folder)]
-    workers = max(1, min(jobs or joblib.cpu_count(), len(left)))
-    share = how.threads or max(1, joblib.cpu_count() // workers)
-    dataclasses.replace(how, threads=share).chosen()
-    found = dry_run.of_sweep(left, [folder / sweep.run_path(config) for config in left], encode=how.encode)
-    kinds = len({dry_run.kind(config) for config in left})
-    console.say(f"{len(configs):,} runs into {folder}, {len(configs) - len(left):,} are done")
-    console.say(f"steps  {sum(one.left for one in found):,} in {len(left):,} runs")
-    hours = dry_run.duration(sum(one.seconds for one in found) / workers)
-    console.say(
-        f"time   about {hours} with --jobs {workers} --threads {share} on {devices.line()}; "
-        f"a run of each of {kinds} kinds was measured, alone on its threads"
-    )
-    console.say(f"disk   about {dry_run.size(sum(one.bytes for one in found))} for these runs")
 
 
 app.command()(outputs.encode)

@@ -6,8 +6,6 @@
 ``codes.npz``           ``indices`` and ``codes`` of the task's rows, as in the run folder
 ``run.json``            what the board knows of the run, as in the run folder
 ``config.json``         everything that decides what the run computes
-``scores.json``         tier, and score -> value, as the board computes them from the codes
-``README.md``           a card: what this is, its scores, how to use it and how to check it
 ======================  ===========================================================================================
 """
 
@@ -18,7 +16,6 @@ import os
 import shlex
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,8 +25,6 @@ from baselines.run import Run
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, needs
 from leaderboard.reading import encoders
-from leaderboard.scoring import candidates
-from leaderboard.store.results import Result
 
 ENCODER = "encoder.onnx"
 """Name of the encoder's file, in a run folder and in an export."""
@@ -77,13 +72,12 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
     return path
 
 
-def export(run: Run, to: str | os.PathLike[str], *, tier: str = "smoke") -> Path:
+def export(run: Run, to: str | os.PathLike[str]) -> Path:
     """Write a folder with all that others need of a run.
 
     Args:
         run: a finished run on a dataset that the leaderboard has a task on. It may have no ``codes.npz`` yet.
         to: the folder, a path that is free.
-        tier: of the scores on the card.
 
     Returns:
         The folder.
@@ -92,7 +86,7 @@ def export(run: Run, to: str | os.PathLike[str], *, tier: str = "smoke") -> Path
         InvalidInput: as ``write_encoder``; or the run is on the user's own images, or the folder exists or cannot be
             written.
         MissingExtra: onnx, onnxruntime or safetensors is not installed.
-        UnknownName: there is no such tier, or no task on the run's dataset.
+        UnknownName: there is no task on the run's dataset.
     """
     to = Path(to)
     run.check_finished()
@@ -110,9 +104,6 @@ def export(run: Run, to: str | os.PathLike[str], *, tier: str = "smoke") -> Path
         _write_weights(run, temporary / "weights.safetensors")
         for name in ("codes.npz", "run.json", "config.json"):
             shutil.copyfile(run.folder / name, temporary / name)
-        (scored,) = candidates.results_of([temporary], tier=tier)
-        files.write_json(temporary / "scores.json", {"tier": tier, "scores": scored.runs[0].scores})
-        (temporary / "README.md").write_text(_card(run, scored, temporary, to.name), "utf-8")
     return to
 
 
@@ -129,54 +120,3 @@ def _write_weights(run: Run, path: Path) -> None:
     # One entry: safetensors writes several in any order.
     facts = {"run": json.dumps({"config": run.config.as_json(), "step": run.step}, sort_keys=True)}
     path.write_bytes(safetensors.numpy.save(dict(sorted(run.model.weights().items())), metadata=facts))
-
-
-def _card(run: Run, scored: Result, folder: Path, name: str) -> str:
-    """Describe the folder: Markdown that stands by itself."""
-    of, config = scored.runs[0], run.config
-    about: dict[str, Any] = scored.about.model_dump()
-    height, width, channels = run.image_shape
-    chosen = {**config.hyperparameters, "latents": config.latents, "seed": config.seed}
-    settings = ", ".join(f"{key} {value}" for key, value in chosen.items())
-    scores = "\n".join(f"| {key} | {value:.3f} |" for key, value in of.scores.items())
-    listed = "\n".join(
-        f"| `{file.name}` | {file.stat().st_size:,} | `{files.hash_of(file)}` |" for file in sorted(folder.iterdir())
-    )
-    return f"""# {scored.title} on {config.dataset}, seed {config.seed}
-
-{about["description"]}
-
-Trained by Offaxis on `{config.dataset}` {of.dataset_version}: architecture
-`{config.architecture}`, {config.steps:,} steps of {config.batch_size} images; {settings}.
-
-## Scores
-
-Task `{scored.task}`, tier `{of.tier}`, computed from `codes.npz`; unrounded in `scores.json`. One seed.
-
-| score | value |
-| --- | ---: |
-{scores}
-
-`offaxis board verify {shlex.quote(name)} --tier {of.tier}` computes them again, and encodes fresh images with
-`encoder.onnx` to see that the codes are its own.
-
-## Use
-
-`encoder.onnx` takes images uint8 of shape (n, {height}, {width}, {channels}) and gives `codes`, float32 of
-shape (n, {of.latents}):
-
-```python
-import onnxruntime
-
-session = onnxruntime.InferenceSession("{ENCODER}")
-codes = session.run(["codes"], {{"images": images}})[0]
-```
-
-## Files
-
-| file | bytes | SHA-256 |
-| --- | ---: | --- |
-{listed}
-
-`weights.safetensors` has all weights of all networks, under the names of Keras' layers.
-"""

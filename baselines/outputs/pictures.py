@@ -1,4 +1,4 @@
-"""Pictures of a run, written into its folder: latent traversals, reconstructions, loss curves, units in use."""
+"""Pictures of a run, written into its folder: latent traversals, reconstructions, loss curves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from benchmark_data import files
 from benchmark_data.errors import InvalidInput
 from benchmark_data.sources import Images
 from leaderboard import figures
-from leaderboard.analyses import latents
 
 GAP = 2
 """Pixels between tiles."""
@@ -39,9 +38,7 @@ def draw_all(run: Run, *, row: int = 0) -> list[Path]:
         The paths of the pictures.
     """
     paths = [*traversals(run, row=row), reconstructions(run)] if run.model.decoder else []
-    if run.history:
-        paths.append(losses(run))
-    return [*paths, units(run)] if run.model.objective.stochastic else paths
+    return [*paths, losses(run)] if run.history else paths
 
 
 def traversals(run: Run, *, row: int = 0) -> list[Path]:
@@ -128,46 +125,6 @@ def losses(run: Run) -> Path:
         axes.set(title=name.replace("_", " "), xlabel="step", yscale="log" if min(values) > 0 else "linear")
         axes.spines[["top", "right"]].set_visible(False)
     path = run.folder / "losses.png"
-    figures.save(figure, path)
-    return path
-
-
-def units(run: Run, *, images: int = 256) -> Path:
-    """Draw how many latents are active, mixed and passive at each snapshot, and the KL divergence of each latent.
-
-    The kinds are those of `leaderboard.analyses.latents`. Mind that a few hundred images are an estimate.
-
-    Args:
-        run: the run. Its config says which snapshots it keeps.
-        images: how many images of the dataset to look at, always the same.
-
-    Returns:
-        ``units.png``.
-
-    Raises:
-        InvalidInput: the objective has no posterior variance, or a picture that cannot be written.
-        MissingExtra: matplotlib is not installed.
-    """
-    if not run.model.objective.stochastic:
-        raise InvalidInput(
-            f"{run.folder}: expected an objective with a posterior, received {run.config.objective}, which has none."
-        )
-    seen = run.dataset.images(run.dataset.quick_rows()[:images])
-    tables = {
-        step: latents.measure(posterior.mean, np.exp(posterior.log_variance.astype(float)))
-        for step, posterior in run.encode_over_time(seen)
-    }
-    figure, ((counts, divergences),) = figures.panels(1, 2)
-    for kind, colour in zip(latents.KINDS, (*figures.COLOURS[:2], "0.6"), strict=True):
-        number = [(table["kind"] == kind).sum() for table in tables.values()]
-        counts.plot(list(tables), number, color=colour, marker="o", markersize=3, label=kind)
-    counts.set(title="latents", xlabel="step", ylim=(-0.3, run.model.code_size * 1.25))
-    counts.legend(frameon=False, ncols=3, fontsize=7, loc="upper center")
-    divergences.plot(list(tables), [table["kl"] for table in tables.values()], marker="o", markersize=3, linewidth=1)
-    divergences.set(title="KL of each latent, nats", xlabel="step")
-    for axes in (counts, divergences):
-        axes.spines[["top", "right"]].set_visible(False)
-    path = run.folder / "units.png"
     figures.save(figure, path)
     return path
 

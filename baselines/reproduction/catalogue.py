@@ -26,7 +26,7 @@ def entries() -> dict[str, Entry]:
     Example:
         >>> list(entries())[:3]
         ['2205.08399/fig1', '2205.08399/fig3', '2205.08399/fig3_smaller']
-        >>> entries()["2205.08399/fig1"].smoke.runs
+        >>> entries()["2205.08399/fig1"].desk.runs
         ()
     """
     return {entry.id: entry for name in papers() for entry in of_paper(name)}

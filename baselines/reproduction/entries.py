@@ -9,8 +9,7 @@ page marks what is left after Holm over all of them. What cannot fail is an ``il
 
 Tiers: ``study`` has the papers' datasets and budgets; ``reduced`` their datasets, models and losses at a part of their
 images. ``desk`` has rendered stand-ins and what two cores train in a day, with seeds enough for a verdict; where it
-can, it takes the runs of the board. ``smoke`` has rendered stand-ins and models for a laptop, and too few seeds for a
-verdict (`baselines.reproduction.papers._tiers`). Not every entry has ``desk`` or ``reduced``.
+can, it takes the runs of the board (`baselines.reproduction.papers._tiers`). Few entries have ``reduced``.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ try:
 except ImportError as error:
     raise MissingExtra("baselines.reproduction", "pandas", "train") from error
 
-TIERS = ("smoke", "desk", "reduced", "study")
+TIERS = ("desk", "reduced", "study")
 """From the least that is spent to the most: results of a later tier replace those of an earlier one."""
 
 HOURS_PER_IMAGE = 6_000 / (300 * 300_000 * 64)
@@ -261,8 +260,7 @@ class Entry:
         id: arXiv number and figure or table, such as ``"2205.08399/fig3"``.
         paper: what the paper found: a value or a direction.
         claim: the paper's claim, in one sentence.
-        smoke: what it needs at smoke tier.
-        desk: what it needs at desk tier; None where that has nothing of its own.
+        desk: what it needs at desk tier.
         reduced: what it needs at reduced tier, or None.
         study: what it needs at study tier.
         compute: from a plan's settings, the runs and the tier to the numbers.
@@ -278,12 +276,11 @@ class Entry:
     id: str
     paper: str
     claim: str
-    smoke: Plan
+    desk: Plan
     study: Plan
     compute: Compute
     draw: Draw
     judge: Judge
-    desk: Plan | None = None
     reduced: Plan | None = None
     control: Control | None = None
     added: bool = False

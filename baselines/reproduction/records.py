@@ -94,8 +94,8 @@ def line(record: Mapping[str, Any]) -> str:
 
     Example:
         >>> one = {"claim": "Up.", "control": False, "verdict": "replicated", "p": 0.0079, "note": "", "effect": None}
-        >>> line({"id": "a/fig1", "tier": "smoke", "judged": [one | {"numbers": {"slope": 0.5}}]})
-        'a/fig1 (smoke): REPLICATED (p = 0.008). Up. Ours: slope 0.5.'
+        >>> line({"id": "a/fig1", "tier": "desk", "judged": [one | {"numbers": {"slope": 0.5}}]})
+        'a/fig1 (desk): REPLICATED (p = 0.008). Up. Ours: slope 0.5.'
     """
     place = f"{record['id']} ({record['tier']})"
     return "\n".join(

@@ -73,7 +73,7 @@ def train(
         folder: where to; made if it is not there. `default_folder` of the config if None.
         dataset: the dataset, where ``benchmark_data.load`` does not know it: one's own images, as
             ``benchmark_data.from_images`` gives them. Its full name is the config's, up to a split by a rule.
-        observers: functions that are told each line of the history; `baselines.training.loggers` has some.
+        observers: functions that are told each line of the history: its step, and scalars by name.
         progress: a display to show the run in; by default one of its own, on standard error.
         checkpoint_seconds: write a snapshot at least every so many seconds. Those that the config does not ask to keep
             are removed when a later one is there.

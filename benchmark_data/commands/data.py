@@ -16,7 +16,7 @@ from benchmark_data.archives import downloads
 from benchmark_data.commands.arguments import Name, NameOrFolder, names_like
 from benchmark_data.console import out, say
 from benchmark_data.errors import InvalidInput, needs
-from benchmark_data.files import check_ending, write_json, write_text, written_atomically
+from benchmark_data.files import check_ending, write_json, written_atomically
 
 if TYPE_CHECKING:
     from benchmark_data.dataset import Dataset
@@ -169,7 +169,7 @@ def audit(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 0,
     file: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the numbers (.json), or a page with pictures (.html)."),
+        typer.Option("--out", metavar="FILE", help="Write the numbers, .json."),
     ] = None,
 ) -> None:
     """Measure how far the pixels of a dataset give its factors away.
@@ -179,7 +179,7 @@ def audit(
     hold 95% intervals. docs/audit.md explains each column.
     """
     needs("the audit", "metrics", "scipy", "pandas")
-    check_ending("--out", file, ".html", ".json")
+    check_ending("--out", file, ".json")
     dataset = benchmark_data.named_or_folder(name)
     dataset.images([0])  # one that is not ready says so before anything is measured
     from benchmark_data.inspect import audit as measured
@@ -201,10 +201,7 @@ def audit(
         values = ", ".join(f"{factor} {distance:.4f}" for factor, distance in known.items())
         say(f"published distances of {published_for} (arXiv 2202.13341): {values}")
     if file is not None:
-        if file.suffix == ".json":
-            write_json(file, found.as_json())
-        else:
-            write_text(file, audit_page.page(dataset, found))
+        write_json(file, found.as_json())
         say(file)
 
 

@@ -23,11 +23,10 @@ from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import FactorSpace
 from benchmark_data.sources import Images
 from benchmark_data.variants import perturbation
-from benchmark_data.variants.hidden import HiddenVariable
 from leaderboard import figures
 from leaderboard.analyses._pixels import flat, unit
 from leaderboard.analyses.latents import check_posterior
-from leaderboard.arrays import check_codes_factors, class_ids, varying
+from leaderboard.arrays import check_codes_factors, class_ids
 from leaderboard.information import discretise, mutual_information, pairwise
 
 if TYPE_CHECKING:
@@ -375,44 +374,6 @@ def measure_hidden(
         table = pd.DataFrame([*local, *overall], columns=["factor", "quantity", "value"])
         tables.append(table.assign(epsilon=float(epsilon)))
     return pd.concat(tables, ignore_index=True)
-
-
-def measure_run(dataset: Dataset, rows: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> pd.DataFrame:
-    """Measure figure 4 (c) for one trained model: the noise of the latent that encodes each factor.
-
-    Args:
-        dataset: what the model was trained on: a perturbed dataset, whose hidden variable joins the factors in 20 bins
-            of equal size, or its base, at a strength of 0.
-        rows: rows of it, int (n,).
-        mean: posterior means of those images, shape (n, L).
-        variance: posterior variances, shape (n, L).
-
-    Returns:
-        The columns of ``measure`` and ``epsilon``, with the quantities ``noise`` and ``level``. Factors that are
-        constant in these rows are left out; the hidden variable is the factor ``"s"``.
-
-    Raises:
-        InvalidInput: arrays that do not match, or a row that does not exist.
-
-    Example:
-        >>> import benchmark_data
-        >>> dataset = benchmark_data.load("xysquares")
-        >>> mean = dataset.labels(range(64))[:, 4:] + np.array([0.0, 0.1])
-        >>> measure_run(dataset, range(64), mean, np.full(mean.shape, 0.25)).values[0].tolist()
-        ['x_B', 'noise', 0.5, 0.0]
-    """
-    checked = dataset.rows(rows)
-    labels, names = dataset.labels(checked), list(dataset.space.names)
-    hidden = getattr(dataset.source, "hidden", None)
-    if isinstance(hidden, HiddenVariable):
-        values = hidden.values(hidden.base.images(checked), checked)
-        ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
-        labels, names = np.column_stack([labels, ranks * 20 // len(ranks)]), [*names, "s"]
-    kept = varying(labels)
-    shown = [name for name, varies in zip(names, kept, strict=True) if varies]
-    found = latent_noise(mean, variance, labels[:, kept], shown)
-    table = found.melt("factor", ["noise", "level"], var_name="quantity")
-    return table.assign(epsilon=float(str(dataset.parameters.get("epsilon", 0))))
 
 
 def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:

@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import distance
 
-from benchmark_data import draws
-from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
-from benchmark_data.factors import FactorSpace, Indices
 from benchmark_data.inspect import distances
 from leaderboard import figures
 from leaderboard.analyses._pixels import unit
@@ -107,94 +104,6 @@ def measure(
     return pd.concat(tables, ignore_index=True)
 
 
-def traversal_rows(dataset: Dataset, *, traversals: int = 50, seed: int = 0) -> Indices:
-    """Return rows to encode for this analysis: whole traversals of every factor through random places.
-
-    Args:
-        dataset: a full grid.
-        traversals: how many of each factor.
-        seed: of the counter-based generator.
-
-    Returns:
-        Different rows of the dataset in ascending order, int64 (n,).
-
-    Raises:
-        InvalidInput: the dataset is no full grid, or no traversals.
-
-    Example:
-        >>> import benchmark_data
-        >>> len(traversal_rows(benchmark_data.load("xysquares"), traversals=1))
-        43
-    """
-    space = _grid(dataset)
-    if traversals < 1:
-        raise InvalidInput(f"traversals: expected at least 1, received {traversals}.")
-    starts = draws.sample(seed, len(dataset), traversals)
-    return np.unique(np.concatenate([space.traverse(int(start), name) for start in starts for name in space.names]))
-
-
-def measure_rows(
-    dataset: Dataset,
-    rows: ArrayLike,
-    *,
-    mean: ArrayLike | None = None,
-    variance: ArrayLike | None = None,
-    reconstructions: ArrayLike | None = None,
-) -> pd.DataFrame:
-    """Measure every factor of a dataset on those traversals that lie whole among some rows.
-
-    Args:
-        dataset: a full grid.
-        rows: rows of it, int (n,), as from ``traversal_rows``.
-        mean: posterior means of those rows, shape (n, L).
-        variance: posterior variances, shape (n, L).
-        reconstructions: images, shape (n, ...), floats in [0, 1] or uint8.
-
-    Returns:
-        As ``measure``, with a column ``factor``. Factors with one value are left out.
-
-    Raises:
-        InvalidInput: the dataset is no full grid, an array has another number of rows, or a factor is never traversed
-            whole.
-
-    Example:
-        >>> import benchmark_data
-        >>> dataset = benchmark_data.load("xysquares", spacing=2)
-        >>> table = measure_rows(dataset, traversal_rows(dataset, traversals=1))
-        >>> agreement(table).round(2).values[0].tolist()
-        ['x_R', 'input', 0.93, 0.98]
-    """
-    space = _grid(dataset)
-    asked = dataset.rows(rows)
-    rows, first = np.unique(asked, return_index=True)
-    given = {"mean": mean, "variance": variance, "reconstructions": reconstructions}
-    arrays = {name: np.asarray(array) for name, array in given.items() if array is not None}
-    for name, array in arrays.items():
-        if array.ndim < 2 or len(array) != len(asked):
-            raise InvalidInput(f"{name}: expected shape ({len(asked)}, ...), as rows, received shape {array.shape}.")
-    labels = dataset.labels(rows)
-    tables = []
-    for column, factor in enumerate(space.factors):
-        if factor.size == 1:
-            continue
-        start = labels.copy()
-        start[:, column] = 0
-        place = space.index(start)
-        order = np.lexsort((labels[:, column], place))
-        _, begins, counts = np.unique(place[order], return_index=True, return_counts=True)
-        begins = begins[counts == factor.size]
-        if not len(begins):
-            raise InvalidInput(
-                f"rows of {dataset.id}: expected at least one whole traversal of {factor.name}, all {factor.size} "
-                "values of it, received none. Encode the rows that `traversal_rows` gives."
-            )
-        whole = order[begins[:, None] + np.arange(factor.size)]
-        images = dataset.images(rows[whole.ravel()]).reshape(*whole.shape, *dataset.image_shape)
-        parts: dict[str, Any] = {name: array[first[whole]] for name, array in arrays.items()}
-        tables.append(measure(inputs=images, **parts).assign(factor=factor.name))
-    return pd.concat(tables, ignore_index=True)
-
-
 def agreement(table: pd.DataFrame, *, against: str = "ground truth") -> pd.DataFrame:
     """Return how far distances at each level follow those at another: by default, between the values of the factor.
 
@@ -260,12 +169,6 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     for panel, level in zip(axes[0], levels, strict=True):
         panel.set_title(level, fontsize=9)
     figures.save(figure, path)
-
-
-def _grid(dataset: Dataset) -> FactorSpace:
-    if not isinstance(dataset.space, FactorSpace):
-        raise InvalidInput(f"traversals of {dataset.id}: expected a full grid of factors, received a table of labels.")
-    return dataset.space
 
 
 def _matrix(part: pd.DataFrame) -> Matrix:

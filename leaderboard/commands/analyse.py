@@ -33,7 +33,6 @@ def similarity(
         Literal["cka", "cka_debiased", "procrustes", "smaller"],
         typer.Option(help="smaller: of cka and procrustes, for each pair of layers."),
     ] = "cka",
-    backend: Annotated[Literal["numpy", "jax"], typer.Option(help="jax uses a GPU if there is one.")] = "numpy",
 ) -> None:
     """Compare every layer of one model with every layer of another, averaged over seeds."""
     from leaderboard.comparisons import heatmap
@@ -48,32 +47,13 @@ def similarity(
         representations.check_same_rows(pair)
     pairs = ((representations.activations(x), representations.activations(y)) for x, y in zip(*sides, strict=True))
     with console.err.status("comparing"):
-        table = heatmap.compare_runs(pairs, similarity=measure, backend=backend)
+        table = heatmap.compare_runs(pairs, similarity=measure)
     x, y = (side[0].stem if half == 1 else f"{side[0].parent.name}, mean of {half} runs" for side in sides)
     heatmap.draw(table, to, x_name=x, y_name=y)
     for suffix in (".csv", ".parquet"):
         heatmap.write(table, to.with_suffix(suffix))
     for suffix in (".png", ".csv", ".parquet"):
         say(to.with_suffix(suffix))
-
-
-def sample_size(paths: Sequence[Path], to: Path, by: str, dataset: str) -> None:
-    """Samples that CKA and Procrustes need, for layers X and Y."""
-    from leaderboard.analyses import sample_size as analysis
-    from leaderboard.reading import representations
-
-    if len(paths) not in (0, 2):
-        raise InvalidInput(f"sample-size takes two files or none, not {len(paths)}.")
-    if paths:
-        representations.check_same_rows(paths)
-        x, y = (representations.activations(file, ["mean"])["mean"] for file in paths)
-        table = analysis.measure(x, y)
-    else:
-        table = analysis.measure_shared()
-    analysis.draw(table, to)
-    keys = [key for key in ("share", "metric") if key in table]
-    show(table.pivot_table(index=keys, columns="samples", values="similarity").reset_index())
-    write(table, to.with_suffix(".csv"))
 
 
 def latents(paths: Sequence[Path], to: Path, by: str, dataset: str) -> None:
@@ -99,30 +79,6 @@ def latents(paths: Sequence[Path], to: Path, by: str, dataset: str) -> None:
     write(table, to.with_suffix(".csv"))
 
 
-def layers(paths: Sequence[Path], to: Path, by: str, dataset: str) -> None:
-    """CKA of each encoder layer with the input, against --by."""
-    import pandas as pd
-
-    from leaderboard.analyses import layers_against_input as analysis
-    from leaderboard.reading import representations
-
-    tables = []
-    for run in paths:
-        found = representations.activations(run)
-        if "input" not in found:
-            raise UnknownName(f"layer of {run}", "input", found)
-        chosen = {name: array for name, array in found.items() if name.startswith("encoder")}
-        if not chosen:
-            raise UnknownName(f"beginning of a layer of {run}", "encoder", found)
-        facts = _facts(run, by)
-        measured = analysis.measure(chosen, found["input"], similarities=("CKA",))
-        tables.append(measured.assign(**facts, group=f"{by} = {facts['strength']}" if by else ""))
-    table = pd.concat(tables, ignore_index=True)
-    analysis.draw(table, to)
-    show(table.pivot_table(index=["group", "layer"], columns="metric", values="similarity", sort=False).reset_index())
-    write(table, to.with_suffix(".csv"))
-
-
 def metric_agreement(paths: Sequence[Path], to: Path, by: str, dataset: str) -> None:
     """Rank correlations of metrics over a results tree."""
     from leaderboard.analyses import metric_agreement as analysis
@@ -138,56 +94,6 @@ def metric_agreement(paths: Sequence[Path], to: Path, by: str, dataset: str) -> 
     table = found.table()
     analysis.draw(table, to)
     show(table)
-    write(table, to.with_suffix(".csv"))
-
-
-def perceived(paths: Sequence[Path], to: Path, by: str, dataset: str) -> None:
-    """Distances that the levels of a VAE keep of --dataset."""
-    import numpy as np
-
-    from leaderboard.analyses import perceived as analysis
-    from leaderboard.reading import representations
-
-    data = _required(dataset)
-    if not paths:
-        table = analysis.measure_rows(data, analysis.traversal_rows(data))
-    else:
-        path = paths[0] / "activations.npz" if paths[0].is_dir() else paths[0]
-        found = representations.arrays(path)
-        if "indices" not in found:
-            raise UnknownName(f"array of {path}", "indices", found)
-        levels: dict[str, Any] = {name: found[name] for name in ("mean", "variance") if name in found}
-        if "log_variance" in found:
-            levels["variance"] = np.exp(found["log_variance"])
-        table = analysis.measure_rows(data, found["indices"], **levels)
-    analysis.draw(table, to)
-    agreement = analysis.agreement(table)
-    show(agreement)
-    write(agreement, to.with_suffix(".agreement.csv"))
-    write(table, to.with_suffix(".csv"))
-
-
-def expansiveness(paths: Sequence[Path], to: Path, by: str, dataset: str) -> None:
-    """Variance that leads as a perturbation of --dataset grows."""
-    import pandas as pd
-
-    import benchmark_data
-    from leaderboard.analyses import expansiveness as analysis
-    from leaderboard.reading import representations
-
-    with console.err.status("measuring"):
-        tables = [analysis.measure_hidden(_required(dataset))]
-        for run in paths:
-            trained_on = benchmark_data.load(representations.dataset_of(run))
-            posterior = representations.posterior(run)
-            indices = representations.arrays(run / "activations.npz", ["indices"])["indices"]
-            measured = analysis.measure_run(trained_on, indices, posterior.mean, posterior.variance)
-            tables.append(measured.assign(seed=_facts(run, "")["seed"]))
-    table = pd.concat(tables, ignore_index=True)
-    analysis.draw(table, to)
-    for quantity, part in table[table["quantity"] != "level"].groupby("quantity", sort=False):
-        wide = part.pivot_table(index="epsilon", columns="factor", values="value", sort=False)
-        show(wide.reset_index(), analysis.QUANTITIES[str(quantity)])
     write(table, to.with_suffix(".csv"))
 
 
@@ -253,42 +159,13 @@ def udr(paths: Sequence[Path], to: Path, by: str, dataset: str) -> None:
     write(table, to)
 
 
-def difficulty(paths: Sequence[Path], to: Path, by: str, dataset: str) -> None:
-    """Datasets of a results tree, hardest first; --to FILE.csv."""
-    from leaderboard.report import families, hardness, ranking
-    from leaderboard.store import giveaways, results_tree
-
-    if len(paths) != 1:
-        raise InvalidInput(f"difficulty takes one results tree, not {len(paths)} paths.")
-    boards = ranking.tables(results_tree.read_all(paths[0]))
-    here = filter(None, (families.dataset(name) for name in sorted({board.dataset for board in boards})))
-    for data in giveaways.unknown(paths[0], (each for each in here if each.prepared)):
-        with console.err.status(f"auditing {data.id}"):
-            giveaways.write(paths[0], [giveaways.audited(data)])
-    known = giveaways.read(paths[0])
-    tiers = sorted({board.tier for board in boards}, key=ranking.tier_order)
-    each = (hardness.hardness([board for board in boards if board.tier == name], known) for name in tiers)
-    found = next(filter(None, each), None)
-    if found is None:
-        raise InvalidInput(f"{paths[0]} needs scores of trained methods on two datasets, and the giveaway of one.")
-    console.out.print(hardness.terminal(found), highlight=False)
-    for one in found.predictions:
-        say(hardness.sentence(found.column, one))
-    files.write_text(to, hardness.comma_separated(found))
-
-
 ANALYSES: dict[str, Callable[[Sequence[Path], Path, str, str], None]] = {
-    "difficulty": difficulty,
-    "expansiveness": expansiveness,
     "latents": latents,
-    "layers": layers,
     "metric-agreement": metric_agreement,
-    "perceived": perceived,
-    "sample-size": sample_size,
     "transfer": transfer,
     "udr": udr,
 }
-TABLES = ("difficulty", "udr")
+TABLES = ("udr",)
 """Those that write a table and no picture."""
 
 HELP = "Analyse representations or results as the papers do.\n\n" + "\n\n".join(

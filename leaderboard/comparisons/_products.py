@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.errors import InvalidInput, needs
+from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import Codes
-
-Backend = Literal["numpy", "jax"]
 
 _STRIP = 2**16
 """Entries of a flattened tile that are turned into float64 at a time."""
@@ -48,9 +46,7 @@ class _Layer(NamedTuple):
         return centred
 
 
-def inner_products(
-    layers: Sequence[Codes], *, debiased: bool = False, memory: float = 1.0, backend: Backend = "numpy"
-) -> NDArray[np.float64]:
+def inner_products(layers: Sequence[Codes], *, debiased: bool = False, memory: float = 1.0) -> NDArray[np.float64]:
     """Compute the Frobenius inner product of every two layers' centred Gram matrices, up to one factor per layer.
 
     Gram matrices are symmetric and of one size whatever the layer's width. They are made tile by tile below the
@@ -62,14 +58,12 @@ def inner_products(
         layers: arrays of shape (n, p_i), finite.
         debiased: centre so that the products are those of the unbiased Hilbert-Schmidt criterion (Song et al., 2012).
         memory: GiB of scratch space to use beside the layers themselves.
-        backend: ``"numpy"``, or ``"jax"`` for products on jax's default device, which is a GPU where it finds one.
 
     Returns:
         float64, shape (m, m), symmetric. A constant layer's row is 0.
 
     Raises:
-        InvalidInput: too little memory, or an unknown backend.
-        MissingExtra: ``"jax"`` where it is not installed.
+        InvalidInput: too little memory.
     """
     n, m = len(layers[0]), len(layers)
     widths = [x.shape[1] for x in layers]
@@ -81,76 +75,52 @@ def inner_products(
         return np.asarray(np.add.reduceat(np.add.reduceat(squared, starts, axis=0), starts, axis=1))
     result = np.zeros((m, m))
     size = tile_size(n, m, max(widths), memory)
-    for weight, stack in tiles(layers, size, debiased=debiased, backend=backend):
-        result += weight * products(stack, stack)
+    for weight, stack in tiles(layers, size, debiased=debiased):
+        result += weight * products(stack)
     return result
 
 
-def tiles(
-    layers: Sequence[Codes], size: int, *, debiased: bool = False, backend: Backend = "numpy"
-) -> Iterator[tuple[int, Any]]:
+def tiles(layers: Sequence[Codes], size: int, *, debiased: bool = False) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """Make the tiles of the layers' centred Gram matrices on and below the diagonal.
 
     Args:
         layers: as in ``inner_products``.
         size: rows of a tile.
         debiased: as in ``inner_products``.
-        backend: as in ``inner_products``.
 
     Yields:
         How often the tile occurs in the whole matrix, 1 on the diagonal and 2 below it, and the flattened tiles of all
-        layers: float32 (m, k), an array of the backend, to be used before the next is asked for.
-
-    Raises:
-        InvalidInput: as ``inner_products``.
-        MissingExtra: as ``inner_products``.
+        layers: float32 (m, k), to be used before the next is asked for.
     """
-    multiply, stacked = _backend(backend)
     n, m = len(layers[0]), len(layers)
     ready = [_prepared(x) for x in layers]
     shifts = [_unbiasing(layer) for layer in ready] if debiased else []
     bounds = [slice(start, min(start + size, n)) for start in range(0, n, size)]
     widest = min(size, n) * max(x.shape[1] for x in layers)
-    # jax reads a block after it was handed over, so that each must be memory of its own.
-    left_buffer, right_buffer = (np.empty(widest, np.float32) if backend == "numpy" else None for _ in range(2))
+    left_buffer, right_buffer = (np.empty(widest, np.float32) for _ in range(2))
     stack = np.empty(m * min(size, n) ** 2, np.float32)
     for i, rows in enumerate(bounds):
         for columns in bounds[: i + 1]:
             shape = (m, rows.stop - rows.start, columns.stop - columns.start)
             places = stack[: math.prod(shape)].reshape(shape)
-            made = []
             for layer, place in zip(ready, places, strict=True):
                 left = layer.block(rows, left_buffer)
                 right = left if rows == columns else layer.block(columns, right_buffer)
-                made.append(multiply(left, right, place))
-            for j, shift in enumerate(shifts):
-                made[j] += shift[rows, None]
-                made[j] += shift[columns]
+                np.matmul(left, right.T, out=place)
+            for place, shift in zip(places, shifts, strict=False):
+                place += shift[rows, None]
+                place += shift[columns]
                 if rows == columns:
-                    made[j] *= 1 - np.eye(len(made[j]), dtype=np.float32)
-            yield 1 if rows == columns else 2, stacked(made, places).reshape(m, -1)
+                    place *= 1 - np.eye(len(place), dtype=np.float32)
+            yield 1 if rows == columns else 2, places.reshape(m, -1)
 
 
-def products(x: Any, y: Any) -> NDArray[np.float64]:
-    """Multiply two stacks of flattened tiles, summing in float64 over strips of them.
-
-    Args:
-        x: float32 (m, k), of numpy or jax.
-        y: float32 (l, k), of the same.
-
-    Returns:
-        float64 (m, l).
-    """
-    result = np.zeros((len(x), len(y)))
+def products(x: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Multiply a stack of flattened tiles (m, k) by itself, summing in float64 over strips: float64 (m, m)."""
+    result = np.zeros((len(x), len(x)))
     for start in range(0, x.shape[1], _STRIP):
-        a, b = x[:, start : start + _STRIP], y[:, start : start + _STRIP]
-        if isinstance(a, np.ndarray):
-            wide = a.astype(np.float64)
-            result += wide @ (wide if x is y else b.astype(np.float64)).T
-        else:  # a GPU is slow in float64; within a strip float32 will do
-            import jax.numpy as jnp
-
-            result += np.asarray(jnp.matmul(a, b.T, precision="highest"), np.float64)
+        wide = x[:, start : start + _STRIP].astype(np.float64)
+        result += wide @ wide.T
     return result
 
 
@@ -182,21 +152,6 @@ def tile_size(n: int, m: int, width: int, memory: float) -> int:
 def _scratch(size: int, m: int, width: int) -> int:
     """Bytes of scratch space with tiles of a size."""
     return 4 * m * size * size + 8 * m * _STRIP + 8 * size * width
-
-
-def _backend(name: Backend) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return functions that multiply a block with the transpose of another, into a place, and that stack such tiles."""
-    if name == "numpy":
-        return lambda a, b, place: np.matmul(a, b.T, out=place), lambda made, places: places
-    if name != "jax":
-        raise InvalidInput(f"backend: expected 'numpy' or 'jax', received {name!r}.")
-    needs("the jax backend", "", "jax")
-    import jax.numpy as jnp
-
-    def multiply(a: Any, b: Any, place: Any) -> Any:
-        return jnp.matmul(jnp.asarray(a), jnp.asarray(b).T, precision="highest")
-
-    return multiply, lambda made, places: jnp.stack(made)
 
 
 def _prepared(x: Codes) -> _Layer:

@@ -17,7 +17,7 @@ from leaderboard import figures
 from leaderboard.arrays import Codes, check_codes
 from leaderboard.comparisons import procrustes
 from leaderboard.comparisons._pair import centred
-from leaderboard.comparisons._products import Backend, inner_products
+from leaderboard.comparisons._products import inner_products
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,9 +27,7 @@ Layers = Mapping[str, ArrayLike]
 """Layer name to activations, shape (n, p), in order from input to output."""
 
 
-def compare_layers(
-    x: Layers, y: Layers, *, similarity: Similarity = "cka", memory: float = 1.0, backend: Backend = "numpy"
-) -> pd.DataFrame:
+def compare_layers(x: Layers, y: Layers, *, similarity: Similarity = "cka", memory: float = 1.0) -> pd.DataFrame:
     """Compare every layer of one model with every layer of another on the same samples.
 
     Each layer's Gram matrix is made once, and all pairs come out of one blocked matrix product; for Procrustes each
@@ -41,7 +39,6 @@ def compare_layers(
         similarity: ``"cka"``, ``"cka_debiased"`` or ``"procrustes"``, see those modules; or ``"smaller"``, the smaller
             of CKA and Procrustes for each pair, which is what the papers interpret.
         memory: GiB of scratch space that CKA may use beside the activations. Procrustes needs 8 n² bytes per layer.
-        backend: what makes CKA's products: ``"numpy"``, or ``"jax"`` on a GPU where it finds one.
 
     Returns:
         The similarities: one row per layer of ``x``, one column per layer of ``y``. CKA agrees with
@@ -49,7 +46,6 @@ def compare_layers(
 
     Raises:
         InvalidInput: no layers, different samples, arrays that cannot be compared, or too little memory.
-        MissingExtra: the jax backend without jax.
 
     Example:
         >>> x = {"input": np.eye(4), "mean": np.eye(4)[:, :2]}
@@ -71,7 +67,7 @@ def compare_layers(
         raise InvalidInput(f"activations: expected at least {least} samples, received {n}.")
     values = np.full((len(rows), len(columns)), np.inf)
     if similarity != "procrustes":
-        products = inner_products(distinct, debiased=similarity == "cka_debiased", memory=memory, backend=backend)
+        products = inner_products(distinct, debiased=similarity == "cka_debiased", memory=memory)
         values = normalised(products)[np.ix_(rows, columns)]
     if similarity in ("procrustes", "smaller"):
         values = _at_most_procrustes(values, distinct, rows, columns)
@@ -121,7 +117,6 @@ def compare_runs(
     *,
     similarity: Similarity = "cka",
     memory: float = 1.0,
-    backend: Backend = "numpy",
 ) -> pd.DataFrame:
     """Average the heatmaps of several seeds: equation 6 of Bonheme and Grzes (2023).
 
@@ -130,7 +125,6 @@ def compare_runs(
             time.
         similarity: as in ``compare_layers``.
         memory: as in ``compare_layers``.
-        backend: as in ``compare_layers``.
 
     Returns:
         The mean of the seeds' tables.
@@ -152,7 +146,7 @@ def compare_runs(
                 f"pair {len(frames)}: expected the layers of pair 0: {', '.join(frames[0].index)} and "
                 f"{', '.join(frames[0].columns)}, received {', '.join(x)} and {', '.join(y)}."
             )
-        frames.append(compare_layers(x, y, similarity=similarity, memory=memory, backend=backend))
+        frames.append(compare_layers(x, y, similarity=similarity, memory=memory))
     if not frames:
         raise InvalidInput("pairs: expected at least one, received none.")
     return pd.DataFrame(np.mean(frames, axis=0), index=frames[0].index, columns=frames[0].columns)

@@ -10,14 +10,14 @@ from benchmark_data import files
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
 from leaderboard.properties import Column
-from leaderboard.report import families, formats, ranking
+from leaderboard.report import families, ranking
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store import statistics, verdicts
 from leaderboard.store.giveaways import Giveaway
 from leaderboard.store.statistics import Estimate
 
 if TYPE_CHECKING:
-    import rich.table
+    pass
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,66 +174,6 @@ def _prediction(method: str, title: str, lines: Sequence[Line], shared: Sequence
     every, there = both(lines), both(shared)
     on_shared = correlation(there) if len(there) == len(shared) else None
     return Prediction(title, method, len(every), correlation(every), len(shared), on_shared)
-
-
-def terminal(found: Hardness) -> rich.table.Table:
-    """Make the table to print in a terminal.
-
-    Args:
-        found: as from `hardness`.
-
-    Returns:
-        Something that ``rich.print`` prints: a row for each dataset, with the lowest and the highest mean of a method.
-    """
-    import rich.table
-    import rich.text
-
-    titles = ["giveaway", *([f"mean {found.column.title}"] if found.common else []), "lowest method", "highest method"]
-    table = rich.table.Table(
-        rich.table.Column("dataset", no_wrap=True),
-        *(rich.table.Column(rich.text.Text(title), justify="right", no_wrap=True) for title in titles),
-        title=rich.text.Text(
-            f"tier {found.tier}: {found.column.title}, from easiest to hardest"
-            + (f"; the mean is that of {', '.join(found.common)}" if found.common else "")
-        ),
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-    )
-    for line in found.lines:
-        away = formats.number(line.giveaway.value if line.giveaway else None)
-        mean = [_with_interval(line.mean, line.interval)] if found.common else []
-        cells = (line.rows[name].cells.get(found.column.key) for name, _ in found.methods if name in line.rows)
-        means = [cell.mean for cell in cells if cell]
-        ends = (min(means), max(means)) if means else (None, None)
-        table.add_row(line.dataset, away, *mean, *map(formats.number, ends))
-    return table
-
-
-def _with_interval(value: float | None, interval: Sequence[float | None] | None) -> str:
-    low, high = interval or (None, None)
-    shown = formats.number(value)
-    return shown if low is None or high is None else f"{shown} {formats.number(low)}-{formats.number(high)}"
-
-
-def sentence(column: Column, one: Prediction) -> str:
-    """Say how far what datasets give away goes with the scores of a method.
-
-    Args:
-        column: the score.
-        one: the prediction.
-
-    Returns:
-        A line to print.
-    """
-    said = [
-        f"{of.value:+.2f} ({of.low:+.2f} to {of.high:+.2f}) over {number}" if of else f"none over {number}"
-        for of, number in ((one.correlation, one.datasets), (one.on_shared, one.shared))
-    ]
-    return (
-        f"rank correlation of giveaway and {column.title} of {one.title}: {said[0]} datasets, "
-        f"{said[1]} that half of the methods have"
-    )
 
 
 def comma_separated(found: Hardness) -> str:

@@ -21,7 +21,7 @@ from leaderboard.scoring import candidates, verification
 from leaderboard.store import giveaways, reported, results, results_tree
 from leaderboard.store.results import Result, Sample, Scored
 
-BESIDE = ("sheet.png", "factors.png", "distances.csv")
+BESIDE = ("sheet.png", "factors.png")
 """What lies beside results of the dataset itself."""
 
 
@@ -194,7 +194,7 @@ def _outdated(root: Path) -> Iterator[OffaxisError]:
         if dataset is not None and dataset.version != one.version:
             yield InvalidInput(
                 f"{root / giveaways.FILE}: {name}: expected version {dataset.version}, received {one.version}. Measure "
-                "it again: offaxis board analyse difficulty RESULTS --to FILE.csv"
+                "it again: python benchmarks/giveaways.py RESULTS"
             )
 
 

@@ -181,33 +181,6 @@ def of_tier(boards: Sequence[Table], first: str, second: str, tier: str = "") ->
     return list(boards)
 
 
-def mirrored(pair: Pair) -> Pair:
-    """Return a pair with its methods in the other order.
-
-    Args:
-        pair: the pair.
-
-    Returns:
-        The same with all signs turned.
-    """
-    turned: dict[verdicts.Answer, verdicts.Answer] = {"supported": "opposed", "opposed": "supported"}
-    return Pair(
-        pair.tier,
-        pair.second,
-        pair.first,
-        tuple(
-            one._replace(
-                first=one.second,
-                second=one.first,
-                comparison=one.comparison.turned(),
-                answer=turned.get(one.answer, one.answer),
-            )
-            for one in pair.differences
-        ),
-        pair.left_out,
-    )
-
-
 def _left_out(boards: Sequence[Table], names: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Say which tasks two methods are not compared on: one of them is flagged or in quarantine there, or has no row."""
     absent: dict[str, list[str]] = {}

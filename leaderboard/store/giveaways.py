@@ -1,7 +1,7 @@
 """How far datasets give their factors away: what `benchmark_data.inspect.audit` found of each, kept beside results.
 
 ``<root>/giveaways.json`` has one entry for each dataset, with the dataset's version. An audit looks at thousands of
-images, so a board reads this file instead. Nothing is typed in: ``offaxis board analyse difficulty`` writes it.
+images, so a board reads this file instead. Nothing is typed in: ``benchmarks/giveaways.py`` writes it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Annotated
 from benchmark_data.dataset import Dataset
 from benchmark_data.files import write_json
 from benchmark_data.inspect import audit
-from benchmark_data.variants.splitting import Divided
 from leaderboard import schema
 from leaderboard.schema import Field, Line, Model
 from leaderboard.store import results_tree
@@ -75,28 +74,6 @@ def read(root: str | os.PathLike[str]) -> dict[str, Giveaway]:
         return {}
     found = schema.validated(Giveaways, schema.content(file), str(file))
     return {one.dataset: one for one in found.datasets}
-
-
-def unknown(root: str | os.PathLike[str], datasets: Iterable[Dataset]) -> list[Dataset]:
-    """Find datasets whose giveaway is not known of their version. Those that a split rule divides are left out.
-
-    Args:
-        root: the results tree.
-        datasets: to look for.
-
-    Returns:
-        Those to measure.
-
-    Raises:
-        DamagedFile: as ``read``.
-    """
-    known = read(root)
-    return [
-        dataset
-        for dataset in datasets
-        if not isinstance(dataset.source, Divided)
-        and not (dataset.id in known and known[dataset.id].version == dataset.version)
-    ]
 
 
 def audited(dataset: Dataset, *, traversals: int = 200, pairs: int = 5_000, seed: int = 0) -> Giveaway:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 
 import pytest
 import typer.main
@@ -58,16 +57,6 @@ def test_codes_of_a_finished_run_are_left_alone(tmp_path):
     assert codes.stat().st_mtime == 7
     call(f"resume {tmp_path}/run --steps 3")
     assert codes.stat().st_mtime > 7, "those of a longer run are its own"
-
-
-def test_run_with_event_files_and_weights_and_biases(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    fails(f"{TINY} --wandb squares --into {tmp_path}/run", "Weights & Biases: expected the package wandb")
-    assert not (tmp_path / "run").exists()
-    assert call(f"{TINY} --tensorboard --no-encode --into {tmp_path}/run").exit_code == 0
-    assert list((tmp_path / "run" / "tensorboard").glob("events.out.tfevents.*"))
-    fails(f"resume {tmp_path}/run --wandb squares", "Weights & Biases: expected the package wandb")
-    assert call(f"resume {tmp_path}/run --tensorboard --no-encode").exit_code == 0
 
 
 def test_a_config_file_with_changes(tmp_path):

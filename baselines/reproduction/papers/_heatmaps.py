@@ -73,7 +73,7 @@ def controlled(panels: Sequence[Panel]) -> list[Panel]:
     return [*panels, *before, *others]
 
 
-SAMPLES = {"smoke": 2_000, "desk": 2_000, "study": 5_000}
+SAMPLES = {"desk": 2_000, "study": 5_000}
 """Tier -> images that layers are compared on: with 500, CKA of unrelated wide layers is well above 0."""
 
 

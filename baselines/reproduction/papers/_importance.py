@@ -147,7 +147,6 @@ def plan(tier: str, *, first: int = 0, **changes: Any) -> Plan:
         first: the first seed.
         **changes: other keys of the runs' configs.
     """
-    seeds = _tiers.SEEDS.get(tier, 5)
     own = {"snapshots": LEARNED_AT} | changes
     runs = tuple(
         _tiers.plain(
@@ -156,7 +155,7 @@ def plan(tier: str, *, first: int = 0, **changes: Any) -> Plan:
             **own,
         )
         for dataset, latents in (("sprites2d", 5), ("room3d", 6))[: 2 if tier == "study" else 1]
-        for seed in range(seeds)
+        for seed in range(_tiers.SEEDS)
     )
     settings = {"runs": runs, "traversals": 200, "samples": 5_000}
     return Plan(runs=runs, settings=settings)
@@ -167,7 +166,7 @@ LEARNED_AT = (50, 100, 200, 400, 800, 1_500)
 
 
 FRESH: dict[str, Any] = {
-    "first": _tiers.SEEDS["desk"],
+    "first": _tiers.SEEDS,
     "steps": 1_500,
     "snapshots": (50, 100, 200, 300, 400, 500, 600, 800, 1_000),
 }

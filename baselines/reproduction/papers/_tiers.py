@@ -3,10 +3,8 @@
 A run of a paper becomes a smaller one by `baselines.sweeps._forms.form`, which keeps its strength, loss and reduction.
 Where an entry needs no more than the board has, its runs are the board's own (`board`), with the board's strengths.
 
-``smoke``: the models of the sweep ``board``, fully connected and 128 wide, 2,500 steps of 16 images, two seeds. A
-figure's direction may be seen, and no number of a paper. ``desk``: five seeds. What compares layers takes the papers'
-kinds of architecture for 1,000 steps (`similarity`, the sweep ``desk_similarity``); other models are fully connected,
-128 wide, and see 3,000 steps of 64 images (`plain`).
+``desk`` has five seeds. What compares layers takes the papers' kinds of architecture for 1,000 steps (`similarity`, the
+sweep ``desk_similarity``); other models are fully connected, 128 wide, and see 3,000 steps of 64 images (`plain`).
 
 Datasets are rendered stand-ins (`STAND_INS`), but for XYSquares, which is the paper's own. Nothing rendered has faces:
 xyobject, whose place, size and colour vary, stands in for CelebA.
@@ -18,10 +16,8 @@ import dataclasses
 from collections.abc import Container, Sequence
 from typing import Any, TypeVar
 
-from baselines import presets
 from baselines.config import RunConfig
 from baselines.reproduction.entries import Transfer
-from baselines.sweeps import board as smoke_board
 from baselines.sweeps import desk, desk_controls, desk_similarity
 from baselines.sweeps._forms import form
 
@@ -37,13 +33,8 @@ STAND_INS = {
 }
 """Family of a published dataset -> the dataset that stands in for it."""
 
-SEEDS = {"smoke": 2, "desk": 5}
-
-KEPT = (0.025, 0.25, 0.5, 0.75)
-"""The snapshots that are kept at smoke tier before the last, as shares of the training."""
-
-RETRAINED = {"smoke": 1_000, "desk": desk_similarity.STEPS}
-"""The steps of a transfer, of which a part is trained only."""
+SEEDS = 5
+"""Of the desk tier."""
 
 PLAIN: dict[str, Any] = {
     "architecture": "fc",
@@ -68,23 +59,6 @@ def stand_in(dataset: str) -> str:
         return STAND_INS[name]
     base, _, change = name.partition("_")
     return f"{STAND_INS[base]}_{change}/{config}" if base in STAND_INS else dataset
-
-
-def small(published: RunConfig, **changes: Any) -> RunConfig:
-    """Return the smoke tier's form of a paper's run; objective, strength, loss, latents and seed stay.
-
-    Args:
-        published: the study's.
-        **changes: other keys of `baselines.sweeps._forms.CHANGED`.
-    """
-    own: dict[str, Any] = {
-        "dataset": stand_in(published.dataset),
-        "split": "",
-        "batch_size": smoke_board.BATCH_SIZE,
-        "steps": smoke_board.STEPS,
-        "snapshots": tuple(round(share * smoke_board.STEPS) for share in KEPT),
-    }
-    return form(published, **own | presets.SETTINGS | changes)
 
 
 def plain(published: RunConfig, **changes: Any) -> RunConfig:
@@ -112,14 +86,14 @@ def of(tier: str, seeds: Sequence[R]) -> tuple[R, ...]:
     """
     if tier == "study":
         return tuple(seeds)
-    return tuple(_form(tier, each) for each in seeds[: SEEDS[tier]])
+    return tuple(_form(each) for each in seeds[:SEEDS])
 
 
-def _form(tier: str, full: Any) -> Any:
+def _form(full: Any) -> Any:
     if not isinstance(full, Transfer):
-        return small(full) if tier == "smoke" else similarity(full)
-    changes = {"steps": RETRAINED[tier], "snapshots": ()}
-    return dataclasses.replace(full, source=_form(tier, full.source), dataset=stand_in(full.dataset), changes=changes)
+        return similarity(full)
+    changes = {"steps": desk_similarity.STEPS, "snapshots": ()}
+    return dataclasses.replace(full, source=_form(full.source), dataset=stand_in(full.dataset), changes=changes)
 
 
 def dataset(tier: str, published: str) -> str:
@@ -127,18 +101,16 @@ def dataset(tier: str, published: str) -> str:
     return published if tier == "study" else stand_in(published)
 
 
-def board(tier: str, datasets: Container[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
+def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
     """Return the board's own runs of some datasets and objectives, in the order of its sweeps.
 
     Those of dSprites are on its stand-in, on which the recorded studies were made.
 
     Example:
-        >>> [(run.objective, run.seed) for run in board("smoke", {"room3d"}, {"ae"})]
-        [('ae', 0), ('ae', 1)]
-        >>> [run.seed for run in board("desk", {"sprites2d"}, {"ae"})]
+        >>> [run.seed for run in board({"sprites2d"}, {"ae"})]
         [0, 1, 2, 3, 4]
     """
     rendered = (dataclasses.replace(run, dataset=stand_in(run.dataset)) for run in desk.SWEEP)
-    runs = smoke_board.SWEEP if tier == "smoke" else (*rendered, *desk_controls.CONV32)
+    runs = (*rendered, *desk_controls.CONV32)
     chosen = (run for run in runs if run.dataset in datasets and run.objective in objectives)
-    return tuple(run for run in chosen if run.seed < SEEDS[tier])
+    return tuple(run for run in chosen if run.seed < SEEDS)

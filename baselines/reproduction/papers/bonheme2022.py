@@ -2,8 +2,7 @@
 
 Figure 1 needs no training. The study tier takes the runs of the sweep bonheme2022, and models with
 20 latents and classifiers like them; the desk tier those of the sweep desk_similarity, whose convolutions have half the
-width. At smoke tier all models are fully connected, two seeds each, and figures 12 to 14 have the runs of figures 3, 4
-and 7 again. Times of training are the paper's epochs as shares of it (`TIMES`), by the nearest kept snapshot.
+width. Times of training are the paper's epochs as shares of it (`TIMES`), by the nearest kept snapshot.
 
 Where CKA and Procrustes disagree the paper interprets the smaller of the two (section 2.3): figures 3, 4 and 7 have an
 entry each for that. What the paper says of mean, variance and samples has entries of its own, too.
@@ -153,7 +152,7 @@ def _losses() -> dict[str, Any]:
     """Return the plans of figure 20. Below study tier: of what other figures train at both ends."""
     elsewhere = {(CARS, "beta_vae"), (SPRITES, "beta_vae"), (SPRITES, "dip_vae_ii")}
     made = {}
-    for tier in ("smoke", "desk", "study"):
+    for tier in ("desk", "study"):
         chosen = tuple(
             (strength, _tiers.of(tier, models(dataset, objective, value)))
             for dataset, (objective, ends) in itertools.product(SNAPSHOTS, EXTREMES.items())
@@ -230,7 +229,7 @@ ENTRIES = (
         id=f"{PAPER}/fig1",
         paper="both agree at 80% and 50%; Procrustes overestimates at 0%",
         claim=f"Both recover shared parts of 80% and 50% (within {SAME}); Procrustes exceeds CKA at 0%.",
-        smoke=_SMALL_SAMPLES,
+        desk=_SMALL_SAMPLES,
         study=_SAMPLES,
         compute=_layers.samples,
         draw=of_table(sample_size.draw),

@@ -1,9 +1,7 @@
 """Michlo, Klein and James, "Overlooked Implications of the Reconstruction Loss for VAE Disentanglement" (2023).
 
-Figures 2, 3, 5 and 8 need no training. At smoke tier the β-VAE and Ada-GVAE are the board's of that tier, with β = 2
-and binary cross entropy: 16 runs at spacings 1, 2, 4 and 8, of which figure 7 takes one, and 8 on two other datasets
-for figures 4 and 6. Figure 11 has 8 runs with squared error, of which figure 10 takes the β-VAEs. At desk tier figures
-4, 6, 7 and 9 take the board's runs, with five seeds; figures 10 and 11 have 20 of their own.
+Figures 2, 3, 5 and 8 need no training. At desk tier figures 4, 6, 7 and 9 take the board's runs, with five seeds;
+figures 10 and 11 have 20 of their own.
 At reduced tier figures 7 and 9 to 11 take the sweep michlo2023_reduced: the paper's models on its own dataset,
 with 5% of its images and ten seeds. Their tables have the variance that reconstructions explain, and a model that
 explains less than `COLLAPSED` of it is called collapsed.
@@ -195,7 +193,6 @@ def judge_latents(table: pd.DataFrame) -> Verdict:
 
 
 BENCHMARK = sweep.find("michlo2023_benchmark")
-BENCHMARK_SMALL = _tiers.board("smoke", ["sprites2d", "room3d", "xysquares/spacing_8"], ("beta_vae", "ada_gvae"))
 CARS = next(
     run
     for run in BENCHMARK
@@ -203,9 +200,6 @@ CARS = next(
     and math.isclose(run.hyperparameters["beta"], _michlo2023.beta(run.dataset, 0.001))
 )
 """The paper does not say which β-VAE figure 4 shows; this one weighs both terms most nearly as a VAE does."""
-CARS_SMALL = _tiers.board("smoke", ["room3d"], ["beta_vae"])[0]
-OVERLAP_SMALL = _tiers.board("smoke", [f"xysquares/spacing_{n}" for n in (8, 4, 2, 1)], ("beta_vae", "ada_gvae"))
-FAILS_SMALL = _tiers.board("smoke", ["xysquares/spacing_8"], ["beta_vae"])[0]
 OVERLAP = sweep.find("michlo2023_overlap")
 BLUR = tuple(
     run
@@ -214,17 +208,16 @@ BLUR = tuple(
         run.hyperparameters["beta"], max(r.hyperparameters["beta"] for r in sweep.find("michlo2023_box_blur"))
     )
 )
-BLUR_SMALL = tuple(_tiers.small(run, learning_rate=1e-3, latents=9) for run in BLUR if run.seed < _tiers.SEEDS["smoke"])
 
 
 _BOTH = ("beta_vae", "ada_gvae")
 _LADDER = tuple(f"xysquares/spacing_{n}" for n in (8, 4, 2, 1))
 _DESK_LADDER, _DESK_ENDS, _DESK_BENCHMARK = (
-    _tiers.board("desk", datasets, _BOTH)
+    _tiers.board(datasets, _BOTH)
     for datasets in (_LADDER, (_LADDER[0], _LADDER[-1]), ("sprites2d", "room3d", "xysquares/spacing_8"))
 )
-_DESK_LEVELS = _tiers.board("desk", ("room3d",), ("beta_vae",))
-_DESK_FAILS = _tiers.board("desk", ("xysquares/spacing_8",), ("beta_vae",))[0]
+_DESK_LEVELS = _tiers.board(("room3d",), ("beta_vae",))
+_DESK_FAILS = _tiers.board(("xysquares/spacing_8",), ("beta_vae",))[0]
 _DESK_BLUR = tuple(
     _tiers.plain(run, latents=9, **({"symmetric": False} if run.objective == "ada_gvae" else {})) for run in BLUR
 )
@@ -291,7 +284,7 @@ ENTRIES = (
         id=f"{PAPER}/fig2",
         paper="images along a factor change step by step",
         claim="Images one step apart along a factor differ less than those at its ends.",
-        smoke=Plan(datasets=_RENDERED, settings={"datasets": _RENDERED, "columns": 8}),
+        desk=Plan(datasets=_RENDERED, settings={"datasets": _RENDERED, "columns": 8}),
         study=Plan(datasets=_PUBLISHED, settings={"datasets": _PUBLISHED, "columns": 8}),
         compute=_perceived.rows_of_traversals,
         draw=_images.draw,
@@ -301,7 +294,7 @@ ENTRIES = (
         id=f"{PAPER}/fig3",
         paper="both agree",
         claim=f"Pixel distance follows factor distance on common datasets (correlation above {_perceived.AGREES}).",
-        smoke=_matrices(_RENDERED, 50, _factors(*_RENDERED)),
+        desk=_matrices(_RENDERED, 50, _factors(*_RENDERED)),
         study=_matrices(_PUBLISHED, 200, _factors(*_PUBLISHED)),
         compute=_perceived.matrices,
         draw=_perceived.draw_matrices,
@@ -312,7 +305,6 @@ ENTRIES = (
         paper="a factor is more important if a VAE prefers to learn it before another",
         claim="Factors that change more pixels are learned better, beyond what an untrained encoder encodes (rank "
         f"correlation above {_perceived.AGREES}).",
-        smoke=_importance.plan("smoke"),
         desk=_importance.plan("desk"),
         study=_importance.plan("study"),
         compute=_importance.learned,
@@ -325,7 +317,6 @@ ENTRIES = (
         id=f"{PAPER}/fig3_first",
         paper="a factor is more important if a VAE prefers to learn it before another",
         claim="The factor that changes most pixels is learned before every other (half of its gain, by snapshot).",
-        smoke=_importance.plan("smoke", **_importance.FRESH),
         desk=_importance.plan("desk", **_importance.FRESH),
         study=_importance.plan("study", **_importance.FRESH),
         compute=_importance.learned,
@@ -340,7 +331,6 @@ ENTRIES = (
         paper="all levels have the distances of the input",
         claim="Distances of latents and reconstructions follow those of images along every factor (rank correlation "
         f"above {_perceived.AGREES}).",
-        smoke=_levels([CARS_SMALL], _each(CARS_SMALL.dataset), traversals=20),
         desk=_levels(_DESK_LEVELS, _each("room3d"), traversals=20),
         study=_levels([CARS], _each(CARS.dataset), traversals=20),
         compute=_perceived.levels,
@@ -351,7 +341,7 @@ ENTRIES = (
         id=f"{PAPER}/fig5",
         paper="the squared error is constant along them",
         claim="Any two images along a traversal are equally far apart (by construction).",
-        smoke=_SQUARES,
+        desk=_SQUARES,
         study=_SQUARES,
         compute=_perceived.rows_of_traversals,
         draw=_images.draw,
@@ -361,7 +351,6 @@ ENTRIES = (
         id=f"{PAPER}/fig6",
         paper="the highest score over the settings is far lower on XYSquares",
         claim="The best MIG and DCI of β-VAE and Ada-GVAE are lower on XYSquares than on every other dataset.",
-        smoke=_scored(BENCHMARK_SMALL),
         desk=_scored(_DESK_BENCHMARK),
         study=_scored(BENCHMARK),
         compute=scored,
@@ -372,7 +361,6 @@ ENTRIES = (
         id=f"{PAPER}/fig7",
         paper="latents move nothing that is a factor",
         claim="Latent traversals of a β-VAE on XYSquares change no single factor.",
-        smoke=_traversed(FAILS_SMALL),
         desk=_traversed(_DESK_FAILS),
         reduced=_traversed(michlo2023_reduced.SWEEP[0]),
         study=_traversed(OVERLAP[0]),
@@ -384,7 +372,7 @@ ENTRIES = (
         id=f"{PAPER}/fig8",
         paper="the correlation rises as the spacing falls",
         claim="The smaller the spacing, the better pixel distance follows factor distance.",
-        smoke=_matrices(_perceived.SPACINGS, 50, _SPACED),
+        desk=_matrices(_perceived.SPACINGS, 50, _SPACED),
         study=_matrices(_perceived.SPACINGS, 200, _SPACED),
         compute=_perceived.matrices,
         draw=_perceived.draw_matrices,
@@ -394,7 +382,6 @@ ENTRIES = (
         id=f"{PAPER}/fig9",
         paper="MIG and DCI rise as the spacing falls",
         claim="MIG and DCI of β-VAE and Ada-GVAE increase as the spacing decreases.",
-        smoke=_scored(OVERLAP_SMALL),
         desk=_scored(_DESK_LADDER),
         reduced=_scored(michlo2023_reduced.SPACED),
         study=_scored(OVERLAP),
@@ -406,7 +393,6 @@ ENTRIES = (
         id=f"{PAPER}/fig9_ends",
         paper="MIG and DCI rise as the spacing falls",
         claim="MIG and DCI of β-VAE and Ada-GVAE are higher at spacing 1 than at spacing 8.",
-        smoke=_ends(OVERLAP_SMALL),
         desk=_ends(_DESK_ENDS),
         reduced=_ends(michlo2023_reduced.SPACED),
         study=_ends(OVERLAP),
@@ -419,7 +405,6 @@ ENTRIES = (
         id=f"{PAPER}/fig10",
         paper="with the blur all levels have the distances of the factors, without it none",
         claim="With the blur, distances follow factors better at every level of a β-VAE on XYSquares.",
-        smoke=_blurred(BLUR_SMALL, traversals=10),
         desk=_blurred(_DESK_BLUR, traversals=10),
         reduced=_blurred(_REDUCED_FAR, traversals=10),
         study=_blurred(BLUR, traversals=50),
@@ -431,7 +416,6 @@ ENTRIES = (
         id=f"{PAPER}/fig11",
         paper="the blur gives far higher MIG and DCI",
         claim="A blurred reconstruction loss raises MIG and DCI on XYSquares at spacing 8.",
-        smoke=_scored(BLUR_SMALL),
         desk=_scored(_DESK_BLUR),
         reduced=_scored(_REDUCED_FAR),
         study=_scored(BLUR),

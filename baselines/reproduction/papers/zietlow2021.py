@@ -5,12 +5,11 @@ what figure 5 multiplies them by. Making room for the pattern costs contrast, wh
 and 2 have a control, ``squeezed``, that makes the room and leaves it empty.
 
 The hidden variable is a latent of a β-VAE at study tier, as in the paper, and the first principal component at the
-others, but for figure 5 at desk tier, which has a latent of a β-TCVAE. At smoke tier models on unchanged data are the
-board's of that tier. At desk tier the tables take the board's runs, and nothing else is trained for tables 1 and 2.
-`table1_rooms` and `table2_rooms` have the one VAE that is above the baseline on rooms, with the paper's ten seeds.
-`table1_longer` and `table2_longer` train it on sprites for three times the steps, but for smoke tier. `table1_pairs`
-and `table2_pairs` ask what a pattern and what noise take beyond the squeeze, of the two objectives that have something
-to lose there, with twenty seeds that nobody had seen when they were chosen.
+others, but for figure 5 at desk tier, which has a latent of a β-TCVAE. At desk tier the tables take the board's runs,
+and nothing else is trained for tables 1 and 2. `table1_rooms` and `table2_rooms` have the one VAE that is above the
+baseline on rooms, with the paper's ten seeds. `table1_longer` and `table2_longer` train it on sprites for three times
+the steps. `table1_pairs` and `table2_pairs` ask what a pattern and what noise take beyond the squeeze, of the two
+objectives that have something to lose there, with twenty seeds that nobody had seen when they were chosen.
 
 Panel (c) of figure 4 is on ``patterned`` data, where s is one more independent factor. There is none of dSprites: at
 study tier its stand-in, which has its grid, is trained on with the paper's budget. Figure 1 (b) is `_plane`.
@@ -74,7 +73,7 @@ PAIRED = ("ada_gvae", "ada_ml_vae")
 """Objectives that are told pairs, with their defaults: on squeezed sprites no others reach the floor. The paper has
 none."""
 
-FRESH = range(_tiers.SEEDS["desk"], _tiers.SEEDS["desk"] + 20)
+FRESH = range(_tiers.SEEDS, _tiers.SEEDS + 20)
 """Seeds of `PAIRED` at desk tier: by the board's, before them, the two were chosen."""
 
 
@@ -119,16 +118,6 @@ def scaled(config: RunConfig, scale: float) -> RunConfig:
     return dataclasses.replace(config, hyperparameters=own)
 
 
-def small(configs: Iterable[RunConfig]) -> tuple[RunConfig, ...]:
-    """Return the smoke tier's form of runs: the board's of that tier, trained on the same changes of its datasets."""
-    chosen = []
-    for config in configs:
-        dataset = _tiers.stand_in(config.dataset).replace(LEARNED, BY_PIXELS)
-        base = _tiers.board("smoke", {family(dataset)}, {config.objective})
-        chosen += [dataclasses.replace(run, dataset=dataset) for run in base if run.seed == config.seed]
-    return tuple(chosen)
-
-
 def plan(
     tier: str,
     strengths: Iterable[tuple[float, Iterable[RunConfig]]],
@@ -163,7 +152,7 @@ def table_plans(
     *,
     bases: Container[str] = LATENTS,
     times: int = 1,
-    seeds: range = range(_tiers.SEEDS["desk"]),
+    seeds: range = range(_tiers.SEEDS),
 ) -> dict[str, Any]:
     """Return the plans of a table that compares variants, or one of them with the unchanged data.
 
@@ -172,14 +161,13 @@ def table_plans(
         objectives: rows of the table.
         desk: the datasets at desk tier.
         bases: the datasets that are changed, at the other tiers.
-        times: how many times as many steps the models are trained, at all tiers but smoke, which stays small.
+        times: how many times as many steps the models are trained.
         seeds: at desk tier, as many as the board's or a multiple.
     """
     published = runs(variants, objectives, bases)
-    board = _tiers.board("desk", desk, objectives)
-    more = seeds[:: _tiers.SEEDS["desk"]]
+    board = _tiers.board(desk, objectives)
+    more = seeds[:: _tiers.SEEDS]
     made = {
-        "smoke": small(published),
         "desk": longer((dataclasses.replace(run, seed=run.seed + first) for first in more for run in board), times),
         "study": longer(published, times),
     }
@@ -203,13 +191,12 @@ def tuned_plans(objective: str, variant: str, scales: tuple[float, ...], *, time
         objective: the VAE.
         variant: what stands behind the dataset's name.
         scales: what the strength is multiplied by; 1 is there without being named.
-        times: how many times as many steps the models are trained, at all tiers but smoke, which stays small.
+        times: how many times as many steps the models are trained.
     """
     published = [run for run in runs(("", variant), (objective,)) if family(run.dataset) == "dsprites"]
-    desk = _tiers.board("desk", {"sprites2d", f"sprites2d{variant}"}, {objective})
+    desk = _tiers.board({"sprites2d", f"sprites2d{variant}"}, {objective})
     made = {}
     for tier, configs in (
-        ("smoke", small(published)),
         ("desk", longer(desk, times)),
         ("study", longer(published, times)),
     ):
@@ -223,8 +210,7 @@ def _noises() -> dict[str, Any]:
     datasets = tuple(f"sprites2d_patterned/eps{round(1000 * epsilon):03d}" for epsilon in perturbation.PATTERNED)
     published = [run for run in runs(("",), ("beta_vae",)) if run.dataset == "dsprites"]
     made = {
-        "smoke": _tiers.board("smoke", {"sprites2d"}, {"beta_vae"}),
-        "desk": tuple(_tiers.plain(run) for run in published[: _tiers.SEEDS["desk"]]),
+        "desk": tuple(_tiers.plain(run) for run in published[: _tiers.SEEDS]),
         "study": tuple(published),
     }
     plans = {}
@@ -240,18 +226,16 @@ def _noises() -> dict[str, Any]:
 
 
 def _strengths() -> dict[str, Any]:
-    """Return the plans of figure 5: at smoke tier for the β-VAE on sprites alone, at desk tier for the β-TCVAE on them.
+    """Return the plans of figure 5: at desk tier for the β-TCVAE on sprites.
 
     It is the one VAE that reaches the baseline there: from another's MIG a pattern has little to take.
     """
     published = runs(("", LEARNED), VAES)
-    sprites = [run for run in published if family(run.dataset) == "dsprites"]
     made = {
-        "smoke": small(run for run in sprites if run.objective == "beta_vae"),
-        "desk": _tiers.board("desk", {"sprites2d", f"sprites2d{LEARNED}"}, _STRONGEST),
+        "desk": _tiers.board({"sprites2d", f"sprites2d{LEARNED}"}, _STRONGEST),
         "study": published,
     }
-    samples = {"smoke": 1_000, "desk": 1_000, "study": 5_000}
+    samples = {"desk": 1_000, "study": 5_000}
     return {
         tier: plan(tier, [(scale, configs) for scale in SCALES], samples=samples[tier])
         for tier, configs in made.items()
@@ -311,8 +295,10 @@ _KEEPS = (
     "0.27 to 0.33"
 )
 
-_PLANE: dict[str, Any] = {"smoke": _plane.plan(2, steps=5_000), "desk": _plane.plan(_tiers.SEEDS["desk"], steps=20_000)}
-_PLANE["study"] = _PLANE["desk"]
+_PLANE: dict[str, Any] = dict.fromkeys(("desk", "study"), _plane.plan(_tiers.SEEDS, steps=20_000))
+
+_SCORED: dict[str, Any] = {"compute": _changed.scored, "draw": _changed.draw_scores}
+_OURS: dict[str, Any] = {**_SCORED, "added": True, "post_hoc": True}
 
 _ENTRIES = (
     Entry(
@@ -337,7 +323,7 @@ _ENTRIES = (
         id=f"{PAPER}/fig3",
         paper="the difference is small",
         claim="The hidden pattern stays within its stated amplitude.",
-        smoke=_hidden.pictures_plan("pca32_eps10", "sprites2d", "room3d"),
+        desk=_hidden.pictures_plan("pca32_eps10", "sprites2d", "room3d"),
         study=_hidden.pictures_plan("conv32_eps10", "dsprites", "shapes3d"),
         compute=_hidden.pictures,
         draw=_images.draw,
@@ -347,7 +333,7 @@ _ENTRIES = (
         id=f"{PAPER}/fig4",
         paper="s leads locally from ε ≈ 0.1 on, long before it leads globally",
         claim="The hidden variable leads in local expansiveness at a smaller ε than in explained global variance.",
-        smoke=_hidden.strengths_plan("sprites2d", 1_000),
+        desk=_hidden.strengths_plan("sprites2d", 1_000),
         study=_hidden.strengths_plan("dsprites", 2_000),
         compute=_hidden.hidden,
         draw=of_table(expansiveness.draw),
@@ -377,97 +363,73 @@ _ENTRIES = (
         paper=_DROPS,
         **_falls_in(),
         **_TABLE_1,
-        compute=_changed.scored,
-        draw=_changed.draw_scores,
+        **_SCORED,
     ),
     Entry(
         id=f"{PAPER}/table1_longer",
         paper=_DROPS,
         **_falls_in("With three times the steps, "),
         **_TABLE_1_LONGER,
-        compute=_changed.scored,
-        draw=_changed.draw_scores,
-        added=True,
-        post_hoc=True,
+        **_OURS,
     ),
     Entry(
         id=f"{PAPER}/table1_pairs",
         paper=_DROPS,
         claim="Weakly supervised: MIG is lower on perturbed than on contrast-matched data.",
         **_PAIRED_1,
-        compute=_changed.scored,
-        draw=_changed.draw_scores,
         judge=_changed.judge_pattern,
-        added=True,
-        post_hoc=True,
+        **_OURS,
     ),
     Entry(
         id=f"{PAPER}/table1_rooms",
         paper=_DROPS,
         **_falls_in("On rooms, "),
         **_TABLE_1_ROOMS,
-        compute=_changed.scored,
-        draw=_changed.draw_scores,
-        added=True,
-        post_hoc=True,
+        **_OURS,
     ),
     Entry(
         id=f"{PAPER}/table1_weaker",
         paper="not in the paper, which has no squeezed data",
         claim=f"With a half or a quarter of β, contrast-matched data lower MIG by less than {SAME}.",
         **tuned_plans("beta_tc_vae", SQUEEZED, WEAKER, times=_LONGER),
-        compute=_changed.scored,
-        draw=_changed.draw_scores,
         judge=_changed.judge_weaker,
-        added=True,
-        post_hoc=True,
+        **_OURS,
     ),
     Entry(
         id=f"{PAPER}/table2",
         paper=_KEEPS,
         **_stays_in(),
         **_TABLE_2,
-        compute=_changed.scored,
-        draw=_changed.draw_scores,
+        **_SCORED,
     ),
     Entry(
         id=f"{PAPER}/table2_longer",
         paper=_KEEPS,
         **_stays_in("With three times the steps, "),
         **_TABLE_2_LONGER,
-        compute=_changed.scored,
-        draw=_changed.draw_scores,
-        added=True,
-        post_hoc=True,
+        **_OURS,
     ),
     Entry(
         id=f"{PAPER}/table2_pairs",
         paper=_KEEPS,
         claim=f"Weakly supervised: n{_STAYS[1:]}",
         **_PAIRED_2,
-        compute=_changed.scored,
-        draw=_changed.draw_scores,
         judge=_changed.judge_noise,
-        added=True,
-        post_hoc=True,
+        **_OURS,
     ),
     Entry(
         id=f"{PAPER}/table2_rooms",
         paper=_KEEPS,
         **_stays_in("On rooms, "),
         **_TABLE_2_ROOMS,
-        compute=_changed.scored,
-        draw=_changed.draw_scores,
-        added=True,
-        post_hoc=True,
+        **_OURS,
     ),
     Entry(
         id=f"{PAPER}/table2_tuned",
         paper="dSprites: 0.23 on original data, 0.09 on noisy data, and 0.23 there with β = 16",
         claim=f"With β tuned to noisy data, noise lowers MIG by less than {SAME}.",
         **tuned_plans("beta_vae", NOISY, TUNED),
-        compute=_changed.scored,
-        draw=_changed.draw_scores,
+        **_SCORED,
         judge=_changed.judge_tuned,
     ),
 )

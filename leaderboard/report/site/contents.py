@@ -22,7 +22,7 @@ from leaderboard.report import (
     weights,
 )
 from leaderboard.report.ranking import Row, Table
-from leaderboard.report.site import gallery, plots, tiers
+from leaderboard.report.site import gallery, tiers
 from leaderboard.report.site.gallery import Picture
 from leaderboard.store import results_tree
 from leaderboard.store.results import Result
@@ -44,7 +44,6 @@ class TaskPage:
     sheet: Picture | None
     thumb: Picture | None
     factors: Picture | None
-    distances: plots.Plot | None
 
     @property
     def tiers(self) -> set[str]:
@@ -198,7 +197,6 @@ def _task(
             alt=f"Each factor of {name} varied alone, one factor in a row",
             caption="Each factor varied alone, the others held",
         ),
-        distances=plots.perceived(folder / "distances.csv"),
     )
 
 

@@ -1,8 +1,7 @@
-"""What lies beside results to look at, as a page shows it: pictures, and heatmaps drawn from their numbers."""
+"""What lies beside results to look at, as a page shows it."""
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import hashlib
 import io
@@ -10,12 +9,11 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import numpy as np
 from PIL import Image
 
 from benchmark_data.errors import DamagedFile
 from leaderboard import schema
-from leaderboard.report import media, ranking
+from leaderboard.report import ranking
 from leaderboard.store import results_tree
 from leaderboard.store.results import Result
 
@@ -25,12 +23,11 @@ LARGEST = 4 * 2**20
 CAPTIONS = {
     "traversals.webp": "Latent traversals: each row moves one latent and holds the others",
     "reconstructions.webp": "Images and their reconstructions",
-    f"{media.CKA}.csv": "Linear CKA between the layers of two seeds: lighter is more alike",
 }
 """What pictures of runs show, by the end of their names, in the order they are shown."""
 
 OF_RUNS = re.compile(
-    r"(?P<method>[a-z0-9_]+)\.(?P<tier>[a-z0-9_]+)\.seed_(?P<seeds>\d+(_\d+)?)\."
+    r"(?P<method>[a-z0-9_]+)\.(?P<tier>[a-z0-9_]+)\.seed_(?P<seed>\d+)\."
     rf"(?P<what>{'|'.join(map(re.escape, CAPTIONS))})"
 )
 """The name of a picture of runs (`media.place`)."""
@@ -41,14 +38,13 @@ class Picture:
     """A picture on a page.
 
     Attributes:
-        file: its path within the site; empty for a heatmap that is drawn from its numbers.
+        file: its path within the site.
         width: in pixels.
         height: in pixels.
         alt: what it shows, for those who do not see it.
         caption: what it shows, in general.
         of: dataset, tier, seeds and model, for pictures of a method.
         small: whether to enlarge it without smoothing.
-        heatmap: the numbers of a heatmap, to be drawn in the picture's place.
     """
 
     file: str
@@ -58,7 +54,6 @@ class Picture:
     caption: str
     of: str = ""
     small: bool = False
-    heatmap: Heatmap | None = None
 
 
 def galleries(shown: Iterable[tuple[str, Picture]]) -> dict[str, dict[str, list[Picture]]]:
@@ -97,9 +92,8 @@ def beside(root: Path, found: Iterable[Result]) -> dict[tuple[str, str], list[tu
 
 
 def is_of(result: Result, said: re.Match[str]) -> bool:
-    """Return whether a picture is of runs that a result has, in the tier that its name says."""
-    seeds = {run.seed for run in result.of(said["tier"])}
-    return {int(seed) for seed in said["seeds"].split("_")} <= seeds
+    """Return whether a picture is of a run that a result has, in the tier that its name says."""
+    return int(said["seed"]) in {run.seed for run in result.of(said["tier"])}
 
 
 def of_method(
@@ -122,70 +116,11 @@ def of_method(
         if not is_of(result, said):
             continue
         runs = result.of(said["tier"])
-        seeds = said["seeds"].replace("_", " and ")
-        of = f"{result.dataset}, tier {said['tier']}, seed {seeds} ({'; '.join(ranking.models(runs))})"
+        of = f"{result.dataset}, tier {said['tier']}, seed {said['seed']} ({'; '.join(ranking.models(runs))})"
         caption = CAPTIONS[said["what"]]
         alt = f"{caption}: {result.title} on {of}."
-        if file.suffix == ".csv":
-            heatmap = _heatmap(file)
-            shown = Picture("", 0, 0, alt, caption, of, heatmap=heatmap) if heatmap else None
-        else:
-            shown = picture(file, album, alt=alt, caption=caption, of=of)
-        if shown:
+        if shown := picture(file, album, alt=alt, caption=caption, of=of):
             yield said["tier"], shown
-
-
-@dataclasses.dataclass(frozen=True)
-class Heatmap:
-    """Similarities of layers, to be drawn with a value under every cell.
-
-    Attributes:
-        rows: names, from top to bottom.
-        columns: names, from left to right.
-        cells: for each row, for each column: value and colour.
-    """
-
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    cells: tuple[tuple[tuple[float, str], ...], ...]
-
-
-LAYERS = 64
-"""The most rows or columns of a heatmap that is drawn in the page."""
-
-_MAGMA = ((0, 0, 4), (59, 15, 112), (140, 41, 129), (222, 73, 104), (254, 159, 109), (252, 253, 191))
-"""Six evenly spaced colours of matplotlib's map magma, which the pictures use, too."""
-
-
-def _heatmap(file: Path) -> Heatmap | None:
-    """Read the numbers of a heatmap; None where there are none, or too many to draw."""
-    if not file.exists():
-        return None
-    try:
-        head, *body = csv.reader(io.StringIO(schema.content(file, LARGEST).decode()))
-        names, values = [line[0] for line in body], [[float(value) for value in line[1:]] for line in body]
-        if any(len(line) != len(head) - 1 or not np.isfinite(line).all() for line in values):
-            raise ValueError("lines of different lengths, or a value that is not finite")
-    except ValueError as error:
-        raise DamagedFile(f"{file}: expected a table of similarities, received {error}. Make it again.") from error
-    if not 0 < max(len(names), len(head) - 1) <= LAYERS:
-        return None
-    return Heatmap(tuple(names), tuple(head[1:]), tuple(tuple((v, colour(v)) for v in line) for line in values))
-
-
-def colour(value: float) -> str:
-    """Return the colour of a similarity on the map magma.
-
-    Args:
-        value: the similarity; what is outside [0, 1] has the colour of the nearer end.
-
-    Returns:
-        Such as ``#000004``.
-    """
-    place = min(max(value, 0.0), 1.0) * (len(_MAGMA) - 1)
-    low = min(int(place), len(_MAGMA) - 2)
-    share = place - low
-    return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(_MAGMA[low], _MAGMA[low + 1], strict=True))
 
 
 def picture(file: Path, album: dict[str, bytes], *, alt: str, caption: str, of: str = "") -> Picture | None:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from benchmark_data.errors import needs
 from leaderboard import protocol
-from leaderboard.report import formats, generalisation, hardness, pairwise, ranking
+from leaderboard.report import formats, generalisation, hardness, ranking
 from leaderboard.report.ranking import Table
-from leaderboard.report.site import contents, gallery, tiers
+from leaderboard.report.site import contents, tiers
 from leaderboard.report.site.contents import Contents
 from leaderboard.report.site.tiers import TierPage
 from leaderboard.store import verdicts
@@ -73,7 +73,6 @@ def _frame(shown: Contents, papers: Sequence[Paper]) -> dict[str, Any]:
     by_tier = [
         ("datasets", "Datasets", [tier for tier in tiers if tier.hardness]),
         ("splits", "Held out", [tier for tier in tiers if tier.studies]),
-        ("compare", "Compare two", [tier for tier in tiers if tier.pairs]),
     ]
     links = [("index.html#tasks", "Tasks")]
     links += [(f"{page}.{having[0].name}.html", title) for page, title, having in by_tier if having]
@@ -105,13 +104,6 @@ def _tiers(frame: Mapping[str, Any], shown: Contents) -> Iterator[File]:
         if tier.studies:
             yield _page(frame, f"splits.{tier.name}.html", "splits.html", tier=tier)
             yield f"tables/splits.{tier.name}.csv", generalisation.comma_separated(tier.studies).encode()
-        if tier.pairs:
-            yield _page(frame, f"compare.{tier.name}.html", "compare.html", tier=tier)
-            for name, title in tier.paired:
-                against = [pair for pair in tier.pairs if pair.first[0] == name]
-                yield _page(
-                    frame, f"compare/{name}.{tier.name}.html", "pairs.html", tier=tier, title=title, pairs=against
-                )
 
 
 def _overview(frame: Mapping[str, Any], shown: Contents, tier: TierPage) -> File:
@@ -139,8 +131,7 @@ def _others(frame: Mapping[str, Any], shown: Contents) -> Iterator[File]:
     for task in shown.tasks:
         yield _page(frame, f"tasks/{ranking.slug(task.id)}.html", "task.html", task=task)
     for method in shown.methods:
-        compared = [tier.name for tier in shown.tiers if (method.name, method.title) in tier.paired]
-        yield _page(frame, f"methods/{method.name}.html", "method.html", method=method, compared=compared)
+        yield _page(frame, f"methods/{method.name}.html", "method.html", method=method)
 
 
 DESCRIPTION = (
@@ -187,7 +178,6 @@ def environment() -> jinja2.Environment:
         family=tiers.family,
         statuses=tiers.statuses,
         vouched=tiers.vouched,
-        across=pairwise.ACROSS,
         command=_command,
         tiers_of=lambda result: sorted(result.tiers, key=ranking.tier_order),
         version=protocol.VERSION,
@@ -195,7 +185,6 @@ def environment() -> jinja2.Environment:
         citation=BIBTEX,
         seeds_needed=protocol.SEEDS,
         least_seeds=verdicts.SEEDS,
-        SCALE=[gallery.colour(k / 10) for k in range(11)],
     )
     return env
 

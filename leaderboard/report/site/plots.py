@@ -1,22 +1,18 @@
-"""What the pages draw: scores against a number, against what a dataset was made of, and distances along factors.
+"""What the pages draw: scores against a number, and against what a dataset was made of.
 
 Everything here is places in a small coordinate system, worked out from the results; `site/parts.html` puts it into SVG.
 """
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
-from benchmark_data.errors import DamagedFile
-from leaderboard import protocol, schema
-from leaderboard.report import families, media, ranking
+from leaderboard import protocol
+from leaderboard.report import families, ranking
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store.statistics import Summary
 
@@ -281,76 +277,3 @@ def ceiling(value: float) -> float:
     scale = 10 ** math.floor(math.log10(value))
     steps = (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10)
     return float(min(1.0, next(round(s * scale, 12) for s in steps if s * scale >= value * (1 - 1e-12))))
-
-
-def perceived(file: Path) -> Plot | None:
-    """Draw perceived distances against steps along each factor.
-
-    Args:
-        file: a table as from ``gallery.distances``.
-
-    Returns:
-        The plot: both axes go from 0 to the greatest value, steps as a share of the factor's range. None where there
-        is no file or nothing to draw.
-
-    Raises:
-        DamagedFile: the file holds something else.
-    """
-    if not file.exists():
-        return None
-    try:
-        header, *lines = csv.reader(io.StringIO(schema.content(file).decode()))
-        along: dict[str, list[tuple[int, float]]] = {}
-        for name, steps, value in lines:
-            along.setdefault(name, []).append((int(steps), float(value)))
-        if tuple(header) != media.DISTANCES or not all(math.isfinite(v) for of in along.values() for _, v in of):
-            raise ValueError(f"columns {header}")
-    except ValueError as error:
-        raise DamagedFile(
-            f"{file}: expected a table with the columns {', '.join(media.DISTANCES)}, received {error}. Remove it, and "
-            "let the board be written again."
-        ) from error
-    if not along:
-        return None
-    plot = Plot(
-        "Perceived distance along each factor", "steps, as a share of the factor's range", "", "", (), (), (), 400
-    )
-    top = ceiling(max(value for of in along.values() for _, value in of))
-    up = _vertical(plot, top)
-    width = plot.right - plot.left - 2 * INSET
-
-    def across(share: float) -> float:
-        return round(plot.left + INSET + share * width, 1)
-
-    series = tuple(
-        _line(
-            f"{name} ({_agreement([value for _, value in sorted(of)])})",
-            place,
-            False,
-            tuple(Point(across(steps / max(s for s, _ in of)), up(value)) for steps, value in _thinned(sorted(of))),
-        )
-        for place, (name, of) in enumerate(along.items())
-    )
-    return dataclasses.replace(
-        plot,
-        x_ticks=tuple(Tick(across(k / 4), f"{k / 4:g}") for k in range(5)),
-        panels=(Panel("Mean squared error of pixels", "", _y_ticks(up, top), series),),
-        legend=series,
-    )
-
-
-def _thinned(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Take at most 16 evenly spaced points, the first and the last among them."""
-    chosen = np.unique(np.linspace(0, len(points) - 1, min(16, len(points))).round().astype(int))
-    return [points[k] for k in chosen]
-
-
-def _agreement(values: Sequence[float]) -> str:
-    """Say in words whether a distance grows with the number of steps."""
-    steps = np.diff(values)
-    if len(values) < 2:
-        return "two values"
-    if np.ptp(values) <= 0.01 * max(values):
-        return "the same at all steps"
-    rising = float((steps > 0).mean())
-    return "grows with every step" if rising == 1 else f"grows at {100 * rising:.0f} % of the steps"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from leaderboard.report import (
     generalisation,
     hardness,
     overall,
-    pairwise,
     ranking,
 )
 from leaderboard.report.ranking import Row, Table
@@ -42,7 +40,6 @@ class TierPage:
         samples: sample sizes.
         leaders: who is first in each category, and how sure that is.
         overall: the standings across tasks; None where there are none.
-        pairs: every two methods compared, in both orders; none where there are too many.
         plots: what scores depend on.
         hardness: its datasets by how hard they are; None where no giveaway was measured.
         studies: methods on held-out and correlated rows, beside what they are compared with.
@@ -60,7 +57,6 @@ class TierPage:
     samples: str
     leaders: tuple[overall.Leader, ...]
     overall: overall.Overall | None
-    pairs: tuple[pairwise.Pair, ...]
     plots: tuple[Plot, ...]
     hardness: hardness.Hardness | None
     studies: tuple[generalisation.Study, ...]
@@ -120,23 +116,6 @@ class TierPage:
     def families(self) -> tuple[str, ...]:
         """The families of its datasets, such as ``sprites2d`` with its perturbed and noisy forms."""
         return tuple(dict.fromkeys(family(table.dataset) for table in self.tables))
-
-    @property
-    def paired(self) -> tuple[tuple[str, str], ...]:
-        """Names and titles of the methods that are compared."""
-        return tuple(dict.fromkeys(pair.first for pair in self.pairs))
-
-    @property
-    def told(self) -> dict[tuple[str, str], str]:
-        """Two methods' names -> on how many tasks the first is told to be higher, and lower, by the first score."""
-        found = {}
-        for pair in self.pairs:
-            of = [one for one in pair.differences if one.column == self.columns[0] and one.task != pairwise.ACROSS]
-            answers = [one.answer for one in of]
-            judged = any(one.p is not None for one in of)
-            words = f"{answers.count('supported')} : {answers.count('opposed')}" if judged else "few seeds"
-            found[pair.first[0], pair.second[0]] = words
-        return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -242,7 +221,6 @@ def _tier(
         samples=ranking.samples(tier, rows),
         overall=standings,
         leaders=overall.leaders(boards, standings),
-        pairs=_pairs(boards),
         plots=(*plots.scores_vs_parameter(boards), *plots.pairs(boards)),
         hardness=hardness.hardness(boards, known),
         studies=generalisation.studies(boards),
@@ -283,21 +261,3 @@ def _groups(
             made.sort(key=lambda row: (row.standing is None, *row.order(main), row.title.lower()))
             groups[category] = tuple(made)
     return groups
-
-
-def _pairs(boards: Sequence[Table]) -> tuple[pairwise.Pair, ...]:
-    """Compare every two trained methods that share a task, in both orders."""
-    there: dict[str, set[str]] = {}
-    for board in boards:
-        for row in board.rows:
-            if row.category != "reference" and not row.warning:
-                there.setdefault(row.result.method, set()).add(board.task)
-    if not 2 <= len(there) <= overall.MOST:
-        return ()
-    made = {
-        (a, b): pairwise.compare(boards, a, b)
-        for a, b in itertools.combinations(sorted(there), 2)
-        if there[a] & there[b]
-    }
-    both = made | {(b, a): pairwise.mirrored(pair) for (a, b), pair in made.items()}
-    return tuple(both[names] for names in sorted(both))

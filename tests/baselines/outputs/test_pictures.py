@@ -11,15 +11,12 @@ from baselines.outputs import pictures
 from baselines.run import Run
 from benchmark_data import InvalidInput
 from leaderboard import figures
-from leaderboard.analyses import latents
 
 
 def test_every_picture_is_written(trained, tmp_path):
     run = Run.open(shutil.copytree(trained.folder, tmp_path / "run"))
     paths = pictures.draw_all(run)
-    assert [p.name for p in paths] == [
-        *("traversals.png", "traversals.gif", "reconstructions.png", "losses.png", "units.png")
-    ]
+    assert [p.name for p in paths] == [*("traversals.png", "traversals.gif", "reconstructions.png", "losses.png")]
     with PIL.Image.open(paths[0]) as picture:
         assert picture.size == (pictures.LABEL + 9 * 66 - 2, 3 * 66 - 2)
     with PIL.Image.open(paths[1]) as picture:
@@ -29,24 +26,6 @@ def test_every_picture_is_written(trained, tmp_path):
         # the first image stands to the right of the label
         first = np.asarray(picture)[:64, pictures.LABEL : pictures.LABEL + 64]
         np.testing.assert_array_equal(first, run.dataset.images(run.dataset.quick_rows()[:1])[0])
-
-
-def test_units_over_time(trained, tmp_path, monkeypatch):
-    run = Run.open(shutil.copytree(trained.folder, tmp_path / "run"))
-    drawn = {}
-    monkeypatch.setattr(figures, "save", lambda figure, path: drawn.update({path.name: figure}))
-    pictures.units(run, images=20)
-    counts, divergences = drawn["units.png"].axes
-    images = run.dataset.images(run.dataset.quick_rows()[:20])
-    found = [Run.open(run.folder, step=step).encode(images) for step in (0, 4, 6)]
-    tables = [latents.measure(posterior.mean, np.exp(posterior.log_variance)) for posterior in found]
-    for line, kind in zip(counts.lines, ("active", "mixed", "passive"), strict=True):
-        assert line.get_label() == kind
-        assert line.get_xdata().tolist() == [0, 4, 6]
-        assert line.get_ydata().tolist() == [(table["kind"] == kind).sum() for table in tables]
-    assert sum(line.get_ydata()[0] for line in counts.lines) == 3
-    for latent, line in enumerate(divergences.lines):
-        np.testing.assert_allclose(line.get_ydata(), [table["kl"][latent] for table in tables], rtol=1e-4)
 
 
 def test_losses_with_every_term(tiny, tmp_path, monkeypatch):
@@ -63,7 +42,5 @@ def test_losses_with_every_term(tiny, tmp_path, monkeypatch):
 def test_one_channel_and_a_deterministic_code(tiny, tmp_path):
     run = train(tiny(dataset="sprites2d", objective="ae", hyperparameters={}, steps=0, snapshots=[]), tmp_path / "run")
     assert [p.name for p in pictures.draw_all(run)] == ["traversals.png", "traversals.gif", "reconstructions.png"]
-    with pytest.raises(InvalidInput, match="expected an objective with a posterior, received ae, which has none"):
-        pictures.units(run)
     with pytest.raises(InvalidInput, match="expected a run with a history, received no steps"):
         pictures.losses(run)

@@ -436,22 +436,13 @@ def test_plans_name_runs_and_datasets_that_exist(entry, tier):
     for name in plan.all_datasets:
         dataset = benchmark_data.load(name)
         assert dataset.id == name
-        if tier == "smoke":
-            assert dataset.prepared, "the smoke tier downloads nothing"
+        if tier == "desk":
+            assert dataset.prepared, "the desk tier downloads nothing"
     assert 0 <= entries.hours([plan]) < math.inf
     assert len(runner.inputs(entry, tier)) == 64
     for dataset in plan.own:
         assert dataset.images([0, len(dataset) - 1]).shape == (2, *dataset.image_shape)
     assert plan.runs or plan.datasets or entry.id.endswith("/fig1")
-
-
-@every
-def test_smoke_runs_are_small(entry):
-    for run in entry.smoke.configs.values():
-        if run.dataset in entry.smoke.known:
-            continue
-        assert (run.architecture, run.architecture_parameters["width"]) == ("fc", 128)
-        assert run.steps <= 3_000
 
 
 def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
@@ -466,19 +457,17 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
         models = {}
         for run in entry.desk.runs:
             models.setdefault(dataclasses.replace(run, seed=0).digest, set()).add(run.seed)
-        seeds = {"rooms": zietlow2021.SEEDS, "pairs": len(zietlow2021.FRESH)}.get(
-            id_.rpartition("_")[2], _tiers.SEEDS["desk"]
-        )
+        seeds = {"rooms": zietlow2021.SEEDS, "pairs": len(zietlow2021.FRESH)}.get(id_.rpartition("_")[2], _tiers.SEEDS)
         assert all(len(found) == seeds for found in models.values())
         if id_.startswith(("2205", "2304")):
             assert {run.digest for run in entry.desk.runs} <= similarity
     for what in ("table1", "table2"):
         assert {run.digest for run in ENTRIES[f"2102.06822/{what}"].desk.runs} <= board
         rooms = ENTRIES[f"2102.06822/{what}_rooms"].desk.runs
-        assert {run.digest for run in rooms if run.seed < _tiers.SEEDS["desk"]} <= board
+        assert {run.digest for run in rooms if run.seed < _tiers.SEEDS} <= board
         fresh = ENTRIES[f"2102.06822/{what}_pairs"].desk.runs
         assert {run.digest for run in fresh}.isdisjoint(board)
-        assert {dataclasses.replace(run, seed=run.seed % _tiers.SEEDS["desk"]).digest for run in fresh} <= board
+        assert {dataclasses.replace(run, seed=run.seed % _tiers.SEEDS).digest for run in fresh} <= board
     for what in ("fig4", "fig6", "fig7", "fig9", "fig9_ends"):
         assert {run.digest for run in ENTRIES[f"2202.13341/{what}"].desk.runs} <= board
     first = {run.dataset for run in ENTRIES["2102.06822/table1"].desk.runs}
@@ -526,13 +515,13 @@ def test_desk_transfers_have_the_papers_layers_and_a_source_of_every_seed():
             assert each.plain.steps == each.source.steps
             assert (each.source.dataset, each.dataset) == ("xyobject/plain", "room3d")
             models.setdefault((each.heads, each.decoder), set()).add(each.source.seed)
-        assert all(len(seeds) == _tiers.SEEDS["desk"] for seeds in models.values())
+        assert all(len(seeds) == _tiers.SEEDS for seeds in models.values())
     assert {(each.heads, each.decoder) for each in plans[5].transfers} == {(True, 1)}
     both = set(itertools.product((False, True), range(1, 7)))
     assert all({(each.heads, each.decoder) for each in plans[number].transfers} == both for number in (6, 9))
     digests = {number: {each.digest for each in plan.transfers} for number, plan in plans.items()}
     assert digests[5] <= digests[6]
-    assert len(digests[6] & digests[9]) == 2 * _tiers.SEEDS["desk"]  # all of the decoder is the same from either side
+    assert len(digests[6] & digests[9]) == 2 * _tiers.SEEDS  # all of the decoder is the same from either side
 
 
 def test_every_run_of_the_similarity_sweep_is_some_figures():
@@ -543,8 +532,8 @@ def test_every_run_of_the_similarity_sweep_is_some_figures():
 @every
 def test_tiers_differ_unless_nothing_is_trained(entry):
     if entry.study.runs:
-        assert runner.inputs(entry, "smoke") != runner.inputs(entry, "study")
-        assert len(entry.study.configs) >= len(entry.smoke.configs)
+        assert runner.inputs(entry, "desk") != runner.inputs(entry, "study")
+        assert len(entry.study.configs) >= len(entry.desk.configs)
 
 
 SENTENCES = {
@@ -707,9 +696,9 @@ def test_a_model_of_the_plane_is_trained_and_judged(tmp_path):
     """A plan with a dataset of its own, from nothing to a verdict."""
     entry = ENTRIES["2102.06822/fig1"]
     plan = _plane.plan(1, steps=20)
-    small = dataclasses.replace(entry, smoke=dataclasses.replace(plan, settings=plan.settings | {"points": 10}))
-    assert str(runner.state(small, "smoke", tmp_path, tmp_path / "runs")) == "2 of 2 runs missing"
-    record = runner.run(small, "smoke", tmp_path, tmp_path / "runs")
+    small = dataclasses.replace(entry, desk=dataclasses.replace(plan, settings=plan.settings | {"points": 10}))
+    assert str(runner.state(small, "desk", tmp_path, tmp_path / "runs")) == "2 of 2 runs missing"
+    record = runner.run(small, "desk", tmp_path, tmp_path / "runs")
     assert record["judged"][0]["verdict"] == "too few seeds"
     assert record["budget"]["datasets"] == ["plane"]
     assert len(record["trained"]) == 2
@@ -802,7 +791,7 @@ def test_levels_of_a_model(tiny, tmp_path):
     config = tiny(dataset="xysquares/spacing_4", reconstruction="box_blur")
     train(config, tmp_path / sweep.run_path(config))
     settings = {"runs": (config,), "factors": {"all": ("x_R", "y_G")}, "traversals": 2}
-    table = _perceived.levels(settings, entries.Runs(tmp_path), "smoke").table
+    table = _perceived.levels(settings, entries.Runs(tmp_path), "desk").table
     assert list(table["level"].unique()) == ["ground truth", "input", "mean", "KL", "reconstruction"]
     found = _perceived.follows(table, "ground truth")
     assert found.loc[("box_blur", "all", "input")].min() > 0.9, "the blur is what makes the distances follow the places"
@@ -848,10 +837,6 @@ def test_nor_does_it_count_beside_samples():
     assert found.numbers["p, weak"] == pytest.approx(0.5, abs=0.02)
 
 
-def test_everything_at_smoke_tier_stays_under_three_hours():
-    assert entries.hours([entry.smoke for entry in ENTRIES.values()]) < 3
-
-
 @pytest.mark.parametrize("path", sorted(COMMITTED.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_committed_record_is_shown_and_is_what_its_table_says(path, tmp_path):
     """Else: offaxis study run ID --tier TIER --into docs/reproduction, or delete it."""
@@ -874,32 +859,12 @@ def test_entries_that_are_shown_again_are_run_in_one_place():
 
 def test_runs_are_shared():
     """Two figures that need the same run name the same folder, and the first paper's are those of its sweeps."""
-    plans = [entry.smoke for entry in ENTRIES.values()]
+    plans = [entry.desk for entry in ENTRIES.values()]
     separate = sum(entries.hours([plan]) for plan in plans)
     assert entries.hours(plans) < 0.7 * separate
     published = {run.digest for run in sweep.find("bonheme2022")}
     for what in ("fig3", "fig4", "fig5", "fig6", "fig7", "fig17", "fig18", "fig19", "fig20"):
         assert {run.digest for run in ENTRIES[f"2205.08399/{what}"].study.runs} <= published
-
-
-@pytest.mark.parametrize(
-    ("id_", "own"),
-    [
-        ("2205.08399/fig20", 0),
-        ("2202.13341/fig4", 0),
-        ("2202.13341/fig6", 0),
-        ("2202.13341/fig10", 0),
-        ("2102.06822/fig4_noise", 10),
-        ("2102.06822/fig5", 12),
-        ("2102.06822/table1", 14),
-        ("2102.06822/table2_tuned", 6),
-    ],
-)
-def test_how_many_runs_of_its_own_a_figure_has_at_smoke_tier(id_, own):
-    """The others are the board's or those of other figures."""
-    shared = {run.digest for run in sweep.find("board")}
-    shared |= {run.digest for other, entry in ENTRIES.items() if other != id_ for run in entry.smoke.runs}
-    assert len({run.digest for run in ENTRIES[id_].smoke.runs} - shared) == own
 
 
 SCALE = ("hyperparameters", "reconstruction", "reduction", "reconstruction_weight")
@@ -912,14 +877,13 @@ def board_scales():
     return {json.dumps([run.objective, [getattr(run, key) for key in SCALE]]) for run in runs.values()}
 
 
-@pytest.mark.parametrize("tier", ["smoke", "desk"])
-def test_a_smaller_form_keeps_every_key_that_it_does_not_declare(tier):
-    """Each run of a tier is a published one with the keys of `CHANGED` replaced, or has the board's strength, loss and
+def test_a_smaller_form_keeps_every_key_that_it_does_not_declare():
+    """Each desk run is a published one with the keys of `CHANGED` replaced, or has the board's strength, loss and
     reduction, all together; figure 5 of 2102.06822 and its kin scale that strength."""
     of_board = board_scales()
     lost = set()
     for entry in ENTRIES.values():
-        plan = entry.plan(tier) if tier in entry.tiers else entries.Plan()
+        plan = entry.desk
         sources = {each.source.digest for each in plan.transfers}
         scales = {run.digest: scale for scale, runs in plan.settings.get("strengths", ()) for run in runs}
         for run in plan.runs:
@@ -942,21 +906,12 @@ def test_a_form_refuses_to_change_what_a_strength_was_made_for():
             _forms.form(config, **wrong)
 
 
-def test_a_smaller_form_anneals_for_the_same_part_of_the_training():
-    config = ENTRIES["2205.08399/fig19"].study.runs[3]
-    small = _tiers.small(config)
-    assert (small.dataset, small.objective, small.seed, small.latents) == ("solids", "annealed_vae", 3, 10)
-    assert small.hyperparameters["c_max"] == config.hyperparameters["c_max"]
-    part = config.hyperparameters["iteration_threshold"] / config.steps
-    assert small.hyperparameters["iteration_threshold"] / small.steps == pytest.approx(part, abs=0.001)
-
-
 def test_transfers_are_shared_and_the_whole_decoder_has_no_side():
-    inside, outside, heatmaps = (set(ENTRIES[f"2304.10767/fig{n}"].smoke.configs) for n in (6, 9, 5))
-    assert len(inside & outside) == 2 + 4  # the sources, and all layers with and without heads
-    assert len(inside & heatmaps) == 2 + 2
-    both_tiers = [ENTRIES["2304.10767/fig6"].plan(tier).transfers for tier in ("smoke", "study")]
-    assert [max(each.decoder for each in transfers) for transfers in both_tiers] == [4, 6]
+    inside, outside, heatmaps = (set(ENTRIES[f"2304.10767/fig{n}"].desk.configs) for n in (6, 9, 5))
+    assert len(inside & outside) == 5 + 10  # the sources, and all layers with and without heads
+    assert len(inside & heatmaps) == 5 + 5
+    both_tiers = [ENTRIES["2304.10767/fig6"].plan(tier).transfers for tier in ("desk", "study")]
+    assert [max(each.decoder for each in transfers) for transfers in both_tiers] == [6, 6]
 
 
 def test_properties_of_images():
@@ -974,7 +929,7 @@ def test_properties_of_images():
 @pytest.mark.parametrize("id_", ["2202.13341/fig5", "2202.13341/fig8"])
 def test_what_needs_no_training_holds(id_, tmp_path):
     """Facts of the datasets and of the similarities, not of trained models."""
-    record = runner.run(ENTRIES[id_], "smoke", tmp_path, tmp_path / "runs")
+    record = runner.run(ENTRIES[id_], "desk", tmp_path, tmp_path / "runs")
     assert record["judged"][0]["verdict"] == ("illustration" if id_ in ILLUSTRATIONS else "replicated")
     assert (tmp_path / id_ / "figure.png").stat().st_size > 1_000
     assert record["budget"]["runs"] == 0

@@ -45,7 +45,7 @@ def heatmaps_of(configs):
         for share in (0.0, 0.7)
     )
     plan = Plan(runs=tuple(configs), settings={"panels": panels, "samples": 20})
-    return dataclasses.replace(catalogue.entries()[FIRST], smoke=plan)
+    return dataclasses.replace(catalogue.entries()[FIRST], desk=plan)
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +63,12 @@ def made(heatmaps, tmp_path_factory):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        runner.run(dataclasses.replace(heatmaps, draw=broken), "smoke", folder, folder / "runs", jobs=1)
+        runner.run(dataclasses.replace(heatmaps, draw=broken), "desk", folder, folder / "runs", jobs=1)
     assert (folder / FIRST / "table.csv.gz").exists()
     assert not (folder / FIRST / "verdict.json").exists()
-    assert str(runner.state(heatmaps, "smoke", folder, folder / "runs")) == "ready"
+    assert str(runner.state(heatmaps, "desk", folder, folder / "runs")) == "ready"
     trained = stamps(folder)
-    record = runner.run(heatmaps, "smoke", folder, folder / "runs", jobs=1)
+    record = runner.run(heatmaps, "desk", folder, folder / "runs", jobs=1)
     assert stamps(folder) == trained, "finished runs are not trained again"
     return folder, record
 
@@ -87,7 +87,7 @@ def constant(answer="supported", p=0.008, **changes):
         "id": "2205.08399/fig1",
         "paper": "p",
         "claim": "C.",
-        "smoke": Plan(settings={"a": 1}),
+        "desk": Plan(settings={"a": 1}),
         "study": Plan(),
         "compute": lambda settings, runs, tier: Found(pd.DataFrame({"a": [1.0]})),
         "draw": lambda found, path: PIL.Image.new("RGB", (9, 9)).save(path),
@@ -129,13 +129,13 @@ def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
 
     def begun(into):
         child = multiprocessing.get_context("spawn").Process(
-            target=runner.run, args=(entry, "smoke", into, into / "runs"), kwargs={"jobs": 1}
+            target=runner.run, args=(entry, "desk", into, into / "runs"), kwargs={"jobs": 1}
         )
         child.start()
         return child
 
     begun(whole).join()
-    first = half / "runs" / sweep.run_path(entry.smoke.runs[0]) / "snapshots" / "step_00000020" / "state.json"
+    first = half / "runs" / sweep.run_path(entry.desk.runs[0]) / "snapshots" / "step_00000020" / "state.json"
     child = begun(half)
     while child.is_alive() and not first.exists():
         time.sleep(0.002)
@@ -145,7 +145,7 @@ def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
     with filelock.FileLock(first.parents[2] / ".lock", timeout=60):  # its worker's, which ends a moment later
         pass
     assert not (half / FIRST).exists()
-    assert str(runner.state(entry, "smoke", half, half / "runs")) == "2 of 2 runs missing"
+    assert str(runner.state(entry, "desk", half, half / "runs")) == "2 of 2 runs missing"
     written = first.stat().st_mtime_ns
     begun(half).join()
     assert first.stat().st_mtime_ns == written
@@ -160,15 +160,15 @@ def test_what_is_finished_is_left_alone_until_it_changes(made, heatmaps):
         raise AssertionError
 
     again = dataclasses.replace(heatmaps, compute=never)
-    assert runner.run(again, "smoke", folder, folder / "runs") == record
-    assert str(runner.state(again, "smoke", folder, folder / "runs")) == "done"
-    plan = again.smoke
-    changed = dataclasses.replace(again, smoke=dataclasses.replace(plan, settings=plan.settings | {"samples": 7}))
-    assert str(runner.state(changed, "smoke", folder, folder / "runs")) == "ready"
+    assert runner.run(again, "desk", folder, folder / "runs") == record
+    assert str(runner.state(again, "desk", folder, folder / "runs")) == "done"
+    plan = again.desk
+    changed = dataclasses.replace(again, desk=dataclasses.replace(plan, settings=plan.settings | {"samples": 7}))
+    assert str(runner.state(changed, "desk", folder, folder / "runs")) == "ready"
     with pytest.raises(AssertionError):
-        runner.run(changed, "smoke", folder, folder / "runs")
+        runner.run(changed, "desk", folder, folder / "runs")
     with pytest.raises(AssertionError):
-        runner.run(again, "smoke", folder, folder / "runs", again=True)
+        runner.run(again, "desk", folder, folder / "runs", again=True)
 
 
 def test_a_claim_that_changes_is_judged_by_the_table_that_is_there(made, heatmaps, tmp_path):
@@ -182,13 +182,13 @@ def test_a_claim_that_changes_is_judged_by_the_table_that_is_there(made, heatmap
         raise AssertionError
 
     again = dataclasses.replace(heatmaps, compute=never, draw=never)
-    assert runner.run(again, "smoke", folder, tmp_path / "none") == made[1]
+    assert runner.run(again, "desk", folder, tmp_path / "none") == made[1]
     assert path.stat().st_mtime_ns == before
     other = dataclasses.replace(
         again, claim="Another one.", control=None, judge=lambda table: Verdict("supported", {"rows": len(table)})
     )
-    assert str(runner.state(other, "smoke", folder, tmp_path / "none")) == "done"
-    record = runner.run(other, "smoke", folder, tmp_path / "none")
+    assert str(runner.state(other, "desk", folder, tmp_path / "none")) == "done"
+    record = runner.run(other, "desk", folder, tmp_path / "none")
     rows = len(records.table(folder / heatmaps.id))
     (one,) = record["judged"]
     assert (one["claim"], one["verdict"], one["numbers"]) == ("Another one.", "replicated", {"rows": float(rows)})
@@ -200,9 +200,9 @@ def test_another_figure_takes_the_same_runs(made, configs, in_this_process):
     folder, _ = made
     trained = stamps(folder)
     entry = catalogue.entries()[SCORES]
-    entry = dataclasses.replace(entry, smoke=Plan(runs=configs, settings={"runs": configs}, codes=True))
-    assert str(runner.state(entry, "smoke", folder, folder / "runs")) == "2 of 2 runs missing"  # their codes
-    runner.run(entry, "smoke", folder, folder / "runs", jobs=1)
+    entry = dataclasses.replace(entry, desk=Plan(runs=configs, settings={"runs": configs}, codes=True))
+    assert str(runner.state(entry, "desk", folder, folder / "runs")) == "2 of 2 runs missing"  # their codes
+    runner.run(entry, "desk", folder, folder / "runs", jobs=1)
     assert stamps(folder) == trained
     table = records.table(folder / SCORES)
     assert table["spacing"].tolist() == [1, 8]
@@ -220,21 +220,19 @@ def test_an_encoder_is_asked_about_another_dataset(made, configs, in_this_proces
     trained = stamps(folder)
     target, source = (config.dataset for config in configs)
     settings = {"targets": {target: configs}, "train": 100, "test": 50, "labels": ("x_R",)}
-    table = dataclasses.replace(catalogue.entries()["2304.10767/table2"], smoke=Plan(runs=configs, settings=settings))
-    runner.run(table, "smoke", folder, folder / "runs", jobs=1)
+    table = dataclasses.replace(catalogue.entries()["2304.10767/table2"], desk=Plan(runs=configs, settings=settings))
+    runner.run(table, "desk", folder, folder / "runs", jobs=1)
     found = records.table(folder / table.id)
     assert found["label"].unique().tolist() == ["x_R"]
     assert found.groupby("source", sort=False).size().to_dict() == {target: 2, "most frequent class": 1, source: 2}
     held = {path.name: path.stat().st_mtime_ns for path in (folder / "runs" / "accuracies").iterdir()}
     assert len(held) == 2
-    averages = dataclasses.replace(catalogue.entries()["2304.10767/table1"], smoke=Plan(settings=settings))
-    runner.run(averages, "smoke", folder, folder / "runs")
+    averages = dataclasses.replace(catalogue.entries()["2304.10767/table1"], desk=Plan(settings=settings))
+    runner.run(averages, "desk", folder, folder / "runs")
     assert held == {path.name: path.stat().st_mtime_ns for path in (folder / "runs" / "accuracies").iterdir()}
     settings = {"target": target, "runs": configs[1:], "images": 20, "shown": 4, "properties": ("x", "y", "size")}
-    places = dataclasses.replace(
-        catalogue.entries()["2304.10767/fig8"], smoke=Plan(runs=configs[1:], settings=settings)
-    )
-    numbers = runner.run(places, "smoke", folder, folder / "runs", jobs=1)["judged"][0]["numbers"]
+    places = dataclasses.replace(catalogue.entries()["2304.10767/fig8"], desk=Plan(runs=configs[1:], settings=settings))
+    numbers = runner.run(places, "desk", folder, folder / "runs", jobs=1)["judged"][0]["numbers"]
     assert set(numbers) == {f"rank correlation of {name}" for name in ("x", "y", "size")}
     assert all(-1 <= value <= 1 for value in numbers.values())
     assert stamps(folder) == trained
@@ -250,16 +248,16 @@ def decoders(configs):
     )
     settings = {"transfers": transfers, "images": 20, "shown": 4}
     plan = Plan(runs=configs[:1], transfers=transfers, settings=settings)
-    return dataclasses.replace(catalogue.entries()["2304.10767/fig6"], smoke=plan)
+    return dataclasses.replace(catalogue.entries()["2304.10767/fig6"], desk=plan)
 
 
 def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_process):
     folder, runs = tmp_path / "one", tmp_path / "one" / "runs"
-    transfers = decoders.smoke.transfers
-    assert str(runner.state(decoders, "smoke", folder, runs)) == "5 of 5 runs missing"
+    transfers = decoders.desk.transfers
+    assert str(runner.state(decoders, "desk", folder, runs)) == "5 of 5 runs missing"
     with pytest.raises(DamagedFile, match=r"config\.json"):
         Runs(runs).open(transfers[0])
-    record = runner.run(decoders, "smoke", folder, runs, jobs=1)
+    record = runner.run(decoders, "desk", folder, runs, jobs=1)
     assert (record["budget"]["runs"], record["budget"]["steps"]) == (5, [2, 6])
     assert record["budget"]["datasets"] == ["xysquares/spacing_1", "xysquares/spacing_8"]
     table = records.table(folder / decoders.id)
@@ -271,25 +269,25 @@ def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_p
     moved = folder.rename(tmp_path / "two")
     trained = stamps(moved)
     (moved / decoders.id / "verdict.json").unlink()
-    assert str(runner.state(decoders, "smoke", moved, moved / "runs")) == "ready"
-    assert runner.run(decoders, "smoke", moved, moved / "runs", jobs=1)["judged"] == record["judged"]
+    assert str(runner.state(decoders, "desk", moved, moved / "runs")) == "ready"
+    assert runner.run(decoders, "desk", moved, moved / "runs", jobs=1)["judged"] == record["judged"]
     assert stamps(moved) == trained, "a transfer does not depend on where its source lies"
 
 
 def test_transfers_count(decoders):
-    plan = decoders.smoke
-    alone = dataclasses.replace(decoders, smoke=dataclasses.replace(plan, transfers=()))
-    assert runner.inputs(alone, "smoke") != runner.inputs(decoders, "smoke")
-    assert entries.hours([plan]) > entries.hours([alone.smoke])
+    plan = decoders.desk
+    alone = dataclasses.replace(decoders, desk=dataclasses.replace(plan, transfers=()))
+    assert runner.inputs(alone, "desk") != runner.inputs(decoders, "desk")
+    assert entries.hours([plan]) > entries.hours([alone.desk])
     assert entries.hours([plan, plan]) == entries.hours([plan])
-    assert alone.smoke.all_datasets == ("xysquares/spacing_1",)
+    assert alone.desk.all_datasets == ("xysquares/spacing_1",)
     assert len({each.digest for each in plan.transfers}) == len(plan.transfers)
     other = dataclasses.replace(plan.transfers[0], source=dataclasses.replace(plan.runs[0], seed=1))
     assert other.digest != plan.transfers[0].digest
     with pytest.MonkeyPatch.context() as patched:
-        before = runner.inputs(decoders, "smoke")
+        before = runner.inputs(decoders, "desk")
         patched.setattr(Transfer, "STARTS", "otherwise")
-        assert runner.inputs(decoders, "smoke") != before
+        assert runner.inputs(decoders, "desk") != before
     assert (other.plain.seed, other.plain.steps, other.plain.snapshots) == (1, 2, (0,))
 
 
@@ -297,31 +295,31 @@ def test_a_run_that_diverges_is_named(tiny, tmp_path):
     config = tiny()
     worker.record_failure(tmp_path / "runs", config.digest, "the loss is NaN", diverged=True)
     with pytest.raises(InvalidInput, match=r"1 of 1 runs: expected all to finish, received xysq.*: the loss is NaN"):
-        runner.run(constant(smoke=Plan(runs=(config,))), "smoke", tmp_path, tmp_path / "runs", jobs=1)
+        runner.run(constant(desk=Plan(runs=(config,))), "desk", tmp_path, tmp_path / "runs", jobs=1)
     assert not (tmp_path / "2205.08399").exists()
 
 
 def test_a_dataset_that_is_not_there_is_named_before_anything_is_trained(tmp_path, monkeypatch):
     monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "none"))
-    entry = constant(smoke=Plan(datasets=("cars3d/native",)))
+    entry = constant(desk=Plan(datasets=("cars3d/native",)))
     with pytest.raises(Unavailable, match=r"Run `offaxis data prepare cars3d/native`"):
-        runner.run(entry, "smoke", tmp_path, tmp_path / "runs")
+        runner.run(entry, "desk", tmp_path, tmp_path / "runs")
 
 
 def test_results_of_a_later_tier_replace_those_of_an_earlier_one(tmp_path):
-    runner.run(constant(), "smoke", tmp_path, tmp_path)
+    runner.run(constant(), "desk", tmp_path, tmp_path)
     assert runner.run(constant(), "study", tmp_path, tmp_path)["tier"] == "study"
-    with pytest.raises(InvalidInput, match=r"no results of a later tier than smoke, received study\. Choose another"):
-        runner.run(constant(), "smoke", tmp_path, tmp_path)
-    with pytest.raises(UnknownName, match=r"tier: expected one of desk, reduced, smoke, study, received 'smok'"):
+    with pytest.raises(InvalidInput, match=r"no results of a later tier than desk, received study\. Choose another"):
+        runner.run(constant(), "desk", tmp_path, tmp_path)
+    with pytest.raises(UnknownName, match=r"tier: expected one of desk, reduced, study, received 'smok'"):
         runner.run(constant(), "smok", tmp_path, tmp_path)
 
 
-def test_not_every_entry_has_a_desk_tier(tmp_path):
-    assert constant().tiers == ("smoke", "study")
-    assert constant(desk=Plan(), reduced=Plan()).tiers == entries.TIERS
-    with pytest.raises(InvalidInput, match=r"tier of 2205\.08399/fig1: expected one of smoke, study, received desk"):
-        runner.run(constant(), "desk", tmp_path, tmp_path)
+def test_not_every_entry_has_a_reduced_tier(tmp_path):
+    assert constant().tiers == ("desk", "study")
+    assert constant(reduced=Plan()).tiers == entries.TIERS
+    with pytest.raises(InvalidInput, match=r"tier of 2205\.08399/fig1: expected one of desk, study, received reduced"):
+        runner.run(constant(), "reduced", tmp_path, tmp_path)
 
 
 def test_runs_that_are_done_are_read_while_a_sweep_is_at_work(made, heatmaps, monkeypatch):
@@ -332,33 +330,30 @@ def test_runs_that_are_done_are_read_while_a_sweep_is_at_work(made, heatmaps, mo
         raise AssertionError
 
     monkeypatch.setattr(sweep, "run", never)
-    desk = dataclasses.replace(heatmaps, desk=heatmaps.smoke)
-    again = runner.run(desk, "desk", folder / "desk", folder / "runs")
+    again = runner.run(heatmaps, "desk", folder / "desk", folder / "runs")
     assert again["judged"] == record["judged"]
     assert again["command"] == f"offaxis study run {FIRST} --tier desk"
 
 
 def test_inputs_decide(tmp_path):
-    base = runner.inputs(constant(), "smoke")
-    assert base == runner.inputs(constant(paper="another"), "smoke")
-    assert base == runner.inputs(constant(claim="D."), "smoke"), "a claim is judged anew, and computes nothing"
+    base = runner.inputs(constant(), "desk")
+    assert base == runner.inputs(constant(paper="another"), "desk")
+    assert base == runner.inputs(constant(claim="D."), "desk"), "a claim is judged anew, and computes nothing"
     for changed in (
-        constant(smoke=Plan(settings={"a": 2})),
-        constant(smoke=Plan(settings={"a": 1}, datasets=("xysquares/spacing_1",))),
+        constant(desk=Plan(settings={"a": 2})),
+        constant(desk=Plan(settings={"a": 1}, datasets=("xysquares/spacing_1",))),
     ):
-        assert runner.inputs(changed, "smoke") != base
-    record = runner.run(constant(), "smoke", tmp_path, tmp_path)
-    assert (
-        runner.run(constant(smoke=Plan(settings={"a": 2})), "smoke", tmp_path, tmp_path)["inputs"] != record["inputs"]
-    )
+        assert runner.inputs(changed, "desk") != base
+    record = runner.run(constant(), "desk", tmp_path, tmp_path)
+    assert runner.run(constant(desk=Plan(settings={"a": 2})), "desk", tmp_path, tmp_path)["inputs"] != record["inputs"]
 
 
 def test_a_file_that_was_changed_by_hand_is_noticed(tmp_path):
-    runner.run(constant(), "smoke", tmp_path, tmp_path)
+    runner.run(constant(), "desk", tmp_path, tmp_path)
     folder = tmp_path / constant().id
     (folder / "table.csv.gz").write_text("a\n2.0\n")
     with pytest.raises(DamagedFile, match=r"table\.csv\.gz is not the file that .* Remove the folder's verdict"):
-        runner.run(constant(), "smoke", tmp_path, tmp_path)
+        runner.run(constant(), "desk", tmp_path, tmp_path)
     (folder / "verdict.json").write_text("{}")
     with pytest.raises(DamagedFile, match=r"verdict\.json is no record of schema 3"):
         pages.report(tmp_path)
@@ -388,7 +383,7 @@ def rows_of(page, what):
 
 def test_the_page_is_made_of_the_folders(tmp_path):
     for number, answer in ((1, "opposed"), (4, "supported")):
-        runner.run(constant(answer, id=f"2205.08399/fig{number}"), "smoke", tmp_path, tmp_path)
+        runner.run(constant(answer, id=f"2205.08399/fig{number}"), "desk", tmp_path, tmp_path)
     page = pages.report(tmp_path)
     assert f"\n2 of {len(pages.shown())} figures and tables were computed: 0 runs, trained in 0.0 worker hours" in page
     assert page.count("\n## ") == len(catalogue.papers()) + 1
@@ -403,13 +398,13 @@ def test_the_page_is_made_of_the_folders(tmp_path):
 
 def test_only_a_papers_own_data_contradict_it(tmp_path):
     for dataset, verdict in (("xysquares/spacing_8", "contradicted"), ("sprites2d", "not replicated on a stand-in")):
-        record = runner.run(constant("opposed", smoke=Plan(datasets=(dataset,))), "smoke", tmp_path / verdict, tmp_path)
+        record = runner.run(constant("opposed", desk=Plan(datasets=(dataset,))), "desk", tmp_path / verdict, tmp_path)
         assert record["judged"][0]["verdict"] == verdict
 
 
 def test_a_control_has_a_row_and_a_verdict_of_its_own(tmp_path):
     control = entries.Control("With a control.", lambda table: Verdict("no significant difference", {"a": 1.0}, 0.5))
-    runner.run(constant(control=control), "smoke", tmp_path, tmp_path)
+    runner.run(constant(control=control), "desk", tmp_path, tmp_path)
     rows = rows_of(pages.report(tmp_path), "fig1")
     assert [(row[0], row[-1]) for row in rows] == [
         ("C.", "**replicated**"),
@@ -423,9 +418,9 @@ def test_a_control_has_a_row_and_a_verdict_of_its_own(tmp_path):
 def test_the_share_of_the_papers_images(tiny):
     published = tiny(steps=1_000, batch_size=64, snapshots=[])
     small = Plan(runs=(dataclasses.replace(published, steps=100, batch_size=16),))
-    entry = constant(smoke=small, study=Plan(runs=(published,)))
-    assert (runner.budget(entry, "smoke")["images"], runner.budget(entry, "smoke")["share"]) == (1_600, 0.025)
-    assert runner.budget(dataclasses.replace(entry, stated=False), "smoke")["share"] is None
+    entry = constant(desk=small, study=Plan(runs=(published,)))
+    assert (runner.budget(entry, "desk")["images"], runner.budget(entry, "desk")["share"]) == (1_600, 0.025)
+    assert runner.budget(dataclasses.replace(entry, stated=False), "desk")["share"] is None
 
 
 def test_the_committed_page_fits_a_screen():
@@ -444,23 +439,22 @@ def test_the_commands(tmp_path, monkeypatch):
     runner = CliRunner()
     done = runner.invoke(cli.app, ["run", "2202.13341/fig8", "2202.13341/fig5", "--into", "r"])
     assert done.exit_code == 0, done.output
-    assert "2202.13341/fig8 (smoke): REPLICATED (a property of the data, no seeds). " in done.output
-    assert "2202.13341/fig5 (smoke): ILLUSTRATION. " in done.output
+    assert "2202.13341/fig8 (desk): REPLICATED (a property of the data, no seeds). " in done.output
+    assert "2202.13341/fig5 (desk): ILLUSTRATION. " in done.output
     assert "2 of 2 done: 0 runs, " in done.output
     listed = runner.invoke(cli.app, ["list", "--into", "r"]).output
     assert re.search(r"2202\.13341/fig8 .* done\s*\n", listed)
-    assert re.search(r"2202\.13341/fig9 .* 16 of 16 missing", listed)
-    assert re.search(r"tier smoke: \d+ runs, [\d.]+ hours on 2 cores", listed)
+    assert re.search(r"2202\.13341/fig9 .* 40 of 40 missing", listed)
     assert re.search(r"All \d+, tier desk: \d+ runs, [\d.]+ hours on 2 cores", listed)
-    at_desk = runner.invoke(cli.app, ["list", "--tier", "desk", "--into", "r"]).output
-    assert "2202.13341/fig9_ends" in at_desk
-    assert "2202.13341/fig8" not in at_desk
-    left = runner.invoke(cli.app, ["run", "2202.13341", "--tier", "desk", "--ready", "--into", "d"])
+    reduced = runner.invoke(cli.app, ["list", "--tier", "reduced", "--into", "r"]).output
+    assert "2202.13341/fig9_ends" in reduced
+    assert "2202.13341/fig8" not in reduced
+    left = runner.invoke(cli.app, ["run", "2202.13341", "--tier", "reduced", "--ready", "--into", "d"])
     assert left.exit_code == 0, left.output
-    assert "2202.13341/fig9: left out, 40 of 40 runs missing" in left.output
+    assert "2202.13341/fig9: left out, 80 of 80 runs missing" in left.output
     assert "2202.13341/fig8" not in left.output
-    refused = runner.invoke(cli.app, ["run", "2202.13341/fig8", "--tier", "desk", "--into", "d"])
-    assert "tier of 2202.13341/fig8: expected one of smoke, study, received desk" in str(refused.exception)
+    refused = runner.invoke(cli.app, ["run", "2202.13341/fig8", "--tier", "reduced", "--into", "d"])
+    assert "tier of 2202.13341/fig8: expected one of desk, study, received reduced" in str(refused.exception)
 
 
 def test_one_of_several_that_fails_does_not_stop_the_others(tmp_path):
@@ -470,7 +464,7 @@ def test_one_of_several_that_fails_does_not_stop_the_others(tmp_path):
     arguments = ["run", "2202.13341/fig5", "2202.13341/fig8", "--into", str(tmp_path)]
     result = CliRunner().invoke(cli.app, arguments)
     assert result.exit_code == 1
-    assert "2202.13341/fig8 (smoke): REPLICATED" in result.output
+    assert "2202.13341/fig8 (desk): REPLICATED" in result.output
 
 
 def test_a_wrong_name_is_one_line(monkeypatch, capsys):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -60,7 +59,6 @@ def test_killed_while_a_run_is_made_longer_it_keeps_no_codes_of_the_shorter_one(
     [
         (("--device", "gpu"), "--device gpu: expected a GPU"),
         (("--device", "tpu"), "--device: expected one of"),
-        (("--wandb", "squares"), "expected the package wandb"),
         (("--steps", "5"), "--steps: expected at least 6"),
     ],
 )
@@ -71,7 +69,6 @@ def test_a_longer_run_that_is_refused_keeps_what_was_made_of_the_shorter_one(
     (folder / "codes.npz").touch()
     (folder / "encoder.onnx").touch()
     before = (folder / "config.json").read_bytes()
-    monkeypatch.setitem(sys.modules, "wandb", None)
     monkeypatch.setattr(devices, "usable", list)
     with pytest.raises(OffaxisError, match=message):
         resume(folder, "--steps", 9, *words)

@@ -100,7 +100,6 @@ def test_a_sampled_code_may_be_wider_than_the_latents(tiny, tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        ({"architecture": "transformer", "architecture_parameters": {"patch": 7}}, InvalidInput, "patch"),
         ({"objective": "hfs", "latents": 1}, InvalidInput, "pairs of latents: expected two latents or more"),
         ({"objective": "beta_tc_vae", "latents": 1}, InvalidInput, "total correlation: expected two latents or more"),
         ({"objective": "factor_vae", "latents": 1}, InvalidInput, "total correlation: expected two latents or more"),

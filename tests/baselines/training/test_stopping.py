@@ -83,11 +83,11 @@ def test_the_command_that_goes_on_has_the_options_that_the_config_does_not_hold(
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     for name in worker.thread_limits(1):
         monkeypatch.setenv(name, "1")  # and away again
-    words = f"{LONG} {tmp_path}/run --threads 1 --device cpu --tensorboard".split()
+    words = f"{LONG} {tmp_path}/run --threads 1 --device cpu".split()
     done = CliRunner().invoke(cli.app, words)
     assert done.exit_code == 130
     assert (
-        f"stopped after step 7, with a snapshot. To go on: offaxis train resume {tmp_path}/run --tensorboard "
+        f"stopped after step 7, with a snapshot. To go on: offaxis train resume {tmp_path}/run "
         "--no-encode --device cpu --threads 1"
     ) in done.stderr
 

@@ -157,22 +157,6 @@ def test_hidden_in_a_dataset():
         expansiveness.measure_hidden(base, epsilons=[0.7], factors=["x_R"], samples=2)
 
 
-def test_a_run_on_perturbed_data_that_encodes_the_hidden_variable():
-    dataset = benchmark_data.load("sprites2d_perturbed/pca32_eps15")
-    rows = draws.permutation(0, len(dataset))[:400]
-    hidden = dataset.source.hidden.values(dataset.source.base.images(rows), rows)
-    mean = np.column_stack([hidden, dataset.labels(rows)[:, dataset.space.column("scale")]])
-    table = expansiveness.measure_run(dataset, rows, mean, np.broadcast_to([0.01, 0.49], mean.shape))
-    found = table.set_index(["quantity", "factor"]).value
-    assert set(table.epsilon) == {0.15}
-    assert found["noise", "s"] == pytest.approx(0.1)
-    assert found["level", "s"] == pytest.approx(0.99)
-    assert found["noise", "scale"] == pytest.approx(0.7)
-    base = expansiveness.measure_run(dataset.source.base, rows, mean, np.ones_like(mean))
-    assert "s" not in set(base.factor)
-    assert set(base.epsilon) == {0.0}
-
-
 def test_hard_input():
     images = np.zeros((4, 2))
     factors = [[0], [1], [0], [1]]

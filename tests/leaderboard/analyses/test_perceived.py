@@ -99,36 +99,6 @@ def test_hard_input():
         perceived.measure(inputs=np.zeros((3, 1, 2)))
 
 
-def test_whole_traversals_are_found_among_rows_in_any_order():
-    dataset = benchmark_data.load("xysquares", spacing=2)
-    rows = perceived.traversal_rows(dataset, traversals=2)
-    order = draws.permutation(5, len(rows))
-    stray = [12345, 99]
-    shuffled = np.concatenate([rows[order], stray, rows[:3]])
-    mean = dataset.labels(shuffled) * 1.0
-    table = perceived.measure_rows(dataset, shuffled, mean=mean, variance=np.ones_like(mean))
-    assert table.factor.unique().tolist() == list(dataset.space.names)
-    for _, part in table.groupby("factor"):
-        assert np.array_equal(matrix(part, "mean"), matrix(part, "ground truth"))
-        assert np.allclose(matrix(part, "KL"), matrix(part, "ground truth") ** 2 / 2)
-    expected = perceived.measure_rows(dataset, rows)
-    assert np.allclose(table[table.level == "input"].distance, expected[expected.level == "input"].distance)
-
-
-def test_rows_that_hold_no_traversal():
-    dataset = benchmark_data.load("xysquares", spacing=2)
-    with pytest.raises(
-        InvalidInput, match="expected at least one whole traversal of x_R, all 8 values of it, received none"
-    ):
-        perceived.measure_rows(dataset, range(7))
-    with pytest.raises(InvalidInput, match=r"mean: expected shape \(7, ...\), as rows, received shape \(6, 2\)"):
-        perceived.measure_rows(dataset, range(7), mean=np.zeros((6, 2)))
-    with pytest.raises(InvalidInput, match="traversals: expected at least 1, received 0"):
-        perceived.traversal_rows(dataset, traversals=0)
-    with pytest.raises(InvalidInput, match="traversals of solids: expected a full grid of factors"):
-        perceived.traversal_rows(benchmark_data.load("solids"))
-
-
 def test_drawing_factors_of_different_sizes(tmp_path):
     tables = [
         perceived.measure(inputs=xysquares(4), mean=np.random.default_rng(0).normal(size=(4, 8, 2))).assign(

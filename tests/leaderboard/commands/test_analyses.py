@@ -1,6 +1,5 @@
 """``offaxis board analyse`` and ``transfer`` as a user meets them: run folders, bare arrays, one-line errors."""
 
-import functools
 import json
 import re
 import sys
@@ -14,7 +13,6 @@ from safetensors.numpy import save_file
 import benchmark_data
 from baselines import program
 from leaderboard import protocol
-from leaderboard.analyses import expansiveness, perceived
 from leaderboard.arrays import SameCodes
 from leaderboard.commands import metrics, tables
 from leaderboard.scoring import candidates
@@ -68,19 +66,6 @@ def runs(tmp_path):
     return folders
 
 
-def test_sample_size(board, tmp_path, runs, monkeypatch):
-    from leaderboard.analyses import sample_size
-
-    code, _, err = board("analyse", "sample-size", *runs[:2], "--to", tmp_path / "a.png")
-    assert code == 0, err
-    assert pd.read_csv(tmp_path / "a.csv").samples.unique().tolist() == [50]
-    monkeypatch.setattr(
-        sample_size, "measure_shared", lambda **kw: sample_size.measure(np.eye(60), np.eye(60), sizes=[50])
-    )
-    assert board("analyse", "sample-size", "--to", tmp_path / "b.png")[0] == 0
-    assert board("analyse", "sample-size", runs[0], "--to", tmp_path / "c.png")[0] == 2
-
-
 def test_latents(board, tmp_path, runs):
     code, out, err = board("analyse", "latents", *runs, "--by", "beta", "--to", tmp_path / "a.png")
     assert code == 0, err
@@ -99,75 +84,6 @@ def test_plain_arrays_are_as_good_as_a_run(board, tmp_path):
     save_file(layers, tmp_path / "mine.safetensors")
     assert board("analyse", "latents", tmp_path / "mine.safetensors", "--to", tmp_path / "a.png")[0] == 0
     assert pd.read_csv(tmp_path / "a.csv").strength.tolist() == ["mine"]
-    np.savez(tmp_path / "mine.npz", layers=list(layers), **layers)
-    assert board("analyse", "layers", tmp_path / "mine.npz", "--to", tmp_path / "b.png")[0] == 0
-    assert pd.read_csv(tmp_path / "b.csv").layer.tolist() == ["encoder_1"]
-
-
-def test_layers_against_input(board, tmp_path, runs):
-    code, _, err = board(
-        "analyse",
-        "layers",
-        *runs,
-        "--by",
-        "beta",
-        "--to",
-        tmp_path / "a.png",
-    )
-    assert code == 0, err
-    table = pd.read_csv(tmp_path / "a.csv")
-    assert table.group.unique().tolist() == ["beta = 1", "beta = 8"]
-    assert table.layer.unique().tolist() == ["encoder_1"]
-    assert table.metric.unique().tolist() == ["CKA"]
-
-
-def test_perceived(board, tmp_path):
-    asked = ("--dataset", "xysquares/spacing_2")
-    indices = perceived.traversal_rows(benchmark_data.load("xysquares/spacing_2"), traversals=2)
-    labels = benchmark_data.load("xysquares/spacing_2").labels(indices)
-    np.savez(tmp_path / "a.npz", indices=indices, mean=labels * 1.0, log_variance=labels * 0.0)
-    code, _, err = board(
-        "analyse",
-        "perceived",
-        tmp_path / "a.npz",
-        *asked,
-        "--to",
-        tmp_path / "a.png",
-    )
-    assert code == 0, err
-    agreement = pd.read_csv(tmp_path / "a.agreement.csv")
-    assert agreement[agreement.level == "mean"].pearson.tolist() == pytest.approx([1.0] * 6)
-    assert set(agreement.level) == {"input", "mean", "KL"}
-    assert board("analyse", "perceived", *asked, "--to", tmp_path / "b.png")[0] == 0
-    np.savez(tmp_path / "b.npz", indices=indices[:5], mean=labels[:5] * 1.0)
-    code, _, err = board("analyse", "perceived", tmp_path / "b.npz", *asked, "--to", tmp_path / "c.png")
-    assert code == 2
-    assert "expected at least one whole traversal of x_R, all 8 values of it, received none" in err
-    np.savez(tmp_path / "c.npz", indices=indices, mean=labels[:5] * 1.0)
-    code, _, err = board("analyse", "perceived", tmp_path / "c.npz", *asked, "--to", tmp_path / "c.png")
-    assert (code, "mean: expected shape" in err) == (2, True)
-
-
-def test_expansiveness(board, tmp_path, monkeypatch):
-    few = functools.partial(expansiveness.measure_hidden, factors=["x_R"], samples=10)
-    monkeypatch.setattr(expansiveness, "measure_hidden", few)
-    arguments = ["--dataset", "xysquares/spacing_1", "--to", tmp_path / "a.png"]
-    code, out, err = board("analyse", "expansiveness", *arguments)
-    assert code == 0, err
-    table = pd.read_csv(tmp_path / "a.csv")
-    assert set(table[table.quantity == "expansiveness"].factor) == {"x_R", "s"}
-    assert "local expansiveness" in out
-    folder = tmp_path / "run"
-    folder.mkdir()
-    mean = benchmark_data.load("xysquares/spacing_1").labels(range(512)) * 1.0
-    np.savez(folder / "activations.npz", indices=np.arange(512), mean=mean, variance=mean * 0 + 0.25)
-    (folder / "run.json").write_text(json.dumps({"dataset": "xysquares/spacing_1", "seed": 3}))
-    code, out, err = board("analyse", "expansiveness", folder, *arguments)
-    assert code == 0, err
-    table = pd.read_csv(tmp_path / "a.csv")
-    assert table[table.quantity == "noise"].value.tolist() == [0.5] * 3
-    assert "mean latent noise" in out
-    assert "explained global variance" in out
 
 
 def test_metrics_on_anyone_s_codes(board, tmp_path):
@@ -454,13 +370,9 @@ def test_layers_of_other_images_are_not_compared(board, tmp_path, runs):
     other = tmp_path / "other"
     other.mkdir()
     np.savez(other / "activations.npz", indices=np.arange(1, 81), **activations(3))
-    for command in (
-        ["similarity", runs[0], other, "--to", tmp_path / "a.png"],
-        ["analyse", "sample-size", runs[0], other, "--to", tmp_path / "a.png"],
-    ):
-        code, _, err = board(*command)
-        assert (code, f"activations of {other}: expected those of the images that {runs[0]} has" in err) == (2, True)
-        assert "offaxis train encode --layers RUN... --dataset NAME" in err
+    code, _, err = board("similarity", runs[0], other, "--to", tmp_path / "a.png")
+    assert (code, f"activations of {other}: expected those of the images that {runs[0]} has" in err) == (2, True)
+    assert "offaxis train encode --layers RUN... --dataset NAME" in err
     assert not (tmp_path / "a.png").exists()
 
 
@@ -500,8 +412,7 @@ def test_transfer_mistakes(board, toys, run_folder, tmp_path):
             "--to: expected a file name that ends in .png, received a.jpg",
         ),
         (["analyse", "latnts", "a.npz", "--to", "a.png"], "Did you mean 'latents'?"),
-        (["analyse", "perceived", "--to", "a.png"], "This analysis needs a dataset. Add --dataset NAME."),
-        (["analyse", "perceived", "--dataset", "solids", "--to", "a.png"], "expected a full grid of factors"),
+        (["analyse", "transfer", "--to", "a.png"], "This analysis needs a dataset. Add --dataset NAME."),
         (["score", "a.npz", "--into", "r"], "--into stores scores of run folders and submissions"),
     ],
 )

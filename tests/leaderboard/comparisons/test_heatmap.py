@@ -52,13 +52,11 @@ def wide_layers(seed, n=300):
     return {f"layer {i}": np.maximum(x @ w + 4, 0).astype(np.float32) for i, w in enumerate(weights)}
 
 
-@pytest.mark.parametrize(("memory", "backend"), [(0.008, "numpy"), (0.5, "numpy"), (0.008, "jax")])
+@pytest.mark.parametrize("memory", [0.008, 0.5])
 @pytest.mark.parametrize("debiased", [False, True])
-def test_tiles_of_any_size_give_the_direct_values(memory, backend, debiased):
+def test_tiles_of_any_size_give_the_direct_values(memory, debiased):
     x, y = wide_layers(0), wide_layers(1)
-    frame = heatmap.compare_layers(
-        x, y, similarity="cka_debiased" if debiased else "cka", memory=memory, backend=backend
-    )
+    frame = heatmap.compare_layers(x, y, similarity="cka_debiased" if debiased else "cka", memory=memory)
     direct = [[cka.compare(a, b, debiased=debiased) for b in y.values()] for a in x.values()]
     np.testing.assert_allclose(frame, direct, atol=1e-6)
 
@@ -83,14 +81,6 @@ def test_a_spread_of_a_few_roundings_of_the_mean_is_centred(dtype, debiased):
 def test_too_little_memory_is_named():
     with pytest.raises(InvalidInput, match=r"memory: expected at least 0\.00 GiB, received 1e-06"):
         heatmap.compare_layers(wide_layers(0), wide_layers(1), memory=1e-6)
-
-
-def test_a_backend_that_is_not_there(monkeypatch):
-    with pytest.raises(InvalidInput, match="backend: expected 'numpy' or 'jax', received 'cupy'"):
-        heatmap.compare_layers(wide_layers(0), wide_layers(1), backend="cupy")
-    monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(MissingExtra, match="the jax backend: expected the package jax"):
-        heatmap.compare_layers(wide_layers(0), wide_layers(1), backend="jax")
 
 
 def test_wide_layers_narrow_to_the_same_procrustes_similarity():

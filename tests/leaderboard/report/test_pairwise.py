@@ -43,14 +43,6 @@ def test_differences_and_their_tests(boards):
     assert list(pair.by_task) == [NEAR, FAR, pairwise.ACROSS]
 
 
-def test_the_mirror_of_a_pair_is_the_pair_in_the_other_order(boards):
-    mirrored, other = pairwise.mirrored(of(boards, "a", "b")), of(boards, "b", "a")
-    assert mirrored.first == other.first
-    for one, two in zip(mirrored.differences, other.differences, strict=True):
-        assert (one.answer, one.task, one.first) == (two.answer, two.task, two.first)
-        assert one.comparison[:4] == pytest.approx(two.comparison[:4])
-
-
 def test_what_is_marked_or_in_quarantine_is_not_compared(made_result):
     found = [made_result(task, name, *scores[task]) for name, scores in (("a", A), ("b", B)) for task in (NEAR, FAR)]
     found[0] = made_result(NEAR, "a", *A[NEAR], quarantine="saw the labels")

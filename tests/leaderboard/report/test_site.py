@@ -96,11 +96,11 @@ class Links(html.parser.HTMLParser):
 @pytest.mark.parametrize(
     ("board", "count"),
     [
-        # The tasks, the methods, and a page each on all tasks, datasets, pairs and submitting; three methods are no
-        # references, so that three pages compare one with the others. Three scores beside the first have a page.
-        ("site", 2 + 4 + 4 + 3 + 3),
-        # In each of two tiers a page for each score, one of the pairs, and one for each of three methods.
-        ("two_scores", 3 + 3 + 1 + 2 * (2 + 1 + 3)),
+        # The tasks, the methods, and a page each on all tasks, datasets and submitting. Three scores beside the first
+        # have a page.
+        ("site", 2 + 4 + 3 + 3),
+        # In each of two tiers a page for each score.
+        ("two_scores", 3 + 3 + 1 + 2 * 2),
     ],
 )
 def test_every_link_leads_somewhere_and_nothing_is_fetched(board, count, request):
@@ -145,45 +145,21 @@ def test_a_damaged_picture_is_named(site, tmp_path):
 
 
 def test_a_picture_belongs_to_a_run_and_its_tier(tmp_path, made_result, monkeypatch):
-    """Until then a heatmap of the layers of a smoke model stood beside the row of a desk model."""
+    """A picture of a smoke model does not stand beside the row of a desk model."""
     monkeypatch.setattr(protocol, "TIERS", {name: protocol.Tier(name, "For tests.", ()) for name in ("desk", "smoke")})
     root = tmp_path / "r"
     for tier, model in (("desk", "conv_small"), ("smoke", "fc")):
         made = made_result("toy/small", "beta_vae", 0.1, 0.2, tier=tier, hyperparameters={"architecture": model})
         (file,) = results_tree.write(root, [made])
-    for tier, seeds in (("smoke", (0, 1)), ("desk", (0, 7)), ("study", (0, 1))):
-        media.place(file, tier, seeds, "cka.csv").write_text(f",{tier}_layer\nmean,0.5\n", "utf-8")
+    for tier, seed in (("smoke", 0), ("desk", 7), ("study", 0)):
+        Image.new("RGB", (8, 8)).save(media.place(file, tier, seed, "traversals.webp"))
     page = dict(pages.render(root, results_tree.read_all(root)))["methods/beta_vae.html"].decode()
-    assert re.findall(r"<title>mean, (\w+): 0.500", page) == ["smoke_layer"], "no run of the desk has seed 7"
-    assert "toy/small, tier smoke, seed 0 and 1 (fc, " in page
+    assert re.findall(r"<figcaption>(.*)</figcaption>", page) == ["toy/small, tier smoke, seed 0 (fc, 10 latents)"]
     strays = [str(problem) for problem in integrity.check(root) if "a picture of one of its runs" in str(problem)]
     assert [name for name in ("desk", "smoke", "study") if any(f".{name}.seed" in one for one in strays)] == [
         "desk",
         "study",
     ]
-
-
-def test_a_heatmap_with_numbers_shows_them(site, tmp_path, browser):
-    folder = tmp_path / "results" / "v1" / "toy" / "spacing_1"
-    (folder / "beta_vae.smoke.seed_0_1.cka.csv").write_text(
-        ",input,mean\ninput,1.0,0.25\n<b>mean,0.5,-0.001\n", "utf-8"
-    )
-    browser.open(build.build(tmp_path / "results", site))
-    found = browser.run("[...document.querySelectorAll('.heatmap rect title')].map((each) => each.textContent)")
-    assert found == ["input, input: 1.000", "input, mean: 0.250", "<b>mean, input: 0.500", "<b>mean, mean: -0.001"]
-    colours = browser.run(
-        "[...document.querySelectorAll('.heatmap rect')].slice(0, 4).map((e) => getComputedStyle(e).fill)"
-    )
-    assert colours[0] == "rgb(252, 253, 191)"
-    assert colours[3] == "rgb(0, 0, 4)"
-
-
-@pytest.mark.parametrize("table", [",a\nb,x\n", ",a\nb,1,2\n", ",a\nb,nan\n", ""])
-def test_a_heatmap_without_numbers(site, tmp_path, table):
-    folder = tmp_path / "results" / "v1" / "toy" / "spacing_1"
-    (folder / "beta_vae.smoke.seed_0_1.cka.csv").write_text(table, "utf-8")
-    with pytest.raises(DamagedFile, match=r"seed_0_1\.cka\.csv: expected a table of similarities"):
-        build.build(tmp_path / "results", site)
 
 
 def test_a_dataset_that_is_unknown_here_still_has_its_page(site, tmp_path):
@@ -385,22 +361,6 @@ def test_facets(two_scores, browser):
     choose(browser, "status", "")
     choose(browser, "supervision", "weakly_supervised")
     assert shown(browser)[0] == ["ada_gvae"]
-
-
-def test_two_methods_are_compared_with_and_without_a_script(two_scores, browser):
-    browser.open(two_scores / "compare.desk.html")
-    cells = browser.run("[...document.querySelectorAll('.matrix td a')].map((a) => a.textContent.trim())")
-    assert cells == ["3 : 0", "0 : 3", "0 : 3", "0 : 3", "3 : 0", "3 : 0"], "means of 0.45, 0.4 and 0.5"
-    browser.follow(
-        """{ const form = document.querySelector('form'); form.elements.first.value = 'factor_vae';
-        form.elements.second.value = 'beta_vae'; form.requestSubmit() }"""
-    )
-    assert browser.run("location.pathname + location.hash").endswith("compare/factor_vae.desk.html#against-beta_vae")
-    text = browser.run(
-        "document.querySelector('#against-beta_vae').closest('section').textContent.replace(/\\s+/g, ' ')"
-    )
-    assert re.search(r"other/small\+0\.100 ▲ .{1,40} is higher, p \S+ \+0\.100 to \+0\.100", text)
-    assert "mean over tasks+0.100 ▲" in text
 
 
 def test_the_rank_names_the_score_that_it_ranks(two_scores):
@@ -621,11 +581,6 @@ def test_what_is_in_quarantine_is_struck_and_counts_nowhere(made_result, toys, t
     matrix = text.split('id="m-smoke"')[1].split("</table>")[0]
     assert matrix.count("0.987") == 1
     assert "Struck through: flagged or in quarantine, so in no mean and no comparison;" in text
-    pairs = (tmp_path / "s" / "compare" / "c.smoke.html").read_text("utf-8")
-    assert "spacing_1" in pairs
-    assert "mean over tasks" not in pairs
-    other = (tmp_path / "s" / "compare" / "a.smoke.html").read_text("utf-8")
-    assert other.count('id="main"') == 1
     spans = {int(span) for span in re.findall(r'scope="rowgroup" colspan="(\d+)"', matrix)}
     heads = matrix.split("<thead>")[1].split("</thead>")[0].count("<th ")
     assert spans == {heads}
@@ -652,12 +607,3 @@ def test_pages_of_a_tier_count_what_is_in_it(made_result, toys, tmp_path, monkey
     assert 'id="tier-desk"' in task
     method = (tmp_path / "s" / "methods" / "a.html").read_text("utf-8")
     assert "<dt>Scores are</dt><dd>reproduced</dd>" in method
-
-
-def test_where_seeds_are_too_few_for_a_verdict_none_is_counted(made_result, toys, tmp_path):
-    results_tree.write(tmp_path / "r", [made_result("toy/small", method, 0.1, 0.9) for method in "ab"])
-    build.build(tmp_path / "r", tmp_path / "s")
-    text = (tmp_path / "s" / "compare.smoke.html").read_text("utf-8")
-    assert text.count(">few seeds</a>") == 2
-    assert "Few seeds: fewer than 4 a side, so no verdict." in text
-    assert "No method is ranked across these tasks" not in (tmp_path / "s" / "index.html").read_text("utf-8")

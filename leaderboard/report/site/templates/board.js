@@ -130,14 +130,6 @@ for (const link of document.querySelectorAll("a.keep")) {
   const address = link.getAttribute("href");
   link.addEventListener("click", () => { link.href = address + (state.size ? "#?" + state : ""); });
 }
-for (const form of document.querySelectorAll("form[data-compare]")) {
-  form.hidden = false;
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const { first, second } = form.elements;
-    location.href = `compare/${first.value}.${form.dataset.compare}.html#against-${second.value}`;
-  });
-}
 for (const button of document.querySelectorAll("button[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
