@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import console
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, is_whole, needs
 from benchmark_data.factors import Indices
 from benchmark_data.files import exclusive, read_json, unwritable, user_path
 from benchmark_data.types import Extra, Images
@@ -40,6 +40,9 @@ Encoding: TypeAlias = Literal["raw", "bits", "files"]
 
 CHUNK = 4096
 """Images that are written or summed at a time, at most."""
+
+LARGEST = 2**30
+"""Bytes of an image's pixels, at most."""
 
 CACHE = "OFFAXIS_CACHE"
 """Environment variable: the folder that holds downloads and prepared datasets."""
@@ -311,6 +314,9 @@ class Store:
             raise self._damaged(f"a meta.json that describes no images: {error}") from error
         if row is None:
             raise self._damaged(f"pixels kept as {self.encoding!r}")
+        numbers = (self.rows, *self.shape)
+        if not all(is_whole(n) and n > 0 for n in numbers) or len(numbers) != 4 or math.prod(self.shape) > LARGEST:
+            raise self._damaged(f"{str(self.rows)[:20]} images of shape {str(self.shape)[:60]}")
         if self.encoding == "files":
             self._places = self._array("files", np.int64, row)
             try:

@@ -71,6 +71,8 @@ class OnnxEncoder:
         self, path: str | os.PathLike[str], *, output: str = "", seconds: int = SECONDS, memory: int = MEMORY
     ) -> None:
         needs("an ONNX encoder", "onnx", "onnx", "onnxruntime")
+        if os.name != "posix":
+            raise InvalidInput("Encoders run on Linux and macOS, where a process can be limited. Hand in codes here.")
         self.path, self._seconds, self._memory = Path(path), seconds, memory
         if self.path.is_file() and (size := self.path.lstat().st_size) > graphs.LARGEST:
             expected = f"a model of at most {graphs.LARGEST:,} bytes"

@@ -14,7 +14,6 @@ import contextlib
 import ctypes
 import os
 import platform
-import resource
 import signal
 import struct
 import sys
@@ -63,6 +62,8 @@ def confine(seconds: int, memory: int) -> None:
         seconds: of processor time.
         memory: bytes that it may take beyond those it has.
     """
+    import resource  # not on Windows, where encoders are refused
+
     limits = {"RLIMIT_CPU": seconds, "RLIMIT_FSIZE": 0, "RLIMIT_CORE": 0, "RLIMIT_NOFILE": 0}
     if sys.platform == "linux":
         with open("/proc/self/statm", encoding="ascii") as file:

@@ -203,6 +203,8 @@ def meta(folder, **changes):
         (lambda folder: np.save(folder / "files.npy", np.zeros(1, np.int64)), r"files\.npy of int64 and shape \(1,\)"),
         (lambda folder: np.save(folder / "files.npy", np.array([[-9, 9]])), r"received a files.bin that was cut off"),
         (lambda folder: meta(folder, image_shape=[8, 9, 1]), r"received an image of 8 x 8 pixels"),
+        (lambda folder: meta(folder, image_shape=[8, 8.5, 1]), r"received 1 images of shape \(8, 8\.5, 1\)"),
+        (lambda folder: meta(folder, image_shape=[10**9] * 3), r"received 1 images of shape \(1000"),
     ],
 )
 def test_a_damaged_file_of_photographs_is_told(tmp_path, png_bytes, damage, message):
