@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark_data import InvalidInput
-from leaderboard.comparisons import cka, heatmap, procrustes, udr
+from leaderboard.comparisons import cka, cka_interval, heatmap, mutual_knn, procrustes, udr
 
 
 def layers(similarity, x, y):
@@ -26,6 +26,8 @@ COMPARISONS = {
     "cka": cka.compare,
     "debiased cka": functools.partial(cka.compare, debiased=True),
     "minibatch cka": two_batches,
+    "cka of an interval": lambda x, y: cka_interval.compare(x, y, resamples=2).value,
+    "mutual knn": mutual_knn.compare,
     "procrustes": procrustes.compare,
     "udr": udr.compare,
     "udr by rank": functools.partial(udr.compare, similarity="spearman"),

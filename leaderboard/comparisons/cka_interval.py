@@ -1,0 +1,103 @@
+"""CKA with an interval over the samples, and the ceiling that the noise of training sets.
+
+A similarity of two models is high or low only against two things: how much it varies with the samples that were taken,
+and how alike two trainings of one model are. The interval is that of a bootstrap over rows, as rsatoolbox has it for
+representational similarities (Schütt et al., "Statistical inference on representational geometries", 2023): rows are
+drawn again with replacement, which is a weight for each row, and weighted columns are centred anew. Its width is 1.96
+standard deviations of the drawn values either way; they are not used as they are, since rows that are drawn twice raise
+CKA itself. The ceiling is the mean CKA of the pairs of seeds of one model: no other model is to be more like them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmark_data.errors import InvalidInput
+from leaderboard.arrays import check_seed
+from leaderboard.comparisons import cka
+from leaderboard.comparisons._pair import check_pair
+
+if TYPE_CHECKING:
+    from jaxtyping import Real
+
+
+class Interval(NamedTuple):
+    """CKA and its 95% interval.
+
+    Attributes:
+        value: CKA.
+        low: lower end, at least 0.
+        high: upper end, at most 1.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: int = 200, seed: int = 0) -> Interval:
+    """Compute linear CKA and its 95% interval over the samples.
+
+    Args:
+        x: real numbers, shape (n, p): the activations of one layer, one row per sample.
+        y: real numbers, shape (n, q): another layer's, on the same samples in the same order.
+        resamples: how often rows are drawn again, at least 2; each takes n (p + q)² operations.
+        seed: of the draws.
+
+    Returns:
+        The interval. Where a layer is constant all three are 0.
+
+    Raises:
+        InvalidInput: as ``leaderboard.comparisons.cka.compare``; fewer than 2 resamples, or a seed below 0.
+
+    Example:
+        >>> x = np.random.default_rng(0).normal(size=(500, 3))
+        >>> y = x + np.random.default_rng(1).normal(size=(500, 3))
+        >>> [round(each, 2) for each in compare(x, y)]
+        [0.49, 0.45, 0.52]
+    """
+    if resamples < 2:
+        raise InvalidInput(f"resamples: expected at least 2, received {resamples}.")
+    check_seed(seed)
+    value = cka.compare(x, y)
+    x, y = check_pair(x, y)
+    if not value or not x.any() or not y.any():
+        return Interval(0.0, 0.0, 0.0)
+    rng, n = np.random.default_rng(seed), len(x)
+    drawn = [_weighted(x, y, rng.multinomial(n, np.full(n, 1 / n)) / n) for _ in range(resamples)]
+    half = 1.96 * float(np.std(drawn, ddof=1))
+    return Interval(value, max(value - half, 0.0), min(value + half, 1.0))
+
+
+def _weighted(x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """Compute CKA of rows with weights that add up to 1."""
+    x, y = ((z - weights @ z) * np.sqrt(weights)[:, None] for z in (x, y))
+    norms = np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y)
+    return float(np.linalg.norm(x.T @ y) ** 2 / norms) if norms > 0 else 0.0
+
+
+def ceiling(seeds: Sequence[ArrayLike]) -> float:
+    """Compute how alike trainings of one model are: the mean CKA of all pairs.
+
+    Args:
+        seeds: activations of one layer, shape (n, p), on the same samples, for each of two or more seeds.
+
+    Returns:
+        The mean similarity, in [0, 1].
+
+    Raises:
+        InvalidInput: fewer than two seeds, or as ``leaderboard.comparisons.cka.compare``.
+
+    Example:
+        >>> x = np.random.default_rng(0).normal(size=(500, 3))
+        >>> round(ceiling([x, 2 * x, -x]), 6)
+        1.0
+    """
+    if len(seeds) < 2:
+        raise InvalidInput(f"seeds: expected two or more, received {len(seeds)}.")
+    return float(np.mean([cka.compare(*pair) for pair in itertools.combinations(seeds, 2)]))

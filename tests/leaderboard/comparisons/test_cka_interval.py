@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmark_data import InvalidInput
+from leaderboard.comparisons import cka, cka_interval
+
+
+def sample(n, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 4))
+    return x, x @ np.diag([1.0, 0.5, 0, 0]) + 0.5 * rng.normal(size=(n, 4))
+
+
+def test_the_interval_holds_the_true_similarity_in_nearly_all_samples():
+    truth = cka.compare(*sample(200_000, 0))
+    found = [cka_interval.compare(*sample(400, seed), resamples=100) for seed in range(1, 61)]
+    held = sum(each.low <= truth <= each.high for each in found)
+    assert held >= 51  # of 60; fewer once in 1,000 where the chance is 0.95
+    assert all(each.high - each.low < 0.2 for each in found)
+
+
+def test_equal_weights_give_cka_itself():
+    x, y = (z - z.mean(axis=0) for z in sample(50, 0))
+    assert cka_interval._weighted(x, y, np.full(50, 1 / 50)) == pytest.approx(cka.compare(x, y), abs=1e-12)
+
+
+def test_a_weight_of_two_is_a_row_that_stands_twice():
+    x, y = sample(50, 0)
+    weights = np.ones(50)
+    weights[:10], weights[10:20] = 2, 0
+    rows = np.repeat(np.arange(50), weights.astype(int))
+    assert cka_interval._weighted(x, y, weights / 50) == pytest.approx(cka.compare(x[rows], y[rows]), abs=1e-12)
+
+
+def test_the_ceiling_is_the_mean_of_all_pairs():
+    seeds = [sample(100, 0)[0], *sample(100, 0)]
+    pair = cka.compare(seeds[0], seeds[2])
+    assert cka_interval.ceiling(seeds) == pytest.approx((1 + pair + pair) / 3)
+    with pytest.raises(InvalidInput, match="seeds: expected two or more, received 1"):
+        cka_interval.ceiling(seeds[:1])
+    with pytest.raises(InvalidInput, match="resamples: expected at least 2, received 1"):
+        cka_interval.compare(*seeds[:2], resamples=1)
