@@ -361,7 +361,10 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
             f"publish {dataset.id}: expected a licence that allows to pass on copies, received {dataset.license}. "
             f"{theirs if parallel.has_name(dataset) else own}"
         )
-    others = {read_json(path)["name"] for path in folder.glob(f"*/{card.RECORD}")} - {dataset.name}
+    records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
+    # Of another kind: `offaxis data get` has a record of this name, too.
+    names = {one["name"] if isinstance(one, dict) and "name" in one else "other files" for one in records}
+    others = names - {dataset.name}
     if others:
         raise InvalidInput(
             f"{folder}: expected an empty folder or one of {dataset.name}, received a folder of {', '.join(others)}. "

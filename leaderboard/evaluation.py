@@ -324,7 +324,8 @@ class Evaluation:
             with written_atomically(place.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
                 np.savez(file, indices=row.candidate.task.indices, codes=row.candidate.given)
             if row.source.onnx:
-                place.with_suffix(".onnx").write_bytes(row.source.onnx.read_bytes())
+                with written_atomically(place.with_suffix(".onnx")) as temporary:
+                    temporary.write_bytes(row.source.onnx.read_bytes())
             else:
                 unexported = True
         if unexported:

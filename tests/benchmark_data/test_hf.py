@@ -342,6 +342,13 @@ def test_two_datasets_do_not_share_a_folder(published, tiny_grid):
         hf.publish(tiny_grid, published)
 
 
+def test_a_folder_with_records_of_another_kind(tiny_grid, tmp_path):
+    (tmp_path / "got").mkdir()
+    (tmp_path / "got/offaxis.json").write_text('{"dataset": "tiny_grid"}')
+    with pytest.raises(InvalidInput, match="an empty folder or one of tiny_grid, received a folder of other files"):
+        hf.publish(tiny_grid, tmp_path)
+
+
 def test_a_damaged_record_is_named(tiny_grid, tmp_path):
     (tmp_path / "default").mkdir()
     (tmp_path / "default/offaxis.json").write_text("{")
@@ -351,7 +358,7 @@ def test_a_damaged_record_is_named(tiny_grid, tmp_path):
 
 def test_publish_to_a_place_that_cannot_be_written(tiny_grid, tmp_path, disk_full):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidInput, match="place that can be written, received NotADirectoryError"):
+    with pytest.raises(InvalidInput, match="place that can be written, received FileExistsError"):
         hf.publish(tiny_grid, tmp_path / "file")
     disk_full(300)
     with pytest.raises(InvalidInput, match=r"parquet: expected a place that can be written, received OSError"):
