@@ -1,4 +1,4 @@
-"""DCIMIG, also called 3CharM: does each factor have a latent that knows it and nothing else?
+"""DCIMIG, also called 3CharM: does each factor have a latent that encodes it and nothing else?
 
 Sepliarskaia, Kiseleva and de Rijke, "How to not measure disentanglement" (2019): the gap between the two factors that
 each latent knows best counts for the better of them, the largest gap of each factor is kept, and their sum is divided
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jaxtyping import Real
 
 PROPERTIES = Properties(
-    asks="does each factor have a latent that knows it and nothing else?",
+    asks="does each factor have a latent that encodes it and nothing else?",
     source="Sepliarskaia et al. 2019",
     chance="near 0",
     rotation_lowers=True,

@@ -1,4 +1,4 @@
-"""Exclusivity disentanglement index (EDI): how exclusively do latents and factors know each other?
+"""Exclusivity disentanglement index (EDI): how exclusively do latents and factors predict each other?
 
 Julka, Wang and Granitzer, "Towards an improved metric for evaluating disentangled representations" (2024): the
 exclusivity of a row or column of normalised mutual information is its largest entry less the root mean square of the
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jaxtyping import Real
 
 PROPERTIES = Properties(
-    asks="how exclusively do latents and factors know each other?",
+    asks="how exclusively do latents and factors predict each other?",
     source="Julka et al. 2024",
     chance="near 0",
     copied_latent={"compactness": "no higher", "explicitness": "same"},

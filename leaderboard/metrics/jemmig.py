@@ -1,4 +1,4 @@
-"""JEMMIG: is each factor known by one latent alone, and does that latent know nothing else?
+"""JEMMIG: is each factor encoded by one latent alone, which encodes nothing else?
 
 Do and Tran, "Theory and evaluation metrics for learning disentangled representations" (2020), section 4.3: the joint
 entropy of a factor and its best latent, less their mutual information, plus that of the second best latent. Normalised
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jaxtyping import Real
 
 PROPERTIES = Properties(
-    asks="is each factor known by one latent alone, which knows nothing else?",
+    asks="is each factor encoded by one latent alone, which encodes nothing else?",
     source="Do and Tran 2020, section 4.3",
     chance="0.1 to 0.2 on noise",
     copied_latent={"jemmig": "no higher"},

@@ -1,4 +1,4 @@
-"""Mutual information gap (MIG): is each factor known by one latent alone?
+"""Mutual information gap (MIG): is each factor encoded by one latent alone?
 
 Chen et al., "Isolating sources of disentanglement in variational autoencoders" (2018), equation 6, with the estimator
 of Locatello et al. (2019): 20 equal-width bins per latent, plug-in mutual information, 10,000 samples.
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from jaxtyping import Real
 
 PROPERTIES = Properties(
-    asks="is each factor known by one latent alone?",
+    asks="is each factor encoded by one latent alone?",
     source="Chen et al. 2018, equation 6",
     chance="near 0",
     copied_latent={"mig": "zero"},
     rotation_lowers=True,
     columns=(  # tenths of the rows give at most 0.13 less where codes are the factors, and gave 0.03 less elsewhere
-        Column("mig", "MIG", "Mutual information gap: is each factor known by one latent alone?", tenth=0.2),
+        Column("mig", "MIG", "Mutual information gap: is each factor encoded by one latent alone?", tenth=0.2),
     ),
     part_ranges={"gaps": (0.0, 1.0)},
 )

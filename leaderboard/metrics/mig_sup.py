@@ -1,4 +1,4 @@
-"""MIG-sup: does each latent know one factor alone?
+"""MIG-sup: does each latent encode one factor alone?
 
 Li et al., "Progressive learning and disentanglement of hierarchical representations" (2020), section 4.1: the mutual
 information gap with latents and factors exchanged. It complements MIG, which does not see that one latent knows two
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jaxtyping import Real
 
 PROPERTIES = Properties(
-    asks="does each latent know one factor alone?",
+    asks="does each latent encode one factor alone?",
     source="Li et al. 2020, section 4.1",
     chance="near 0",
     beside_idle_latents=0.5,

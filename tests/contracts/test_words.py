@@ -1,0 +1,88 @@
+"""Pages, README and help texts use the field's words, are short, and are no harder to read than those of peers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baselines import program
+
+ROOT = Path(__file__).parents[2]
+NAMES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/tutorials").glob("*.md"), *(ROOT / n for n in NAMES)])
+
+PRIVATE = {
+    r"told apart|tells? \w+ apart|(is|are) (not )?told\b|seeds? (do not |does not )?tell": "significantly different",
+    r"(?<!_)squeez(e[sd]?|ing)\b": "contrast-matched",
+    r"\bladder\b": "spacing sweep",
+    r"\bbeside\b": "compared with, next to",
+    r"\bwhoever\b|\bsomebody\b|\bone's own\b": "rebuild the sentence; your",
+    r"told (of )?pairs|labels of pairs": "weakly supervised",
+    r"\b(function|score|metric|method|call|seed|reader)s? gives?\b|\bit gives\b": "returns, has",
+    r"\b(number|score|figure|p-value)s? (says?|tells?)\b": "indicates, reports",
+    r"\bknows? (a|an|the|each|every|any|of) |\bknows? nothing": "encodes, predicts",
+    r"\bgo(es)? together\b|\bgoes along\b": "correlate",
+    r"\bas (it|they) stands?\b|\bwhat there is\b|\bmake[s]? up for\b": "rebuild the sentence",
+    r"\bthe mark falls|\bfalls by itself\b": "the flag is removed",
+}
+"""Private words, and what the field says instead."""
+
+EXEMPT = {"docs/design.md"}
+"""Pages that speak of the code in its own names."""
+
+GRADE = 9.5
+"""Flesch-Kincaid grade of a page at most: the mean of mteb's 20 pages with prose (6.3 to 15.3, commit a905523d0)."""
+
+WORDS = {"docs/findings.md": 3_300, "README.md": 1_300, "docs/leaderboard.md": 1_500, "docs/reproduction.md": 3_000}
+ALL_WORDS = 33_000
+"""Tokens with a letter or a digit, tables included: of a page, and of all together."""
+
+
+def prose(text: str) -> str:
+    """Drop code, tables, comments, headings and addresses from Markdown; items and paragraphs end a sentence."""
+    text = re.sub(r"```.*?```|<!--.*?-->|^(?:    |\||#|!\[)[^\n]*$", "", text, flags=re.S | re.M)
+    text = re.sub(r"`[^`]*`", "x", re.sub(r"\]\([^)]*\)|[*\[\]]", "", text))
+    return re.sub(r"\n\s*\n|\n- |:\n", ". ", text)
+
+
+def grade(text: str) -> float:
+    """Compute the Flesch-Kincaid grade of prose; a group of vowels is a syllable."""
+    sentences = [s for s in re.split(r"[.!?;:]+\s", prose(text)) if len(re.findall(r"[A-Za-z]{2,}", s)) > 2]
+    words = [word for s in sentences for word in re.findall(r"[A-Za-z]+", s)]
+    syllables = sum(max(1, len(re.findall(r"[aeiouy]+", re.sub(r"e$", "", word.lower())))) for word in words)
+    return 0.39 * len(words) / len(sentences) + 11.8 * syllables / len(words) - 15.59
+
+
+def helps(name: str, command: Any) -> Iterator[tuple[str, str]]:
+    """Yield the help texts of a command, its parameters and its parts."""
+    yield name, " ".join(filter(None, [command.help, *(getattr(each, "help", "") for each in command.params)]))
+    for part, below in getattr(command, "commands", {}).items():
+        yield from helps(f"{name} {part}", below)
+
+
+def private(where: str, text: str) -> list[str]:
+    """List the private words in a text, and what to write."""
+    found = ((word, re.search(word, text, re.I)) for word in PRIVATE if where not in EXEMPT)
+    return [f"{where}: {match[0]!r}. Write: {PRIVATE[word]}" for word, match in found if match]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_use_the_fields_words_and_read_well(page):
+    text, where = page.read_text("utf-8"), page.relative_to(ROOT).as_posix()
+    assert not private(where, re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.S))
+    assert grade(text) <= GRADE
+    assert len(re.findall(r"\S*\w\S*", text)) <= WORDS.get(where, 5_000)
+
+
+def test_help_texts_use_the_fields_words_and_all_pages_are_short():
+    assert sum(len(re.findall(r"\S*\w\S*", page.read_text("utf-8"))) for page in PAGES) <= ALL_WORDS
+    assert not [line for name in program.PARTS for of in helps(name, program.load(name)) for line in private(*of)]
+
+
+def test_the_check_can_fail():
+    assert private("x", "Seeds do not tell them apart.")
+    assert grade("Notwithstanding institutional considerations, organisational responsibilities necessitate it. ") > 20
