@@ -533,7 +533,6 @@ def test_every_run_of_the_similarity_sweep_is_some_figures():
 def test_tiers_differ_unless_nothing_is_trained(entry):
     if entry.study.runs:
         assert runner.inputs(entry, "desk") != runner.inputs(entry, "study")
-        assert len(entry.study.configs) >= len(entry.desk.configs)
 
 
 SENTENCES = {
