@@ -19,7 +19,7 @@ from typing import Any
 import scipy.stats
 
 from leaderboard import protocol
-from leaderboard.store import giveaways, results_tree, verdicts
+from leaderboard.store import giveaways, intervals, results_tree
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -83,7 +83,7 @@ def over_seeds(values: Sequence[float]) -> str:
     """Write a mean with its 95% interval, or that there is nothing."""
     if not values:
         return "not measured"
-    ends = verdicts.mean_interval(values)
+    ends = intervals.mean_interval(values)
     return f"{statistics.mean(values):.3f}" + (f" ({ends[0]:.3f} to {ends[1]:.3f})" if ends else "")
 
 

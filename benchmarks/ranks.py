@@ -14,7 +14,7 @@ import scipy.stats
 from seeds import SHAPES
 
 from leaderboard.analyses import metric_agreement
-from leaderboard.store import verdicts
+from leaderboard.store import intervals, rank_intervals
 
 CENTRES = {"skewed (log-normal)": float(np.exp(0.5)), "two clumps": 0.5}
 
@@ -27,7 +27,7 @@ def board(shape, methods, rng, *, seeds=5, unequal=False):
 
 def places(groups):
     """Rank groups on one task."""
-    return list(verdicts.places({str(m): [group] for m, group in enumerate(groups)}).values())
+    return list(rank_intervals.places({str(m): [group] for m, group in enumerate(groups)}).values())
 
 
 def errors(shape, rng, draws, *, unequal):
@@ -45,8 +45,8 @@ def power(methods, ahead, errors_apart, rng, draws):
         groups = board("normal", methods, rng)
         shift = errors_apart * np.sqrt(2 / len(groups[0]))
         groups = [group + shift * (m < ahead) for m, group in enumerate(groups)]
-        corrected = verdicts.all_pairs({str(m): group for m, group in enumerate(groups)})
-        apart = [corrected[str(a), str(b)] <= verdicts.ERROR for a in range(ahead) for b in range(ahead, methods)]
+        corrected = rank_intervals.all_pairs({str(m): group for m, group in enumerate(groups)})
+        apart = [corrected[str(a), str(b)] <= intervals.ERROR for a in range(ahead) for b in range(ahead, methods)]
         pairs.append(np.mean(apart))
         found = places(groups)
         bands += max(place.band for place in found[:ahead]) < min(place.band for place in found[ahead:])

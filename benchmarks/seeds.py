@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from leaderboard.store import statistics, verdicts
+from leaderboard.store import intervals, rank_intervals, statistics, verdicts
 
 SHAPES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "normal": lambda rng, n: rng.standard_normal(n),
@@ -33,17 +33,17 @@ def bootstrap(x, y):
 
 def exact(x, y):
     """The rule of independent groups."""
-    return verdicts.compare([x], [y]).p <= verdicts.ERROR
+    return verdicts.compare([x], [y]).p <= intervals.ERROR
 
 
 def paired(x, y):
     """The rule of paired seeds."""
-    return verdicts.compare([x], [y], paired=True).p <= verdicts.ERROR
+    return verdicts.compare([x], [y], paired=True).p <= intervals.ERROR
 
 
 def welch(x, y):
     """Welch's test alone."""
-    return verdicts.all_pairs({"x": x, "y": y})["x", "y"] <= verdicts.ERROR
+    return rank_intervals.all_pairs({"x": x, "y": y})["x", "y"] <= intervals.ERROR
 
 
 def covered(shape, n, rng, draws):
@@ -52,7 +52,7 @@ def covered(shape, n, rng, draws):
     hits = np.zeros(2)
     for i in range(draws):
         sample = SHAPES[shape](rng, n)
-        ends = [verdicts.mean_interval(sample), statistics.interval(sample, lambda s: s.mean(axis=-1), seed=i % 50)]
+        ends = [intervals.mean_interval(sample), statistics.interval(sample, lambda s: s.mean(axis=-1), seed=i % 50)]
         hits += [end is not None and end[0] <= true <= end[1] for end in ends]
     return hits / draws
 
@@ -68,8 +68,8 @@ def family(shape, methods, n, rng, draws):
     """How often Holm over all pairs of equal methods tells any two apart."""
     wrong = 0
     for _ in range(draws):
-        found = verdicts.all_pairs({str(m): SHAPES[shape](rng, n) for m in range(methods)})
-        wrong += min(found.values()) <= verdicts.ERROR
+        found = rank_intervals.all_pairs({str(m): SHAPES[shape](rng, n) for m in range(methods)})
+        wrong += min(found.values()) <= intervals.ERROR
     return wrong / draws
 
 
@@ -114,7 +114,7 @@ def together(methods, forms, rng, draws):
     for _ in range(draws):
         both = drawn()
         first, second = (np.sqrt(forms) * both + np.sqrt(1 - forms) * drawn() for _ in range(2))
-        wrong += verdicts.compare(list(first), list(second)).p <= verdicts.ERROR
+        wrong += verdicts.compare(list(first), list(second)).p <= intervals.ERROR
     return wrong / draws
 
 
@@ -129,8 +129,8 @@ def over_tasks(tasks, share, rng, draws):
     wrong = held = 0
     for _ in range(draws):
         one, other = (seeds_of_tasks(tasks, share, rng) for _ in range(2))
-        wrong += verdicts.welch(one, other).p <= verdicts.ERROR
-        low, high = verdicts.interval_over_tasks(one)
+        wrong += verdicts.welch(one, other).p <= intervals.ERROR
+        low, high = intervals.interval_over_tasks(one)
         held += low <= 0 <= high
     return wrong / draws, held / draws
 
@@ -186,14 +186,14 @@ def main() -> None:
         hits = 0
         for _ in range(few):
             x = [rng.standard_normal(5) + size * (m < moved) for m in range(9)]
-            hits += verdicts.compare(x, [rng.standard_normal(5) for _ in range(9)]).p * 12 <= verdicts.ERROR
+            hits += verdicts.compare(x, [rng.standard_normal(5) for _ in range(9)]).p * 12 <= intervals.ERROR
         print(f"  {moved} of 9 methods, {size} sd: {hits / few:.3f}")
     print("Power of all pairs: two of 9 methods with 5 seeds differ by so many standard deviations")
     for size in (2, 3, 4, 6):
         hits = 0
         for _ in range(few):
             groups = {str(m): rng.standard_normal(5) + size * (m == 0) for m in range(9)}
-            hits += verdicts.all_pairs(groups)["0", "1"] <= verdicts.ERROR
+            hits += rank_intervals.all_pairs(groups)["0", "1"] <= intervals.ERROR
         print(f"  {size} sd: {hits / few:.3f}")
     rng = np.random.default_rng(0)
     print(f"Two-sided error where two of the methods are alike (0.8), promised 0.05; {draws} draws")

@@ -25,7 +25,7 @@ from leaderboard.reading import encoders, units
 from leaderboard.record import About, Budget, RunRecord, Supervision
 from leaderboard.scoring import candidates, measure, submission, verification
 from leaderboard.scoring.candidates import Candidate
-from leaderboard.store import results, results_tree, verdicts
+from leaderboard.store import intervals, results, results_tree, verdicts
 from leaderboard.store.results import Result, Scored
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ class Evaluation:
             found.loc[lines.index, "p"] = verdicts.holm(lines["p"].to_numpy())
         for index, line in found[found["p"].notna()].iterrows():
             side = "higher" if line["difference"] > 0 else "lower"
-            clear = line["p"] <= verdicts.ERROR
+            clear = line["p"] <= intervals.ERROR
             found.loc[index, "verdict"] = f"significantly {side}" if clear else "no significant difference"
         return found
 
@@ -412,14 +412,14 @@ def _compared(ours: list[float], others: list[float]) -> tuple[verdicts.Comparis
         first, second = (side * size if len(side) == 1 else side for side in (ours, others))
         found = verdicts.compare([first], [second], paired=True)
         note = "one encoder, compared as it is" if len(ours) == 1 else ""
-        if size < verdicts.SEEDS:
-            return found._replace(p=None), f"no verdict, which takes {verdicts.SEEDS} seeds of one of the two"
+        if size < intervals.SEEDS:
+            return found._replace(p=None), f"no verdict, which takes {intervals.SEEDS} seeds of one of the two"
         return found, note
     found = verdicts.welch([ours], [others])
-    return found, "" if found.p is not None else f"no verdict, which takes {verdicts.SEEDS} seeds of both"
+    return found, "" if found.p is not None else f"no verdict, which takes {intervals.SEEDS} seeds of both"
 
 
 def _in_words(values: list[float]) -> str:
     """Return a mean with its 95% interval over seeds, as text."""
-    interval = verdicts.mean_interval(values) if len(values) > 1 else None
+    interval = intervals.mean_interval(values) if len(values) > 1 else None
     return f"{np.mean(values):.3f}" + (f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else "")

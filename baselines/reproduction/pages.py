@@ -10,7 +10,7 @@ from typing import Any
 
 from baselines.reproduction import catalogue, records
 from baselines.reproduction.entries import Entry
-from leaderboard.store import verdicts
+from leaderboard.store import intervals, verdicts
 
 MAIN = (
     ("2202.13341/fig8", False),
@@ -95,7 +95,7 @@ def significant(done: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
     """Return id and claim of each sentence that is decided after Holm over all of them."""
     tested = [(record["id"], one) for record in done for one in record["judged"] if one["p"] is not None]
     adjusted = verdicts.holm([one["p"] for _, one in tested])
-    return {(id_, one["claim"]) for (id_, one), p in zip(tested, adjusted, strict=True) if p <= verdicts.ERROR}
+    return {(id_, one["claim"]) for (id_, one), p in zip(tested, adjusted, strict=True) if p <= intervals.ERROR}
 
 
 def main_results(folder: Path) -> list[str]:

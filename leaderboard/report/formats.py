@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from benchmark_data import files
 from leaderboard import protocol
 from leaderboard.report.ranking import CATEGORIES, DIGITS, Row, Table, tables
-from leaderboard.store import verdicts
+from leaderboard.store import intervals, rank_intervals
 from leaderboard.store.results import Result
 from leaderboard.store.statistics import Summary
 
@@ -73,7 +73,7 @@ def _rank(row: Row) -> str:
     return f"{row.rank}{f' ({span(row.place)})' if row.place and span(row.place) else ''}" if row.rank else "–"
 
 
-def span(place: verdicts.Place | None) -> str:
+def span(place: rank_intervals.Place | None) -> str:
     """Print an interval of ranks.
 
     Args:
@@ -83,14 +83,14 @@ def span(place: verdicts.Place | None) -> str:
         Such as ``1–4``; nothing where only one rank is left.
 
     Example:
-        >>> span(verdicts.Place(1, 4, 1)), span(verdicts.Place(2, 2, 2))
+        >>> span(rank_intervals.Place(1, 4, 1)), span(rank_intervals.Place(2, 2, 2))
         ('1–4', '')
     """
     return f"{place.low}–{place.high}" if place and place.low != place.high else ""
 
 
 NOTE = (
-    f"Mean over seeds with its 95% interval (Student's t, from {verdicts.SEEDS} seeds on). Ranked by the first score "
+    f"Mean over seeds with its 95% interval (Student's t, from {intervals.SEEDS} seeds on). Ranked by the first score "
     f"within a group, from {protocol.SEEDS} seeds on. In brackets: the ranks that the seeds leave open (Welch's test, "
     f"Holm over all pairs of the group)."
 )

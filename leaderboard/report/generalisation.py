@@ -22,7 +22,7 @@ from leaderboard import protocol
 from leaderboard.properties import Column
 from leaderboard.report import families
 from leaderboard.report.ranking import Row, Table
-from leaderboard.store import verdicts
+from leaderboard.store import intervals, verdicts
 from leaderboard.store.results import Scored
 
 Mean: TypeAlias = tuple[float, tuple[float, float] | None]
@@ -193,7 +193,7 @@ def _explained(board: Table, runs: Sequence[Scored]) -> dict[str, list[float]]:
 
 
 def _mean(values: Sequence[float], column: Column) -> Mean:
-    return float(np.mean(values)), column.within(verdicts.mean_interval(values))
+    return float(np.mean(values)), column.within(intervals.mean_interval(values))
 
 
 def comma_separated(found: Iterable[Study]) -> str:

@@ -12,7 +12,7 @@ from leaderboard import protocol
 from leaderboard.properties import Column
 from leaderboard.report import families, ranking
 from leaderboard.report.ranking import Row, Table
-from leaderboard.store import statistics, verdicts
+from leaderboard.store import intervals, statistics
 from leaderboard.store.giveaways import Giveaway
 from leaderboard.store.statistics import Estimate
 
@@ -120,7 +120,7 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
     common = [
         name
         for name, _ in ordered
-        if all(name in rows and len(rows[name].values(column.key)) >= verdicts.SEEDS for _, rows, _ in found)
+        if all(name in rows and len(rows[name].values(column.key)) >= intervals.SEEDS for _, rows, _ in found)
     ]
     scores = {board.dataset: [rows[name].values(column.key) for name in common] for board, rows, _ in found}
     means = {name: sum(sum(of) / len(of) for of in task) / len(common) for name, task in scores.items() if common}
@@ -131,7 +131,7 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
             order=audited.order if audited else (),
             rows=rows,
             mean=means.get(board.dataset),
-            interval=column.within(verdicts.interval_over_tasks(scores[board.dataset])),
+            interval=column.within(intervals.interval_over_tasks(scores[board.dataset])),
         )
         for board, rows, audited in found
     ]

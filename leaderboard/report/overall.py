@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from leaderboard.properties import Column
 from leaderboard.report import ranking
 from leaderboard.report.ranking import Table
-from leaderboard.store import verdicts
+from leaderboard.store import rank_intervals
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Standing:
         category: what it may see.
         rank: by the mean over tasks of the mean score, within the category; from 1 on. Means that are equal as printed
             share a rank.
-        place: the ranks that the seeds leave open, and the band (`verdicts.places`).
+        place: the ranks that the seeds leave open, and the band (`rank_intervals.places`).
         mean: over tasks, of the mean score.
     """
 
@@ -35,7 +35,7 @@ class Standing:
     title: str
     category: str
     rank: int
-    place: verdicts.Place
+    place: rank_intervals.Place
     mean: float
 
 
@@ -145,7 +145,7 @@ def overall(boards: Sequence[Table]) -> Overall | None:
         scores = {method: [rows[method].values(column.key) for rows in ranked] for method in methods}
         means = {method: sum(sum(task) / len(task) for task in tasks) / len(tasks) for method, tasks in scores.items()}
         printed = {method: round(mean, ranking.DIGITS) for method, mean in means.items()}
-        places = verdicts.places(scores, printed=printed)
+        places = rank_intervals.places(scores, printed=printed)
         for method in sorted(methods, key=lambda m: (-means[m], m)):
             rank = 1 + sum(other > printed[method] for other in printed.values())
             found.append(Standing(method, titles[method], category, rank, places[method], means[method]))

@@ -13,7 +13,7 @@ from typing import Literal
 from benchmark_data.errors import UnknownName
 from leaderboard import protocol
 from leaderboard.properties import Column
-from leaderboard.store import budgets, verdicts
+from leaderboard.store import budgets, intervals, rank_intervals
 from leaderboard.store.results import Result, Scored, Trust
 from leaderboard.store.statistics import Summary
 
@@ -44,7 +44,7 @@ class Row:
         runs: its runs in the table's tier, by seed.
         rank: within its category; None where it is not ranked.
         place: between which ranks its seeds leave it, and the band of methods that they do not tell apart, at an error
-            of 5% over all pairs of the category's ranked methods (`verdicts.places`); None where it is not ranked.
+            of 5% over all pairs of the category's ranked methods; None where it is not ranked.
         note: why it is not ranked; empty where it is.
         cells: score -> summary, with Student's interval of the mean instead of the stored bootstrap's.
     """
@@ -54,7 +54,7 @@ class Row:
     rank: int | None
     note: str
     cells: dict[str, Summary]
-    place: verdicts.Place | None = None
+    place: rank_intervals.Place | None = None
 
     @property
     def category(self) -> str:
@@ -317,7 +317,7 @@ def table(task: str, tier: str, found: Iterable[Result]) -> Table:
         ordered = sorted((row for row in rows if row.category == category), key=order)
         listed = [row for row in ordered if not row.note]
         means = [order(row)[1] for row in listed]
-        left = verdicts.places(
+        left = rank_intervals.places(
             {row.result.method: [row.values(key)] for row in listed},
             printed={row.result.method: -mean for row, mean in zip(listed, means, strict=True)},
         )
@@ -364,7 +364,7 @@ def trusted(result: Result, tier: str) -> bool:
 
 def _shown(stored: Mapping[str, Summary], runs: Sequence[Scored]) -> dict[str, Summary]:
     """Return summaries with the intervals that are shown, within the scores' ranges; none where no range is known."""
-    ends = verdicts.mean_intervals([[run.scores[key] for run in runs] for key in stored])
+    ends = intervals.mean_intervals([[run.scores[key] for run in runs] for key in stored])
     cells = {}
     for place, (key, summary) in enumerate(stored.items()):
         shown, column = ends[place] if ends else None, protocol.COLUMNS.get(key)

@@ -4,7 +4,7 @@ Definitions follow Agarwal et al., "Deep Reinforcement Learning at the Edge of t
 2021), and its library rliable. Unlike rliable, which draws from numpy's global state, resamples are drawn by
 `benchmark_data.draws` under a seed that the caller can give, so that a table is the same on every machine.
 
-The intervals of means that tables show are in `leaderboard.store.verdicts`, as comparisons are.
+Intervals of the means that tables show are in `leaderboard.store.intervals`, comparisons in `.verdicts`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
-from leaderboard.store.verdicts import finite_scores, score_rows
+from leaderboard.store.intervals import finite_scores, score_rows
 
 RESAMPLES = 2_000
 CONFIDENCE = 0.95

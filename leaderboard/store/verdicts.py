@@ -39,11 +39,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
+from leaderboard.store.intervals import ERROR, SEEDS, Floats, beyond, finite_scores, slack, squared_error, student
 
 Answer: TypeAlias = Literal[
     "supported", "no significant difference", "opposed", "not testable (below baseline)", "too few seeds"
@@ -63,77 +63,11 @@ VERDICTS: Mapping[str, tuple[str, str]] = {
 }
 """Answer -> what is said of a paper's claim on its own data, and on other data; other answers are said as they are."""
 
-SEEDS = 4
-"""The fewest seeds of a group from which anything is concluded: of three against three the least p-value is 2 in 20."""
-
-ERROR = 0.05
-"""How often "supported" or "opposed" may be said, taken together, where there is no difference."""
-
 FLOOR = 0.1
 """The mean MIG that original data must reach, besides that of PCA, for a fall to be judged."""
 
 RESAMPLES = 9_999
 """Splits of all strata together that are gone through, or drawn where there are more."""
-
-Floats: TypeAlias = NDArray[np.float64]
-
-
-def slack(means: ArrayLike) -> float:
-    """Return by how much means of scores may differ that are equal but for rounding.
-
-    Args:
-        means: those that are compared, real numbers of any shape.
-
-    Returns:
-        1e-9 times the largest of them, and at least 1e-9.
-
-    Example:
-        >>> abs(0.1 + 0.2 - 0.3) <= slack([0.1 + 0.2, 0.3]), slack([-2e3, 1e3]) > 1e-6
-        (True, True)
-    """
-    return 1e-9 * float(np.abs(means).max(initial=1.0))
-
-
-def finite_scores(values: ArrayLike, least: int) -> Floats:
-    """Return scores as an array, once they are found to be finite and enough.
-
-    Args:
-        values: one score per seed, shape (n,).
-        least: how many there must be.
-
-    Returns:
-        float64, shape (n,).
-
-    Raises:
-        InvalidInput: they are fewer or of another shape, or one is not finite or no number.
-    """
-    try:
-        scores = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        scores = np.array(math.nan)
-    if scores.ndim != 1 or len(scores) < least or not np.isfinite(scores).all():
-        raise InvalidInput(f"scores: expected at least {least} finite numbers, received {values!r}.")
-    return scores
-
-
-def score_rows(rows: Sequence[ArrayLike], least: int) -> Floats:
-    """Return several scores of the same seeds as one array.
-
-    Args:
-        rows: for each score one value per seed, shape (n,); at least one score.
-        least: how many seeds there must be.
-
-    Returns:
-        float64, shape (scores, n).
-
-    Raises:
-        InvalidInput: there is no score, one has fewer seeds or more than another, or a value is not finite.
-    """
-    found = [finite_scores(row, least) for row in rows]
-    sizes = sorted({len(row) for row in found})
-    if len(sizes) != 1:
-        raise InvalidInput(f"scores: expected one or more, all of the same seeds, received {sizes} seeds.")
-    return np.array(found)
 
 
 class Comparison(NamedTuple):
@@ -264,7 +198,7 @@ def compare(
         raise InvalidInput(f"floors: expected one for each of {len(strata)} strata, received {len(bounds)}.")
     bounds = [bound - slack(x.mean()) for (x, _), bound in zip(strata, bounds, strict=True)]
     passing = [pair for pair, bound in zip(strata, bounds, strict=True) if pair[0].mean() >= bound]
-    found = _by_student(passing or strata, _fewest(strata), paired)
+    found = _bystudent(passing or strata, _fewest(strata), paired)
     p = found.p if passing else None
     if p is not None and not paired:
         exchanged = _exchanged(strata, bounds)
@@ -281,7 +215,7 @@ def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison
 
     Returns:
         The comparison, with a task as a stratum; over several tasks a seed of a method counts once.
-        Without spread, but for rounding (`slack`), its p-value is 0 or 1, as in `all_pairs`.
+        Without spread, but for rounding (`slack`), its p-value is 0 or 1, as in `rank_intervals.all_pairs`.
 
     Raises:
         InvalidInput: as `compare`.
@@ -292,7 +226,7 @@ def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison
         True
     """
     strata = _strata(higher, lower, paired=False)
-    return _by_student(strata, _fewest(strata), paired=False)
+    return _bystudent(strata, _fewest(strata), paired=False)
 
 
 def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ...]:
@@ -409,208 +343,6 @@ def holm(p_values: ArrayLike) -> Floats:
     return corrected
 
 
-def all_pairs(groups: Mapping[str, ArrayLike]) -> dict[tuple[str, str], float]:
-    """Test every pair of several groups, as a table of methods needs it: Welch's test and Holm over all pairs.
-
-    Args:
-        groups: name -> scores, shape (n,) with n >= `SEEDS`.
-
-    Returns:
-        Both orders of each pair -> p-value after Holm. Groups without any spread are 0 or 1: equal, or not.
-
-    Raises:
-        InvalidInput: a group of fewer seeds, or a score that is not finite.
-
-    Example:
-        >>> found = all_pairs({"a": [0.50, 0.51, 0.52, 0.53], "b": [0.1, 0.11, 0.12, 0.13], "c": [0.1, 0.1, 0.1, 0.15]})
-        >>> found["a", "b"] < 0.05, found["c", "b"] < 0.05
-        (True, False)
-    """
-    names = list(groups)
-    if not names:
-        return {}
-    p_values = _of_pairs(_Moments([[scores] for scores in groups.values()]))
-    return {(names[i], names[j]): float(p_values[i, j]) for i, j in itertools.permutations(range(len(names)), 2)}
-
-
-class Place(NamedTuple):
-    """Where a group stands among others, as far as its seeds tell.
-
-    Attributes:
-        low: the best rank that it may have: one more than the groups that are told to be higher.
-        high: the worst one.
-        band: 1 for the highest band. Each group of a band is told apart from each group of every other band.
-    """
-
-    low: int
-    high: int
-    band: int
-
-
-def places(
-    groups: Mapping[str, Sequence[ArrayLike]], *, printed: Mapping[str, float] | None = None
-) -> dict[str, Place]:
-    """Rank groups as far as their seeds tell: an interval of ranks each, and bands of groups that are not told apart.
-
-    Every pair is tested as in `all_pairs`. Where no two groups are told apart wrongly, which is so in 95% of families,
-    all intervals hold the true ranks at once (Al Mohamad, Goeman and van Zwet, "Simultaneous Confidence Intervals for
-    Ranks with Application to Ranking Institutions", Biometrics 2022), and groups that are equal are in one band. A band
-    ends only where every group above is told from every group below; so a band may be a chain, whose ends differ.
-
-    Args:
-        groups: name -> for each task its scores, shape (n,) with n >= `SEEDS`, seeds in the same order. All groups have
-            the same tasks in the same order; the mean over tasks is what is compared, and a seed counts once.
-        printed: name -> that mean, as readers see it. Groups whose means they see as equal are not told apart, so that
-            a rank by what is printed lies within its place. The mean itself if None.
-
-    Returns:
-        Name -> its place.
-
-    Raises:
-        InvalidInput: a group of fewer seeds or of other tasks, or a score that is not finite.
-
-    Example:
-        >>> found = places({"a": [[0.8, 0.81, 0.82, 0.83]], "b": [[0.1, 0.2, 0.3, 0.4]], "c": [[0.1, 0.2, 0.25, 0.3]]})
-        >>> found["a"], found["c"]
-        (Place(low=1, high=1, band=1), Place(low=2, high=3, band=2))
-    """
-    if not groups:
-        return {}
-    moments = _Moments(list(groups.values()))
-    means = moments.means if printed is None else np.array([printed[name] for name in groups])
-    above = (_of_pairs(moments) <= ERROR) & (means[:, None] < means)
-    apart = above | above.T
-    low = 1 + above.sum(axis=1)
-    high = len(groups) - above.sum(axis=0)
-    order = np.argsort(-means, kind="stable")
-    sorted_apart = apart[np.ix_(order, order)]
-    band = np.ones(len(groups), np.int64)
-    for place in range(1, len(groups)):
-        ends = bool(sorted_apart[:place, place:].all())
-        band[order[place]] = band[order[place - 1]] + ends
-    return {name: Place(int(low[i]), int(high[i]), int(band[i])) for i, name in enumerate(groups)}
-
-
-class _Moments:
-    """Means over tasks of several groups, and what Welch's test of each pair needs."""
-
-    def __init__(self, groups: Sequence[Sequence[ArrayLike]]) -> None:
-        if len({len(tasks) for tasks in groups}) > 1 or any(not tasks for tasks in groups):
-            raise InvalidInput(
-                f"groups: expected the same tasks for all, at least one, received {[len(tasks) for tasks in groups]} "
-                "tasks."
-            )
-        scores = [[finite_scores(task, SEEDS) for task in tasks] for tasks in groups]
-        errors = np.array([_squared_error(tasks) for tasks in scores]).reshape(-1, 2)
-        self.means: Floats = np.array([np.mean([task.mean() for task in tasks]) for tasks in scores])
-        self.squared: Floats = errors[:, 0]
-        self.spent: Floats = errors[:, 0] ** 2 / errors[:, 1]
-        """What `squared` squared is divided by to give the degrees of freedom, after Welch and Satterthwaite."""
-
-
-def _of_pairs(moments: _Moments) -> Floats:
-    """Return the p-values of all pairs after Holm: float64 (k, k), 1 on the diagonal."""
-    first, second = np.triu_indices(len(moments.means), 1)
-    squared = moments.squared[first] + moments.squared[second]
-    apart = np.abs(moments.means[first] - moments.means[second])
-    least = slack(moments.means)
-    spread = np.sqrt(squared) > least
-    p_values = (apart <= least).astype(np.float64)
-    freedom = squared[spread] ** 2 / (moments.spent[first] + moments.spent[second])[spread]
-    p_values[spread] = 2 * _beyond(apart[spread] / np.sqrt(squared[spread]), freedom)
-    found = np.ones((len(moments.means),) * 2)
-    found[first, second] = found[second, first] = holm(p_values)
-    return found
-
-
-def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
-    """Return Student's 95% interval of the mean of seeds.
-
-    Args:
-        values: one score per seed, shape (n,).
-
-    Returns:
-        Its ends; None below `SEEDS` seeds. Few seeds give a wide interval, as they should: a percentile bootstrap of
-        five seeds holds the mean in 83% of cases instead of 95%.
-
-    Raises:
-        InvalidInput: no scores, or one that is not finite.
-
-    Example:
-        >>> [round(end, 3) for end in mean_interval([0.1, 0.2, 0.3, 0.4])]
-        [0.045, 0.455]
-        >>> mean_interval([0.1, 0.2]) is None
-        True
-    """
-    found = mean_intervals([finite_scores(values, 1)])
-    return found[0] if found else None
-
-
-def mean_intervals(values: Sequence[ArrayLike]) -> list[tuple[float, float]] | None:
-    """Return what `mean_interval` does for several scores of the same seeds.
-
-    Args:
-        values: a row of seeds for each score, shape (k, n).
-
-    Returns:
-        Their ends; None below `SEEDS` seeds.
-
-    Raises:
-        InvalidInput: no scores, other numbers of seeds, or a score that is not finite.
-
-    Example:
-        >>> mean_intervals([[0.1, 0.2, 0.3, 0.4]]) == [mean_interval([0.1, 0.2, 0.3, 0.4])]
-        True
-    """
-    scores = score_rows(values, 1)
-    seeds = scores.shape[1]
-    if seeds < SEEDS:
-        return None
-    means = scores.mean(axis=1)
-    halves = _student(seeds - 1) * scores.std(axis=1, ddof=1) / math.sqrt(seeds)
-    return [(mean - half, mean + half) for mean, half in zip(means.tolist(), halves.tolist(), strict=True)]
-
-
-def _student(freedom: float) -> float:
-    """Return how many standard errors an interval of a mean goes to either side: a quantile of Student's t."""
-    return float(scipy.special.stdtrit(freedom, 1 - ERROR / 2))
-
-
-def _beyond(t: ArrayLike, freedom: ArrayLike) -> Floats:
-    """Return the share of Student's t above a number, elementwise."""
-    found: Floats = scipy.special.stdtr(np.asarray(freedom, np.float64), -np.asarray(t, np.float64))
-    return found
-
-
-def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | None:
-    """Return Student's 95% interval of a mean over tasks, a seed counted once.
-
-    Args:
-        tasks: for each task its scores, shape (n,), seeds in the same order.
-
-    Returns:
-        Its ends; None where there is no task, or one of fewer than `SEEDS` seeds.
-
-    Raises:
-        InvalidInput: no scores of a task, or one that is not finite.
-
-    Example:
-        >>> one = [0.1, 0.2, 0.3, 0.4]
-        >>> interval_over_tasks([one]) == mean_interval(one)
-        True
-        >>> [round(end, 3) for end in interval_over_tasks([one, one])]  # the same runs again tell nothing new
-        [0.045, 0.455]
-    """
-    if not tasks or any(len(finite_scores(task, 1)) < SEEDS for task in tasks):
-        return None
-    moments = _Moments([tasks])
-    mean, squared, spent = (float(found[0]) for found in (moments.means, moments.squared, moments.spent))
-    if not squared:
-        return mean, mean
-    half = _student(squared**2 / spent) * math.sqrt(squared)
-    return mean - half, mean + half
-
-
 def _strata(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike], paired: bool) -> list[tuple[Floats, Floats]]:
     if len(higher) != len(lower) or not higher:
         raise InvalidInput(
@@ -623,30 +355,16 @@ def _strata(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike], paired: boo
     return strata
 
 
-def _squared_error(tasks: Sequence[Floats]) -> tuple[float, float]:
-    """Return the squared standard error of a mean over tasks, a seed counted once, and its degrees of freedom.
-
-    What spreads is the mean of each seed over tasks, whose scores are in the order of the seeds. Tasks with other
-    numbers of seeds are taken to go together wholly, which is the largest error that their mean can have.
-    """
-    sizes = [len(task) for task in tasks]
-    if len(set(sizes)) == 1:
-        seeds = np.mean(tasks, axis=0)
-        return float(seeds.var(ddof=1)) / sizes[0], float(sizes[0] - 1)
-    error = np.mean([task.std(ddof=1) / math.sqrt(len(task)) for task in tasks])
-    return float(error**2), float(min(sizes) - 1)
-
-
 def _error(sides: Iterable[Sequence[Floats]]) -> tuple[float, float]:
     """Return the standard error of a difference of means and its degrees of freedom, after Welch and Satterthwaite."""
-    squared, freedom = np.array([_squared_error(tasks) for tasks in sides]).T
+    squared, freedom = np.array([squared_error(tasks) for tasks in sides]).T
     total = squared.sum()
     if total <= 0:
         return 0.0, float(freedom.sum())
     return math.sqrt(total), float(total**2 / (squared**2 / freedom).sum())
 
 
-def _by_student(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: bool) -> Comparison:
+def _bystudent(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: bool) -> Comparison:
     """Compare by Student's t, or Welch's, a seed counted once: with few seeds there is nothing but the difference."""
     difference = float(np.mean([x.mean() - y.mean() for x, y in strata]))
     if seeds < SEEDS:
@@ -655,7 +373,7 @@ def _by_student(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: boo
     least = slack([group.mean() for pair in strata for group in pair])
     half, p = 0.0, float(abs(difference) <= least)  # where there is no spread
     if error > least:
-        half, p = _student(freedom) * error, float(2 * _beyond(abs(difference) / error, freedom))
+        half, p = student(freedom) * error, float(2 * beyond(abs(difference) / error, freedom))
     return Comparison(difference, difference - half, difference + half, p, seeds, len(strata))
 
 

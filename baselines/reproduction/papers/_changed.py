@@ -20,7 +20,7 @@ from baselines.reproduction.papers import _hidden, _scores
 from baselines.sweeps.desk import family
 from leaderboard import figures, protocol
 from leaderboard.analyses import latents
-from leaderboard.store import verdicts
+from leaderboard.store import intervals, verdicts
 
 SAME = 0.05
 """MIG by which a score may fall and still not be said to have fallen: half of the floor."""
@@ -191,7 +191,7 @@ def judge_noise(table: pd.DataFrame) -> Verdict:
 def _fall(found: verdicts.Comparison) -> dict[str, float]:
     """Return by how much MIG falls, with its interval where there are seeds enough for one."""
     numbers = {"fall from squeezed": found.difference}
-    if found.seeds >= verdicts.SEEDS:
+    if found.seeds >= intervals.SEEDS:
         numbers |= {"its lower end, 95%": found.low, "its upper end, 95%": found.high}
     return numbers
 

@@ -20,7 +20,7 @@ from leaderboard.report.ranking import Table
 from leaderboard.report.site import contents, tiers
 from leaderboard.report.site.contents import Contents
 from leaderboard.report.site.tiers import TierPage
-from leaderboard.store import verdicts
+from leaderboard.store import intervals
 from leaderboard.store.reported import Paper
 from leaderboard.store.results import Result
 
@@ -184,7 +184,7 @@ def environment() -> jinja2.Environment:
         description=DESCRIPTION,
         citation=BIBTEX,
         seeds_needed=protocol.SEEDS,
-        least_seeds=verdicts.SEEDS,
+        least_seeds=intervals.SEEDS,
     )
     return env
 

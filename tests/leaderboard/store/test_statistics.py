@@ -6,7 +6,7 @@ import scipy.stats
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
-from leaderboard.store import statistics, verdicts
+from leaderboard.store import intervals, statistics
 
 
 def test_iqm_cuts_a_quarter_at_each_end():
@@ -53,7 +53,7 @@ def test_several_scores_are_of_the_same_seeds(scores, seeds):
     ):
         statistics.summaries(scores)
     with pytest.raises(InvalidInput, match=f"received {seeds} seeds"):
-        verdicts.mean_intervals(scores)
+        intervals.mean_intervals(scores)
 
 
 def test_a_rank_correlation_is_not_told_of_three_pairs_or_of_equal_numbers():

@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.store import verdicts
+from leaderboard.store import intervals, rank_intervals, verdicts
 
 HIGH, LOW = [0.5, 0.6, 0.7, 0.8, 0.9], [0.1, 0.2, 0.3, 0.35, 0.4]
 SHAPES = {
@@ -96,7 +96,7 @@ def test_all_pairs_agree_with_scipy():
         scipy.stats.ttest_ind(groups[a], groups[b], equal_var=False).pvalue
         for a, b in itertools.combinations(groups, 2)
     ]
-    found = verdicts.all_pairs(groups)
+    found = rank_intervals.all_pairs(groups)
     assert [found[pair] for pair in itertools.combinations(groups, 2)] == pytest.approx(verdicts.holm(plain))
     assert found["b", "a"] == found["a", "b"]
 
@@ -107,7 +107,7 @@ def test_groups_without_spread():
     assert verdicts.compare([same], [other]) == (0.25, 0.25, 0.25, pytest.approx(2 / 252), 5, 1)
     assert verdicts.compare([same], [same], paired=True).p == 1
     assert verdicts.compare([same], [other], paired=True).p == 0
-    assert verdicts.all_pairs({"a": same, "b": same, "c": other}) == {
+    assert rank_intervals.all_pairs({"a": same, "b": same, "c": other}) == {
         **dict.fromkeys([("a", "b"), ("b", "a")], 1.0),
         **dict.fromkeys([("a", "c"), ("c", "a"), ("b", "c"), ("c", "b")], 0.0),
     }
@@ -188,7 +188,7 @@ def test_independent_groups_err_as_often_as_promised(shape, n, promised):
     """Of equally likely splits, 2 of 70, 12 of 252 are the most extreme that make up no more than 5%."""
     rng, draws = np.random.default_rng(n), 400 if n == 10 else 1_500
     found = [verdicts.compare([SHAPES[shape](rng, n)], [SHAPES[shape](rng, n)]).p for _ in range(draws)]
-    share = float(np.mean(np.array(found) <= verdicts.ERROR))
+    share = float(np.mean(np.array(found) <= intervals.ERROR))
     assert abs(share - promised) <= 3 * math.sqrt(promised * (1 - promised) / draws)
 
 
@@ -197,7 +197,7 @@ def test_independent_groups_err_as_often_as_promised(shape, n, promised):
 def test_pairs_err_no_more_than_promised(shape, n):
     rng, draws = np.random.default_rng(n), 1_500
     found = [verdicts.compare([SHAPES[shape](rng, n)], [SHAPES[shape](rng, n)], paired=True).p for _ in range(draws)]
-    assert at_most(np.mean(np.array(found) <= verdicts.ERROR), verdicts.ERROR, draws)
+    assert at_most(np.mean(np.array(found) <= intervals.ERROR), intervals.ERROR, draws)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
@@ -208,7 +208,7 @@ def test_the_percentile_bootstrap_errs_far_more_often(n):
         means = [rng.choice(rng.standard_normal(n), (500, n)).mean(axis=1) for _ in range(2)]
         low, high = np.quantile(means[0] - means[1], [0.025, 0.975])
         wrong += low > 0 or high < 0
-    assert not at_most(wrong / draws, verdicts.ERROR, draws)
+    assert not at_most(wrong / draws, intervals.ERROR, draws)
     assert wrong / draws > 0.08
 
 
@@ -217,8 +217,10 @@ def test_a_family_of_all_pairs_errs_no_more_than_promised(shape):
     """Nine equal methods with five seeds each; in the worst case each seed lies in one of two clumps."""
     shapes = SHAPES | {"two clumps": lambda rng, n: (rng.random(n) < 0.5) + 0.05 * rng.standard_normal(n)}
     rng, draws = np.random.default_rng(9), 300
-    least = [min(verdicts.all_pairs({str(m): shapes[shape](rng, 5) for m in range(9)}).values()) for _ in range(draws)]
-    assert at_most(np.mean(np.array(least) <= verdicts.ERROR), verdicts.ERROR, draws)
+    least = [
+        min(rank_intervals.all_pairs({str(m): shapes[shape](rng, 5) for m in range(9)}).values()) for _ in range(draws)
+    ]
+    assert at_most(np.mean(np.array(least) <= intervals.ERROR), intervals.ERROR, draws)
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, "two clumps"])
@@ -229,23 +231,25 @@ def test_equal_methods_are_in_one_band(shape):
     wrong = np.zeros(2)
     for _ in range(draws):
         equal = {str(m): [shapes[shape](rng, 5)] for m in range(9)}
-        wrong[0] += len({place.band for place in verdicts.places(equal).values()}) > 1
+        wrong[0] += len({place.band for place in rank_intervals.places(equal).values()}) > 1
         mixed = {str(m): [shapes[shape](rng, 5) + 6 * max(m - 5, 0)] for m in range(9)}
-        wrong[1] += len({verdicts.places(mixed)[str(m)].band for m in range(6)}) > 1
-    assert (wrong / draws <= verdicts.ERROR).all()
+        wrong[1] += len({rank_intervals.places(mixed)[str(m)].band for m in range(6)}) > 1
+    assert (wrong / draws <= intervals.ERROR).all()
 
 
 def test_rank_intervals_hold_the_true_ranks_at_once():
     rng, draws, held, found = np.random.default_rng(5), 200, 0, 0
     means = np.array([3.0, 3.0, 0.0, 0.0, 0.0])  # true ranks: 1 to 2, and 3 to 5
     for _ in range(draws):
-        places = verdicts.places({str(m): [mean + rng.standard_normal(5)] for m, mean in enumerate(means)}).values()
+        places = rank_intervals.places(
+            {str(m): [mean + rng.standard_normal(5)] for m, mean in enumerate(means)}
+        ).values()
         spans = [(place.low, place.high) for place in places]
         held += all(low == 1 and high >= 2 for low, high in spans[:2]) and all(
             low <= 3 and high == 5 for low, high in spans[2:]
         )
         found += sum(low > 1 for low, _ in spans[2:]) > 0
-    assert held / draws >= 1 - verdicts.ERROR
+    assert held / draws >= 1 - intervals.ERROR
     assert found / draws > 0.5, "and they say something"
 
 
@@ -255,22 +259,22 @@ def test_what_is_found_of_a_difference_of_two_standard_errors(methods, least, mo
     rng, draws, found = np.random.default_rng(methods), 300, 0
     for _ in range(draws):
         groups = {str(m): rng.standard_normal(5) + 2 * np.sqrt(2 / 5) * (m == 0) for m in range(methods)}
-        found += verdicts.all_pairs(groups)["0", "1"] <= verdicts.ERROR
+        found += rank_intervals.all_pairs(groups)["0", "1"] <= intervals.ERROR
     assert least <= found / draws <= most
 
 
 def test_places_by_hand():
     groups = {"low": [[0.1, 0.2, 0.3, 0.4]], "high": [[0.8, 0.81, 0.82, 0.83]], "near": [[0.1, 0.2, 0.25, 0.3]]}
-    assert verdicts.places(groups) == {"low": (2, 3, 2), "high": (1, 1, 1), "near": (2, 3, 2)}
+    assert rank_intervals.places(groups) == {"low": (2, 3, 2), "high": (1, 1, 1), "near": (2, 3, 2)}
     # A chain: the ends are told apart, but the middle from neither. So there is one band, and intervals say the rest.
     chain = {
         "a": [[0.70, 0.71, 0.72, 0.73, 0.74]],
         "b": [[0.1, 0.5, 0.9, 0.4, 0.6]],
         "c": [[0.2, 0.21, 0.22, 0.2, 0.2]],
     }
-    assert verdicts.places(chain) == {"a": (1, 2, 1), "b": (1, 3, 1), "c": (2, 3, 1)}
-    assert verdicts.places({"alone": [[0.1, 0.2, 0.3, 0.4]]}) == {"alone": (1, 1, 1)}
-    assert verdicts.places({}) == {}
+    assert rank_intervals.places(chain) == {"a": (1, 2, 1), "b": (1, 3, 1), "c": (2, 3, 1)}
+    assert rank_intervals.places({"alone": [[0.1, 0.2, 0.3, 0.4]]}) == {"alone": (1, 1, 1)}
+    assert rank_intervals.places({}) == {}
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e6])
@@ -283,8 +287,8 @@ def test_rounding_is_no_difference(scale):
             assert found.p == 1
             assert answers(found) == ["no significant difference"]
         assert verdicts.compare([x] * 2, [y] * 2).p == 1
-        assert verdicts.all_pairs({"x": x, "y": y})["x", "y"] == 1
-        assert set(verdicts.places({"x": [x], "y": [y]}).values()) == {(1, 2, 1)}
+        assert rank_intervals.all_pairs({"x": x, "y": y})["x", "y"] == 1
+        assert set(rank_intervals.places({"x": [x], "y": [y]}).values()) == {(1, 2, 1)}
     assert verdicts.compare([other], [one], floors=[0.1 + 0.2]).reached == 1, "nor is it below a floor"
     assert verdicts.welch([[0.3 + 1e-6] * 5], [other]).p == 0, "a difference that is none of rounding"
 
@@ -296,7 +300,7 @@ def test_a_rank_by_what_is_printed_lies_within_its_place():
             means = rng.integers(0, 4, 6) / 1000 + rng.uniform(-4e-4, 4e-4, 6)
             groups = {str(m): [mean + spread * rng.standard_normal(5)] for m, mean in enumerate(means)}
             printed = {name: round(float(np.mean(of)), 3) for name, of in groups.items()}
-            for name, place in verdicts.places(groups, printed=printed).items():
+            for name, place in rank_intervals.places(groups, printed=printed).items():
                 rank = 1 + sum(other > printed[name] for other in printed.values())
                 assert place.low <= rank <= place.high
 
@@ -307,7 +311,7 @@ def test_places_across_tasks_agree_with_the_interval_of_the_difference():
     seen = set()
     for _ in range(40):
         x, y = ([rng.standard_normal(5) + shift * task for task in (1, 2)] for shift in (0.9, 0.0))
-        apart = {place.band for place in verdicts.places({"x": x, "y": y}).values()} == {1, 2}
+        apart = {place.band for place in rank_intervals.places({"x": x, "y": y}).values()} == {1, 2}
         found = verdicts.welch(x, y)
         assert apart == (found.low > 0 or found.high < 0)
         seen.add(apart)
@@ -329,10 +333,10 @@ def test_runs_of_one_seed_are_not_independent_over_tasks():
     once = independent = held = 0
     for _ in range(rounds):
         x, y = method(), method()
-        once += verdicts.welch(x, y).p <= verdicts.ERROR
-        low, high = verdicts.interval_over_tasks(x)
+        once += verdicts.welch(x, y).p <= intervals.ERROR
+        low, high = intervals.interval_over_tasks(x)
         held += low <= 0 <= high
-        independent += scipy.stats.ttest_ind(np.ravel(x), np.ravel(y), equal_var=False).pvalue <= verdicts.ERROR
+        independent += scipy.stats.ttest_ind(np.ravel(x), np.ravel(y), equal_var=False).pvalue <= intervals.ERROR
     assert once / rounds <= 0.07
     assert held / rounds >= 0.92
     assert independent / rounds > 0.12
@@ -350,16 +354,16 @@ def test_methods_that_are_much_alike_count_little_more_than_one():
     once = independent = 0
     for _ in range(rounds):
         x, y = form(), form()
-        once += verdicts.compare(x, y).p <= verdicts.ERROR
-        independent += verdicts._exchanged(verdicts._strata(x, y, False), [-math.inf] * 2) <= verdicts.ERROR
-    assert at_most(once / rounds, verdicts.ERROR, rounds)
+        once += verdicts.compare(x, y).p <= intervals.ERROR
+        independent += verdicts._exchanged(verdicts._strata(x, y, False), [-math.inf] * 2) <= intervals.ERROR
+    assert at_most(once / rounds, intervals.ERROR, rounds)
     assert independent / rounds > 0.12
 
 
 def test_tasks_with_other_numbers_of_seeds_are_taken_to_go_together():
     """The error of a mean over tasks is then the mean of their errors; the first five seeds alone would have none."""
     spread = [[0.1] * 5 + [0.9] * 5, [0.1] * 5]
-    low, high = verdicts.interval_over_tasks(spread)
+    low, high = intervals.interval_over_tasks(spread)
     half = np.std(spread[0], ddof=1) / math.sqrt(10) / 2 * scipy.stats.t.ppf(0.975, 4)
     assert (low, high) == pytest.approx((0.3 - half, 0.3 + half))
     found = verdicts.welch(spread, [[0.1] * 5] * 2)
@@ -378,7 +382,7 @@ def test_a_page_of_rows_errs_no_more_than_promised(shape, gate):
         rows = [[[SHAPES[shape](rng, 5) for _ in range(4)] for _ in range(2)] for _ in range(6)]
         found = answers(*(verdicts.compare(higher, lower, floors=floors) for higher, lower in rows))
         wrong += bool({"supported", "opposed"} & set(found))
-    assert at_most(wrong / draws, verdicts.ERROR, draws)
+    assert at_most(wrong / draws, intervals.ERROR, draws)
 
 
 def test_a_gate_that_is_looked_at_once_would_err():
@@ -389,7 +393,7 @@ def test_a_gate_that_is_looked_at_once_would_err():
         higher, lower = ([rng.standard_normal(5) for _ in range(9)] for _ in range(2))
         chosen = [place for place, group in enumerate(higher) if group.mean() >= 0.25]
         if chosen:
-            wrong += verdicts.compare([higher[i] for i in chosen], [lower[i] for i in chosen]).p <= verdicts.ERROR
+            wrong += verdicts.compare([higher[i] for i in chosen], [lower[i] for i in chosen]).p <= intervals.ERROR
     assert wrong / draws > 0.12
 
 
@@ -398,13 +402,13 @@ def test_the_power_of_five_seeds(size, least, most):
     """`docs/statistics.md` states 0.79 and 0.98 for a difference of two and three standard deviations."""
     rng, draws = np.random.default_rng(size), 400
     found = [verdicts.compare([rng.standard_normal(5) + size], [rng.standard_normal(5)]).p for _ in range(draws)]
-    assert least <= np.mean(np.array(found) <= verdicts.ERROR) <= most
+    assert least <= np.mean(np.array(found) <= intervals.ERROR) <= most
 
 
 def test_the_interval_of_a_mean_is_students():
     wanted = scipy.stats.t.interval(0.95, 4, np.mean(HIGH), scipy.stats.sem(HIGH))
-    assert verdicts.mean_interval(HIGH) == pytest.approx(wanted)
-    assert verdicts.mean_interval(HIGH[:3]) is None
+    assert intervals.mean_interval(HIGH) == pytest.approx(wanted)
+    assert intervals.mean_interval(HIGH[:3]) is None
 
 
 @pytest.mark.parametrize(
@@ -416,8 +420,11 @@ def test_the_interval_of_a_mean_is_students():
         (lambda: verdicts.compare([[math.nan] * 5], [LOW]), "scores: expected at least 1 finite numbers"),
         (lambda: verdicts.compare([HIGH[:4]], [LOW], paired=True), "pairs: expected as many scores on either side"),
         (lambda: verdicts.compare([HIGH], [LOW], floors=[0, 0]), "floors: expected one for each of 1 strata"),
-        (lambda: verdicts.all_pairs({"a": HIGH[:3], "b": LOW}), "scores: expected at least 4 finite numbers"),
-        (lambda: verdicts.places({"a": [HIGH], "b": [HIGH, LOW]}), "expected the same tasks for all, at least one"),
+        (lambda: rank_intervals.all_pairs({"a": HIGH[:3], "b": LOW}), "scores: expected at least 4 finite numbers"),
+        (
+            lambda: rank_intervals.places({"a": [HIGH], "b": [HIGH, LOW]}),
+            "expected the same tasks for all, at least one",
+        ),
         (lambda: verdicts.judge_all([]), "parts of a claim: expected at least one, received none"),
     ],
 )

@@ -1,0 +1,110 @@
+"""Ranks as far as seeds tell: all pairs of several methods by Welch's test and Holm, intervals of ranks, and bands."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from leaderboard.store.intervals import ERROR, Floats, Moments, beyond, slack
+from leaderboard.store.verdicts import holm
+
+
+def all_pairs(groups: Mapping[str, ArrayLike]) -> dict[tuple[str, str], float]:
+    """Test every pair of several groups, as a table of methods needs it: Welch's test and Holm over all pairs.
+
+    Args:
+        groups: name -> scores, shape (n,) with at least `leaderboard.store.intervals.SEEDS` seeds.
+
+    Returns:
+        Both orders of each pair -> p-value after Holm. Groups without any spread are 0 or 1: equal, or not.
+
+    Raises:
+        InvalidInput: a group of fewer seeds, or a score that is not finite.
+
+    Example:
+        >>> found = all_pairs({"a": [0.50, 0.51, 0.52, 0.53], "b": [0.1, 0.11, 0.12, 0.13], "c": [0.1, 0.1, 0.1, 0.15]})
+        >>> found["a", "b"] < 0.05, found["c", "b"] < 0.05
+        (True, False)
+    """
+    names = list(groups)
+    if not names:
+        return {}
+    p_values = _of_pairs(Moments([[scores] for scores in groups.values()]))
+    return {(names[i], names[j]): float(p_values[i, j]) for i, j in itertools.permutations(range(len(names)), 2)}
+
+
+class Place(NamedTuple):
+    """Where a group stands among others, as far as its seeds tell.
+
+    Attributes:
+        low: the best rank that it may have: one more than the groups that are told to be higher.
+        high: the worst one.
+        band: 1 for the highest band. Each group of a band is told apart from each group of every other band.
+    """
+
+    low: int
+    high: int
+    band: int
+
+
+def places(
+    groups: Mapping[str, Sequence[ArrayLike]], *, printed: Mapping[str, float] | None = None
+) -> dict[str, Place]:
+    """Rank groups as far as their seeds tell: an interval of ranks each, and bands of groups that are not told apart.
+
+    Every pair is tested as in `all_pairs`. Where no two groups are told apart wrongly, which is so in 95% of families,
+    all intervals hold the true ranks at once (Al Mohamad, Goeman and van Zwet, "Simultaneous Confidence Intervals for
+    Ranks with Application to Ranking Institutions", Biometrics 2022), and groups that are equal are in one band. A band
+    ends only where every group above is told from every group below; so a band may be a chain, whose ends differ.
+
+    Args:
+        groups: name -> for each task its scores, shape (n,), n >= `SEEDS`, seeds in the same order. All groups have the
+            same tasks in the same order; the mean over tasks is what is compared, and a seed counts once.
+        printed: name -> that mean, as readers see it. Groups whose means they see as equal are not told apart, so that
+            a rank by what is printed lies within its place. The mean itself if None.
+
+    Returns:
+        Name -> its place.
+
+    Raises:
+        InvalidInput: a group of fewer seeds or of other tasks, or a score that is not finite.
+
+    Example:
+        >>> found = places({"a": [[0.8, 0.81, 0.82, 0.83]], "b": [[0.1, 0.2, 0.3, 0.4]], "c": [[0.1, 0.2, 0.25, 0.3]]})
+        >>> found["a"], found["c"]
+        (Place(low=1, high=1, band=1), Place(low=2, high=3, band=2))
+    """
+    if not groups:
+        return {}
+    moments = Moments(list(groups.values()))
+    means = moments.means if printed is None else np.array([printed[name] for name in groups])
+    above = (_of_pairs(moments) <= ERROR) & (means[:, None] < means)
+    apart = above | above.T
+    low = 1 + above.sum(axis=1)
+    high = len(groups) - above.sum(axis=0)
+    order = np.argsort(-means, kind="stable")
+    sorted_apart = apart[np.ix_(order, order)]
+    band = np.ones(len(groups), np.int64)
+    for place in range(1, len(groups)):
+        ends = bool(sorted_apart[:place, place:].all())
+        band[order[place]] = band[order[place - 1]] + ends
+    return {name: Place(int(low[i]), int(high[i]), int(band[i])) for i, name in enumerate(groups)}
+
+
+def _of_pairs(moments: Moments) -> Floats:
+    """Return the p-values of all pairs after Holm: float64 (k, k), 1 on the diagonal."""
+    first, second = np.triu_indices(len(moments.means), 1)
+    squared = moments.squared[first] + moments.squared[second]
+    apart = np.abs(moments.means[first] - moments.means[second])
+    least = slack(moments.means)
+    spread = np.sqrt(squared) > least
+    p_values = (apart <= least).astype(np.float64)
+    freedom = squared[spread] ** 2 / (moments.spent[first] + moments.spent[second])[spread]
+    p_values[spread] = 2 * beyond(apart[spread] / np.sqrt(squared[spread]), freedom)
+    found = np.ones((len(moments.means),) * 2)
+    found[first, second] = found[second, first] = holm(p_values)
+    return found
