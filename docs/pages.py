@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import benchmark_data
 from baselines import demo
 from baselines.reproduction import pages
-from baselines.sweeps import desk
+from baselines.sweeps import beyond_pixels, desk
 from benchmark_data import discovery
 from benchmark_data.archives.archive import Archive
 from benchmark_data.commands.descriptions import stores
@@ -38,6 +38,7 @@ DEMO_SEEDS = DOCS.parent / "benchmarks" / "demo_seeds.csv"
 RESULTS = DOCS.parent / "leaderboard" / "published"
 PRECISION = RESULTS / "precision"
 EXPLAINED = DOCS.parent / "benchmarks" / "explained.csv"
+PIXEL_LOSS = DOCS.parent / "benchmarks" / "pixel_loss.csv"
 LEAST_SEEDS = 5
 MANY = 4
 """Configs from which on a table names the first and the last."""
@@ -258,6 +259,65 @@ PRECISION_SCORES = {
 }
 
 
+def pixel_loss_record() -> dict[tuple[str, str, str], list[float]]:
+    """Read both scores of runs with and without a pixel loss: (task, method, score) -> one value for each seed."""
+    found: dict[tuple[str, str, str], list[float]] = {}
+    with PIXEL_LOSS.open(encoding="utf-8", newline="") as stream:
+        for line in csv.DictReader(stream):
+            for score in ("mig", "r_squared"):
+                found.setdefault((line["task"], line["method"], score), []).append(float(line[score]))
+    return found
+
+
+def table_of_pixel_loss(tasks: Mapping[str, str]) -> list[str]:
+    """Write the range over seeds of both scores of each method on some tasks: task -> what it is called."""
+    found = pixel_loss_record()
+    lines = [row("", *(f"{score}, {title}" for score in ("MIG", "R²") for title in tasks.values()))]
+    lines.append(row("---", *["---:"] * (2 * len(tasks))))
+    for method, title in PIXEL_LOSS_METHODS.items():
+        groups = [found.get((task, method, score), []) for score in ("mig", "r_squared") for task in tasks]
+        cells = [f"{min(of):.2f} to {max(of):.2f}" if len(of) >= LEAST_SEEDS else "–" for of in groups]
+        if set(cells) != {"–"}:
+            lines.append(row(title, *cells))
+    return lines
+
+
+PIXEL_LOSS_METHODS = {
+    "infonce_pairs": "InfoNCE on pairs",
+    "simclr": "SimCLR, views",
+    "vicreg": "VICReg, views",
+    "lejepa": "LeJEPA, views",
+    "slow_vae": "SlowVAE: pairs, pixel loss",
+    "beta_tc_vae": "β-TCVAE: pixel loss",
+    "regression": "regression of the factors",
+    "ica": "ICA of the pixels",
+    "random_encoder": "the encoder before training",
+}
+
+
+def table_of_pixel_loss_claims() -> list[str]:
+    """Judge the claims of `baselines.sweeps.beyond_pixels`: a fall from spacing 1 to 8."""
+    found, (far, near) = pixel_loss_record(), beyond_pixels.TASKS[:2]
+    claims = [("infonce_pairs", "mig"), *((method, "r_squared") for method in beyond_pixels.OBJECTIVES)]
+    compared = [
+        verdicts.compare(
+            [found[near, method, score]],
+            [found[far, method, score]],
+            floors=[statistics.mean(found[near, "random_encoder", score]) + beyond_pixels.GATE],
+        )
+        for method, score in claims
+    ]
+    lines = [
+        row("lower at spacing 8 than at 1", "fall (95%)", "p after Holm", "verdict"),
+        row("---", "---:", "---:", "---"),
+    ]
+    for (method, score), one, (answer, p) in zip(claims, compared, verdicts.judge(compared), strict=True):
+        name = f"{'MIG' if score == 'mig' else 'R²'} of {PIXEL_LOSS_METHODS[method]}"
+        fall = f"{one.difference:.3f} ({one.low:.3f} to {one.high:.3f})"
+        lines.append(row(name, fall, "–" if p is None else f"{p:.2f}", answer))
+    return lines
+
+
 def table_of_shared_seeds() -> list[str]:
     """Write how far scores of one seed go together: the correlation over seeds of pairs of rows of the tier desk."""
     rows: dict[tuple[str, str], NDArray[np.float64]] = {}
@@ -362,6 +422,18 @@ PAGES = {
     "datasets.md": {"datasets": table_of_datasets, "files": table_of_files},
     "metrics.md": {"metrics": table_of_metrics},
     "performance.md": {"precision": table_of_precision},
+    "pixel_loss.md": {
+        "spacing": functools.partial(table_of_pixel_loss, {f"xysquares/spacing_{n}": str(n) for n in (1, 2, 4, 8)}),
+        "dsprites": functools.partial(
+            table_of_pixel_loss,
+            {"dsprites": "as it is"}
+            | {
+                f"dsprites_{form}": form.partition("/")[0]
+                for form in ("perturbed/pca32_eps10", "noisy/eps10", "squeezed/eps10")
+            },
+        ),
+        "claims": table_of_pixel_loss_claims,
+    },
     "statistics.md": {"shared_seeds": table_of_shared_seeds},
     "../README.md": {
         "demo": table_of_the_demo,

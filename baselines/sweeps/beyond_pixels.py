@@ -43,6 +43,9 @@ TASKS = (
 )
 """In the order in which they are trained."""
 
+GATE = 0.1
+"""By how much the mean at spacing 1 must be above that of the random encoder for a fall to be judged."""
+
 CONTROL = ("xysquares/spacing_8", "xysquares/spacing_1", "dsprites")
 """The tasks on which the factors are regressed as well, last of all."""
 
