@@ -102,7 +102,7 @@ def _units(x: NDArray[np.float32], weights: list[NDArray[np.float32]], k: int) -
 
 def _gradients(
     x: NDArray[np.float32], weights: list[NDArray[np.float32]], k: int, l1: float
-) -> tuple[NDArray[np.float32], ...]:
+) -> tuple[NDArray[np.floating], ...]:
     """Return the gradients of the squared error and the L1 norm, mean over the rows, by each weight."""
     into, _, out, centre = weights
     z = _units(x, weights, k)
