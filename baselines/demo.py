@@ -164,7 +164,7 @@ def trained(folder: Path, steps: int, progress: rich.progress.Progress) -> dict[
         if state.state != "done":
             raise InvalidInput(
                 f"{folder / state.run}: expected a finished run, received {state.error or 'one that was stopped'}. Run "
-                "the demo again: it goes on with what is there."
+                "the demo again: it continues from what is there."
             )
     return {dataset: [Run.open(folder / sweep.run_path(config)) for config in of] for dataset, of in plan.items()}
 

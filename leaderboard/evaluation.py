@@ -330,7 +330,7 @@ class Evaluation:
                 unexported = True
         if unexported:
             missing.append(
-                "encoder: export it to ONNX as seed_<n>.onnx beside its codes, to be verified on fresh rows."
+                "encoder: export it to ONNX as seed_<n>.onnx next to its codes, to be verified on fresh rows."
             )
         if len(seeds) < protocol.SEEDS:
             missing.append(f"seeds: {len(seeds)} of the {protocol.SEEDS} that a rank takes.")

@@ -134,7 +134,7 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
             ),
             Tier(
                 "held_out",
-                "Trained on what a split rule leaves, scored on what it holds out; beside the random split.",
+                "Trained on what a split rule leaves, scored on what it holds out; compared with the random split.",
                 (
                     Measurement("r_squared", train=10_000, test=5_000, arguments={"readout": "boosting", "seed": 0}),
                     Measurement("mig", train=0, test=5_000, arguments={"bins": 20}),

@@ -37,7 +37,7 @@ class OBJECTIVE(Objective):
     """
 
     mean_changes: ClassVar[str] = (
-        "the KL divergence is divided by the number of latents L, but not the total correlation beside it, which then "
+        "the KL divergence is divided by the number of latents L, but not the total correlation, which then "
         "weighs 1 / L + beta - 1 in all"
     )
 

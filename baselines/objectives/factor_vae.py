@@ -49,7 +49,7 @@ class OBJECTIVE(Objective):
     """
 
     mean_changes: ClassVar[str] = (
-        "the KL divergence is divided by the number of latents L, but not the total correlation: beside the divergence "
+        "the KL divergence is divided by the number of latents L, but not the total correlation: relative to it "
         "gamma is L times as strong"
     )
 

@@ -56,7 +56,7 @@ class OBJECTIVE(Objective):
     )
 
     mean_changes: ClassVar[str] = (
-        "the KL divergence is divided by the number of latents L, but not the transition term: beside the divergence "
+        "the KL divergence is divided by the number of latents L, but not the transition term: relative to it "
         "gamma is L times as strong"
     )
 

@@ -52,8 +52,8 @@ def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Keep other processes from training in the same folder, which is made if it is not there."""
     needs("training", "train", "filelock")
     refusal = InvalidInput(
-        f"{folder}: expected a run that nobody else is training, received one that another process is training. Wait "
-        "for it, or stop it."
+        f"{folder}: expected a run that no other process is training, received one that another process is training. "
+        "Wait for it, or stop it."
     )
     return files.exclusive(folder / LOCK, what=folder, refusal=refusal)
 

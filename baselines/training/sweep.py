@@ -307,7 +307,7 @@ def run(
 
 def _exclusive_lock(into: Path) -> contextlib.AbstractContextManager[None]:
     """Keep another call from training the same runs, as long as the lock is held."""
-    expected, remedy = "a sweep that nobody else is running", "Wait for it, stop it, or choose another folder."
+    expected, remedy = "a sweep that no other process is running", "Wait for it, stop it, or choose another folder."
     received = "one that another process is running"
     refusal = InvalidInput(f"{into}: expected {expected}, received {received}. {remedy}")
     return files.exclusive(into / ".lock", what=into, refusal=refusal)

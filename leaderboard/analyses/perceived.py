@@ -71,7 +71,7 @@ def measure(
             f"{', '.join((f'{name} {array.shape[:2]}' for name, array in arrays.items())) or 'none'}."
         )
     if "variance" in arrays and "mean" not in arrays:
-        raise InvalidInput("mean: expected posterior means beside the variances, received none.")
+        raise InvalidInput("mean: expected posterior means next to the variances, received none.")
     values = shapes.pop()[1]
     steps = np.arange(values)[:, None]
     levels: dict[str, tuple[Callable[[Matrix], Matrix], Matrix]] = {

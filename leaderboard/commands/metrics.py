@@ -109,7 +109,7 @@ def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
         return None
     if len(given) == 1 or dataset:
         raise InvalidInput(
-            f"{path}: {given[0]}: expected codes_test and factors_test, beside codes and factors, received "
+            f"{path}: {given[0]}: expected codes_test and factors_test next to codes and factors, received "
             f"{' and '.join(given)}{(f' beside codes of {dataset}' if dataset else ' alone')}. Without them the last "
             "third of the rows is held out."
         )

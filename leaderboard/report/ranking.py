@@ -187,11 +187,9 @@ def _remedy(note: str) -> str:
     if note.startswith("in quarantine"):
         return "Those who keep the board can lift it."
     if note.startswith("marked"):
-        return (
-            "Put its encoder in ONNX beside the codes: `offaxis board verify` runs it on fresh rows, and the flag goes."
-        )
+        return "Put its encoder in ONNX next to the codes: `offaxis board verify` runs it on fresh rows and clears it."
     if note.startswith("recomputed"):
-        return "Put its encoder in ONNX beside the codes, and run `offaxis board verify`."
+        return "Put its encoder in ONNX next to the codes, and run `offaxis board verify`."
     if note.startswith("no "):
         return "Score its runs again in this tier."
     return f"A rank takes {protocol.SEEDS} seeds: train and score more."

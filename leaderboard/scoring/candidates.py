@@ -281,7 +281,7 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
         )
     part = hyperparameters.get("split", "" if "train_share" in hyperparameters else "train")
     if part != "train":
-        found = repr(part) if part else "none beside a train_share, so that it is the share of all rows"
+        found = repr(part) if part else "none with a train_share, so that it is the share of all rows"
         raise InvalidInput(
             f"{what}: hyperparameters.split: expected 'train' in the tier held_out: that only this part of "
             f"{task.dataset} was trained on, received {found}. Rows that were trained on are not held out. Train on "

@@ -101,7 +101,7 @@ def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]
             if leaks.MARK in run.marks:
                 sentences.append(
                     f"{result.task}: {leaks.MARK} means that codes alone cannot tell these from the labels. With its "
-                    f"encoder, seed_{run.seed}.onnx, the run can be verified, and the mark falls."
+                    f"encoder, seed_{run.seed}.onnx, the run can be verified, and the flag is removed."
                 )
             for key, claim in run.claimed.items():
                 found_here = run.scores[key]

@@ -298,7 +298,7 @@ def _compared(running: encoders.OnnxEncoder, codes: NDArray[Any], task: protocol
     if deviation > DEVIATION:
         raise _not_its_codes(
             running.path,
-            f"the codes that were handed in, within {DEVIATION:.0%} of their spread",
+            f"the submitted codes, within {DEVIATION:.0%} of their spread",
             f"codes that differ by {deviation:.1%}",
         )
     return deviation

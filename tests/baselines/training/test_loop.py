@@ -221,7 +221,7 @@ def test_a_finished_run_gets_its_record_back(tiny, trained, tmp_path):
 def test_two_processes_do_not_train_one_folder(tiny, tmp_path):
     run = train(tiny(steps=0, snapshots=[]), tmp_path / "run")
     run.folder.joinpath("run.json").unlink()  # so that it is not finished
-    message = "expected a run that nobody else is training, received one that another process is training"
+    message = "expected a run that no other process is training, received one that another process is training"
     with claims.alone(run.folder), pytest.raises(InvalidInput, match=message):
         train(tiny(steps=0, snapshots=[]), tmp_path / "run")
     assert train(tiny(steps=0, snapshots=[]), tmp_path / "run").step == 0
@@ -234,7 +234,7 @@ def test_two_processes_that_begin_one_new_folder_at_once_do_not_both_train_it(ti
     def write_json(path, content):
         if not told:
             told.append("the first")
-            with pytest.raises(InvalidInput, match="expected a run that nobody else is training"):
+            with pytest.raises(InvalidInput, match="expected a run that no other process is training"):
                 train(tiny(), tmp_path / "run")
         write(path, content)
 

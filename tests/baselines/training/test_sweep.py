@@ -395,7 +395,7 @@ def test_what_cannot_be_run(tiny, tmp_path):
         sweep.run([tiny(dataset="sprites2e")], tmp_path)
     with (
         filelock.FileLock(tmp_path / ".lock"),
-        pytest.raises(InvalidInput, match="expected a sweep that nobody else is running, received one that another"),
+        pytest.raises(InvalidInput, match="expected a sweep that no other process is running, received one"),
     ):
         sweep.run([tiny()], tmp_path)
     with pytest.raises(InvalidInput, match="--gpus: expected 0 where tasks do not go to Ray, received 1"):

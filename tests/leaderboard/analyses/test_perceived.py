@@ -89,7 +89,7 @@ def test_hard_input():
         perceived.measure()
     with pytest.raises(InvalidInput, match=r"received inputs \(1, 3\), mean \(1, 2\)"):
         perceived.measure(inputs=np.zeros((1, 3, 2)), mean=np.zeros((1, 2, 2)))
-    with pytest.raises(InvalidInput, match="mean: expected posterior means beside the variances"):
+    with pytest.raises(InvalidInput, match="mean: expected posterior means next to the variances"):
         perceived.measure(variance=np.ones((1, 3, 2)))
     with pytest.raises(InvalidInput, match="variance: expected positive numbers, received 0"):
         perceived.measure(mean=np.zeros((1, 3, 2)), variance=np.zeros((1, 3, 2)))

@@ -167,7 +167,7 @@ def test_metrics_of_arrays_with_held_out_rows(board, tmp_path):
     assert pd.read_csv(tmp_path / "a.csv").set_index("score").value.to_dict() == pytest.approx(expected)
     np.savez(tmp_path / "half.npz", codes=codes, factors=factors, codes_test=codes)
     code, _, err = board("score", tmp_path / "half.npz", "--metric", "mig")
-    assert (code, "codes_test: expected codes_test and factors_test, beside codes and factors" in err) == (2, True)
+    assert (code, "codes_test: expected codes_test and factors_test next to codes and factors" in err) == (2, True)
     code, _, err = board("score", tmp_path / "arrays.npz", "--metric", "MIG")
     assert (code, "Did you mean 'mig'?" in err) == (2, True)
 

@@ -349,8 +349,8 @@ def test_a_table_says_who_is_not_in_it_and_what_to_do():
     found = [method("m", *[0.1] * 5), flagged, held, result(task, "other", [run(0.2, tier="desk")])]
     desk, smoke = ranking.tables(found)
     assert smoke.notes == [
-        "Not ranked: perfect (marked: codes_equal_labels). Put its encoder in ONNX beside the codes: `offaxis board "
-        "verify` runs it on fresh rows, and the flag goes.",
+        "Not ranked: perfect (marked: codes_equal_labels). Put its encoder in ONNX next to the codes: `offaxis board "
+        "verify` runs it on fresh rows and clears it.",
         "Not ranked: held (in quarantine: saw the labels). Those who keep the board can lift it.",
         "Scored in other tiers only: other (desk). A row here takes runs of tier smoke.",
     ]

@@ -216,7 +216,7 @@ def test_what_says_that_it_was_trained_on_held_out_rows_is_not_scored_on_them(ru
     for told, received in (
         ({"split": "test"}, "received 'test'"),
         ({"split": "all"}, "received 'all'"),
-        ({"train_share": 0.9}, "received none beside a train_share, so that it is the share of all rows"),
+        ({"train_share": 0.9}, "received none with a train_share, so that it is the share of all rows"),
     ):
         folder = run_folder(dataset="toy/small.holdout", hyperparameters=told)
         candidates.grouped([candidates.load(folder)], "smoke")

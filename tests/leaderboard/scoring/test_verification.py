@@ -91,7 +91,7 @@ def test_codes_that_are_not_the_encoders(task, tmp_path):
     given[:, 1] += 0.1 * given[:, 1].std() * np.random.default_rng(0).standard_normal(len(given))
     with pytest.raises(
         verification.Disagreement,
-        match=r"the codes that were handed in, within 2% .* differ by (9\.\d%|10).*Hand in the codes that",
+        match=r"the submitted codes, within 2% .* differ by (9\.\d%|10).*Hand in the codes that",
     ):
         verification.verify(encoder(tmp_path), given, task, TIER, seed="x")
     with pytest.raises(verification.Disagreement, match=r"codes of shape \(3,\), as handed in, received shape \(4,\)"):
@@ -202,7 +202,7 @@ def test_a_run_whose_encoder_disagrees_is_marked(task, run_folder, tmp_path):
     (group,) = candidates.grouped([candidates.load(folder)], "smoke")
     found, notes = candidates.score_group(group, "x")
     assert (found.trust("smoke"), found.runs[0].marks) == ("recomputed", ("encoder_disagrees",))
-    assert "the codes that were handed in" in notes[0]
+    assert "the submitted codes" in notes[0]
     (folder / "encoder.onnx").write_bytes(b"not a model")
     found, notes = candidates.score_group(group, "x")
     assert (found.trust("smoke"), found.runs[0].marks) == ("recomputed", ())
