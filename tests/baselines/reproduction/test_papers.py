@@ -770,7 +770,11 @@ def test_layers_are_compared_on_two_thousand_images_and_more():
                 assert settings["samples"] >= 2_000
 
 
-@every
+DRAWN = {entry.draw: entry for entry in ENTRIES.values()}
+"""An entry for each way to draw."""
+
+
+@pytest.mark.parametrize("entry", DRAWN.values(), ids=lambda entry: entry.id)
 def test_the_picture_is_drawn(entry, tmp_path):
     entry.draw(Found(CASES[entry.judge][0], IMAGES), tmp_path / "figure.png")
     with PIL.Image.open(tmp_path / "figure.png") as picture:
