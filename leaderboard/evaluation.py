@@ -70,7 +70,8 @@ def evaluate(
         batch_size: images per call.
         pca: number of principal components, fitted on the task's train rows, that take the place of the codes.
         steps: optimiser steps that training took; 0 for encoders that are hand-made, untrained or pretrained.
-        supervision: what training saw besides images: ``"unsupervised"``, ``"weakly_supervised"`` or ``"supervised"``.
+        supervision: what training saw besides images: ``"unsupervised"``, ``"weakly_supervised"`` or ``"supervised"``;
+            ``"pretrained"`` if it saw other images than the task's.
         about: one sentence on the encoder, shown on the board.
         progress: show progress in a terminal or notebook.
 

@@ -38,7 +38,7 @@ FILE = "run.json"
 REFERENCES = ("ground_truth", "ica", "pca", "random_encoder")
 """Names of the project's reference rows (`baselines.untrained`), which nothing else may bear."""
 
-Supervision: TypeAlias = Literal["unsupervised", "weakly_supervised", "supervised", "reference"]
+Supervision: TypeAlias = Literal["unsupervised", "weakly_supervised", "supervised", "pretrained", "reference"]
 """What a method may see."""
 
 Scores = Annotated[dict[Line, float], Field(max_length=200)]

@@ -24,6 +24,7 @@ CATEGORIES = {
     "unsupervised": "Unsupervised",
     "weakly_supervised": "Weakly supervised",
     "supervised": "Supervised",
+    "pretrained": "Pretrained on other images",
     "reference": "References",
 }
 """Categories as they are printed, in the order of the groups of a table. Ranks are given within a category."""

@@ -1,0 +1,113 @@
+"""Encoders that were trained on other images, and left as they are, on the board's tasks.
+
+    python benchmarks/frozen_encoders.py lite0.onnx --name efficientnet_lite0 --title EfficientNet-Lite0 \
+        --tasks xysquares/spacing_8 --into runs/frozen
+    find runs/frozen -name codes.npz -printf '%h ' | xargs offaxis board score --tier desk --into results
+
+The encoder is a file in ONNX (docs/your_encoder.md says how to write one). Its features are scored raw, as their first
+principal components, as many as factors vary, and as the units of a sparse autoencoder, TopK and L1
+(`baselines.outputs.sparse_codes`); components and autoencoders are fitted to the task's train rows. Each becomes a run
+folder whose supervision is ``pretrained``. MIG and linear R² of each are added to frozen_encoders.csv, R² of the
+directions in which the codes vary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import benchmark_data
+from baselines.outputs import sparse_codes
+from baselines.record import digests_of, write_record
+from baselines.run_folder import write_arrays
+from benchmark_data import files
+from leaderboard import protocol
+from leaderboard.metrics import mig, r_squared
+from leaderboard.reading import encoders
+
+RECORD = Path(__file__).with_suffix(".csv")
+UNITS = 64
+STEPS = 500
+SEEDS = 5
+FIELDS = ("task", "encoder", "codes", "latents", "seed", "mig", "r_squared")
+
+
+def codes_of(
+    features: NDArray[np.float32], train: int, latents: int, seeds: int = SEEDS
+) -> Iterator[tuple[str, int, NDArray[np.float32]]]:
+    """Yield what is scored of features, (n, D): its name, a seed, and codes of all rows; ``train`` rows come first."""
+    yield "raw", 0, features
+    centred = features - features[:train].mean(axis=0)
+    directions = np.linalg.eigh(centred[:train].T @ centred[:train])[1][:, ::-1]
+    yield "pca", 0, (centred @ directions[:, :latents]).astype(np.float32)
+    for kind in ("topk", "l1"):
+        for seed in range(seeds):
+            encode = sparse_codes.fit(features[:train], units=UNITS, steps=STEPS, kind=kind, seed=seed)  # type: ignore[arg-type]
+            yield kind, seed, encode(features)
+
+
+def independent(codes: NDArray[np.float32], train: int) -> NDArray[np.float32]:
+    """Return codes in the directions in which the train rows vary by more than 1e-3 of the most that they do.
+
+    Least squares on features that nearly depend on each other give weights that no held-out row can bear.
+    """
+    centred = codes - codes[:train].mean(axis=0)
+    variances, directions = np.linalg.eigh(centred[:train].T @ centred[:train])
+    kept: NDArray[np.float32] = centred @ directions[:, variances > 1e-6 * variances[-1]]
+    return kept
+
+
+def scored(encoder: Path, name: str, title: str, task: str, into: Path) -> Iterator[list[Any]]:
+    """Write the run folders of an encoder on a task, and yield a line of the record for each."""
+    dataset, rows = benchmark_data.load(task), protocol.task(task)
+    count, labels = len(rows.train), dataset.labels(rows.indices)
+    features = encoders.encode(encoder, dataset, rows.indices)
+    for codes, seed, found in codes_of(features, count, len(rows.scored)):
+        folder = into / task / f"{name}_{codes}" / f"seed_{seed}"
+        folder.mkdir(parents=True, exist_ok=True)
+        write_record(
+            folder,
+            dataset,
+            digests_of(dataset),
+            method=f"{name}_{codes}",
+            budget={"device": "none: trained elsewhere"},
+            seed=seed,
+            supervision="pretrained",
+            hyperparameters={"codes": codes, "encoder": files.hash_of(encoder)[:16], "features": features.shape[1]},
+            versions={"numpy": np.__version__},
+            about={"title": f"{title}, {codes}"},
+        )
+        write_arrays(folder / "codes.npz", {"indices": rows.indices, "codes": found})
+        read = independent(found, count)
+        linear = r_squared.score(read[:count], labels[:count], codes_test=read[count:], factors_test=labels[count:])
+        knows = mig.score(found[:count], labels[:count])
+        scores = f"{knows['mig']:.4f}", f"{linear['r_squared']:.4f}"
+        yield [task, name, codes, found.shape[1], seed, *scores]
+
+
+def main() -> None:
+    """Score an encoder on tasks, and add its lines to the record."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("encoder", type=Path, help="a file in ONNX: images uint8 (n, H, W, C) to codes")
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--title", default="")
+    parser.add_argument("--tasks", nargs="+", required=True)
+    parser.add_argument("--into", type=Path, required=True)
+    options = parser.parse_args()
+    lines = list(csv.reader(RECORD.open(encoding="utf-8", newline="")))[1:] if RECORD.exists() else []
+    for task in options.tasks:
+        for line in scored(options.encoder, options.name, options.title or options.name, task, options.into):
+            print(*line, flush=True)
+            lines = [other for other in lines if other[:3] != line[:3] or other[4] != str(line[4])]
+            lines.append(list(map(str, line)))
+    files.write_text(RECORD, files.comma_separated(FIELDS, sorted(lines)))
+
+
+if __name__ == "__main__":
+    main()
