@@ -38,6 +38,7 @@ DEMO_SEEDS = DOCS.parent / "benchmarks" / "demo_seeds.csv"
 RESULTS = DOCS.parent / "leaderboard" / "published"
 PRECISION = RESULTS / "precision"
 EXPLAINED = DOCS.parent / "benchmarks" / "explained.csv"
+FROZEN = DOCS.parent / "benchmarks" / "frozen_encoders.csv"
 PIXEL_LOSS = DOCS.parent / "benchmarks" / "pixel_loss.csv"
 LEAST_SEEDS = 5
 MANY = 4
@@ -318,6 +319,24 @@ def table_of_pixel_loss_claims() -> list[str]:
     return lines
 
 
+def table_of_frozen_encoders() -> list[str]:
+    """Write linear R² and MIG of frozen encoders, with the range over seeds where there are several."""
+    found: dict[tuple[str, str, str], dict[str, list[tuple[float, float]]]] = {}
+    with FROZEN.open(encoding="utf-8", newline="") as stream:
+        for line in csv.DictReader(stream):
+            place = (line["encoder"], line["codes"], line["latents"])
+            values = found.setdefault(place, {}).setdefault(line["task"], [])
+            values.append((float(line["r_squared"]), float(line["mig"])))
+    tasks = sorted({task for of in found.values() for task in of})
+    titles = [f"{score}, `{task}`" for task in tasks for score in ("R²", "MIG")]
+    lines = [row("encoder", "codes", "latents", *titles), row("---", "---", "---:", *["---:"] * len(titles))]
+    for (encoder, codes, latents), of in sorted(found.items()):
+        columns = [[pair[score] for pair in of.get(task, [])] for task in tasks for score in (0, 1)]
+        ranges = [" to ".join(sorted({f"{min(each):.2f}", f"{max(each):.2f}"})) if each else "–" for each in columns]
+        lines.append(row(f"`{encoder}`", codes, latents, *ranges))
+    return lines
+
+
 def table_of_shared_seeds() -> list[str]:
     """Write how far scores of one seed go together: the correlation over seeds of pairs of rows of the tier desk."""
     rows: dict[tuple[str, str], NDArray[np.float64]] = {}
@@ -439,6 +458,7 @@ PAGES = {
         "demo": table_of_the_demo,
         "verdicts": functools.partial(pages.main_results, DOCS / "reproduction"),
     },
+    "your_encoder.md": {"frozen": table_of_frozen_encoders},
     "tutorials/see_a_vae_fail.md": {"demo": printed_by_the_demo},
     **{
         f"tutorials/{tutorial}.md": {

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import re
 import shlex
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import leaderboard
 from baselines import program
 
 ROOT = Path(__file__).parents[2]
@@ -113,7 +116,7 @@ def test_the_readme_runs():
 
 def test_the_page_on_your_encoder_runs():
     keras = pytest.importorskip("keras")
-    score, compare, watch, in_keras = code(ROOT / "docs" / "your_encoder.md", "python")
+    score, _, compare, watch, in_keras = code(ROOT / "docs" / "your_encoder.md", "python")
     names: dict = {}
     exec(score.replace("name=", "tier='smoke', progress=False, name="), names)
     assert "xysquares/spacing_8" in str(names["found"])
@@ -124,6 +127,40 @@ def test_the_page_on_your_encoder_runs():
     logs: dict = {}
     exec(in_keras + "\nscores.on_epoch_end(0, logs)", names | {"model": model, "logs": logs})
     assert {"mig", "dci.disentanglement"} <= logs.keys()
+
+
+@pytest.mark.parametrize("has_image_features", [False, True])
+def test_the_recipe_for_a_hub_runs_on_a_stub(has_image_features, monkeypatch):
+    """DINO's output has pooled features; CLIP and SigLIP have a method that gives those of images."""
+
+    class Tensor(np.ndarray):
+        def numpy(self):
+            return np.asarray(self)
+
+    class Model:
+        def eval(self):
+            return self
+
+        def __call__(self, pixels):
+            features = np.stack(pixels).mean(axis=(1, 2)).astype(np.float32)
+            return types.SimpleNamespace(pooler_output=np.tile(features, 4).view(Tensor))
+
+    if has_image_features:
+        Model.get_image_features = lambda self, pixels: self(pixels).pooler_output
+    prepare = lambda images, return_tensors: {"pixels": images}  # noqa: E731
+    hub = types.SimpleNamespace(
+        AutoImageProcessor=types.SimpleNamespace(from_pretrained=lambda name: prepare),
+        AutoModel=types.SimpleNamespace(from_pretrained=lambda name: Model()),
+    )
+    nn = types.SimpleNamespace(Module=type("Module", (), {}))
+    monkeypatch.setitem(sys.modules, "transformers", hub)
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(no_grad=contextlib.nullcontext, nn=nn))
+    recipe = code(ROOT / "docs" / "your_encoder.md", "python")[1]
+    names: dict = {"leaderboard": leaderboard}
+    exec(recipe.replace("name=", "metrics=['mig'], progress=False, name="), names)
+    assert "dinov2_small" in str(names["found"])
+    grey = names["frozen"]("any")(np.zeros((2, 64, 64, 1), np.uint8))
+    assert grey.shape == (2, 12)
 
 
 def test_every_picture_of_the_tutorials_is_shown():
