@@ -20,7 +20,10 @@ from website import api, dataset_pages, latents, links, metric_pages, notebooks,
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 
-MOVED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+MOVED = {
+    **{"README.md": "index.md", "CONTRIBUTING.md": "contributing.md"},
+    **{"CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"},
+}
 """Page of the repository -> where it is on the site."""
 
 MADE = {

@@ -79,7 +79,7 @@ def test_there_is_a_page_for_everything(site):
     expected |= {
         f"tutorials/{page.stem}.{kind}" for page in (ROOT / "docs/tutorials").glob("*.md") for kind in ("html", "ipynb")
     }
-    expected |= {"index.html", "contributing.html", "changelog.html", *LOOKED_AT}
+    expected |= {"index.html", "contributing.html", "changelog.html", "security.html", *LOOKED_AT}
     assert {name for name in expected if not (site / name).is_file()} == set()
 
 
