@@ -62,7 +62,7 @@ class Model:
     Args:
         config: the run's config.
         image_shape: (H, W, C) of the dataset.
-        sizes: how many values each of the dataset's factors has, for objectives that are told about the factors.
+        sizes: how many values each of the dataset's factors has, for objectives that see the factors.
         precision: of activations and products, ``"float32"`` or ``"bfloat16"``; weights and losses are float32 in any
             case. A run trains at its config's precision, and encodes and decodes in float32.
 

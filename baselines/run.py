@@ -61,7 +61,7 @@ class Run:
         Args:
             path: the folder.
             step: the snapshot to use; the last one if None.
-            dataset: the dataset, for a run on one's own images whose rows are asked for; its full name is that of the
+            dataset: the dataset, for a run on the user's images whose rows are asked for; its full name is that of the
                 run's config, up to a split by a rule.
 
         Returns:

@@ -386,7 +386,7 @@ class Dataset:
 
         Args:
             full: look at every row, in order, instead of the 1,024 of `quick_rows`.
-            progress: is told after each block how many rows it held.
+            progress: is called after each block with how many rows it held.
 
         Returns:
             The two hashes. A quick and a full digest of the same dataset differ.
@@ -402,7 +402,7 @@ class Dataset:
 
         Args:
             rows: the rows of one block, at most `CHUNK`.
-            progress: is told how many rows the block held.
+            progress: is called with how many rows the block held.
 
         Returns:
             The hashes of this block alone.

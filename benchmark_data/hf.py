@@ -279,7 +279,7 @@ def publish(
     Args:
         dataset: the dataset.
         folder: where to write. Made if it is not there.
-        progress: is told how many rows were hashed or written since the last call; every row is both in turn.
+        progress: is called with how many rows were hashed or written since the last call; every row is both in turn.
 
     Raises:
         InvalidInput: the licence forbids copies, the folder cannot be written, holds another dataset, or is being

@@ -84,7 +84,7 @@ class Encoder:
 
         Args:
             images: uint8, shape (n, H, W, C).
-            progress: is told after each batch how many images are encoded.
+            progress: is called after each batch with how many images are encoded.
 
         Returns:
             Codes, float32, shape (n, L) or (n, K, d).

@@ -54,7 +54,7 @@ _COMMANDS = frozenset(
 
 
 def _prints_only(bibtex: str) -> str:
-    """Refuse TeX commands that could read a file, write one or define something, for whoever cites the method."""
+    """Refuse TeX commands that could read a file, write one or define something, for anyone who cites the method."""
     for command in re.findall(r"\\([A-Za-z@]+)", bibtex):
         if command not in _COMMANDS:
             raise wrong_field(

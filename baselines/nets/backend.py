@@ -142,7 +142,7 @@ def one_hot(classes: Tensor, count: int) -> Tensor:
 
 
 def no_gradients() -> contextlib.AbstractContextManager[Any]:
-    """Return a context in which nothing is kept for gradients, as PyTorch keeps it unless it is told not to."""
+    """Return a context in which nothing is kept for gradients, as PyTorch keeps it unless told otherwise."""
     found: contextlib.AbstractContextManager[Any] = torch.no_grad() if name() == "torch" else contextlib.nullcontext()
     return found
 

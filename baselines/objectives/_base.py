@@ -113,7 +113,7 @@ class Objective:
     """Images per example: 2 for pairs."""
 
     supervision: ClassVar[str] = "unsupervised"
-    """What the objective is told about the factors, as the leaderboard names it."""
+    """What the objective sees of the factors, as the leaderboard names it."""
 
     stochastic: ClassVar[bool] = True
     """Whether the decoder sees a sample of the posterior; otherwise it sees the mean and the variance is not used."""

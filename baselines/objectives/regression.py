@@ -1,4 +1,4 @@
-"""Regression of the factors: what the same encoder reads from the images if it is told everything."""
+"""Regression of the factors: what the same encoder reads from the images if it sees all labels."""
 
 from __future__ import annotations
 

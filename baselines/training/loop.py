@@ -71,9 +71,9 @@ def train(
     Args:
         config: what to train.
         folder: where to; made if it is not there. `default_folder` of the config if None.
-        dataset: the dataset, where ``benchmark_data.load`` does not know it: one's own images, as
+        dataset: the dataset, where ``benchmark_data.load`` does not know it: the user's images, as
             ``benchmark_data.from_images`` gives them. Its full name is the config's, up to a split by a rule.
-        observers: functions that are told each line of the history: its step, and scalars by name.
+        observers: functions that are called with each line of the history: its step, and scalars by name.
         progress: a display to show the run in; by default one of its own, on standard error.
         checkpoint_seconds: write a snapshot at least every so many seconds. Those that the config does not ask to keep
             are removed when a later one is there.
@@ -131,7 +131,7 @@ def train_together(
         configs: what to train: the same `SHARED` keys, and the same hyperparameters except floats. `groups` sorts them.
         folders: where to, one for each. `default_folder` of each config if None.
         dataset: as of `train`.
-        observers: for each run the functions that are told its history.
+        observers: for each run the functions that are called with its history.
         progress: a display to show the runs in; by default one of its own, on standard error.
         checkpoint_seconds: as of `train`.
         device_bytes: on jax, keep the dataset on the device if it takes no more than these bytes. If None, half of the
@@ -258,7 +258,7 @@ def _train(
     device_bytes: int | None,
     request: stopping.Request,
 ) -> None:
-    """Train runs in one program until each is finished or has diverged, or somebody asks to stop."""
+    """Train runs in one program until each is finished or has diverged, or a stop is requested."""
     models = [_model(recorder, dataset) for recorder in recorders]
     drawn = sum((r.config.steps - r.step) * r.images for r in recorders)
     held = pixels.place(dataset, limit=device_bytes, drawn=drawn) if backend.name() == "jax" else None

@@ -23,7 +23,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, OffaxisError
 
 Observer: TypeAlias = Callable[[int, Mapping[str, float]], None]
-"""Is told a step and the history's scalars of it: loss, reconstruction and the objective's terms."""
+"""Is called with a step and the history's scalars of it: loss, reconstruction and the objective's terms."""
 
 EXPLODED = 1e3
 """A loss this many times the first one is taken to have exploded."""
@@ -41,7 +41,7 @@ class Recorder:
         folder: its folder, which is its own.
         dataset: its dataset.
         digests: the dataset's, as `digests_of` gives them.
-        observers: functions that are told each line of the history.
+        observers: functions that are called with each line of the history.
         writer: writes in the order in which it is asked, so that no snapshot is there before its history.
 
     Attributes:

@@ -33,7 +33,7 @@ class Stopped(KeyboardInterrupt):
 
 
 class Request:
-    """Whether somebody has asked to stop.
+    """Whether a stop was requested.
 
     Attributes:
         made: whether a signal has come.

@@ -109,7 +109,7 @@ class Writer:
         columns: columns of the label table; 0 where labels are a full grid and need no table.
         extras: further arrays.
         counted: the rows whose pixels enter `means`.
-        advance: is told how many images were written.
+        advance: is called with how many images were written.
 
     ``notes`` is for what a reader found out and wants recorded in ``meta.json``.
 

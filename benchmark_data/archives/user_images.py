@@ -70,7 +70,7 @@ def from_images(
     images: ArrayLike | Iterable[ArrayLike] | os.PathLike[str],
     labels: Mapping[str, ArrayLike] | Any = None,
 ) -> Dataset:
-    """Make a dataset of one's own images, for ``baselines.train`` and everything else that takes a `Dataset`.
+    """Make a dataset of the user's images, for ``baselines.train`` and everything else that takes a `Dataset`.
 
     Training draws rows in random order, and a run that was stopped draws the same ones again, so that images must be
     where any of them can be read at once. An array is kept as it is: one that ``numpy.load(path, mmap_mode="r")`` gave

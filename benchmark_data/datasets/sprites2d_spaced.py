@@ -1,10 +1,10 @@
 """Sprites2D on few places: with the greatest spacing no two of them overlap, so that every move costs the same.
 
-XYSquares' ladder (Michlo et al., IJCAI 2023, arXiv 2202.13341, section 5.4) for sprites that also turn, grow and change
-their shape. The sprites are those of `sprites2d` at 0.58 of their size, which lets the largest of them turn within 16
-pixels. Of all places in the image, `benchmark_data.variants.adversarial.chosen` takes some where sprites do not overlap
-for constant distances, and for linear ones some that are 2 pixels apart: the two ends of the ladder. Position is the
-factor that pixels show most, so that it counts most in what a dataset gives away.
+XYSquares' spacing sweep (Michlo et al., IJCAI 2023, arXiv 2202.13341, section 5.4) for sprites that also turn, grow and
+change their shape. The sprites are those of `sprites2d` at 0.58 of their size, which lets the largest of them turn
+within 16 pixels. Of all places in the image, `benchmark_data.variants.adversarial.chosen` takes some where sprites do
+not overlap for constant distances, and for linear ones some that are 2 pixels apart: the two ends of the sweep.
+Position is the factor that pixels show most, so that it counts most in what a dataset gives away.
 """
 
 from __future__ import annotations

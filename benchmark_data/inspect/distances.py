@@ -150,7 +150,7 @@ def pair_distances(
         dataset: any dataset. One without a full grid has no traversals: only its random pairs are measured.
         pairs: the number of pairs for each factor, at least 2.
         seed: the seed of `benchmark_data.draws`, in [0, 2**64).
-        progress: is told after each batch how many pairs it held.
+        progress: is called after each batch with how many pairs it held.
 
     Returns:
         The distance for each factor that has two or more values, in column order, and last for `RANDOM_PAIR`.

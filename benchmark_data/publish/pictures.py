@@ -50,7 +50,7 @@ def write(
         rows: which rows, in the order of the table.
         folder: where to write. Made if it is not there.
         split: what the rows are called, for the record.
-        progress: is told how many rows were done since the last call.
+        progress: is called with how many rows were done since the last call.
 
     Returns:
         The table.

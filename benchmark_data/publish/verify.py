@@ -81,7 +81,7 @@ def verify(
         dataset: the dataset.
         copies: what to compare: ``("tfds", the data_dir of TFDS)`` or ``("hf", a folder that was published)``.
         full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
-        progress: is told how many rows were read since the last call, of `work` in all.
+        progress: is called with how many rows were read since the last call, of `work` in all.
 
     Returns:
         A finding for the original and one for each copy.
@@ -115,7 +115,7 @@ def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], No
     Args:
         dataset: the dataset.
         full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
-        progress: is told how many rows were hashed since the last call.
+        progress: is called with how many rows were hashed since the last call.
 
     Returns:
         The two hashes.

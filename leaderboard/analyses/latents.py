@@ -7,7 +7,7 @@ sampled representation and nearly nothing in the mean one, so that CKA(mean, sam
 their number grows. Neither number says by itself how many latents were needed: compare it with that of a run that
 reconstructs.
 
-Units are told apart by the posterior variance of each latent over the data, with the thresholds of the authors' code
+Units are classified by the posterior variance of each latent over the data, with the thresholds of the authors' code
 for that paper: passive when its mean lies within 0.1 of 1, active when its mean is at most 0.1, each only if its
 variance is below 0.1, and mixed otherwise. Zietlow et al., "Demystifying inductive biases for beta-VAE based
 architectures" (2021), section 5.4, count a unit as used when the mean is below 0.8.

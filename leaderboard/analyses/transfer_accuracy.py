@@ -90,7 +90,7 @@ def measure(
         seed: for ties between latents in the trees.
         constant_labels: what to do with a label that has one value among the rows to fit to: ``"refuse"`` it or
             ``"drop"`` it.
-        progress: is told what is being fitted, before it is.
+        progress: is called with what is being fitted, before it is.
 
     Returns:
         A row per representation, classifier and label: ``source``, ``classifier``, ``label``, ``train`` and ``test``,
@@ -164,7 +164,8 @@ def averages(table: pd.DataFrame) -> pd.DataFrame:
     """Average accuracies over labels, and over seeds if the table has several: table 1 of the paper.
 
     Args:
-        table: as from ``measure``; rows of several runs of one source are told apart by a column ``seed``, and those of
+        table: as from ``measure``; rows of several runs of one source are distinguished by a column ``seed``, and those
+        of
             several targets by ``target``.
 
     Returns:

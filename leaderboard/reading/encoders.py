@@ -1,8 +1,8 @@
 """An encoder in ONNX, run in a process of its own: bounded time and memory, no files, no network.
 
-Whoever made the file, the process (`leaderboard.reading.encoder_process`) reads, judges and runs it under the limits of
-`leaderboard.reading.sandbox`. This side sends images and receives frames of bounded size. It parses nothing of the
-file, and allocates by no number that stands in it.
+Regardless of who made the file, the process (`leaderboard.reading.encoder_process`) reads, judges and runs it under the
+limits of `leaderboard.reading.sandbox`. This side sends images and receives frames of bounded size. It parses nothing
+of the file, and allocates by no number that stands in it.
 
 Internal.
 """
@@ -141,7 +141,7 @@ class OnnxEncoder:
                 (pixels / 255 - mean) / std.
             std: of pixels in [0, 1], likewise, above 0.
             batch: images at a time, where the model does not fix it.
-            progress: is told after each batch how many images it held.
+            progress: is called after each batch with how many images it held.
 
         Returns:
             float32, (n, L), or (n, L, d) for units of several numbers; all finite.

@@ -36,7 +36,7 @@ def report(
     Args:
         folder: a submission, or a folder whose folders are submissions.
         published: results that are on the board.
-        progress: is told what is going on.
+        progress: is called with what is going on.
 
     Returns:
         Markdown, and whether every submission is valid. What is invalid is not scored.

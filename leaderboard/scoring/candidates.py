@@ -96,7 +96,7 @@ def load(folder: str | os.PathLike[str]) -> Candidate:
 
     Raises:
         DamagedFile: the folder lacks a file, or a file does not hold what it should.
-        InvalidInput: codes of other rows, of another dataset or not finite; a run on one's own images; a reference's
+        InvalidInput: codes of other rows, of another dataset or not finite; a run on the user's images; a reference's
             name; a budget that cannot be; or a claim of a score that nothing computes.
         UnknownName: the dataset is unknown.
 

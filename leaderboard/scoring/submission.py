@@ -38,7 +38,7 @@ from leaderboard.store.results import Result
 __all__ = ["Checked", "Submission", "check", "init", "json_schema", "score"]
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Is told what is being done now, how many steps are done and how many there are."""
+"""Is called with what is being done now, how many steps are done and how many there are."""
 
 
 def no_progress(what: str, done: int, total: int) -> None:
@@ -298,7 +298,7 @@ def encode(folder: str | os.PathLike[str], *, progress: Progress = no_progress) 
 
     Args:
         folder: the submission.
-        progress: is told what is going on, in images.
+        progress: is called with what is going on, in images.
 
     Returns:
         The files that were written, ``seed_<k>.npz``.
@@ -323,7 +323,7 @@ def encode_run(folder: str | os.PathLike[str], *, progress: Progress = no_progre
 
     Args:
         folder: the run folder, or what is published of one.
-        progress: is told what is going on, in images.
+        progress: is called with what is going on, in images.
 
     Returns:
         The file that was written, ``codes.npz``; None where there are codes, or no encoder.

@@ -85,7 +85,7 @@ def verify(
         task: the task.
         tier: whose metrics are compared.
         seed: text to draw rows by, of 1 to 200 characters.
-        progress: is told how many images are encoded.
+        progress: is called with how many images are encoded.
 
     Returns:
         How it was verified.
@@ -229,7 +229,7 @@ def may_be_verified(task: protocol.Task) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def drawn(task: protocol.Task, seed: str) -> tuple[int, str]:
-    """Return how many fresh rows a text draws, and their digest, for whoever checks a record.
+    """Return how many fresh rows a text draws, and their digest, for anyone who checks a record.
 
     Args:
         task: the task.

@@ -41,9 +41,9 @@ class Place(NamedTuple):
     """Where a group stands among others, as far as its seeds tell.
 
     Attributes:
-        low: the best rank that it may have: one more than the groups that are told to be higher.
+        low: the best rank that it may have: one more than the groups that are significantly higher.
         high: the worst one.
-        band: 1 for the highest band. Each group of a band is told apart from each group of every other band.
+        band: 1 for the highest band. Each group of a band differs significantly from each group of every other band.
     """
 
     low: int
@@ -54,18 +54,18 @@ class Place(NamedTuple):
 def places(
     groups: Mapping[str, Sequence[ArrayLike]], *, printed: Mapping[str, float] | None = None
 ) -> dict[str, Place]:
-    """Rank groups as far as their seeds tell: an interval of ranks each, and bands of groups that are not told apart.
+    """Rank groups as far as seeds allow: an interval of ranks each, and bands of similar groups.
 
-    Every pair is tested as in `all_pairs`. Where no two groups are told apart wrongly, which is so in 95% of families,
-    all intervals hold the true ranks at once (Al Mohamad, Goeman and van Zwet, "Simultaneous Confidence Intervals for
+    Every pair is tested as in `all_pairs`. Without a false positive, as in 95% of families, all intervals hold the true ranks at once (Al Mohamad, Goeman and van Zwet, "Simultaneous Confidence Intervals for
     Ranks with Application to Ranking Institutions", Biometrics 2022), and groups that are equal are in one band. A band
-    ends only where every group above is told from every group below; so a band may be a chain, whose ends differ.
+    ends only where every group above differs significantly from every group below; so a band may be a chain, whose ends
+    differ.
 
     Args:
         groups: name -> for each task its scores, shape (n,), n >= `SEEDS`, seeds in the same order. All groups have the
             same tasks in the same order; the mean over tasks is what is compared, and a seed counts once.
-        printed: name -> that mean, as readers see it. Groups whose means they see as equal are not told apart, so that
-            a rank by what is printed lies within its place. The mean itself if None.
+        printed: name -> that mean, as readers see it. Groups whose means they see as equal do not count as different,
+            so that a rank by what is printed lies within its place. The mean itself if None.
 
     Returns:
         Name -> its place.

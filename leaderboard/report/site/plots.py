@@ -228,7 +228,7 @@ def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: st
 
 
 DRAWN = 12
-"""The most methods that a plot shows: those with the best means. More could not be told apart."""
+"""The most methods that a plot shows: those with the best means. More could not be distinguished."""
 
 
 def _below(values: Iterable[float]) -> str:
