@@ -164,8 +164,7 @@ def averages(table: pd.DataFrame) -> pd.DataFrame:
     """Average accuracies over labels, and over seeds if the table has several: table 1 of the paper.
 
     Args:
-        table: as from ``measure``; rows of several runs of one source are distinguished by a column ``seed``, and those
-        of
+        table: as from ``measure``; rows of several runs of one source differ in a column ``seed``, and those of
             several targets by ``target``.
 
     Returns:
