@@ -56,61 +56,16 @@ def places(
 ) -> dict[str, Place]:
     """Rank groups as far as seeds allow: an interval of ranks each, and bands of similar groups.
 
-    Every pair is tested as in `all_pairs`. Without a false positive, as in 95% of families, all intervals hold the true
-    ranks at once (Al Mohamad, Goeman and van Zwet, "Simultaneous Confidence Intervals for Ranks with Application to
-    Ranking Institutions", Biometrics 2022), and groups that are equal are in one band. A band ends only where every
-    group above differs significantly from every group below; so a band may be a chain, whose ends differ.
-
-    Args:
-        groups: name -> scores, shape (n,) with at least `leaderboard.store.intervals.SEEDS` seeds.
-
-    Returns:
-        Both orders of each pair -> p-value after Holm. Groups without any spread are 0 or 1: equal, or not.
-
-    Raises:
-        InvalidInput: a group of fewer seeds, or a score that is not finite.
-
-    Example:
-        >>> found = all_pairs({"a": [0.50, 0.51, 0.52, 0.53], "b": [0.1, 0.11, 0.12, 0.13], "c": [0.1, 0.1, 0.1, 0.15]})
-        >>> found["a", "b"] < 0.05, found["c", "b"] < 0.05
-        (True, False)
-    """
-    names = list(groups)
-    if not names:
-        return {}
-    p_values = _of_pairs(Moments([[scores] for scores in groups.values()]))
-    return {(names[i], names[j]): float(p_values[i, j]) for i, j in itertools.permutations(range(len(names)), 2)}
-
-
-class Place(NamedTuple):
-    """Where a group stands among others, as far as its seeds tell.
-
-    Attributes:
-        low: the best rank that it may have: one more than the groups that are significantly higher.
-        high: the worst one.
-        band: 1 for the highest band. Each group of a band differs significantly from each group of every other band.
-    """
-
-    low: int
-    high: int
-    band: int
-
-
-def places(
-    groups: Mapping[str, Sequence[ArrayLike]], *, printed: Mapping[str, float] | None = None
-) -> dict[str, Place]:
-    """Rank groups as far as seeds allow: an interval of ranks each, and bands of similar groups.
-
-    Every pair is tested as in `all_pairs`. Without a false positive, as in 95% of families, all intervals hold the true ranks at once (Al Mohamad, Goeman and van Zwet, "Simultaneous Confidence Intervals for
+    Every pair is tested as in `all_pairs`. Where no pair is a false positive, which is so in 95% of families, all
+    intervals hold the true ranks at once (Al Mohamad, Goeman and van Zwet, "Simultaneous Confidence Intervals for
     Ranks with Application to Ranking Institutions", Biometrics 2022), and groups that are equal are in one band. A band
-    ends only where every group above differs significantly from every group below; so a band may be a chain, whose ends
-    differ.
+    ends only where every group above is significantly higher than every group below; so a band may be a chain.
 
     Args:
         groups: name -> for each task its scores, shape (n,), n >= `SEEDS`, seeds in the same order. All groups have the
             same tasks in the same order; the mean over tasks is what is compared, and a seed counts once.
-        printed: name -> that mean, as readers see it. Groups whose means they see as equal do not count as different,
-            so that a rank by what is printed lies within its place. The mean itself if None.
+        printed: name -> that mean, as readers see it. Groups whose means they see as equal count as equal, so that
+            a rank by what is printed lies within its place. The mean itself if None.
 
     Returns:
         Name -> its place.
