@@ -5,19 +5,24 @@ import dataclasses
 import datetime
 import io
 import re
+import typing
 
 import pytest
 import rich.console
 
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard import protocol
-from leaderboard.record import About, Budget, Digests
+from leaderboard.record import About, Budget, Digests, Supervision
 from leaderboard.report import formats, overall, ranking
 from leaderboard.report.site import build
 from leaderboard.store import results, results_tree
 from leaderboard.store.results import Compared, Sample, Scored, Verification
 
 HOSTILE = "<script>alert(1)</script>|`*_$%&#{}~^\\\"'"
+
+
+def test_every_kind_of_supervision_has_a_group():
+    assert set(ranking.CATEGORIES) == set(typing.get_args(Supervision))
 
 
 def run(mig, seed=0, **fields):
