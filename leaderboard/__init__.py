@@ -11,11 +11,14 @@ from benchmark_data import discovery
 
 if TYPE_CHECKING:
     from leaderboard.evaluation import PUBLISHED, Evaluation, evaluate
-    from leaderboard.monitor import Monitor
+    from leaderboard.monitor import BatchedMetric, Monitor
 
-__all__ = ["PUBLISHED", "Evaluation", "Monitor", "evaluate"]
+__all__ = ["PUBLISHED", "BatchedMetric", "Evaluation", "Monitor", "evaluate"]
 
 __getattr__, __dir__ = discovery.on_demand(
     __name__,
-    {"leaderboard.evaluation": ("PUBLISHED", "Evaluation", "evaluate"), "leaderboard.monitor": ("Monitor",)},
+    {
+        "leaderboard.evaluation": ("PUBLISHED", "Evaluation", "evaluate"),
+        "leaderboard.monitor": ("BatchedMetric", "Monitor"),
+    },
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias, get_args
@@ -12,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.types import Images
 
 __all__ = ["Encoder", "Input"]
@@ -99,6 +100,46 @@ class Encoder:
                 codes.append(_checked(self._encode(self._prepared(batch), **self._keywords), len(batch)))
                 progress(start + len(batch))
         return np.concatenate(codes)
+
+    def export(self, path: str | os.PathLike[str], example: Images) -> None:
+        """Write the encoder in ONNX, from uint8 (n, H, W, C) to ``codes``, for a verified row.
+
+        Args:
+            path: the file, ``encoder.onnx`` or so.
+            example: a few images, uint8 (n, H, W, C).
+
+        Raises:
+            InvalidInput: the encoder is no PyTorch module, or PyTorch cannot export it.
+            MissingExtra: onnx or onnxscript is not installed.
+        """
+        if not self._torch:
+            raise InvalidInput("Only PyTorch modules are exported.")
+        needs("the export of an encoder", "onnx", "onnx", "onnxscript")
+        torch = sys.modules["torch"]
+        encode, layout, scaled = self._encode, self.input[-3:], self.input.startswith("float32")
+
+        class Graph(torch.nn.Module):  # type: ignore[name-defined, misc]
+            def __init__(self, modules: list[Any]) -> None:
+                super().__init__()
+                self.parts = torch.nn.ModuleList(modules)
+
+            def forward(self, images: Any) -> Any:
+                images = images.permute(0, 3, 1, 2) if layout == "chw" else images
+                return encode(images.float() / 255 if scaled else images)
+
+        batch = torch.export.Dim("n", min=1, max=4096)
+        names = {"input_names": ["images"], "output_names": ["codes"]}
+        images = torch.from_numpy(example).to(self.device)
+        with _evaluating(self._torch):
+            try:
+                graph = Graph(self._torch).eval()
+                torch.onnx.export(
+                    graph, (images,), path, dynamic_shapes=({0: batch},), external_data=False, verbose=False, **names
+                )
+            except Exception as error:
+                raise InvalidInput(
+                    f"PyTorch cannot export the encoder ({str(error).partition(chr(10))[0]})."
+                ) from error
 
     def _prepared(self, images: Images) -> Any:
         """Return a batch as the encoder expects it."""

@@ -15,7 +15,7 @@ import numpy as np
 import rich.progress
 from numpy.typing import NDArray
 
-from benchmark_data.errors import InvalidInput, UnknownName, needs
+from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, needs
 from benchmark_data.factors import Indices
 from benchmark_data.files import written_atomically
 from leaderboard import encoding, protocol
@@ -176,6 +176,20 @@ class _Source:
         with encoders.OnnxEncoder(self.onnx) as running:
             return running.encode(dataset, rows, progress=progress)
 
+    def write_onnx(self, path: Path, candidate: Candidate) -> None:
+        """Write the encoder in ONNX and check its codes in the sandbox, or raise an error."""
+        if self.onnx:
+            path.write_bytes(self.onnx.read_bytes())
+            return
+        if not self.call or "pca" in candidate.record.hyperparameters:
+            raise InvalidInput("A run folder without encoder.onnx, and principal components, cannot be exported.")
+        dataset, rows = candidate.task.load(), candidate.task.indices[:64]
+        self.call.export(path, dataset.images(rows[:2]))
+        with encoders.OnnxEncoder(path) as running:
+            codes, given = running.encode(dataset, rows), candidate.given[:64]
+        if not np.allclose(codes, given, rtol=1e-3, atol=1e-3 * given.std()):
+            raise InvalidInput("The exported graph gives other codes than the encoder.")
+
 
 @dataclasses.dataclass(frozen=True)
 class _Row:
@@ -318,21 +332,21 @@ class Evaluation:
         seeds = sorted({row.candidate.record.seed for row in self.rows})
         missing = [f"{submission.FILE}: fill in authors, license, supervision, versions and the budget of each seed."]
         submission.init(folder, self.name, self._tasks, tier=self.tier, seeds=len(seeds))
-        unexported = False
+        unexported: dict[str, None] = {}
         for row in self.rows:
             known = row.candidate.record
             place = Path(folder) / known.dataset / f"seed_{seeds.index(known.seed)}"
             with written_atomically(place.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
                 np.savez(file, indices=row.candidate.task.indices, codes=row.candidate.given)
-            if row.source.onnx:
+            try:
                 with written_atomically(place.with_suffix(".onnx")) as temporary:
-                    temporary.write_bytes(row.source.onnx.read_bytes())
-            else:
-                unexported = True
-        if unexported:
-            missing.append(
-                "encoder: export it to ONNX as seed_<n>.onnx next to its codes, to be verified on fresh rows."
-            )
+                    row.source.write_onnx(temporary, row.candidate)
+            except OffaxisError as error:
+                unexported[str(error)] = None
+        missing += [
+            f"encoder: {why} For a verified row, export it to ONNX as seed_<n>.onnx next to its codes."
+            for why in unexported
+        ]
         if len(seeds) < protocol.SEEDS:
             missing.append(f"seeds: {len(seeds)} of the {protocol.SEEDS} that a rank takes.")
         return missing

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 import benchmark_data
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
@@ -12,7 +15,7 @@ from leaderboard.encoding import Encoder, Input
 from leaderboard.reading import units
 from leaderboard.scoring import measure
 
-__all__ = ["Monitor"]
+__all__ = ["BatchedMetric", "Monitor"]
 
 
 class Monitor:
@@ -80,3 +83,48 @@ class Monitor:
             sample, arguments = measure.divided(metric, codes[: self._train], self._factors[: self._train], held_out)
             scores |= {protocol.key(name, key): value for key, value in metric.score(*sample, **arguments).items()}
         return scores
+
+
+class BatchedMetric:
+    """A metric that takes codes batch by batch, with the methods of TorchMetrics: ``update``, ``compute``, ``reset``.
+
+    Args:
+        metric: name of a file in ``leaderboard/metrics``. One that needs held-out rows takes the last third for them.
+
+    Raises:
+        UnknownName: there is no such metric.
+
+    Example:
+        >>> metric = BatchedMetric("mig")
+        >>> metric.update(np.arange(40)[:, None] % 2, np.arange(40)[:, None] % 2)
+        >>> {name: round(value, 3) for name, value in metric.compute().items()}
+        {'mig': 1.0}
+    """
+
+    def __init__(self, metric: str) -> None:
+        ((self._name, self._metric),) = measure.named([metric]).items()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        self._batches: list[tuple[NDArray[Any], NDArray[Any]]] = []
+
+    def update(self, codes: ArrayLike, factors: ArrayLike) -> None:
+        """Take a batch: codes, real numbers (n, L), and factors, class ids (n, F); arrays or tensors."""
+        one, other = (value.detach().cpu() if hasattr(value, "detach") else value for value in (codes, factors))
+        self._batches.append((np.asarray(one), np.asarray(other)))
+
+    def compute(self) -> dict[str, float]:
+        """Return the scores of all batches together, as `Monitor` does.
+
+        Raises:
+            InvalidInput: there is no batch, or the metric cannot be computed from them.
+        """
+        if not self._batches:
+            raise InvalidInput("There are no codes yet. Call update(codes, factors) first.")
+        codes, factors = map(np.concatenate, zip(*self._batches, strict=True))
+        sample, arguments = (codes, factors), {}
+        if measure.takes(self._metric, measure.HELD_OUT[0]):
+            sample, arguments = measure.divided(self._metric, codes, factors)
+        found = self._metric.score(*sample, **arguments)
+        return {protocol.key(self._name, key): value for key, value in found.items()}

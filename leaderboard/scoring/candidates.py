@@ -35,7 +35,7 @@ from leaderboard.store.results import Result, Scored, Status
 
 __all__ = ["Candidate", "load", "read_codes", "results_of", "score"]
 
-LATENTS = 1024
+LATENTS = 2048
 """The most latents that are scored."""
 
 

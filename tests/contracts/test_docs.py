@@ -116,7 +116,7 @@ def test_the_readme_runs():
 
 def test_the_page_on_your_encoder_runs():
     keras = pytest.importorskip("keras")
-    score, _, compare, watch, in_keras = code(ROOT / "docs" / "your_encoder.md", "python")
+    score, _, compare, watch, _, _, in_keras, in_wandb, batched = code(ROOT / "docs" / "your_encoder.md", "python")
     names: dict = {}
     exec(score.replace("name=", "tier='smoke', progress=False, name="), names)
     assert "xysquares/spacing_8" in str(names["found"])
@@ -127,6 +127,64 @@ def test_the_page_on_your_encoder_runs():
     logs: dict = {}
     exec(in_keras + "\nscores.on_epoch_end(0, logs)", names | {"model": model, "logs": logs})
     assert {"mig", "dci.disentanglement"} <= logs.keys()
+    exec(in_wandb + batched, names)
+    logged: list = []
+    names["report"](types.SimpleNamespace(log=logged.append), names["monitor"], names["encode"])
+    assert "mig" in logged[0]
+    assert "mig" in names["mig"].compute()
+
+
+@pytest.fixture(scope="module")
+def in_torch():
+    """A small model and a monitor, and what the page on encoders defines for PyTorch."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(64 * 64 * 3, 3)
+
+        def encode(self, images):
+            assert not self.training
+            return self.layer(images.flatten(1))
+
+        def loss(self, images):
+            return self.layer(images.flatten(1)).square().mean()
+
+    names: dict = {}
+    for example in code(ROOT / "docs" / "your_encoder.md", "python")[4:6]:
+        exec(example, names)
+    monitor = leaderboard.Monitor("xysquares/spacing_8", metrics=["mig"], samples=(200, 100))
+    return Model(), torch.rand(2, 4, 3, 64, 64), monitor, names
+
+
+def test_the_page_on_your_encoder_runs_in_a_loop_of_pytorch(in_torch, capsys):
+    model, batches, monitor, names = in_torch
+    names["fit"](model, batches, monitor, epochs=2)
+    assert capsys.readouterr().out.count("{'mig': ") == 2
+    assert model.training
+
+
+@pytest.mark.filterwarnings("ignore")  # Lightning's own
+def test_the_page_on_your_encoder_runs_in_lightning(in_torch, tmp_path):
+    lightning = pytest.importorskip("lightning", reason="Lightning is not installed: pip install lightning")
+    model, batches, monitor, names = in_torch
+
+    class Module(lightning.LightningModule, type(model)):
+        def training_step(self, images):
+            return self.loss(images)
+
+        def configure_optimizers(self):
+            import torch
+
+            return torch.optim.Adam(self.parameters())
+
+    trainer = lightning.Trainer(
+        max_epochs=1, logger=False, enable_checkpointing=False, enable_progress_bar=False, accelerator="cpu",
+        callbacks=[names["disentanglement"](monitor)], default_root_dir=tmp_path,
+    )  # fmt: skip
+    trainer.fit(Module(), batches)
+    assert "mig" in trainer.callback_metrics
 
 
 @pytest.mark.parametrize("has_image_features", [False, True])

@@ -180,3 +180,13 @@ def test_a_run_folder_is_scored_by_its_codes(solved, tmp_path):
     with pytest.raises(InvalidInput, match=r"no encoder\.onnx"):
         leaderboard.evaluate(tmp_path, "xysquares/spacing_4", metrics=["mig"], progress=False)
     assert isinstance(candidates.load(tmp_path), candidates.Candidate)
+
+
+def test_a_pytorch_module_is_handed_in_with_its_graph(tmp_path):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
+    pytest.importorskip("onnxscript", reason="PyTorch's export needs it: pip install onnx onnxscript")
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 8, 8), torch.nn.Flatten(), torch.nn.Linear(256, 3))
+    found = leaderboard.evaluate(lambda images: model(images)[:, :2], TASK, tier="smoke", progress=False)
+    missing = found.submission(tmp_path / "handed_in")
+    assert [line.partition(":")[0] for line in missing] == ["submission.json", "seeds"]
+    assert (tmp_path / "handed_in" / TASK / "seed_0.onnx").is_file()

@@ -7,7 +7,7 @@ import pytest
 
 import benchmark_data
 from benchmark_data.errors import InvalidInput, UnknownName
-from leaderboard import Monitor, protocol
+from leaderboard import BatchedMetric, Monitor, protocol
 from leaderboard.metrics import dci, mig
 
 
@@ -44,3 +44,22 @@ def test_unknown_names_are_refused():
         Monitor("sprites2d", metrics=["migg"])
     with pytest.raises(UnknownName):
         Monitor("sprites3d")
+
+
+@pytest.mark.parametrize("name", ["mig", "dci"])
+def test_batches_are_scored_together(name):
+    rng = np.random.default_rng(0)
+    codes, factors = rng.normal(size=(90, 3)), rng.integers(3, size=(90, 2))
+    metric = BatchedMetric(name)
+    with pytest.raises(InvalidInput, match="no codes yet"):
+        metric.compute()
+    for part in range(3):
+        metric.update(codes[part * 30 :][:30], factors[part * 30 :][:30])
+    if name == "mig":
+        assert metric.compute() == mig.score(codes, factors)
+    else:
+        expected = dci.score(codes[:60], factors[:60], codes_test=codes[60:], factors_test=factors[60:])
+        assert metric.compute() == {f"dci.{key}": value for key, value in expected.items()}
+    metric.reset()
+    metric.update(codes[:30], factors[:30])
+    assert len(metric._batches) == 1

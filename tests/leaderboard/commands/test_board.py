@@ -164,7 +164,7 @@ def test_validate_lists_all_that_is_wrong_with_a_run_and_a_result(board, tree, r
     assert "selection: expected a text" in out
     code, out, _ = board("check", run_folder(seed=5, dataset_version="2.0.0", codes=np.zeros((60, 0))))
     assert (code, out.count("error:"), "dataset_version: expected 1.0.0" in out) == (1, 2, True), out
-    assert "codes: expected 1 to 1024 latents, received 0" in out
+    assert "codes: expected 1 to 2048 latents, received 0" in out
     file = results_tree.path(tree, "toy/small@v1", "beta_vae")
     assert board("check", file)[0] == 0
     text = file.read_text("utf-8").replace('"schema": 1', '"schema": 7').replace('"latents": 3', '"latents": 0', 1)

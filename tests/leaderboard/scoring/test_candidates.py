@@ -200,8 +200,8 @@ def test_codes_of_other_rows(run_folder):
             r"\(60, 2, 2, 1\)",
         ),
         (np.zeros((59, 2)), r"received float32 of shape \(59, 2\)"),
-        (np.zeros((60, 0)), "codes: expected 1 to 1024 latents, received 0"),
-        (np.zeros((60, 1025)), "codes: expected 1 to 1024 latents, received 1025"),
+        (np.zeros((60, 0)), "codes: expected 1 to 2048 latents, received 0"),
+        (np.zeros((60, 2049)), "codes: expected 1 to 2048 latents, received 2049"),
     ],
 )
 def test_codes_that_cannot_be_scored(run_folder, codes, message):
