@@ -7,6 +7,7 @@ import functools
 import inspect
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -130,7 +131,8 @@ class Encoder:
         batch = torch.export.Dim("n", min=1, max=4096)
         names = {"input_names": ["images"], "output_names": ["codes"]}
         images = torch.from_numpy(example).to(self.device)
-        with _evaluating(self._torch):
+        with _evaluating(self._torch), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch's own, of its exporter
             try:
                 graph = Graph(self._torch).eval()
                 torch.onnx.export(
