@@ -123,7 +123,7 @@ class BatchedMetric:
         if not self._batches:
             raise InvalidInput("There are no codes yet. Call update(codes, factors) first.")
         codes, factors = map(np.concatenate, zip(*self._batches, strict=True))
-        sample, arguments = (codes, factors), {}
+        sample, arguments = (codes, factors), dict[str, Any]()
         if measure.takes(self._metric, measure.HELD_OUT[0]):
             sample, arguments = measure.divided(self._metric, codes, factors)
         found = self._metric.score(*sample, **arguments)
