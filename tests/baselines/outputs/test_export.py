@@ -45,7 +45,7 @@ def ends(network):
 def test_the_graph_of_every_architecture_gives_what_the_network_gives(name):
     """Images whose sides differ, so that a mistaken axis shows."""
     rng = np.random.default_rng(0)
-    small = {"fc": {"width": 32}}.get(name, {})
+    small = {"fc": {"width": 32}, "transformer": {"channels": 16, "heads": 2}}.get(name, {})
     network, _ = architectures.find(name)((32, 48, 3), 5, rng, **small)
     for variable in network.trainable_variables:  # zeros and ones of the start would hide what is left out
         variable.assign(np.asarray(variable.value) + 0.05 * rng.standard_normal(variable.shape).astype(np.float32))
