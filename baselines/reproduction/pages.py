@@ -61,10 +61,16 @@ def report(folder: Path) -> str:
     ]
     for name in catalogue.papers():
         entries = [entry for entry in catalogue.of_paper(name) if entry.id in found]
-        rows += ["", f"## {catalogue.module(name).__doc__.splitlines()[0]}", "", *_table(("figure", *HEAD))]
+        rows += ["", f"## {catalogue.module(name).__doc__.splitlines()[0]}", ""]
+        usual = collections.Counter(_setting(entry, found[entry.id]) for entry in entries).most_common(1)[0][0]
+        rows += [f"Unless stated: {usual[0].replace(' (', ' steps (')}, n = {usual[1]}.", ""] if all(usual) else []
+        rows += _table(("figure", *HEAD))
         for entry in entries:
             if record := found[entry.id]:
-                rows += [_row(_more(entry), *_cells(entry, record, one, kept)) for one in record["judged"]]
+                setting = ("", "") if all(usual) and _setting(entry, record) == usual else ()
+                for one in record["judged"]:
+                    claim, data, model, seeds, effect, verdict = _cells(entry, record, one, kept)
+                    rows.append(_row(_more(entry), claim, data, *(setting or (model, seeds)), effect, verdict))
             else:
                 rows.append(_row(entry.id.partition("/")[2], _claim(entry, entry.claim), "", "", "", "", "not run"))
         again = [f"{each.id.partition('/')[2]} ({each.same_as})" for each in catalogue.of_paper(name) if each.same_as]
@@ -198,6 +204,13 @@ def _effect(one: Mapping[str, Any]) -> str:
         return "–"
     value, low, high = (f"{end:+.2g}" for end in one["effect"])
     return f"{value} {one['measure']} ({low} to {high}), {records.p_value(one['p'])}"
+
+
+def _setting(entry: Entry, record: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Return the cells of model and seeds; empty ones where nothing was trained."""
+    if record is None or not record["budget"]["runs"]:
+        return "", ""
+    return _model(entry, record["budget"]), str(record["budget"]["seeds"])
 
 
 def _more(entry: Entry) -> str:
