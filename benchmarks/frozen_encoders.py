@@ -48,7 +48,7 @@ def codes_of(
     yield "pca", 0, (centred @ directions[:, :latents]).astype(np.float32)
     for kind in ("topk", "l1"):
         for seed in range(seeds):
-            encode = sparse_codes.fit(features[:train], units=UNITS, steps=STEPS, kind=kind, seed=seed)  # type: ignore[arg-type]
+            encode = sparse_codes.fit(features[:train], units=UNITS, steps=STEPS, kind=kind, seed=seed)
             yield kind, seed, encode(features)
 
 
@@ -63,7 +63,7 @@ def independent(codes: NDArray[np.float32], train: int) -> NDArray[np.float32]:
     return kept
 
 
-def scored(encoder: Path, name: str, title: str, task: str, into: Path) -> Iterator[list[Any]]:
+def scored(encoder: Path, name: str, about: dict[str, str], task: str, into: Path) -> Iterator[list[Any]]:
     """Write the run folders of an encoder on a task, and yield a line of the record for each."""
     dataset, rows = benchmark_data.load(task), protocol.task(task)
     count, labels = len(rows.train), dataset.labels(rows.indices)
@@ -76,12 +76,12 @@ def scored(encoder: Path, name: str, title: str, task: str, into: Path) -> Itera
             dataset,
             digests_of(dataset),
             method=f"{name}_{codes}",
-            budget={"device": "none: trained elsewhere"},
+            budget={"device": "elsewhere"},
             seed=seed,
             supervision="pretrained",
             hyperparameters={"codes": codes, "encoder": files.hash_of(encoder)[:16], "features": features.shape[1]},
             versions={"numpy": np.__version__},
-            about={"title": f"{title}, {codes}"},
+            about=about | {"title": f"{about['title']}, {codes}"},
         )
         write_arrays(folder / "codes.npz", {"indices": rows.indices, "codes": found})
         read = independent(found, count)
@@ -96,13 +96,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("encoder", type=Path, help="a file in ONNX: images uint8 (n, H, W, C) to codes")
     parser.add_argument("--name", required=True)
-    parser.add_argument("--title", default="")
+    for of_method in ("title", "authors", "paper", "code", "license"):
+        parser.add_argument(f"--{of_method}", default="")
     parser.add_argument("--tasks", nargs="+", required=True)
     parser.add_argument("--into", type=Path, required=True)
     options = parser.parse_args()
     lines = list(csv.reader(RECORD.open(encoding="utf-8", newline="")))[1:] if RECORD.exists() else []
+    about = {key: getattr(options, key) for key in ("title", "authors", "paper", "code", "license")}
     for task in options.tasks:
-        for line in scored(options.encoder, options.name, options.title or options.name, task, options.into):
+        for line in scored(options.encoder, options.name, about, task, options.into):
             print(*line, flush=True)
             lines = [other for other in lines if other[:3] != line[:3] or other[4] != str(line[4])]
             lines.append(list(map(str, line)))
