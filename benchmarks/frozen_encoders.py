@@ -96,13 +96,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("encoder", type=Path, help="a file in ONNX: images uint8 (n, H, W, C) to codes")
     parser.add_argument("--name", required=True)
-    for of_method in ("title", "authors", "paper", "code", "license"):
+    of_methods = ("title", "authors", "paper", "code", "license", "bibtex")
+    for of_method in of_methods:
         parser.add_argument(f"--{of_method}", default="")
     parser.add_argument("--tasks", nargs="+", required=True)
     parser.add_argument("--into", type=Path, required=True)
     options = parser.parse_args()
     lines = list(csv.reader(RECORD.open(encoding="utf-8", newline="")))[1:] if RECORD.exists() else []
-    about = {key: getattr(options, key) for key in ("title", "authors", "paper", "code", "license")}
+    about = {key: getattr(options, key) for key in of_methods}
     for task in options.tasks:
         for line in scored(options.encoder, options.name, about, task, options.into):
             print(*line, flush=True)
