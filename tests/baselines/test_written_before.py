@@ -12,7 +12,7 @@ from baselines.run import Run
 from leaderboard import protocol
 from leaderboard.commands.board import PUBLISHED
 from leaderboard.scoring import candidates
-from leaderboard.store import reported, results_tree, transfers
+from leaderboard.store import reported, results_tree
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FOLDER = FIXTURES / "run_0.1.0"
@@ -39,5 +39,4 @@ def test_published_results_read():
     found = results_tree.read_all(PUBLISHED)
     assert {result.about.license for result in found} >= {"Apache-2.0", "MIT"}
     assert {result.dataset for result in found} >= {"sprites2d", "xysquares/spacing_1"}
-    assert transfers.read_all(PUBLISHED)
     assert reported.read_all(PUBLISHED)
