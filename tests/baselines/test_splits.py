@@ -145,14 +145,14 @@ def test_the_desks_sweep_has_four_seeds_of_every_rule_with_the_desks_settings():
     configs = [config for config in every if config.objective == "beta_vae"]
     assert len({config.digest for config in configs}) == len(desk_splits.RULES) * 4
     assert {protocol.task(config.dataset).id for config in configs} <= {task.id for task in protocol.tasks()}
-    plain = {c.seed: c for c in sweep.find("desk") if (c.dataset, c.objective) == ("sprites2d", "beta_vae")}
+    plain = {c.seed: c for c in sweep.find("desk") if (c.dataset, c.objective) == ("dsprites", "beta_vae")}
     for config in configs:
         own = {"dataset": config.dataset, "split": "train", "train_share": 1.0}
         assert config == dataclasses.replace(plain[config.seed], **own)
     hfs = [config for config in every if config not in configs]
     assert len({config.digest for config in hfs}) == len(desk_splits.CORRELATED) * 4
     beside = {(c.dataset, c.seed): c for c in configs}
-    whole = next(c for c in sweep.find("desk_since2020") if (c.dataset, c.objective) == ("sprites2d", "hfs"))
+    whole = next(c for c in sweep.find("desk_since2020") if (c.dataset, c.objective) == ("dsprites", "hfs"))
     for config in hfs:
         own = {name: getattr(whole, name) for name in ("objective", "hyperparameters", "selection")}
         assert config == dataclasses.replace(beside[config.dataset, config.seed], **own)
