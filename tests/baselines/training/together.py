@@ -20,11 +20,14 @@ from baselines.nets.backend import jax
 from baselines.run_folder import Snapshots, read_history
 from baselines.training.batches import draw_batch
 
+ELSE = ("learning_rate", "darkened", "erased")
+"""Ends of the names of floats that are no strengths."""
+
 
 def small(name):
     """Return the settings that make an objective's own networks small, and the name of its first strength, if any."""
     fields = {field.name: field.default for field in dataclasses.fields(objectives.find(name))}
-    strengths = [key for key, value in fields.items() if isinstance(value, float) and "learning_rate" not in key]
+    strengths = [key for key, value in fields.items() if isinstance(value, float) and not key.endswith(ELSE)]
     return ({"units": 8} if "units" in fields else {}), next(iter(strengths), None)
 
 
@@ -67,6 +70,7 @@ def every_objective_takes_strengths():
         models, batches = [], []
         for i in (1.0, 0.5):
             floats = {f.name: getattr(kind(), f.name) * i for f in fields if isinstance(getattr(kind(), f.name), float)}
+            floats |= {"power": 1 / i} if "power" in floats else {}  # at least 1
             settled = config(objective=name, hyperparameters=fixed | floats)
             models.append(Model(settled, data.image_shape, data.space.sizes))
             batches.append(draw_batch(settled, models[-1].objective, data, np.arange(99), 1))
