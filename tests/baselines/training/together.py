@@ -20,7 +20,7 @@ from baselines.nets.backend import jax
 from baselines.run_folder import Snapshots, read_history
 from baselines.training.batches import draw_batch
 
-ELSE = ("learning_rate", "darkened", "erased")
+ELSE = ("learning_rate", "darkened", "erased", "gaussian", "power")
 """Ends of the names of floats that are no strengths."""
 
 
