@@ -37,7 +37,7 @@ pytestmark = [
 
 WRITES = {
     "data show": ("toy/small", "--out", "OUT.png"),
-    "data audit": ("toy/small", "--traversals", "2", "--pairs", "10", "--out", "OUT.html"),
+    "data audit": ("toy/small", "--traversals", "2", "--pairs", "10", "--out", "OUT.json"),
     "data get": ("toy/small", "--to", "OUT"),
     "data publish": ("toy/small", "--to", "OUT"),
     "board rows": ("toy/small", "--to", "OUT.npy"),
