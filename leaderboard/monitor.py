@@ -81,7 +81,7 @@ class Monitor:
         scores: dict[str, float] = {}
         for name, metric in self._modules.items():
             sample, arguments = measure.divided(metric, codes[: self._train], self._factors[: self._train], held_out)
-            scores |= {protocol.key(name, key): value for key, value in metric.score(*sample, **arguments).items()}
+            scores |= _scores(name, metric, *sample, **arguments)
         return scores
 
 
@@ -126,5 +126,9 @@ class BatchedMetric:
         sample, arguments = (codes, factors), dict[str, Any]()
         if measure.takes(self._metric, measure.HELD_OUT[0]):
             sample, arguments = measure.divided(self._metric, codes, factors)
-        found = self._metric.score(*sample, **arguments)
-        return {protocol.key(self._name, key): value for key, value in found.items()}
+        return _scores(self._name, self._metric, *sample, **arguments)
+
+
+def _scores(name: str, metric: Any, *sample: Any, **arguments: Any) -> dict[str, float]:
+    """Compute a metric, and name its scores as the board does."""
+    return {protocol.key(name, key): value for key, value in metric.score(*sample, **arguments).items()}

@@ -31,7 +31,7 @@ import benchmark_data
 from baselines import Run, run_folder
 from benchmark_data.archives import containers, npz, store
 from benchmark_data.errors import DamagedFile, OffaxisError
-from benchmark_data.inspect import audit, audit_page
+from benchmark_data.inspect import audit, audit_text
 from leaderboard.metrics import mig
 from leaderboard.reading import graphs, representations
 from leaderboard.report import formats, integrity
@@ -76,7 +76,7 @@ def archives(at):
 DOORS = {
     **{door.__name__: door for door in (board, metrics, run, archives)},
     "submit": lambda at: raised(submission.check(at).problems),
-    "audit": lambda at: audit_page.summary(audit.audit(benchmark_data.from_folder(at, "my"), traversals=2, pairs=5)),
+    "audit": lambda at: audit_text.summary(audit.audit(benchmark_data.from_folder(at, "my"), traversals=2, pairs=5)),
     "prepared": lambda at: store.Store(at).images(np.arange(4)),
     "encoder": lambda at: graphs.inspect((at / "encoder.onnx").read_bytes()),
 }

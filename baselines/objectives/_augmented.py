@@ -1,4 +1,4 @@
-"""What objectives on augmented views have in common: two views of an image, and a head that the loss looks at."""
+"""Shared by objectives on augmented views: two views of an image, and a head on the codes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 @dataclasses.dataclass(frozen=True)
 class Augmented(Objective):
-    """Two views of each image, made without knowledge of the factors; no decoder.
+    """Two augmented views of each image; no factor is used, and there is no decoder.
 
-    Each channel of a view is darkened by a factor from [1 - ``darkened``, 1], and a square of ``erased`` of the image's
-    side is set to black anywhere. Crops, flips and rotations are left out: they change places and angles, which are
-    factors, and where squares move by a pixel they would change nothing else.
+    Each channel of a view is multiplied by a factor from [1 - ``darkened``, 1], and a square at a random place, with
+    sides of ``erased`` of the image's, is set to black. There are no crops, flips or rotations: they change positions
+    and angles, which are factors.
 
     Attributes:
         darkened: the most by which a channel is darkened, at most 1.
@@ -74,7 +74,7 @@ class Augmented(Objective):
 
 @dataclasses.dataclass(frozen=True)
 class Projected(Augmented):
-    """Augmented views whose codes go through two layers, which the loss looks at and nothing else does.
+    """Augmented views with a head of two layers on the codes, which only the loss uses.
 
     Attributes:
         units: width of both layers of the head, at least 1.
@@ -87,7 +87,7 @@ class Projected(Augmented):
         validation.at_least("hyperparameter 'units'", self.units, 1)
 
     def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
-        """Build the head: a layer with ReLU and one without, and no batch normalisation, which has a state."""
+        """Build the head: a ReLU layer and a linear one, without batch normalisation, which would keep a state."""
         initial = architectures.glorot(rng)
         codes = keras.Input((latents,), name="codes")
         x = keras.layers.Dense(self.units, "relu", kernel_initializer=initial, name="head_1")(codes)
@@ -95,7 +95,7 @@ class Projected(Augmented):
         return {"head": Network(keras.Model(codes, x, name="head"), Adam(1e-3))}
 
     def heads(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return what the head makes of the first views and of the second, each (n, units)."""
+        """Return the head's outputs for the first views and for the second ones, each (n, units)."""
         found = batch.call("head", batch.codes)
         pairs = found.shape[0] // 2
         return found[:pairs], found[pairs:]

@@ -1,4 +1,4 @@
-"""Pairs of images that are near each other in the factors, as two moments of a film are."""
+"""Pairs of images that are near each other in the factors, like successive frames of a video."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ def neighbours(
 ) -> Indices:
     """Draw pairs: the first image from the rows to train on, the second from all that may be drawn.
 
-    Each ordered factor moves by exp(-(distance / scale) ^ power) over its values (scale log(size) / ``rate`` classes,
-    round no circle), at least one of them by one class or more; categorical factors stay.
+    Each ordered factor moves to a value with probability proportional to exp(-(distance / scale) ^ power), where the
+    scale is log(size) / ``rate`` classes. Cyclic factors are not wrapped around, and categorical factors do not move.
+    At least one factor moves by one class or more.
 
     Args:
         rows: the rows to train on, int64 (m,).
         space: the factors of the rows that may be drawn.
         count: how many pairs.
         rng: the source of randomness.
-        rate: 0 draws factors anew.
+        rate: the inverse scale; with 0 a factor is drawn uniformly.
         power: 1 for Laplace, 2 for normal steps.
 
     Returns:

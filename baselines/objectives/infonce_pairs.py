@@ -29,16 +29,16 @@ CITATION = """@inproceedings{zimmermann2021contrastive,
 
 @dataclasses.dataclass(frozen=True)
 class OBJECTIVE(Objective):
-    """Which code belongs to which, of pairs that are near in the factors, by the distance of the codes.
+    """Contrastive loss on pairs of images that are near each other in the factors. There is no decoder.
 
-    The second image of a pair is where the first one's factors go in one step, drawn as SlowVAE draws it. The code of
-    one image is to be nearer to that of its partner than to those of the other pairs' second images, and so the other
-    way round: the mean of both cross-entropies, whose logits are -sum |z - z'|^p / τ. There is no decoder. Codes find
-    the factors up to order, sign and scale where p is that of the steps and not 2; with 2 up to a rotation as well.
+    The factors of the second image are one random step from those of the first, drawn as for SlowVAE. The loss is the
+    cross-entropy of identifying an image's partner among the partners of the batch, from logits -sum |z - z'|^p / τ;
+    it is the mean over both directions. If p is also the exponent of the steps, codes recover the factors up to
+    permutation, sign and scale; for p = 2 also up to a rotation.
 
     Attributes:
-        power: p, of the steps of the factors and of the distance of codes alike: 1 for Laplace, 2 for normal, else for
-            generalised normal steps; at least 1.
+        power: p, the exponent of both the steps of the factors and the distance of codes: 1 for Laplace steps, 2 for
+            normal ones, other values for generalised normal ones; at least 1.
         temperature: τ, positive.
         data_rate: the inverse scale of the steps: log(size) / ``data_rate`` classes; 0 draws factors anew.
     """
@@ -76,10 +76,10 @@ class OBJECTIVE(Objective):
 
 
 def info_nce(logits: Tensor) -> Tensor:
-    """Compute the cross-entropy of the right partner among all, the mean of both directions.
+    """Compute the cross-entropy of identifying partners, the mean over both directions.
 
     Args:
-        logits: how near each first image is to each second one, shape (n, n); partners are on the diagonal.
+        logits: similarity of each first image to each second one, shape (n, n); partners are on the diagonal.
 
     Returns:
         Nats, a scalar.

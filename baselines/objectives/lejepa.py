@@ -28,21 +28,21 @@ CITATION = """@article{balestriero2025lejepa,
 }"""
 
 KNOTS = np.linspace(0, 3, 17, dtype=np.float32)
-"""Where characteristic functions are compared; below 0 they are the same."""
+"""Where characteristic functions are compared; they are symmetric around 0."""
 
 
 @dataclasses.dataclass(frozen=True)
 class OBJECTIVE(Augmented):
-    """Two views are to have one code, and the codes to be distributed as N(0, 1) in every direction (SIGReg).
+    """Invariance to augmentations, with codes distributed as N(0, 1) in every direction (SIGReg). There is no decoder.
 
-    The loss looks at the codes themselves: they are what is to be an isotropic Gaussian (Klindt et al. 2026, arXiv
-    2605.26379). Views are darkened and partly erased, as `baselines.objectives._augmented` says, and not cropped.
+    The loss is on the codes themselves, without a head, since the codes should be an isotropic Gaussian (Klindt et al.
+    2026, arXiv 2605.26379). Views are darkened and partly erased but not cropped (`baselines.objectives._augmented`).
 
     Attributes:
         darkened: the most by which a channel of a view is darkened.
         erased: side of the square that is erased, as a share of the image's.
         gaussian: λ in [0, 1], the weight of SIGReg; 1 - λ is that of the distance of views.
-        directions: how many random directions of a step are looked at, at least 1.
+        directions: the number of random directions per step, at least 1.
     """
 
     gaussian: float = 0.05
@@ -57,7 +57,7 @@ class OBJECTIVE(Augmented):
     def inputs(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
-        """Draw what `Augmented` draws, and directions of length 1: float32 (latents, directions)."""
+        """Draw the inputs of `Augmented`, and directions of length 1: float32 (latents, directions)."""
         drawn = rng.standard_normal((latents, self.directions))
         directions = (drawn / np.linalg.norm(drawn, axis=0)).astype(np.float32)
         return {**super().inputs(rows, space, latents, rng), "directions": directions}

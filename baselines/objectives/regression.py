@@ -1,4 +1,4 @@
-"""Regression of the factors: what the same encoder reads from the images if it sees all labels."""
+"""Regression of the factors: the supervised control of objectives without a decoder."""
 
 from __future__ import annotations
 
@@ -11,27 +11,16 @@ from numpy.typing import NDArray
 
 from baselines.nets.backend import ops
 from baselines.objectives import Batch, Objective, Term
+from baselines.objectives.infonce_pairs import CITATION, CODE, CODE_LICENSE, PAPER  # noqa: F401
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
-
-PAPER = "https://arxiv.org/abs/2102.08850"
-CODE = "https://github.com/brendel-group/cl-ica"
-CODE_LICENSE = "MIT"
-CITATION = """@inproceedings{zimmermann2021contrastive,
-  title = {Contrastive Learning Inverts the Data Generating Process},
-  author = {Zimmermann, Roland S. and Sharma, Yash and Schneider, Steffen and Bethge, Matthias and Brendel, Wieland},
-  booktitle = {Proceedings of the 38th International Conference on Machine Learning},
-  year = {2021},
-  eprint = {2102.08850},
-  archivePrefix = {arXiv}
-}"""
 
 
 @dataclasses.dataclass(frozen=True)
 class OBJECTIVE(Objective):
-    """The squared error of class ids that are scaled to [-1, 1], a latent for each factor that varies; no decoder.
+    """Squared error of class ids, scaled to [-1, 1], with one latent for each factor that varies. There is no decoder.
 
-    It is the supervised control of that paper. The run's number of latents has no meaning.
+    It is the supervised control of Zimmermann et al. (2021). The run's number of latents is not used.
     """
 
     supervision: ClassVar[str] = "supervised"

@@ -24,10 +24,10 @@ CITATION = """@inproceedings{chen2020simple,
 
 @dataclasses.dataclass(frozen=True)
 class OBJECTIVE(Projected):
-    """Which view belongs to which, by the cosine of what a head makes of their codes (NT-Xent, algorithm 1).
+    """Contrastive loss on two augmented views of each image (NT-Xent, algorithm 1). There is no decoder.
 
-    Each of the 2 n views is compared with all others: its partner's is the right one. Views are darkened and partly
-    erased, as `baselines.objectives._augmented` says, and not cropped.
+    Each of the 2 n views has to identify its partner among all other views, by the cosine between the outputs of a head
+    on the codes. Views are darkened and partly erased but not cropped (`baselines.objectives._augmented`).
 
     Attributes:
         darkened: the most by which a channel of a view is darkened.
@@ -49,15 +49,15 @@ class OBJECTIVE(Projected):
 
 
 def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
-    """Compute the cross-entropy of the right partner among all other views, the mean over the views.
+    """Compute the cross-entropy of identifying the partner among all other views, the mean over the views.
 
     Args:
-        first: vectors of the first views, shape (n, d), of any length but 0.
-        second: those of the second views.
-        temperature: what cosines are divided by.
+        first: vectors of the first views, shape (n, d), not 0.
+        second: vectors of the second views, shape (n, d).
+        temperature: divides the cosines.
 
     Returns:
-        Nats, a scalar. The authors' code adds up both halves and so gives twice as much.
+        Nats, a scalar: half the value of the authors' code, which adds up both views.
     """
     count = 2 * first.shape[0]
     vectors = ops.normalize(ops.concatenate([first, second]), axis=1)

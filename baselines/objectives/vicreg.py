@@ -23,16 +23,16 @@ CITATION = """@inproceedings{bardes2022vicreg,
 
 @dataclasses.dataclass(frozen=True)
 class OBJECTIVE(Projected):
-    """Two views are to be alike, every output of a head to vary, and no two outputs to vary together (equation 6).
+    """Invariance to augmentations, with outputs of a head that vary and are uncorrelated (equation 6). No decoder.
 
-    Views are darkened and partly erased, as `baselines.objectives._augmented` says, and not cropped.
+    Views are darkened and partly erased but not cropped (`baselines.objectives._augmented`).
 
     Attributes:
         darkened: the most by which a channel of a view is darkened.
         erased: side of the square that is erased, as a share of the image's.
         units: width of both layers of the head.
-        similarity: λ, weight of the squared distance of both views.
-        variance: μ, weight of what standard deviations lack to 1.
+        similarity: λ, weight of the squared distance between both views.
+        variance: μ, weight of the amounts by which standard deviations fall below 1.
         covariance: ν, weight of the squared covariances of outputs.
     """
 
@@ -52,7 +52,7 @@ class OBJECTIVE(Projected):
 
 
 def _moments(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what deviations lack to 1, mean over the outputs, and the squared covariances over the outputs."""
+    """Return how far deviations fall below 1, mean over the outputs, and the sum of squared covariances by output."""
     count, units = vectors.shape
     centred = vectors - ops.mean(vectors, axis=0)
     covariance = ops.matmul(ops.transpose(centred), centred) / (count - 1)

@@ -183,7 +183,7 @@ def audit(
     dataset = benchmark_data.named_or_folder(name)
     dataset.images([0])  # one that is not ready says so before anything is measured
     from benchmark_data.inspect import audit as measured
-    from benchmark_data.inspect import audit_page, distances
+    from benchmark_data.inspect import audit_text, distances
 
     with console.progress() as bars:
         steps = 1 + sum(factor.size > 1 for factor in dataset.space.factors)
@@ -192,9 +192,9 @@ def audit(
             dataset, traversals=traversals, pairs=pairs, seed=seed, progress=lambda done: bars.advance(bar, done)
         )
     say(f"{found.dataset} {found.version}: {found.images:,} images")
-    headings, rows = audit_page.table(found)
+    headings, rows = audit_text.table(found)
     console.table(rows, *headings[:2], *(f">{heading}" for heading in headings[2:]), whole=True)
-    for line in audit_page.summary(found):
+    for line in audit_text.summary(found):
         say(line)
     published_for, known = distances.published(dataset.id)
     if known:

@@ -196,7 +196,7 @@ def audit(
         traversals: the number of traversals of each factor, at least 2; all where there are no more.
         pairs: the number of random pairs, and of images that are searched for collisions; at least 2.
         seed: the seed of `benchmark_data.draws`, in [0, 2**64).
-        progress: is called after each factor with that it is done, and once for the random pairs.
+        progress: is called once after each factor, and once for the random pairs.
 
     Returns:
         The estimates. Their intervals treat the traversals as drawn from many more. Where all of a dataset's were
