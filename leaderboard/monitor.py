@@ -115,7 +115,10 @@ class BatchedMetric:
         self._batches.append((np.asarray(one), np.asarray(other)))
 
     def compute(self) -> dict[str, float]:
-        """Return the scores of all batches together, as `Monitor` does.
+        """Compute the metric on all batches together.
+
+        Returns:
+            Score -> value, named as those of `Monitor`.
 
         Raises:
             InvalidInput: there is no batch, or the metric cannot be computed from them.
