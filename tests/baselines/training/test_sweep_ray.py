@@ -98,10 +98,10 @@ def test_a_study_trains_on_ray(cluster, tiny, tmp_path, monkeypatch):
         for heads in (False, True)
     )
     plan = entries.Plan(runs=(source,), transfers=transfers, settings={"transfers": transfers, "images": 9, "shown": 2})
-    entry = dataclasses.replace(catalogue.entries()["2304.10767/fig6"], smoke=plan)
+    entry = dataclasses.replace(catalogue.entries()["2304.10767/fig6"], desk=plan)
     with parallel.on_ray(cluster.address):
-        there = runner.run(entry, "smoke", tmp_path / "there", tmp_path / "there" / "runs", ray=cluster.address)
-    here = runner.run(entry, "smoke", tmp_path / "here", tmp_path / "here" / "runs", jobs=1)
+        there = runner.run(entry, "desk", tmp_path / "there", tmp_path / "there" / "runs", ray=cluster.address)
+    here = runner.run(entry, "desk", tmp_path / "here", tmp_path / "here" / "runs", jobs=1)
     assert there["budget"]["runs"] == 5
     assert there["judged"] == here["judged"]
     assert there["files"]["table.csv.gz"] == here["files"]["table.csv.gz"]
