@@ -23,6 +23,9 @@ GAP = 2
 LABEL = 72
 """Pixels to the left of a row that its label takes."""
 
+HEAD = 14
+"""Pixels above the first line that the heads of columns take."""
+
 VALUES = 9
 """How many values a traversed latent takes."""
 
@@ -44,7 +47,9 @@ def draw_all(run: Run, *, row: int = 0) -> list[Path]:
 def traversals(run: Run, *, row: int = 0) -> list[Path]:
     """Draw what each latent does to an image when it goes as far either way as the objective says and the others stay.
 
-    One line per latent, the one that says most about the image (by its KL divergence from the prior) on top.
+    One line per latent, in the order of its KL divergence from the prior, largest on top. The KL is the mean over the
+    dataset's quick rows, which the reconstructions are of as well; near 0 a latent is not in use. Columns are headed
+    with the latent's value.
 
     Args:
         run: the run.
@@ -57,21 +62,21 @@ def traversals(run: Run, *, row: int = 0) -> list[Path]:
         InvalidInput: no such row, or a picture that cannot be written.
     """
     images = run.dataset.images([row])
-    posterior = run.encode(images)
-    kl = (
-        backend.to_numpy(kl_to_prior(posterior))[0] if run.model.objective.stochastic else np.zeros(run.model.code_size)
-    )
-    order = np.argsort(-kl, kind="stable")
+    start = run.encode(images).mean
+    labels, order = [f"z{latent}" for latent in range(start.shape[1])], np.arange(start.shape[1])
+    if run.model.objective.stochastic:
+        quick = run.encode(run.dataset.images(run.dataset.quick_rows()))
+        kl = backend.to_numpy(kl_to_prior(quick)).mean(axis=0)
+        labels, order = [f"z{i}  KL {each:.2f}" for i, each in enumerate(kl)], np.argsort(-kl, kind="stable")
     extent = run.model.objective.traversed
     steps = np.linspace(-extent, extent, VALUES)
-    codes = np.repeat(posterior.mean, len(order) * VALUES, axis=0).reshape(len(order), VALUES, -1)
+    codes = np.repeat(start, len(order) * VALUES, axis=0).reshape(len(order), VALUES, -1)
     for place, latent in enumerate(order):
         codes[place, :, latent] = steps
     tiles = _pixels(run.decode(codes.reshape(-1, codes.shape[-1]))).reshape(len(order), VALUES, *images.shape[1:])
-    labels = [f"z{latent}" + (f"  KL {kl[latent]:.2f}" if kl.any() else "") for latent in order]
 
     png = run.folder / "traversals.png"
-    _save(png, _grid(tiles, labels))
+    _save(png, _grid(tiles, [labels[latent] for latent in order], [f"{step:+.1f}" for step in steps]))
     half = (len(order) + 1) // 2
     frames = []
     for step in [*range(VALUES), *range(VALUES - 2, 0, -1)]:
@@ -133,19 +138,22 @@ def _pixels(images: NDArray[np.float32]) -> Images:
     return np.rint(images * 255).astype(np.uint8)
 
 
-def _grid(tiles: Images, labels: list[str] | None) -> PIL.Image.Image:
-    """Lay out tiles (lines, columns, H, W, C) on white, each line with its label."""
+def _grid(tiles: Images, labels: list[str] | None, heads: list[str] | None = None) -> PIL.Image.Image:
+    """Lay out tiles (lines, columns, H, W, C) on white, each line with its label and each column with its head."""
     lines, columns, height, width, channels = tiles.shape
-    left = LABEL if labels else 0
-    page = np.full((lines * (height + GAP) - GAP, left + columns * (width + GAP) - GAP, 3), 255, np.uint8)
+    left, top = LABEL if labels else 0, HEAD if heads else 0
+    size = (top + lines * (height + GAP) - GAP, left + columns * (width + GAP) - GAP, 3)
+    page = np.full(size, 255, np.uint8)
     for i in range(lines):
         for j in range(columns):
-            y, x = i * (height + GAP), left + j * (width + GAP)
+            y, x = top + i * (height + GAP), left + j * (width + GAP)
             page[y : y + height, x : x + width] = tiles[i, j] if channels == 3 else tiles[i, j, :, :, :1]
     picture = PIL.Image.fromarray(page)
     pen = PIL.ImageDraw.Draw(picture)
     for i, label in enumerate(labels or []):
-        pen.text((4, i * (height + GAP) + height // 2), label, fill=(0, 0, 0), anchor="lm")
+        pen.text((4, top + i * (height + GAP) + height // 2), label, fill=(0, 0, 0), anchor="lm")
+    for j, head in enumerate(heads or []):
+        pen.text((left + j * (width + GAP) + width // 2, top // 2), head, fill=(0, 0, 0), anchor="mm")
     return picture
 
 

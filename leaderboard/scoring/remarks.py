@@ -123,10 +123,11 @@ def _namesakes(scored: Sequence[Result], published: Sequence[Result]) -> Iterato
         for other in others:
             differ |= results_tree.retold(other.about, ours[0].about)
         said = [f"{name} was {then!r} and is {now!r}" for name, (then, now) in differ.items()]
-        yield (
-            f"{method} is the name of a method on the board: is this the same one, by the same people? "
-            f"What is said of it {'differs: ' + '; '.join(said) if said else 'is the same'}."
-        )
+        if said or any(run.status != "reproduced" for result in ours for run in result.runs):
+            yield (
+                f"{method} is the name of a method on the board: is this the same one, by the same people? "
+                f"What is said of it {'differs: ' + '; '.join(said) if said else 'is the same'}."
+            )
         by_row = {(other.task, tier): other for other in others for tier in other.tiers}
         for result in ours:
             for tier in result.tiers:

@@ -18,7 +18,7 @@ def test_every_picture_is_written(trained, tmp_path):
     paths = pictures.draw_all(run)
     assert [p.name for p in paths] == [*("traversals.png", "traversals.gif", "reconstructions.png", "losses.png")]
     with PIL.Image.open(paths[0]) as picture:
-        assert picture.size == (pictures.LABEL + 9 * 66 - 2, 3 * 66 - 2)
+        assert picture.size == (pictures.LABEL + 9 * 66 - 2, pictures.HEAD + 3 * 66 - 2)
     with PIL.Image.open(paths[1]) as picture:
         assert picture.n_frames == 16
         assert picture.size == (2 * 66 - 2, 2 * 66 - 2)  # three latents in two lines
