@@ -36,7 +36,6 @@ def score(
     replace: Replace = False,
     new: Annotated[bool, typer.Option("--new", help="Skip runs that RESULTS holds already.")] = False,
     unverified: Annotated[bool, typer.Option("--no-verify", help="Do not run encoder.onnx of run folders.")] = False,
-    pictures: Annotated[bool, typer.Option("--pictures", help="Store the runs' pictures, too.")] = False,
     names: Annotated[
         list[str] | None, typer.Option("--metric", metavar="NAME", help="Compute this metric, or all. Repeatable.")
     ] = None,
@@ -63,7 +62,7 @@ def score(
     with console.working("checking") as told:
         waiting = _loaded(paths, tier, method)
         status: Literal["reproduced", "recomputed"] = "reproduced" if reproduced else "recomputed"
-        found, doubts = _scored(waiting, told, into, fresh, replace=replace, new=new, status=status, pictures=pictures)
+        found, doubts = _scored(waiting, told, into, fresh, replace=replace, new=new, status=status)
     _printed(found, doubts, into)
 
 
@@ -208,7 +207,6 @@ def _scored(
     replace: bool,
     new: bool = False,
     status: Literal["reproduced", "recomputed"] = "recomputed",
-    pictures: bool = False,
 ) -> tuple[list[Result], list[str]]:
     """Score runs, verify those with an encoder if there is a text to draw rows by, and store them: results, doubts."""
     from leaderboard.report import media
@@ -231,8 +229,6 @@ def _scored(
         if into is not None:
             (file,) = results_tree.write(into, [result], replace=replace)
             media.of_dataset(result.dataset, file.parent)
-            if pictures:
-                media.of_runs({one.record.seed: Path(one.where) for one in group.candidates}, file, tier)
         found.append(result)
     return found, doubts
 

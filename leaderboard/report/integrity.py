@@ -6,7 +6,7 @@ import datetime
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from benchmark_data import discovery
@@ -16,7 +16,6 @@ from benchmark_data.files import is_unfinished
 from benchmark_data.sources import OfBase, Rendered, chain
 from leaderboard import protocol, schema
 from leaderboard.report import families, weights
-from leaderboard.report.site import gallery
 from leaderboard.scoring import candidates, verification
 from leaderboard.store import giveaways, reported, results, results_tree
 from leaderboard.store.results import Result, Sample, Scored
@@ -55,7 +54,7 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
                 "submission; or run.json of a run, received a folder without any."
             )
         )
-    rest = (*_collisions(sound), *_strays(Path(root), sound), *_other(Path(root)), *weights.check(root, sound))
+    rest = (*_collisions(sound), *_strays(Path(root)), *_other(Path(root)), *weights.check(root, sound))
     return found + list(rest)
 
 
@@ -211,28 +210,16 @@ def _collisions(found: list[Result]) -> Iterator[OffaxisError]:
             )
 
 
-def _strays(root: Path, sound: Sequence[Result]) -> Iterator[OffaxisError]:
-    """Find files that do not belong in the tree, links, and pictures of runs that no result has."""
+def _strays(root: Path) -> Iterator[OffaxisError]:
+    """Find files that do not belong in the tree, and links."""
     known = set(results_tree.files(root))
-    results_at = {results_tree.path(root, result.task, result.method): result for result in sound}
-
-    def belongs(path: Path) -> bool:
-        if path in known or path.name in BESIDE or is_unfinished(path):
-            return True
-        said = gallery.OF_RUNS.fullmatch(path.name)
-        if said is None:
-            return False
-        file = path.with_name(f"{said['method']}.json")
-        return gallery.is_of(results_at[file], said) if file in results_at else file in known
-
     for folder in sorted(root.glob("v*")):
         for path in sorted(folder.rglob("*")):
-            if path.is_symlink() or (path.is_file() and not belongs(path)):
+            ours = path in known or path.name in BESIDE or is_unfinished(path)
+            if path.is_symlink() or (path.is_file() and not ours):
                 found = "a link" if path.is_symlink() else "another file"
-                yield InvalidInput(
-                    f"{path}: expected <method>.json, a picture of one of its runs (`--pictures` makes it), or the "
-                    f"dataset's, received {found}. Remove it."
-                )
+                expected = "<method>.json or a picture of the dataset"
+                yield InvalidInput(f"{path}: expected {expected}, received {found}. Remove it.")
 
 
 def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[OffaxisError]:

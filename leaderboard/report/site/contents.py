@@ -16,11 +16,7 @@ from benchmark_data.factors import FactorSpace
 from leaderboard import protocol
 from leaderboard.properties import Column
 from leaderboard.record import About, Digests
-from leaderboard.report import (
-    families,
-    ranking,
-    weights,
-)
+from leaderboard.report import families, ranking, weights
 from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import gallery, tiers
 from leaderboard.report.site.gallery import Picture
@@ -93,7 +89,6 @@ class MethodPage:
     columns: tuple[Column, ...]
     results: tuple[Result, ...]
     by_tier: dict[str, list[tuple[Table, Row]]]
-    galleries: dict[str, dict[str, list[Picture]]]
     weights: tuple[weights.Weights, ...]
 
     def columns_of(self, tier: str) -> list[Column]:
@@ -157,7 +152,7 @@ def collect(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> Con
     names = sorted({table.task for table in tables}, key=ranking.task_order)
     return Contents(
         tasks=tuple(_task(root, name, tables, found, files) for name in names),
-        methods=_methods(root, found, tables, published, files),
+        methods=_methods(found, tables, published),
         tiers=tiers.pages_of(root, found, tables),
         columns=tuple(c for key, c in protocol.COLUMNS.items() if any(c in table.columns for table in tables)),
         dates=tuple(sorted({run.date.isoformat() for result in found for run in result.runs})),
@@ -201,14 +196,9 @@ def _task(
 
 
 def _methods(
-    root: Path,
-    found: Sequence[Result],
-    tables: Sequence[Table],
-    published: Sequence[weights.Weights],
-    files: dict[str, bytes],
+    found: Sequence[Result], tables: Sequence[Table], published: Sequence[weights.Weights]
 ) -> tuple[MethodPage, ...]:
-    """Collect what is shown of every method; their pictures go among the files."""
-    beside = gallery.beside(root, found)
+    """Collect what is shown of every method."""
     results_of: dict[str, list[Result]] = {}
     for result in found:
         results_of.setdefault(result.method, []).append(result)
@@ -218,21 +208,16 @@ def _methods(
             rows_of.setdefault(row.result.method, []).append((table, row))
     made = []
     for name, mine in sorted(results_of.items()):
-        of_tasks = sorted(mine, key=lambda result: ranking.task_order(result.task))
-        shown = [
-            one for result in of_tasks for one in gallery.of_method(result, beside.get((result.task, name), ()), files)
-        ]
-        made.append(_method(mine, rows_of[name], shown, [one for one in published if one.method == name]))
+        made.append(_method(mine, rows_of[name], [one for one in published if one.method == name]))
     return tuple(made)
 
 
 def _method(
     found: Sequence[Result],
     rows: Sequence[tuple[Table, Row]],
-    shown: Sequence[tuple[str, Picture]],
     published: Sequence[weights.Weights],
 ) -> MethodPage:
-    """Collect what is shown of a method: its results, its rows of tables, its pictures by task and its weights."""
+    """Collect what is shown of a method: its results, its rows of tables and its weights."""
     in_order = sorted(found, key=lambda result: ranking.task_order(result.task))
     first = in_order[0]
     by_tier: dict[str, list[tuple[Table, Row]]] = {}
@@ -247,6 +232,5 @@ def _method(
         columns=tuple(column for key, column in protocol.COLUMNS.items() if key in there),
         results=tuple(in_order),
         by_tier={tier: by_tier[tier] for tier in sorted(by_tier, key=ranking.tier_order)},
-        galleries=gallery.galleries(shown),
         weights=tuple(published),
     )

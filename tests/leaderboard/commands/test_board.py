@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import numpy as np
-import PIL.Image
 import pytest
 
 from baselines import program
@@ -429,15 +428,6 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     assert "about.title: expected 'My VAE', as the results say of my_vae on toy/small@v1, received 'Another VAE'" in err
     assert board("score", folder, "--into", tmp_path / "r", "--replace")[0] == 0
     assert results_tree.quarantine(tmp_path / "r/v1/toy/small/my_vae.json", "a test").quarantine == "a test"
-
-
-def test_pictures_are_shown_when_asked_for(board, run_folder, tmp_path):
-    folder = run_folder()
-    PIL.Image.new("RGB", (30, 20)).save(folder / "traversals.png")
-    assert board("score", folder, "--into", tmp_path / "r")[0] == 0
-    assert not list((tmp_path / "r").rglob("*.webp"))
-    assert board("score", folder, "--into", tmp_path / "r", "--pictures")[0] == 0
-    assert [file.name for file in (tmp_path / "r").rglob("*.webp")] == ["beta_vae.smoke.seed_0.traversals.webp"]
 
 
 def test_evaluate_and_heatmap_name_the_command_that_writes_what_is_missing(board, run_folder, tmp_path):

@@ -10,13 +10,12 @@ import shutil
 
 import pytest
 import yaml
-from PIL import Image
 
 from benchmark_data.errors import DamagedFile
 from benchmark_data.sources import Derived
 from leaderboard import properties, protocol
 from leaderboard.commands import board
-from leaderboard.report import integrity, media
+from leaderboard.report import media
 from leaderboard.report.site import build, pages, plots
 from leaderboard.scoring import candidates
 from leaderboard.store import giveaways, results, results_tree
@@ -76,7 +75,6 @@ def _site(run_folder, at):
     media.of_dataset("toy/spacing_1", folder)
     measured = (protocol.task(f"toy/spacing_{spacing}").load() for spacing in (1, 8))
     giveaways.write(root, [giveaways.audited(one, traversals=5, pairs=10) for one in measured])
-    Image.new("RGB", (60, 20)).save(folder / "beta_vae.smoke.seed_0.traversals.webp")
     return build.build(root, at / "site").parent
 
 
@@ -127,8 +125,7 @@ def test_tables_have_captions_and_scopes(site):
 
 def test_pictures_are_part_of_the_site_with_words_for_those_who_do_not_see_them(site):
     text = (site / "index.html").read_text("utf-8")
-    assert "holds the others: β-VAE on toy/spacing_1, tier smoke, seed 0 (model not stated" in text
-    assert re.search(r'<img class="pixels" src="pictures/\w+\.webp"', text)
+    assert re.search(r'src="pictures/\w+\.png"', text)
     assert "Contact sheet of toy/spacing_1" in text
 
 
@@ -138,28 +135,9 @@ def test_a_claim_stands_beside_what_was_found_and_is_not_ranked(site):
 
 
 def test_a_damaged_picture_is_named(site, tmp_path):
-    name = "pca.smoke.seed_0.traversals.webp"
-    (tmp_path / "results" / "v1" / "toy" / "spacing_1" / name).write_bytes(b"<svg onload=alert(1)>")
-    with pytest.raises(DamagedFile, match=r"pca\.smoke\.seed_0\.traversals\.webp: expected a WEBP picture"):
+    (tmp_path / "results" / "v1" / "toy" / "spacing_1" / "factors.png").write_bytes(b"<svg onload=alert(1)>")
+    with pytest.raises(DamagedFile, match=r"factors\.png: expected a PNG picture"):
         build.build(tmp_path / "results", tmp_path / "site")
-
-
-def test_a_picture_belongs_to_a_run_and_its_tier(tmp_path, made_result, monkeypatch):
-    """A picture of a smoke model does not stand beside the row of a desk model."""
-    monkeypatch.setattr(protocol, "TIERS", {name: protocol.Tier(name, "For tests.", ()) for name in ("desk", "smoke")})
-    root = tmp_path / "r"
-    for tier, model in (("desk", "conv_small"), ("smoke", "fc")):
-        made = made_result("toy/small", "beta_vae", 0.1, 0.2, tier=tier, hyperparameters={"architecture": model})
-        (file,) = results_tree.write(root, [made])
-    for tier, seed in (("smoke", 0), ("desk", 7), ("study", 0)):
-        Image.new("RGB", (8, 8)).save(media.place(file, tier, seed, "traversals.webp"))
-    page = dict(pages.render(root, results_tree.read_all(root)))["methods/beta_vae.html"].decode()
-    assert re.findall(r"<figcaption>(.*)</figcaption>", page) == ["toy/small, tier smoke, seed 0 (fc, 10 latents)"]
-    strays = [str(problem) for problem in integrity.check(root) if "a picture of one of its runs" in str(problem)]
-    assert [name for name in ("desk", "smoke", "study") if any(f".{name}.seed" in one for one in strays)] == [
-        "desk",
-        "study",
-    ]
 
 
 def test_a_dataset_that_is_unknown_here_still_has_its_page(site, tmp_path):
