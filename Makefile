@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+NEWER := import sys; sys.exit(sys.version_info < (3, 11) and "Offaxis needs Python 3.11 or newer; set PYTHON=...")
+
 # They start clusters of two nodes and kill one, which takes both cores: tested by themselves.
 CLUSTERS := tests/benchmark_data/test_ray.py tests/baselines/training/test_sweep_ray.py
 
@@ -17,9 +19,16 @@ unexport PYTHONDONTWRITEBYTECODE
 setup: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Offaxis needs Python 3.11 or newer; set PYTHON=...")'
+	$(PYTHON) -c '$(NEWER)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
+	touch $@
+
+# A fraction of it: what trains and scores.
+$(VENV)/.demo: pyproject.toml constraints.txt
+	$(PYTHON) -c '$(NEWER)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[train,board]'
 	touch $@
 
 lint: setup
@@ -48,7 +57,7 @@ board: setup
 docs: setup
 	$(BIN)/mkdocs build --strict --clean
 
-demo: setup
+demo: $(VENV)/.demo
 	$(BIN)/python -m baselines.demo
 
 clean:

@@ -30,6 +30,14 @@ NAMES = {
 }
 """Family of datasets -> its name in a table."""
 
+PAPERS = {
+    "2102.06822": "Zietlow 2021",
+    "2202.13341": "Michlo 2023",
+    "2205.08399": "Bonheme 2022",
+    "2304.10767": "Bonheme 2023",
+}
+"""Number on arXiv -> first author and year."""
+
 HEAD = ("claim", "data", "model, steps (share of the paper's images)", "n", "effect (95% CI)", "verdict")
 
 WIDEST = 160
@@ -110,14 +118,16 @@ def main_results(folder: Path) -> list[str]:
     Args:
         folder: the folder of all entries.
     """
-    lines = _table(HEAD)
+    lines = _table(("paper", *HEAD))
     known = catalogue.entries()
     held = {id_: record for id_ in shown() if (record := records.read(folder / id_))}
     kept = significant(held.values())
     for id_, control in MAIN:
         for one in held[id_]["judged"] if id_ in held else ():
             if one["control"] is control:
-                lines.append(_row(*_cells(known[id_], held[id_], one, kept)))
+                number = id_.partition("/")[0]
+                paper = f"[{PAPERS[number]}](https://arxiv.org/abs/{number})"
+                lines.append(_row(paper, *_cells(known[id_], held[id_], one, kept)))
     return lines
 
 
@@ -181,12 +191,12 @@ def _cells(
 
 
 def _data(budget: Mapping[str, Any]) -> str:
-    """Name the families of datasets, and whether they are the paper's own."""
+    """Name the families of datasets, and which are the paper's own."""
     if not budget["datasets"]:
         return "random matrices"
     families = dict.fromkeys(name.partition("/")[0].partition("_")[0] for name in budget["datasets"])
-    names = ", ".join(NAMES.get(family, family) for family in families)
-    return names + (" (own)" if verdicts.own_data(budget["datasets"]) else "")
+    own = {family for family in families if verdicts.own_data([family])}
+    return ", ".join(NAMES.get(family, family) + " (own)" * (family in own) for family in families)
 
 
 def _model(entry: Entry, budget: Mapping[str, Any]) -> str:
@@ -194,6 +204,7 @@ def _model(entry: Entry, budget: Mapping[str, Any]) -> str:
     if not budget["runs"]:
         return "no training"
     share = "unknown" if budget["share"] is None else f"{100 * budget['share']:.2g}%"
+    share += " on average" * (len(budget["steps"]) > 1)
     steps = " or ".join(f"{each:,}" for each in budget["steps"])
     return f"{', '.join(budget['architectures'])}, {steps} ({share})"
 

@@ -204,7 +204,7 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
         rows: methods, on one or several tasks.
 
     Returns:
-        Such as ``Training: fc, 6 latents; 3,000 steps, 192,000 images, 61 to 64 s on 2 cores; 1.0% of the images of a
+        Such as ``Training: fc, 6 latents; 3,000 steps, 192,000 images, 61 s (median) on 2 cores; 1.0% of the images of a
         run of Locatello et al. (2019). Tier smoke: MIG on 10,000 rows.``
     """
     return f"{training(rows)} {samples(tier, rows)}".strip()
@@ -212,7 +212,7 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
 
 def training(rows: Sequence[Row]) -> str:
     """Describe with which model and budget methods were trained; empty where none was."""
-    trained = [run for row in rows if row.category != "reference" for run in row.runs]
+    trained = [run for row in rows if row.category not in ("reference", "pretrained") for run in row.runs]
     if not trained:
         return ""
     return f"Training: {'; '.join([*models(trained), budgets.budget(trained), _share(trained)])}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 
 from leaderboard.record import Budget
@@ -9,20 +10,20 @@ from leaderboard.store.results import Scored
 
 
 def budget(runs: Sequence[Scored], *, full: bool = True) -> str:
-    """Describe what training cost, with ranges where runs differ.
+    """Describe what training cost, with ranges of steps and images and the median time where runs differ.
 
     Args:
         runs: the runs.
         full: say how many images and on what device, too.
 
     Returns:
-        Such as ``3,000 steps, 192,000 images, 61 to 64 s on 2 cores``; ``none`` where nothing was trained.
+        Such as ``3,000 steps, 192,000 images, 61 s (median) on 2 cores``; ``none`` where nothing was trained.
     """
     return spent([run.budget for run in runs], full=full)
 
 
 def spent(budgets: Sequence[Budget], *, full: bool = True) -> str:
-    """Describe what training cost, with ranges where budgets differ.
+    """Describe what training cost, as `budget` does.
 
     Args:
         budgets: those of the runs.
@@ -38,10 +39,11 @@ def spent(budgets: Sequence[Budget], *, full: bool = True) -> str:
 
     if not any(b.steps or b.images for b in budgets):
         return "none"
+    seconds = [b.seconds for b in budgets]
     devices = ", ".join(sorted({b.device for b in budgets if b.device}))
     parts = [
         f"{span([b.steps for b in budgets])} steps",
         f"{span([b.images for b in budgets])} images" if full else "",
-        f"{span([b.seconds for b in budgets])} s" if any(b.seconds for b in budgets) else "",
+        f"{statistics.median(seconds):,.0f} s{' (median)' * (len(set(seconds)) > 1)}" if any(seconds) else "",
     ]
     return ", ".join(filter(None, parts)) + (f" on {devices}" if devices and full else "")

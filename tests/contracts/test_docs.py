@@ -96,16 +96,14 @@ def test_the_readme_runs():
     pytest.importorskip("datasets")
     pytest.importorskip("tensorflow_datasets")
     # PyTorch's is run by tests/benchmark_data/test_torch.py, where it is installed.
-    evaluation, first, _, from_tfds, from_hub = code(ROOT / "README.md", "python")
+    evaluation, first, _, for_tensorflow_and_the_hub = code(ROOT / "README.md", "python")
     names: dict = {}
     exec(first, names)
     assert names["images"].shape == (2, 64, 64, 3)
     assert names["labels"].shape == (2, 6)
 
-    exec(from_tfds, names)
+    exec(for_tensorflow_and_the_hub, names)
     assert names["train"].element_spec["image"].shape[1:] == (64, 64, 3)
-
-    exec(from_hub, names)
     assert {"image", "index", "label_x_R", "value_x_R"} <= set(names["batch"])
 
     exec(evaluation, names)

@@ -149,10 +149,10 @@ def test_tiers_and_tasks_are_never_mixed():
 def test_every_table_states_sample_size_and_budget():
     board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2)])
     assert board.caption == (
-        "Training: model not stated, 10 latents; 1,000 steps, 64,000 images, 12 to 13 s on 2 cores; "
+        "Training: model not stated, 10 latents; 1,000 steps, 64,000 images, 13 s (median) on 2 cores; "
         "0.33% of the images of a run of Locatello et al. (2019). Tier smoke: MIG on 10,000 rows."
     )
-    assert board.rows[0].cost == "1,000 steps, 12 to 13 s"
+    assert board.rows[0].cost == "1,000 steps, 13 s (median)"
     assert "1,000 steps, 64,000 images" in formats.markdown(board)
 
 
