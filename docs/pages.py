@@ -151,7 +151,11 @@ def table_of_the_demo() -> list[str]:
     machines = sorted({line["machine"] for line in lines})
     near, far = (len({line["seed"] for line in lines if line["dataset"] == name}) for name in demo.DATASETS)
     seconds = demo.between([float(line["cpu_seconds"]) for line in lines], ".0f")
-    titles = {"ground_truth": "MIG of the factors themselves", "pca": "MIG of PCA", "random_encoder": "MIG of an untrained encoder"}
+    titles = {
+        "ground_truth": "MIG of the factors themselves",
+        "pca": "MIG of PCA",
+        "random_encoder": "MIG of an untrained encoder",
+    }
     explained = "pixel variance that the β-TCVAE explains"
     return [
         row("lowest to highest seed", "squares overlap (`spacing_1`)", "every move changes as much (`spacing_8`)"),
@@ -160,8 +164,9 @@ def table_of_the_demo() -> list[str]:
         *(row(titles[name], *(demo_range(name, dataset) for dataset in demo.DATASETS)) for name in titles),
         row(explained, *(demo_range(model, dataset, "z.0%", "explained") for dataset in demo.DATASETS)),
         "",
-        f"{near} seeds at spacing 1 and {far} at spacing 8 ([record](benchmarks/{DEMO_SEEDS.name})), {seconds} s each on a core of",
-        f"an {' and '.join(machines)}. PCA's MIG at spacing 1 depends on the solver (0.069 to 0.095): six directions have equal variance.",
+        f"{near} seeds at spacing 1 and {far} at spacing 8 ([record](benchmarks/{DEMO_SEEDS.name})), {seconds} s each",
+        f"on a core of an {' and '.join(machines)}. PCA's MIG at spacing 1 depends on the solver",
+        "(0.069 to 0.095): six directions have equal variance.",
     ]
 
 

@@ -204,8 +204,8 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
         rows: methods, on one or several tasks.
 
     Returns:
-        Such as ``Training: fc, 6 latents; 3,000 steps, 192,000 images, 61 s (median) on 2 cores; 1.0% of the images of a
-        run of Locatello et al. (2019). Tier smoke: MIG on 10,000 rows.``
+        Such as ``Training: fc, 6 latents; 3,000 steps, 192,000 images, 61 s (median) on 2 cores; 1.0% of the images of
+        a run of Locatello et al. (2019). Tier smoke: MIG on 10,000 rows.``
     """
     return f"{training(rows)} {samples(tier, rows)}".strip()
 
