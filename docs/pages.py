@@ -214,9 +214,9 @@ def table_of_means(columns: Mapping[str, str], *, explained: str = "") -> list[s
                 shares.setdefault(line["objective"], []).append(float(line["explained"]))
     found = {board.dataset: {row.result.method: row for row in board.rows} for board in desk_boards()}
     first, *_, last = (found.get(name, {}) for name in columns)
-    titles = [*columns.values(), *(["explained variance there"] if explained else [])]
+    titles = [*columns.values(), *(["explained variance, spacing 8"] if explained else [])]
     lines = [row("mean MIG", *titles), row("---", *["---:"] * len(titles))]
-    shown = (first.keys() & last.keys()) - TRIVIAL
+    shown = {name for name in first.keys() & last.keys() - TRIVIAL if first[name].category != "pretrained"}
     for method in sorted(shown, key=lambda name: -first[name].cells["mig"].mean):
         cells = [cell_of(found.get(name, {}).get(method)) for name in columns]
         if explained:
