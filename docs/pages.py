@@ -94,7 +94,7 @@ def table_of_files() -> list[str]:
 
 def table_of_metrics() -> list[str]:
     """Write a row for each metric, and for UDR, which compares runs without labels."""
-    lines = [row("metric", "it asks", "range, ideal", "by chance", "source"), row(*["---"] * 5)]
+    lines = [row("metric", "question", "range, ideal", "random codes", "source"), row(*["---"] * 5)]
     known = [(f"`{name}`", properties.of(name)) for name in discovery.names("leaderboard.metrics")]
     known.append(("`udr` (`leaderboard.comparisons`)", properties.of("udr", "leaderboard.comparisons")))
     for name, says in known:
@@ -313,12 +313,13 @@ def table_of_pixel_loss_claims() -> list[str]:
         for method, score in claims
     ]
     lines = [
-        row("lower at spacing 8 than at 1", "decrease (95%)", "p after Holm", "verdict"),
+        row("lower at spacing 8 than at 1?", "decrease (95%)", "p after Holm", "answer"),
         row("---", "---:", "---:", "---"),
     ]
     for (method, score), one, (answer, p) in zip(claims, compared, verdicts.judge(compared), strict=True):
         name = f"{'MIG' if score == 'mig' else 'R²'} of {PIXEL_LOSS_METHODS[method]}"
         fall = f"{one.difference:.3f} ({one.low:.3f} to {one.high:.3f})"
+        answer = {"supported": "yes", "opposed": "no, higher"}.get(answer, answer)
         lines.append(row(name, fall, "–" if p is None else f"{p:.2f}", answer))
     return lines
 
@@ -395,7 +396,7 @@ FORMS = ("plain", "noisy", "perturbed")
 
 TABLES_OVER_SEEDS = {
     "which_layers_learn_first": {
-        "layers": (STEPS | {"beta 1 and 8": "β = 1 and 8"}, LAYERS, "CKA with the final state"),
+        "layers": (STEPS | {"beta 1 and 8": "final, β = 1 with β = 8"}, LAYERS, "CKA with the final state"),
     },
     "where_does_a_perturbation_hide": {
         "information": (

@@ -1,4 +1,4 @@
-"""A page for each metric: what its own file says of it, scores of codes that are known, and the knobs of libraries."""
+"""A page for each metric: what its own file says of it, scores of known codes, and how libraries differ."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from website import markup
 OVERVIEW = Path(__file__).parents[1] / "metrics.md"
 
 NAMED = {"r²": "r_squared", "explicitness": "modularity_explicitness", "number of samples": ""}
-"""What the table of knobs calls a metric, where it is not the file's name; empty for all metrics."""
+"""What the table of settings calls a metric, where it is not the file's name; empty for all metrics."""
 
 
 def pages() -> dict[str, str | bytes]:
@@ -42,10 +42,10 @@ def page(name: str) -> str:
     module = discovery.find("leaderboard.metrics", name, kind="metric")
     title, _, rest = (module.__doc__ or "").strip().partition("\n\n")
     facts = [
-        ("it asks", says.asks),
+        ("question", says.asks),
         ("ideal", says.ideal if isinstance(says.ideal, str) else f"{says.ideal:g}"),
         ("range", says.interval),
-        ("by chance", says.chance),
+        ("random codes", says.chance),
         ("reference", says.source),
         ("needs held-out rows", "yes" if takes_held_out(module.score) else "no"),
     ]
@@ -66,7 +66,7 @@ def page(name: str) -> str:
             ((codes, *(f"{value:.3f}" for value in scores.values())) for codes, scores in known.items()),
         ),
     ]
-    rows = knobs(name)
+    rows = settings(name)
     if rows:
         parts += [
             "## Knobs on which libraries differ",
@@ -162,9 +162,9 @@ def scores_of_known_codes(name: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def knobs(name: str) -> list[list[str]]:
-    """Return the rows of the table of knobs in docs/metrics.md that speak of a metric."""
-    text = OVERVIEW.read_text("utf-8").partition("## The knobs that libraries differ on")[2].partition("\n## ")[0]
+def settings(name: str) -> list[list[str]]:
+    """Return the rows of the table of settings in docs/metrics.md that speak of a metric."""
+    text = OVERVIEW.read_text("utf-8").partition("## Settings in which libraries differ")[2].partition("\n## ")[0]
     rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in text.splitlines() if line[:2] == "| "]
     return [row for row in rows if row[0] != "knob" and name in meant(row[0])]
 

@@ -36,7 +36,7 @@ PROPERTIES = Properties(
         "classifier read it (InfoE)?"
     ),
     source="Hsu et al. 2023, section 4",
-    chance="InfoE near 0; InfoM and InfoC above it, as ratios of small numbers",
+    chance="InfoE near 0; InfoM and InfoC larger, as ratios of small numbers",
     unbounded=("active_latents",),
     copied_latent={"infom": "same", "infoc": "no higher", "infoe": "same"},
     rotation_lowers=True,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PROPERTIES = Properties(
     asks="are codes and factors one linear map apart, and is it a rotation?",
     source="Klindt et al. 2026, arXiv 2605.26379",
-    chance="L / n",
+    chance="L / n (n images)",
     unbounded=("orthogonality_error",),
     copied_latent={"linear_identifiability": "same"},
     scale_dependent=("orthogonality_error",),

@@ -1,4 +1,4 @@
-"""The page of a metric: what its file says, the knobs of the overview, and scores that are computed for it."""
+"""The page of a metric: what its file says, the settings of the overview, and scores that are computed for it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ def pages(website):
     return website("metric_pages")
 
 
-def test_every_knob_of_the_overview_is_on_a_metrics_page(pages):
+def test_every_setting_of_the_overview_is_on_a_metrics_page(pages):
     names = discovery.names("leaderboard.metrics")
-    text = pages.OVERVIEW.read_text("utf-8").partition("| knob |")[2].partition("\n\n")[0]
+    text = pages.OVERVIEW.read_text("utf-8").partition("| setting |")[2].partition("\n\n")[0]
     listed = [line.strip("| ").partition(" | ")[0] for line in text.splitlines()[2:]]
     assert len(listed) > 15
-    shown = {row[0] for name in names for row in pages.knobs(name)}
+    shown = {row[0] for name in names for row in pages.settings(name)}
     assert shown == set(listed)
-    assert all(len(row) == 3 for name in names for row in pages.knobs(name))
+    assert all(len(row) == 3 for name in names for row in pages.settings(name))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_knob_of_all_metrics(pages):
 def test_a_page_says_what_the_file_says(pages):
     text = pages.page("mig")
     says = properties.of("mig")
-    for row in (f"| it asks | {says.asks} |", f"| by chance | {says.chance} |", f"| reference | {says.source} |"):
+    for row in (f"| question | {says.asks} |", f"| random codes | {says.chance} |", f"| reference | {says.source} |"):
         assert row in text
     assert "| ideal | 1 |" in text
     assert "- For `mig`, copies of every latent lower the score to 0: there is no gap to the second best." in text
