@@ -1,10 +1,10 @@
 """Gradient-boosted trees as scikit-learn's ``GradientBoostingClassifier`` with default settings grows them, compiled.
 
 100 rounds, rate 0.1, depth 3, one regression tree per class and round (one in all for two classes). It is the same
-algorithm, not an approximation of it: every split is searched exhaustively, on the same float32 values, by the same
-rule, so that importances and predictions differ only as two random states of scikit-learn itself differ. It is fast
-because the codes are sorted once for all factors, rounds and nodes, and each node inherits its order from its parent by
-a stable partition, where scikit-learn sorts again in every node.
+algorithm, not an approximation of it: every split is the best of all, on the same float32 values, by the same rule, so
+that importances and predictions differ only as two random states of scikit-learn itself differ. It is fast because the
+codes are sorted once for all factors, rounds and nodes, where scikit-learn sorts again in every node, and because a
+latent is searched only where its sums in 64 bins leave it a chance to be the best.
 
 Friedman, "Greedy function approximation: a gradient boosting machine" (2001), algorithm 6; checked against
 scikit-learn 1.9.1. Needs numba, so import this module only where it is used.
@@ -33,6 +33,7 @@ RATE = 0.1
 _DEPTH = 3
 _SPLITS = 2**_DEPTH - 1  # nodes 0 .. 6 of a complete tree; the children of i are 2 i + 1 and 2 i + 2
 
+_BINS = 64  # of the samples sorted by a latent
 _CLOSE = np.float32(1e-7)  # scikit-learn does not cut between values closer than this; compared in float32
 _NEARLY = 1.0 - 1e-14  # proxies that differ by less are compared with scikit-learn's own arithmetic
 _PURE = float(np.finfo(np.float64).eps)  # nor does it cut a node of smaller variance
@@ -76,13 +77,14 @@ def boost(
     """
     x = np.ascontiguousarray(codes.T, dtype=np.float32)
     order = np.argsort(x, axis=1, kind="stable").astype(np.uint32)  # unsigned: no test for negative indices
+    bins, inside = _binned(x, order)
     x_test = np.ascontiguousarray(codes_test, dtype=np.float32)
     columns = np.ascontiguousarray(factors.T)
     seeds = draws.bits(seed, np.arange(len(classes)), 1)[:, 0]
 
     def fit(f: int) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
         result: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
-        result = _fit(x, order, columns[f], classes[f], x_test, seeds[f])
+        result = _fit(x, order, bins, inside, columns[f], classes[f], x_test, seeds[f])
         return result
 
     largest_first = sorted(range(len(classes)), key=lambda f: -classes[f])
@@ -104,7 +106,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_compiled
-def _fit(x, order, y, classes, x_test, seed):  # type: ignore[no-untyped-def]
+def _fit(x, order, bins, inside, y, classes, x_test, seed):  # type: ignore[no-untyped-def]
     """Boost one factor: x float32 (L, n), order uint32 (L, n) sorting each row, y int64 (n,), x_test float32 (m, L)."""
     latents, n = x.shape
     m = len(x_test)
@@ -130,11 +132,11 @@ def _fit(x, order, y, classes, x_test, seed):  # type: ignore[no-untyped-def]
     state = np.array([seed], np.uint64)
     residual = np.empty((trees, n))
     scratch = (
-        np.empty_like(order),
-        np.empty_like(order),
+        np.empty((_SPLITS, *inside.shape), np.int64),
+        np.empty(n, np.int64),
         np.empty(n, np.uint8),
         np.empty(n, np.uint32),
-        np.empty(n, np.uint32),
+        np.empty((4, n), np.uint32),
         np.empty((4, n)),
     )
     feature, threshold, value = np.empty(_SPLITS, np.int64), np.empty(_SPLITS), np.empty(_SPLITS + 1)
@@ -148,8 +150,8 @@ def _fit(x, order, y, classes, x_test, seed):  # type: ignore[no-untyped-def]
             for i in range(n):
                 positive[i] = y[i] == (1 if trees == 1 else k)
             _grow(
-                x, order, residual[k], positive, shrink, raw[k], (rising, falling), scratch, state, importances,
-                (feature, threshold, value),
+                x, order, (bins, inside), residual[k], positive, shrink, raw[k], (rising, falling), scratch, state,
+                importances, (feature, threshold, value),
             )  # fmt: skip
             out = raw_test[k]
             for i in range(m):
@@ -193,32 +195,35 @@ def _residuals(raw, y, residual):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _grow(  # type: ignore[no-untyped-def]
-    x, order, gradient, positive, shrink, raw, tables, scratch, state, importances, tree
+    x, order, binned, gradient, positive, shrink, raw, tables, scratch, state, importances, tree
 ):
     """Grow one tree on ``gradient``; write it to ``tree``, add its gains to ``importances`` and its leaves to ``raw``.
 
-    A node is the same stretch of every row of ``order`` (root), ``level1`` or ``level2``: the node's samples, sorted by
-    each latent. A node that is not split keeps threshold infinity, so that all of it goes left, down to one of the
-    eight values.
+    A node that is not split keeps threshold infinity, so that all of it goes left, down to one of the eight values.
     """
     latents, n = x.shape
-    level1, level2, left, aside, samples, sums = scratch
+    bins, inside = binned
+    packs, pack, nodes, samples, rows, sums = scratch
     feature, threshold, value = tree
     begin = np.zeros(_SPLITS, np.int64)
     end = np.zeros(_SPLITS, np.int64)
     impurity = np.empty(_SPLITS)
     tried = np.arange(latents)
     end[0] = n
-    samples[:] = np.arange(n)
+    everyone = np.arange(n).astype(np.uint32)
+    samples[:] = everyone
+    nodes[:] = 0
     feature[:] = 0
     threshold[:] = np.inf
     value[:] = 0.0
+    units = _pack(gradient, pack)
+    _fill(bins, samples, pack, packs[0])
     for node in range(_SPLITS):
         lo, hi = begin[node], end[node]
         if lo == hi:
             continue
+        size = hi - lo
         depth = 0 if node == 0 else (1 if node < 3 else 2)
-        here = order if depth == 0 else (level1 if depth == 1 else level2)
         total, squares = 0.0, 0.0
         for i in range(lo, hi):
             g = gradient[samples[i]]
@@ -227,72 +232,255 @@ def _grow(  # type: ignore[no-untyped-def]
         if node == 0:
             impurity[0] = squares / n - (total / n) ** 2
         best, chosen, cut = -1.0, -1, -1
-        if hi - lo > 1 and impurity[node] > _PURE:
+        if size > 1 and impurity[node] > _PURE:
             for j in range(latents - 1, 0, -1):  # a new random order: the first of equal latents wins
                 r = _draw(state, j + 1)
                 tried[j], tried[r] = tried[r], tried[j]
-            best, chosen, cut = _search(x, here, lo, hi, tried, gradient, total, tables, sums)
+            promising = tried[_promising(packs[node], packs[0], inside, order, nodes, node, pack, units)[tried]]
+            _members(everyone, nodes, node, rows[0])
+            these = rows[0, :size].copy()
+            best, chosen, cut = _search(x, order, nodes, node, these, promising, gradient, total, tables, rows, sums)
         first_leaf = ((node + 1) << (_DEPTH - depth)) - 1 - _SPLITS
+        here = rows[0, :size]
+        _members(order[max(chosen, 0)], nodes, node, rows[0])
         if chosen < 0:
-            value[first_leaf] = _leaf(here[0, lo:hi], gradient, positive, shrink, raw)
+            value[first_leaf] = _leaf(here, gradient, positive, shrink, raw)
             continue
 
-        middle = lo + cut
         feature[node] = chosen
-        a, b = x[chosen, here[chosen, middle - 1]], x[chosen, here[chosen, middle]]
+        a, b = x[chosen, here[cut - 1]], x[chosen, here[cut]]
         threshold[node] = np.float64(a) / 2.0 + np.float64(b) / 2.0
-        importances[chosen] += best - total * total / (hi - lo)
+        importances[chosen] += best - total * total / size
         if depth == 2:
-            value[first_leaf] = _leaf(here[chosen, lo:middle], gradient, positive, shrink, raw)
-            value[first_leaf + 1] = _leaf(here[chosen, middle:hi], gradient, positive, shrink, raw)
+            value[first_leaf] = _leaf(here[:cut], gradient, positive, shrink, raw)
+            value[first_leaf + 1] = _leaf(here[cut:], gradient, positive, shrink, raw)
             continue
 
         # The last bit of a total decides ties, so that it matters in which order it is summed. scikit-learn leaves a
         # node's samples as its last sort and a partition by swaps left them.
-        samples[lo:hi] = here[tried[-1], lo:hi]
+        _members(order[tried[-1]], nodes, node, rows[1])
+        samples[lo:hi] = rows[1, :size]
+        left, right = 2 * node + 1, 2 * node + 2
         sum_left, squares_left = 0.0, 0.0
-        for i in range(lo, middle):
-            s = here[chosen, i]
-            left[s] = 1
+        for s in here[:cut]:
+            nodes[s] = left
             sum_left += gradient[s]
             squares_left += gradient[s] * gradient[s]
-        for i in range(middle, hi):
-            left[here[chosen, i]] = 0
+        for s in here[cut:]:
+            nodes[s] = right
         first, last = lo, hi
         while first < last:
-            if left[samples[first]]:
+            if nodes[samples[first]] == left:
                 first += 1
             else:
                 last -= 1
                 samples[first], samples[last] = samples[last], samples[first]
         for child, begins, ends, s, q in (
-            (2 * node + 1, lo, middle, sum_left, squares_left),
-            (2 * node + 2, middle, hi, total - sum_left, squares - squares_left),
+            (left, lo, lo + cut, sum_left, squares_left),
+            (right, lo + cut, hi, total - sum_left, squares - squares_left),
         ):
             begin[child], end[child] = begins, ends
             impurity[child] = q / (ends - begins) - (s / (ends - begins)) ** 2
-        below = level1 if depth == 0 else level2
-        for j in range(latents):
-            _partition(here[j, lo:hi], below[j, lo:hi], left, aside)
+        smaller, larger = (left, right) if 2 * cut < size else (right, left)
+        _members(everyone, nodes, smaller, rows[1])
+        _fill(bins, rows[1, : end[smaller] - begin[smaller]], pack, packs[smaller])
+        for k in range(_BINS):
+            for j in range(packs.shape[2]):
+                packs[larger, k, j] = packs[node, k, j] - packs[smaller, k, j]
 
 
 @_compiled
-def _search(x, here, lo, hi, tried, gradient, total, tables, sums):  # type: ignore[no-untyped-def]
-    """Find the cut of samples [lo, hi) with the greatest sl² / nl + sr² / nr: its value, its latent, its left count."""
-    size = hi - lo
+def _binned(x, order):  # type: ignore[no-untyped-def]
+    """Divide the sorted samples of each latent into at most _BINS bins, between which it can be cut.
+
+    They are narrow near both ends, where gains change fast. Returns the bins of each sample, uint64 (ceil(L / 8), n)
+    with a byte for each latent, and whether a bin can be cut inside, uint8 (_BINS, L) with L filled up to whole words.
+    """
+    latents, n = x.shape
+    angle = np.arcsin(np.sqrt(np.arange(n + 1) / n)) * (_BINS * 2.0 / np.pi)
+    bins = np.zeros(((latents + 7) // 8, n), np.uint64)
+    inside = np.zeros((_BINS, 8 * len(bins)), np.uint8)
+    for j in range(latents):
+        row, last, run = order[j], np.int64(-1), 0
+        for i in range(1, n + 1):
+            if i < n and not x[j, row[i]] > x[j, row[i - 1]] + _CLOSE:
+                continue
+            k = np.int64((angle[run] + angle[i]) / 2)  # these codes cannot be told apart: take their middle
+            inside[k, j] = k == last
+            for s in row[run:i]:
+                bins[j // 8, s] |= np.uint64(k) << np.uint64(8 * (j % 8))
+            last, run = k, i
+    return bins, inside
+
+
+@_compiled
+def _pack(gradient, pack):  # type: ignore[no-untyped-def]
+    """Write each sample as one integer: a count of 1, and the two signs of its gradient in units of less than all/2^w.
+
+    Sums of such integers are sums of the three. Returns w, and the greatest of either sign in units, at least 1.
+    """
+    n = len(gradient)
+    width = 24
+    while n >> (63 - 2 * width):
+        width -= 1
+    rise, fall, most, least = 0.0, 0.0, 0.0, 0.0
+    for g in gradient:
+        rise += max(g, 0.0)
+        fall += max(-g, 0.0)
+        most = max(most, g)
+        least = max(least, -g)
+    scale = ((1 << width) - 2) / max(rise, fall)
+    for i in range(n):
+        up, down = np.int64(max(gradient[i], 0.0) * scale), np.int64(max(-gradient[i], 0.0) * scale)
+        pack[i] = (1 << (2 * width)) + (up << width) + down
+    return width, max(most * scale, 1.0), max(least * scale, 1.0)
+
+
+@_compiled
+def _fill(bins, samples, pack, out):  # type: ignore[no-untyped-def]
+    """Write the sum of the samples' packs for each bin and latent."""
+    sums = np.empty((8, _BINS), np.int64)
+    packs = pack[samples]
+    for block in range(len(bins)):
+        sums[:] = 0
+        row = bins[block]
+        for i in range(len(samples)):
+            word, p = row[samples[i]], packs[i]
+            for c in range(8):
+                sums[c, (word >> np.uint64(8 * c)) & np.uint64(255)] += p
+        for k in range(_BINS):
+            for c in range(8):
+                out[k, 8 * block + c] = sums[c, k]
+
+
+@_compiled
+def _promising(packs, whole, inside, order, nodes, node, pack, units):  # type: ignore[no-untyped-def]
+    """Say which latents may have the greatest sl² / nl + sr² / nr, by the sums of a node in their bins.
+
+    That is total² / n + d² / (n nl nr) with d = n sl - nl total. Between bins d² / (nl nr) is attained; what it may
+    reach within is looked at for all latents, and then sample by sample for those left. Gradients in whole units are
+    less than sqrt(n) units away, and so are the roots of gains. ``whole`` has the sums of the root.
+    """
+    latents = len(order)
+    so_far = np.zeros(packs.shape[1], np.int64)
+    attained, possible = np.zeros(packs.shape[1]), np.zeros(packs.shape[1])
+    everything = packs[:, 0].sum()
+    n, up, down = _unpacked(everything, units)
+    total = up - down
+    for k in range(_BINS):
+        for j in range(len(so_far)):
+            before = so_far[j]
+            after = so_far[j] = before + packs[k, j]
+            attained[j] = max(attained[j], _gain(n, total, after, units))
+            possible[j] = max(possible[j], inside[k, j] * _bound(n, total, before, after, units))
+    bar = max(np.sqrt(attained.max()) - 4.0 * n, 0.0) ** 2
+    for j in range(latents):
+        if attained[j] >= bar or possible[j] < bar:
+            continue
+        possible[j] = 0.0
+        before, first = 0, 0
+        for k in range(_BINS):
+            after, last = before + packs[k, j], first + (whole[k, j] >> (2 * units[0]))
+            if inside[k, j] and _bound(n, total, before, after, units) >= bar:
+                for s in order[j, first:last]:
+                    before += pack[s] * (nodes[s] == node)
+                    possible[j] = max(possible[j], _gain(n, total, before, units))
+            before, first = after, last
+    return np.maximum(attained, possible)[:latents] >= bar
+
+
+@numba.njit(inline="always")
+def _unpacked(sums, units):  # type: ignore[no-untyped-def]
+    """Return the three sums as floats."""
+    width = units[0]
+    mask = (1 << width) - 1
+    return _real(sums >> (2 * width)), _real((sums >> width) & mask), _real(sums & mask)
+
+
+@numba.njit(inline="always")
+def _real(integer):  # type: ignore[no-untyped-def]
+    """Convert an integer below 2^52, in a way that compilers do many at a time."""
+    return np.int64(integer | 0x4330000000000000).view(np.float64) - 4503599627370496.0
+
+
+@numba.njit(inline="always")
+def _gain(n, total, sums, units):  # type: ignore[no-untyped-def]
+    """Return d² / (nl nr) for the sums of the left; 0 if either side has no samples."""
+    count, up, down = _unpacked(sums, units)
+    d = n * (up - down) - count * total
+    return d * d / max(count * (n - count), 1.0)
+
+
+@numba.njit(inline="always")
+def _bound(n, total, before, after, units):  # type: ignore[no-untyped-def]
+    """Return at least d² / (nl nr) of any cut within a bin, from the sums before it and after it.
+
+    It is convex in nl and sl, so that it is greatest at a corner of what is possible: all that rises comes first, or
+    all that falls. The corners with both sums alike share a bound.
+    """
+    _, most, least = units
+    n0, up0, down0 = _unpacked(before, units)
+    n1, up1, down1 = _unpacked(after, units)
+    rises, falls = (up1 - up0) / most, (down1 - down0) / least  # at least so many samples
+    high = _corner(n, total, up1 - down0, n0 + rises, n1 - falls)
+    low = _corner(n, total, up0 - down1, n0 + falls, n1 - rises)
+    return max(high, low)
+
+
+@numba.njit(inline="always")
+def _corner(n, total, s, a, b):  # type: ignore[no-untyped-def]
+    """Return at least d² / (nl nr) for sum ``s`` of the ``a`` or ``b`` first samples."""
+    a, b = min(max(a, 1.0), n - 1.0), min(max(b, 1.0), n - 1.0)
+    d, e = n * s - a * total, n * s - b * total
+    return max(d * d, e * e) / min(a * (n - a), b * (n - b))
+
+
+@_compiled
+def _members(row, nodes, node, out):  # type: ignore[no-untyped-def]
+    """Copy those samples of ``row`` that are in a node to the front of ``out``, in their order."""
+    k = np.uint64(0)
+    for i in range(len(row)):  # written in any case: a branch would be guessed wrong too often
+        s = row[i]
+        out[k] = s
+        k += np.uint64(nodes[s] == node)
+
+
+@_compiled
+def _sorted(row, samples, out):  # type: ignore[no-untyped-def]
+    """Sort a few samples by one latent, equal ones as they were."""
+    for i in range(len(samples)):
+        s = samples[i]
+        k = i
+        while k > 0 and row[out[k - 1]] > row[s]:
+            out[k] = out[k - 1]
+            k -= 1
+        out[k] = s
+
+
+@_compiled
+def _search(  # type: ignore[no-untyped-def]
+    x, order, nodes, node, samples, tried, gradient, total, tables, rows, sums
+):
+    """Find the cut of a node with the greatest sl² / nl + sr² / nr: its value, its latent, its left count."""
+    size = len(samples)
     best, chosen, cut = -1.0, -1, -1
     rising, falling = tables
     up, down = rising[1:size], falling[len(falling) - size :]
     for first in range(0, len(tried), 4):
         block = min(4, len(tried) - first)
+        for b in range(block):
+            if size > 64:
+                _members(order[tried[first + b]], nodes, node, rows[b])
+            else:
+                _sorted(x[tried[first + b]], samples, rows[b])
         # Four running sums at a time, since each waits for its own last addition.
         if block == 4:
-            _cumulate4(here, tried[first : first + 4], lo, hi, gradient, sums)
+            _cumulate4(rows, size, gradient, sums)
         else:
             for b in range(block):
-                _cumulate(here[tried[first + b], lo:hi], gradient, sums[b])
+                _cumulate(rows[b, :size], gradient, sums[b])
         for b in range(block):
-            j = tried[first + b]
+            j, here = tried[first + b], rows[b]
             left_sums = sums[b, : size - 1]
             top = _greatest(left_sums, total, up, down)
             bar = max(best, top) * _NEARLY
@@ -302,7 +490,7 @@ def _search(x, here, lo, hi, tried, gradient, total, tables, sums):  # type: ign
                     s = left_sums[i]
                     if s * s * up[i] + (total - s) * (total - s) * down[i] < bar:
                         continue
-                    if x[j, here[j, lo + i + 1]] > x[j, here[j, lo + i]] + _CLOSE:
+                    if x[j, here[i + 1]] > x[j, here[i]] + _CLOSE:
                         allowed = True
                         # Divided as scikit-learn does: a product with the reciprocal may differ in the last bit.
                         exact = s * s / (i + 1) + (total - s) * (total - s) / (size - 1 - i)
@@ -324,12 +512,12 @@ def _cumulate(row, gradient, out):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _cumulate4(here, rows, lo, hi, gradient, out):  # type: ignore[no-untyped-def]
+def _cumulate4(rows, size, gradient, out):  # type: ignore[no-untyped-def]
     """Write the running sums for four latents."""
-    r0, r1, r2, r3 = here[rows[0], lo:hi], here[rows[1], lo:hi], here[rows[2], lo:hi], here[rows[3], lo:hi]
+    r0, r1, r2, r3 = rows[0], rows[1], rows[2], rows[3]
     o0, o1, o2, o3 = out[0], out[1], out[2], out[3]
     s0 = s1 = s2 = s3 = 0.0
-    for i in range(hi - lo):
+    for i in range(size):
         s0 += gradient[r0[i]]
         s1 += gradient[r1[i]]
         s2 += gradient[r2[i]]
@@ -350,21 +538,6 @@ def _greatest(sums, total, up, down):  # type: ignore[no-untyped-def]
         rest = total - s
         top = max(top, np.float64(s * s * up[i] + rest * rest * down[i]).view(np.int64))
     return np.int64(top).view(np.float64)
-
-
-@_compiled
-def _partition(source, target, left, aside):  # type: ignore[no-untyped-def]
-    """Copy the marked samples to the front and the others to the back, each in the order they had; both must occur."""
-    a, b = np.uint64(0), np.uint64(0)
-    for i in range(len(source)):  # written to both places and kept in one: a branch would be guessed wrong too often
-        s = source[i]
-        goes = np.uint64(left[s])
-        target[a] = s
-        aside[b] = s
-        a += goes
-        b += np.uint64(1) - goes
-    for i in range(b):
-        target[a + i] = aside[i]
 
 
 @_compiled

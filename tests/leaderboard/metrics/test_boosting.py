@@ -8,14 +8,24 @@ from sklearn.tree import DecisionTreeRegressor
 from leaderboard.metrics import _boosting as boosting
 
 
-def search(x, gradient, tried=None):
-    """Search the whole sample for its best cut."""
+def tables(n):
+    return np.concatenate([[0.0], 1 / np.arange(1, n + 1)]), np.concatenate([1 / np.arange(n, 0, -1), [0.0]])
+
+
+def sorting(x):
+    return np.argsort(x, axis=1, kind="stable").astype(np.uint32)
+
+
+def search(x, gradient, tried=None, samples=None):
+    """Search the samples, all by default, for their best cut."""
     n = x.shape[1]
-    order = np.argsort(x, axis=1, kind="stable").astype(np.uint32)
-    rising = np.concatenate([[0.0], 1 / np.arange(1, n + 1)])
-    falling = np.concatenate([1 / np.arange(n, 0, -1), [0.0]])
     tried = np.arange(len(x)) if tried is None else tried
-    return boosting._search(x, order, 0, n, tried, gradient, gradient.sum(), (rising, falling), np.empty((4, n)))
+    samples = np.arange(n, dtype=np.uint32) if samples is None else samples
+    nodes = np.zeros(n, np.uint8)
+    nodes[samples] = 1
+    rows, sums = np.empty((4, n), np.uint32), np.empty((4, n))
+    total = gradient[samples].sum()
+    return boosting._search(x, sorting(x), nodes, 1, samples, tried, gradient, total, tables(n), rows, sums)
 
 
 def brute(x, gradient):
@@ -62,21 +72,20 @@ def test_a_tree_is_scikit_learns():
     n, latents = 400, 5
     x = rng.normal(size=(latents, n)).astype(np.float32)
     gradient = np.sin(3 * x[0]) + x[1] * x[2] + rng.normal(size=n)
-    order = np.argsort(x, axis=1, kind="stable").astype(np.uint32)
-    rising = np.concatenate([[0.0], 1 / np.arange(1, n + 1)])
-    falling = np.concatenate([1 / np.arange(n, 0, -1), [0.0]])
+    order = sorting(x)
+    binned = boosting._binned(x, order)
     scratch = (
-        np.empty_like(order),
-        np.empty_like(order),
+        np.empty((7, *binned[1].shape), np.int64),
+        np.empty(n, np.int64),
         np.empty(n, np.uint8),
         np.empty(n, np.uint32),
-        np.empty(n, np.uint32),
+        np.empty((4, n), np.uint32),
         np.empty((4, n)),
     )
     feature, threshold, value = np.empty(7, np.int64), np.empty(7), np.empty(8)
     importances, raw = np.zeros(latents), np.zeros(n)
     boosting._grow(
-        x, order, gradient, np.zeros(n, np.uint8), 1.0, raw, (rising, falling), scratch, np.zeros(1, np.uint64),
+        x, order, binned, gradient, np.zeros(n, np.uint8), 1.0, raw, tables(n), scratch, np.zeros(1, np.uint64),
         importances, (feature, threshold, value),
     )  # fmt: skip
     tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(x.T, gradient).tree_
@@ -86,13 +95,43 @@ def test_a_tree_is_scikit_learns():
     ]
 
 
-def test_a_partition_keeps_the_order():
-    rng = np.random.default_rng(0)
-    source = rng.permutation(100).astype(np.uint32)
-    left = (rng.random(100) < 0.3).astype(np.uint8)
-    target = np.empty_like(source)
-    boosting._partition(source, target, left, np.empty_like(source))
-    assert target.tolist() == [*source[left[source] == 1], *source[left[source] == 0]]
+@pytest.mark.parametrize("size", [2, 3, 40, 1_000, 2_000])
+@pytest.mark.parametrize("kind", ["noise", "sparse", "tied", "known", "copies"])
+def test_a_latent_that_is_left_out_has_no_best_cut(kind, size):
+    rng = np.random.default_rng(size)
+    gradient = np.where(rng.random(2_000) < 0.1, 0.9, -0.1) * rng.random(2_000)
+    x = rng.normal(size=(50, 2_000))
+    if kind == "sparse":
+        x = np.maximum(x - 0.5, 0)
+    elif kind == "tied":
+        x = np.floor(x * 2)
+    elif kind == "known":
+        x[7] += 5 * gradient
+    elif kind == "copies":
+        x[25:] = -x[:25]
+    x = x.astype(np.float32)
+    samples = np.sort(rng.choice(2_000, size, replace=False)).astype(np.uint32)
+    nodes = np.zeros(2_000, np.uint8)
+    nodes[samples] = 1
+    order, pack = sorting(x), np.empty(2_000, np.int64)
+    bins, inside = boosting._binned(x, order)
+    sums = np.empty((2, *inside.shape), np.int64)
+    units = boosting._pack(gradient, pack)
+    boosting._fill(bins, np.arange(2_000, dtype=np.uint32), pack, sums[0])
+    boosting._fill(bins, samples, pack, sums[1])
+    left = boosting._promising(sums[1], sums[0], inside, order, nodes, 1, pack, units)
+    assert search(x, gradient, np.flatnonzero(left), samples) == search(x, gradient, samples=samples)
+    if size >= 1_000:
+        assert left.sum() <= 10, "hardly any is left out"
+
+
+def test_a_few_samples_are_sorted_as_many_are():
+    row = np.array([2, 1, 2, 0, 1, 1], np.float32)
+    nodes = np.array([1, 1, 1, 0, 1, 1], np.uint8)
+    few, many = np.empty(6, np.uint32), np.empty(6, np.uint32)
+    boosting._sorted(row, np.array([0, 1, 2, 4, 5], np.uint32), few)
+    boosting._members(sorting(row[None])[0], nodes, 1, many)
+    assert few[:5].tolist() == many[:5].tolist() == [1, 4, 5, 0, 2]
 
 
 @pytest.mark.parametrize("trees", [1, 5])
