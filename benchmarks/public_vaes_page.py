@@ -136,24 +136,29 @@ def table_of_similarity() -> list[str]:
 
 
 def table_of_order(record: Mapping[str, Any]) -> list[str]:
-    """Write what each model encodes of each factor, with its rank correlation with the audit's predicted order."""
+    """Write how the models' rank correlations with the audit's predicted order range, by what is encoded of factors."""
     audit = giveaways.read(PUBLISHED)[DATASET]
     factors = sorted(audit.importance, key=lambda name: -audit.importance[name])
     places = {name: place for place, group in enumerate(audit.order) for name in group}
     expected = [-places[name] for name in factors]
     sizes = {factor.name: factor.size for factor in protocol.task(DATASET).load().space.factors}
-    correlations = [f"ρ, {title}" for title in ("information", "R²", "accuracy")]
-    lines = [row("model", *factors, *correlations), row("---", *["---:"] * (len(factors) + len(correlations)))]
-    lines.append(
-        row("audit: importance", *(f"{audit.importance[name]:.3f}" for name in factors), *[""] * len(correlations))
-    )
+    ranks: dict[str, list[float]] = {}
     for model in MODELS:
         one = record[model.method]
-        known, squared = ([one[what][name] for name in factors] for what in ("information", "r_squared"))
-        above = [(one["accuracy"][name] - 1 / sizes[name]) / (1 - 1 / sizes[name]) for name in factors]
-        ranks = (f"{scipy.stats.spearmanr(expected, of).statistic:.2f}" for of in (known, squared, above))
-        cells = (f"{share:.2f}, {explained:.2f}" for share, explained in zip(known, squared, strict=True))
-        lines.append(row(model.objective, *cells, *ranks))
+        measures = {
+            "R² of boosted trees on all latents": [one["r_squared"][name] for name in factors],
+            "information of the best latent, as a share of the factor's entropy": [
+                one["information"][name] for name in factors
+            ],
+            "accuracy above chance": [
+                (one["accuracy"][name] - 1 / sizes[name]) / (1 - 1 / sizes[name]) for name in factors
+            ],
+        }
+        for title, of in measures.items():
+            ranks.setdefault(title, []).append(float(scipy.stats.spearmanr(expected, of).statistic))
+    lines = [row("measure", "ρ, lowest to highest model", "median"), row("---", "---:", "---:")]
+    for title, found in ranks.items():
+        lines.append(row(title, f"{min(found):.2f} to {max(found):.2f}", f"{statistics.median(found):.2f}"))
     return lines
 
 

@@ -41,8 +41,12 @@ EXPLAINED = DOCS.parent / "benchmarks" / "explained.csv"
 FROZEN = DOCS.parent / "benchmarks" / "frozen_encoders.csv"
 PIXEL_LOSS = DOCS.parent / "benchmarks" / "pixel_loss.csv"
 LEAST_SEEDS = 5
+LEAST_DATASETS = 5
+"""With fewer, the interval of a correlation leaves nearly everything open."""
 MANY = 4
 """Configs from which on a table names the first and the last."""
+CONTROLS = ("noisy", "squeezed")
+"""The controls of a perturbed dataset."""
 COMMAND = "make pages"
 DATASETS = {
     name: [benchmark_data.load(config) for config in benchmark_data.configs(name)] for name in benchmark_data.names()
@@ -61,13 +65,17 @@ def row(*cells: str) -> str:
 
 
 def table_of_datasets() -> list[str]:
-    """Write a row for each dataset."""
+    """Write a row for each dataset; the controls of a perturbed one stand in its row."""
     lines = [row("dataset", "configs", "images", "shape", "factors", "source", "licence"), row(*["---"] * 7)]
     for name, datasets in DATASETS.items():
+        base, _, form = name.rpartition("_")
+        if form in CONTROLS and f"{base}_perturbed" in DATASETS:
+            continue
+        controls = [f"`{base}_{each}`" for each in CONTROLS] if form == "perturbed" else []
         configs = [f"`{one.config}`" for one in datasets if one.config and len(datasets) > 1]
         lines.append(
             row(
-                f"`{name}`",
+                ", ".join([f"`{name}`", *controls]),
                 ", ".join(configs) if len(configs) < MANY else f"{configs[0]} … {configs[-1]}",
                 " or ".join(dict.fromkeys(f"{len(one):,}" for one in datasets if len(one))),
                 " or ".join(dict.fromkeys("x".join(map(str, one.image_shape)) for one in datasets)),
@@ -326,19 +334,21 @@ def table_of_pixel_loss_claims() -> list[str]:
 
 def table_of_frozen_encoders() -> list[str]:
     """Write linear R² and MIG of frozen encoders, with the range over seeds where there are several."""
-    found: dict[tuple[str, str, str], dict[str, list[tuple[float, float]]]] = {}
+    found: dict[tuple[str, str], dict[str, list[tuple[float, float]]]] = {}
+    latents: dict[tuple[str, str], dict[str, None]] = {}
     with FROZEN.open(encoding="utf-8", newline="") as stream:
         for line in csv.DictReader(stream):
-            place = (line["encoder"], line["codes"], line["latents"])
+            place = (line["encoder"], line["codes"])
+            latents.setdefault(place, {})[line["latents"]] = None
             values = found.setdefault(place, {}).setdefault(line["task"], [])
             values.append((float(line["r_squared"]), float(line["mig"])))
     tasks = sorted({task for of in found.values() for task in of})
     titles = [f"{score}, `{task}`" for task in tasks for score in ("R²", "MIG")]
     lines = [row("encoder", "codes", "latents", *titles), row("---", "---", "---:", *["---:"] * len(titles))]
-    for (encoder, codes, latents), of in sorted(found.items()):
+    for place, of in sorted(found.items()):
         columns = [[pair[score] for pair in of.get(task, [])] for task in tasks for score in (0, 1)]
         ranges = [" to ".join(sorted({f"{min(each):.2f}", f"{max(each):.2f}"})) if each else "–" for each in columns]
-        lines.append(row(f"`{encoder}`", codes, latents, *ranges))
+        lines.append(row(f"`{place[0]}`", place[1], " or ".join(sorted(latents[place])), *ranges))
     return lines
 
 
@@ -368,8 +378,9 @@ def table_of_giveaways() -> list[str]:
     found = hardness.hardness(desk_boards(), giveaways.read(RESULTS))
     lines = [row("method", "datasets", "correlation (95%)", "over those that most share"), row("---", *["---:"] * 3)]
     for one in found.predictions if found else ():
-        if one.correlation:
-            both = (one.correlation, one.on_shared)
+        if one.correlation and one.datasets >= LEAST_DATASETS:
+            shared = one.on_shared if one.on_shared != one.correlation else None
+            both = (one.correlation, shared)
             cells = (f"{each.value:.2f} ({each.low:.2f} to {each.high:.2f})" if each else "" for each in both)
             lines.append(row(one.title, str(one.datasets), *cells))
     return lines

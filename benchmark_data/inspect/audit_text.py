@@ -6,7 +6,7 @@ import math
 
 from benchmark_data.inspect.audit import Audit, Estimate, relative
 
-HEADINGS = ("learnt", "factor", "values", "distance", "ratio", "above", "correlation", "overlap", "equal")
+HEADINGS = ("learned", "factor", "values", "distance", "ratio", "above", "correlation", "overlap", "equal")
 
 
 def table(found: Audit) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -49,7 +49,7 @@ def summary(found: Audit) -> list[str]:
     whole = found.sample == found.images
     lines = [
         f"giveaway: {_interval(found.giveaway)}",
-        f"expected to be learnt: {order or 'nothing is known of the order'}",
+        f"expected to be learned: {order or 'nothing is known of the order'}",
         f"random pairs: mean distance {_interval(found.random, 4)}",
         f"collisions: {found.collisions:,} of {found.sample:,} images equal one with other labels"
         + (" (the whole dataset)" if whole else f" (a sample of {found.images:,})"),

@@ -163,12 +163,12 @@ def test_audit(command, tmp_path):
     assert code == 0, err
     lines = out.splitlines()
     assert lines[0] == "xysquares/spacing_8 1.0.0: 262,144 images"
-    assert " ".join(lines[1].split()) == "learnt factor values distance ratio above correlation overlap equal"
+    assert " ".join(lines[1].split()) == "learned factor values distance ratio above correlation overlap equal"
     # Every move costs 128 of 12,288 pixels; the ratio to random pairs depends on the 20 that were drawn.
     assert lines[2].split()[:4] == ["1", "x_R", "8", "0.0104"]
     assert lines[2].split()[-5:] == ["0.00", "[0.00,", "0.00]", "0.00", "0.000"]
     assert "giveaway: 0.00 [0.00, 0.00]" in lines
-    assert "expected to be learnt: x_R = y_R = x_G = y_G = x_B = y_B" in lines
+    assert "expected to be learned: x_R = y_R = x_G = y_G = x_B = y_B" in lines
     assert "published distances of xysquares/spacing_8 (arXiv 2202.13341): x_R 0.0104" in out
     assert json.loads((tmp_path / "a.json").read_text("utf-8"))["giveaway"] == {"value": 0, "low": 0, "high": 0}
 

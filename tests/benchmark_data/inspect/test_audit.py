@@ -228,7 +228,7 @@ def test_a_factor_that_never_differs_alone_is_named():
     assert [one.traversals for one in found.factors] == [0, 0]
     assert found.order() == []
     assert "not measured, since no two images differ in it alone: x, y" in audit_text.summary(found)
-    assert "expected to be learnt: nothing is known of the order" in audit_text.summary(found)
+    assert "expected to be learned: nothing is known of the order" in audit_text.summary(found)
 
 
 def test_many_values_are_thinned():
