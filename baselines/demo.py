@@ -12,7 +12,6 @@ Internal.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 import webbrowser
@@ -33,8 +32,6 @@ from baselines.training.progress import columns
 from benchmark_data import console
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
-from leaderboard.comparisons import heatmap
-from leaderboard.reading import representations
 from leaderboard.report import formats, media
 from leaderboard.report.site import build
 from leaderboard.scoring import candidates
@@ -67,7 +64,7 @@ WORKERS = 4
 """The most runs that are trained side by side, each in a process that takes up to 1 GB."""
 
 COMPARED = 1_000
-"""Images that layers are compared on, and that the reconstructions are judged by."""
+"""Images that the reconstructions are judged by."""
 
 app = console.command_line("See a VAE fail on XYSquares.")
 
@@ -127,7 +124,7 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
             media.of_dataset(results_tree.read(file).dataset, file.parent)
         for dataset, of in runs.items():
             progress.update(work, description=f"pictures of {dataset}")
-            draw(of[:2], results_tree.path(folder / "results", protocol.task(dataset).id, SETTINGS["objective"]))
+            pictures.draw_all(of[0])
         shares = {dataset: [explained(run) for run in of] for dataset, of in runs.items()}
         progress.update(work, description="the board")
         page = build.build(folder / "results", folder / "site")
@@ -179,24 +176,6 @@ def explained(run: Run) -> float:
         At most 1; 0 for the mean image, whatever goes in.
     """
     return run.explained(run.dataset.images(protocol.task(run.dataset.id).test[:COMPARED]))
-
-
-def draw(runs: Sequence[Run], result: Path) -> None:
-    """Draw latent traversals of the first seed, and the CKA of the first seed's layers with those of the second.
-
-    Args:
-        runs: two seeds of one method on one dataset.
-        result: the method's result file; the pictures go beside it, where the board finds them.
-    """
-    pictures.draw_all(runs[0])
-    for what in ("traversals.gif", "traversals.png", "reconstructions.png"):
-        shutil.copy(runs[0].folder / what, result.with_name(f"{result.stem}.{what}"))
-    rows = protocol.task(runs[0].dataset.id).test[:COMPARED]
-    layers = [representations.activations(run.write_activations(rows)) for run in runs]
-    table = heatmap.compare_layers(*layers)
-    table.to_csv(result.with_name(f"{result.stem}.cka.csv"))
-    x, y = (f"seed {run.config.seed}" for run in runs)
-    heatmap.draw(table, result.with_name(f"{result.stem}.cka.png"), x_name=x, y_name=y, title=runs[0].dataset.id)
 
 
 def closing(scored: Sequence[results.Result], shares: Mapping[str, Sequence[float]], page: Path, seconds: float) -> str:

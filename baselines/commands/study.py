@@ -25,39 +25,16 @@ _RUNS = Path("runs/studies")
 
 
 @app.command("list")
-def list_(tier: Tier = "desk", into: Into = None, runs: RunsRoot = _RUNS, json: console.Json = False) -> None:
-    """List the figures and tables of a tier: content, training time and state."""
-    from baselines.reproduction import catalogue, entries, runner
+def list_(tier: Tier = "desk", into: Into = None, runs: RunsRoot = _RUNS) -> None:
+    """List the figures and tables of a tier: content, number of runs and state."""
+    from baselines.reproduction import catalogue, runner
 
     known = {id_: entry for id_, entry in catalogue.entries().items() if _has(entry, tier)}
-    plans = {id_: entry.plan(tier) for id_, entry in known.items()}
-    states = {id_: runner.state(entry, tier, into or Path("studies") / tier, runs) for id_, entry in known.items()}
-    if json:
-        console.out.print_json(data=[_outline(entry, tier, str(states[id_])) for id_, entry in known.items()])
-        return
-    rows = [
-        (id_, entry.claim, len(plans[id_].configs), f"{entries.hours([plans[id_]]):,.2f}", states[id_].short)
-        for id_, entry in known.items()
-    ]
-    console.table(rows, "id", "claim", ">runs", ">hours", "state")
-    console.say("")
-    for each in entries.TIERS:
-        all_plans = [entry.plan(each) for entry in known.values() if each in entry.tiers]
-        count = len({digest for plan in all_plans for digest in plan.configs})
-        device = "of an A100, at the rate that arXiv 2205.08399 states" if each == "study" else "on 2 cores"
-        console.say(f"All {len(all_plans)}, tier {each}: {count} runs, {entries.hours(all_plans):,.1f} hours {device}.")
-
-
-def _outline(entry: Any, tier: str, state: str) -> dict[str, Any]:
-    """Return what a program may want to know of an entry, hours by tier."""
-    from baselines.reproduction import entries
-
-    plan = entry.plan(tier)
-    return {
-        **{"id": entry.id, "paper": entry.paper, "claim": entry.claim, "tier": tier},
-        **{"datasets": list(dict.fromkeys(plan.all_datasets)), "runs": len(plan.configs), "state": state},
-        "hours": {each: round(entries.hours([entry.plan(each)]), 4) for each in entry.tiers},
-    }
+    rows = []
+    for id_, entry in known.items():
+        state = runner.state(entry, tier, into or Path("studies") / tier, runs)
+        rows.append((id_, entry.claim, len(entry.plan(tier).configs), state))
+    console.table(rows, "id", "claim", ">runs", "state")
 
 
 def _has(entry: Any, tier: str) -> bool:
@@ -80,10 +57,6 @@ def run(
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Train on this Ray cluster; local starts one here.")
     ] = None,
-    ready: Annotated[bool, typer.Option("--ready", help="Only what needs no more training.")] = False,
-    again: Annotated[
-        bool, typer.Option("--again", help="Compute also what is done, from the same runs: the code has changed.")
-    ] = False,
 ) -> None:
     """Train or reuse the runs, compute, draw and judge. What is finished is only judged; what was stopped goes on.
 
@@ -97,16 +70,10 @@ def run(
 
     chosen = tuple(entry for entry in catalogue.find(ids) if entry.id in ids or _has(entry, tier))
     folder = into or Path("studies") / tier
-    if ready:
-        states = {entry.id: runner.state(entry, tier, folder, runs) for entry in chosen}
-        for entry in chosen:
-            if not states[entry.id].ready:
-                console.say(f"{entry.id}: left out, {states[entry.id]}")
-        chosen = tuple(entry for entry in chosen if states[entry.id].ready)
     done: list[dict[str, Any]] = []
     for entry in chosen:
         try:
-            record = runner.run(entry, tier, folder, runs, jobs=jobs, ray=ray, again=again)
+            record = runner.run(entry, tier, folder, runs, jobs=jobs, ray=ray)
         except OffaxisError as error:
             if len(chosen) == 1:
                 raise

@@ -1,10 +1,10 @@
-"""Encoders and decoders: those of the papers, a small convolutional one, a linear one, and a transformer.
+"""Encoders and decoders: those of the papers, a small convolutional one and a linear one.
 
 An architecture is a function ``(image_shape, latents, rng, *, ...) -> Networks``; its keyword arguments are the
-architecture's parameters. Weights start Glorot uniform and biases zero (scales one), drawn from ``rng`` on the host, so
+architecture's parameters. Weights start Glorot uniform and biases zero, drawn from ``rng`` on the host, so
 that every backend starts from the same numbers. Layers called ``encoder_1``, ``encoder_2`` ... ``mean``,
 ``log_variance``, ``decoder_1`` ... ``output`` are the ones whose activations a run records and whose weights can be
-named; one that is made of several bears the name of the last, and its weights' names begin with it.
+named.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines import validation
 from baselines.nets.backend import keras, ops
@@ -207,104 +206,6 @@ def linear(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> N
     return Networks(encoder, keras.Model(code, layers.Reshape(image_shape, name="image")(pixels), name="decoder"))
 
 
-def transformer(
-    image_shape: ImageShape,
-    latents: int,
-    rng: np.random.Generator,
-    *,
-    patch: int = 8,
-    channels: int = 64,
-    blocks: int = 2,
-    heads: int = 4,
-) -> Networks:
-    """Build a small vision transformer and its mirror image.
-
-    It is no architecture of the papers. The blocks are those of Dosovitskiy et al. (ICLR
-    2021): normalisation before attention and before the two dense layers, GELU between these. Patches get fixed sines
-    and cosines of their place, as in He et al. (CVPR 2022). The encoder is conv's otherwise: what the last block gives
-    is flattened, so that places are not averaged away.
-
-    Args:
-        image_shape: (H, W, C); H and W multiples of ``patch``.
-        latents: latent dimensions.
-        rng: the source of the initial weights.
-        patch: side of a patch, in pixels.
-        channels: numbers that stand for a patch; a multiple of 4 and of ``heads``.
-        blocks: transformer blocks of each half.
-        heads: attention heads.
-
-    Returns:
-        Encoder: patches with their places, ``blocks`` blocks, 256 units. Decoder: 256 units, tokens with their places,
-        ``blocks`` blocks, the patches' pixels. Each block is one named layer.
-
-    Raises:
-        InvalidInput: the image's sides are not multiples of ``patch``, or ``channels`` is not one of 4 and ``heads``.
-    """
-    for name, value in (("patch", patch), ("channels", channels), ("blocks", blocks), ("heads", heads)):
-        validation.at_least(name, value, 1)
-    height, width, colours = image_shape
-    if height % patch or width % patch:
-        raise InvalidInput(
-            f"image shape: expected height and width that are multiples of the patch, {patch}, received {image_shape}. "
-            "Choose another patch or resize the images."
-        )
-    if channels % math.lcm(4, heads):
-        raise InvalidInput(f"channels: expected a multiple of 4 and of {heads} heads, received {channels}.")
-    layers, initial = keras.layers, glorot(rng)
-    rows, columns = height // patch, width // patch
-    places = _places(rows, columns, channels)
-
-    def dense(x: Any, units: int, name: str, activation: str | None = None) -> Any:
-        return layers.Dense(units, activation, kernel_initializer=initial, name=name)(x)
-
-    def normal(x: Any, name: str) -> Any:
-        return layers.LayerNormalization(name=name)(x)
-
-    def block(x: Any, half: str, i: int) -> Any:
-        """Add attention, then two dense layers, to tokens (n, tokens, channels)."""
-        with keras.name_scope(f"{half}_{i}"):
-            parts = dense(normal(x, f"normal_{i}"), 3 * channels, f"parts_{i}")
-            parts = ops.reshape(parts, (-1, rows * columns, 3, heads, channels // heads))
-            queries, keys, values = (ops.transpose(parts[:, :, part], (0, 2, 1, 3)) for part in range(3))
-            scores = ops.softmax(ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2))) / math.sqrt(channels // heads))
-            mixed = ops.reshape(ops.transpose(ops.matmul(scores, values), (0, 2, 1, 3)), (-1, rows * columns, channels))
-            x = x + dense(mixed, channels, f"mixed_{i}")
-            hidden = dense(normal(x, f"normal_hidden_{i}"), 4 * channels, f"hidden_{i}", "gelu")
-            return layers.Add(name=f"{half}_{i}")([x, dense(hidden, channels, f"seen_{i}")])
-
-    x = image = keras.Input(image_shape, name="input")
-    with keras.name_scope("encoder_1"):
-        x = ops.reshape(x, (-1, rows, patch, columns, patch, colours))
-        x = ops.reshape(ops.transpose(x, (0, 1, 3, 2, 4, 5)), (-1, rows * columns, patch * patch * colours))
-        x = layers.Identity(name="encoder_1")(dense(x, channels, "patches") + places)
-    for i in range(blocks):
-        x = block(x, "encoder", i + 2)
-    with keras.name_scope(f"encoder_{blocks + 2}"):
-        x = dense(layers.Flatten(name="flat")(normal(x, "normal")), 256, "units")
-        x = layers.ReLU(name=f"encoder_{blocks + 2}")(x)
-    encoder = keras.Model(image, _heads(x, latents, initial), name="encoder")
-
-    x = code = keras.Input((latents,), name="codes")
-    x = dense(x, 256, "decoder_1", "relu")
-    with keras.name_scope("decoder_2"):
-        x = layers.Reshape((rows * columns, channels), name="tokens")(dense(x, rows * columns * channels, "units"))
-        x = layers.Identity(name="decoder_2")(x + places)
-    for i in range(blocks):
-        x = block(x, "decoder", i + 3)
-    with keras.name_scope("output"):
-        x = dense(normal(x, "normal"), patch * patch * colours, "pixels")
-        x = ops.transpose(ops.reshape(x, (-1, rows, columns, patch, patch, colours)), (0, 1, 3, 2, 4, 5))
-        x = layers.Reshape(image_shape, name="output")(x)
-    return Networks(encoder, keras.Model(code, x, name="decoder"))
-
-
-def _places(rows: int, columns: int, channels: int) -> NDArray[np.float32]:
-    """Return sines and cosines of each patch's row and column at wavelengths from 2π to 20,000π: (tokens, channels)."""
-    rate = 10_000.0 ** (-np.arange(channels // 4) / (channels // 4))
-    y, x = (np.multiply.outer(place.ravel(), rate) for place in np.indices((rows, columns)))
-    return np.concatenate([np.sin(y), np.cos(y), np.sin(x), np.cos(x)], axis=1).astype(np.float32)
-
-
 def _heads(x: Any, latents: int, initial: Callable[..., Any]) -> list[Any]:
     return [keras.layers.Dense(latents, kernel_initializer=initial, name=name)(x) for name in ("mean", "log_variance")]
 
@@ -315,7 +216,6 @@ ARCHITECTURES: dict[str, Callable[..., Networks]] = {
     "conv_small": conv_small,
     "fc": fc,
     "linear": linear,
-    "transformer": transformer,
 }
 """Every architecture by name."""
 

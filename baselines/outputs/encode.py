@@ -24,7 +24,7 @@ def encode_target(run: Run, dataset: str, path: str | os.PathLike[str]) -> Path:
         run: a finished run.
         dataset: the target, whose images have the shape of the run's own.
         path: the ``.npz`` file to write: ``indices``, the rows of the target's task, and ``codes``, as
-            ``offaxis board analyse transfer`` reads them.
+            `leaderboard.reading.representations.codes` reads them.
 
     Returns:
         The path.

@@ -38,9 +38,6 @@ except ImportError as error:
 TIERS = ("desk", "reduced", "study")
 """From the least that is spent to the most: results of a later tier replace those of an earlier one."""
 
-HOURS_PER_IMAGE = 6_000 / (300 * 300_000 * 64)
-"""Hours of an A100 for each image of a training step: 6,000 hours for 300 runs of 300,000 steps (arXiv 2205.08399)."""
-
 
 class Found(NamedTuple):
     """What an entry computes.
@@ -314,35 +311,6 @@ class Entry:
                 f"--tier {tier} shows the entries that have it."
             )
         return plan
-
-
-SMALL = 20_000
-"""The most steps of a run that is timed on two cores, and not by `HOURS_PER_IMAGE`."""
-
-SECONDS = {"linear": 0.001, "fc": 0.01, "conv_small": 0.035, "conv": 0.05}
-"""Seconds for a step of 64 images by architecture, on two cores that train two runs at a time, about."""
-
-
-def hours(plans: Sequence[Plan]) -> float:
-    """Return about how long plans train together, runs that they share counted once.
-
-    Args:
-        plans: the plans.
-
-    Returns:
-        Hours: on two cores for runs of at most `SMALL` steps, of an A100 for others.
-    """
-    runs: dict[str, float] = {}
-    for plan in plans:
-        for digest, run in plan.configs.items():
-            steps = run.steps * run.build_objective().n_views
-            if run.steps <= SMALL:
-                runs[digest] = (
-                    SECONDS.get(run.architecture, SECONDS["conv"]) * (1 + run.batch_size / 64) / 2 * steps / 3_600
-                )
-            else:
-                runs[digest] = steps * run.batch_size * HOURS_PER_IMAGE
-    return sum(runs.values())
 
 
 def digest(made_of: Mapping[str, Any]) -> str:

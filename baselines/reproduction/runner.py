@@ -55,7 +55,7 @@ def inputs(entry: Entry, tier: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class State:
+class Progress:
     """How far an entry is.
 
     Attributes:
@@ -68,26 +68,13 @@ class State:
     missing: int
     runs: int
 
-    @property
-    def ready(self) -> bool:
-        """Whether all that is left is to compute, if anything."""
-        return not self.missing
-
     def __str__(self) -> str:
-        return self._said("runs missing")
-
-    @property
-    def short(self) -> str:
-        """The same, for a column of a table."""
-        return self._said("missing")
-
-    def _said(self, missing: str) -> str:
         if self.missing:
-            return f"{self.missing} of {self.runs} {missing}"
+            return f"{self.missing} of {self.runs} runs missing"
         return "done" if self.done else "ready"
 
 
-def state(entry: Entry, tier: str, into: Path, runs: Path) -> State:
+def state(entry: Entry, tier: str, into: Path, runs: Path) -> Progress:
     """Describe how far an entry is.
 
     Args:
@@ -101,9 +88,9 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> State:
     """
     held, plan = records.read(into / entry.id), entry.plan(tier)
     if held is not None and _computed(entry, tier, held):
-        return State(done=True, missing=0, runs=len(plan.configs))
+        return Progress(done=True, missing=0, runs=len(plan.configs))
     missing = len(plan.configs) - sum(each.state == "done" for each in _known(plan, runs))
-    return State(done=False, missing=missing, runs=len(plan.configs))
+    return Progress(done=False, missing=missing, runs=len(plan.configs))
 
 
 def _known(plan: Plan, runs: Path) -> list[sweep.RunStatus]:
@@ -122,7 +109,6 @@ def run(
     *,
     jobs: int | None = None,
     ray: str | None = None,
-    again: bool = False,
     progress: rich.progress.Progress | None = None,
 ) -> dict[str, Any]:
     """Train what is missing, compute, draw and judge; or find that all is done, and judge the table that is there.
@@ -134,7 +120,6 @@ def run(
         runs: the root of the runs, which all entries share.
         jobs: as for `baselines.training.sweep.run`.
         ray: as for `baselines.training.sweep.run`.
-        again: compute though all is done; runs that are trained are kept.
         progress: as for `baselines.training.sweep.run`.
 
     Returns:
@@ -154,7 +139,7 @@ def run(
             f"{folder}: expected no results of a later tier than {tier}, received {held['tier']}. Choose another "
             "folder."
         )
-    if held is not None and not again and _computed(entry, tier, held):
+    if held is not None and _computed(entry, tier, held):
         return _judged_again(entry, folder, held)
     for name in plan.all_datasets:
         if not benchmark_data.load(name).prepared:

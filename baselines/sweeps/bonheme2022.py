@@ -6,7 +6,7 @@
 settings of them fully connected (tables 4 and 5; ``--only architecture=fc``). The first 300 took the authors about
 6,000 hours of an A100. Needs dSprites, Cars3D and SmallNORB: ``offaxis data prepare``.
 
-Expected, from `offaxis board analyse`: CKA of the encoder's layers before the heads stays near 1 between strengths and
+Expected, from `leaderboard.analyses`: CKA of the encoder's layers before the heads stays near 1 between strengths and
 between objectives, and is near its final value early in training (figures 3, 4 and 7); that of mean and sampled codes
 on dSprites falls as beta grows, as more latents become passive (figure 5). The same trends of fully connected models
 (appendix F, figures 12 to 14).

@@ -3,7 +3,7 @@
 A sweep is a file in ``baselines/sweeps`` and its runs are folders, so all that a sweep knows is on disk: what is done
 is skipped, what was stopped goes on exactly, and ``index.csv`` follows from the folders::
 
-    index.csv                                   a row for each run: state, step, loss, seconds, settings, folder
+    index.csv                                   a row for each run of the last call: state, step, loss, settings, folder
     <dataset>/<objective>/seed_<seed>_<digest>  the run folders
     failed/<digest>.json                        why a run failed; it is tried again, unless it diverged
 
@@ -16,7 +16,6 @@ from __future__ import annotations
 import collections
 import contextlib
 import csv
-import dataclasses
 import io
 import json
 import os
@@ -33,9 +32,9 @@ from baselines.config import Device, RunConfig
 from baselines.run_folder import is_trained
 from baselines.training import processes, recorder, stopping, worker
 from baselines.training.loop import groups
-from baselines.training.progress import Bar, columns, side_by_side
+from baselines.training.progress import columns
 from benchmark_data import console, discovery, files, parallel
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName, needs
+from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, needs
 
 needs("training many runs", "train", "filelock")
 
@@ -294,7 +293,7 @@ def run(
             ([(config.as_json(), run_path(config), config.digest) for config in part], str(into), encode)
             for part in parts
         ]
-        stack.enter_context(monitor.watching(parts))
+        stack.enter_context(monitor.watching())
         if ray is None:
             processes.train(tasks, jobs, threads, device)
         else:
@@ -313,22 +312,6 @@ def _exclusive_lock(into: Path) -> contextlib.AbstractContextManager[None]:
     return files.exclusive(into / ".lock", what=into, refusal=refusal)
 
 
-def read_index(into: Path) -> list[dict[str, str]]:
-    """Read a sweep's ``index.csv``: for each run a dictionary of `RunStatus`'s fields as texts."""
-    path = into / "index.csv"
-    if not path.exists():
-        return []
-    try:
-        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")), strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DamagedFile(f"{path}: expected an index of runs, received {error}.") from error
-    if any(set(row) != set(RunStatus._fields) for row in rows):
-        remedy = "Remove it; it is made anew from the run folders."
-        expected = f"the columns {', '.join(RunStatus._fields)}"
-        raise DamagedFile(f"{path}: expected {expected}, received others. {remedy}")
-    return rows
-
-
 class _ProgressMonitor:
     """Shows what is on disk, and writes it to the index, in a thread of its own."""
 
@@ -337,25 +320,15 @@ class _ProgressMonitor:
     ) -> None:
         self._configs, self._into, self._encode, self._progress = configs, into, encode, progress
         self._states = {config.digest: run_status(config, into, encode=encode) for config in configs}
-        self._others = [row for row in read_index(into) if row["digest"] not in self._states]
         self._waiting = [config for config in configs if not self.settled(config)]
-        self._total = progress.add_task(
-            "runs", total=len(configs), completed=len(configs) - len(self._waiting), rate="", loss=""
+        self._bar = progress.add_task(
+            f"steps of {len(configs)} runs", total=sum(c.steps for c in configs), rate="", loss=""
         )
-        self._groups: list[_Group] = []
         self._stop = threading.Event()
 
     @contextlib.contextmanager
-    def watching(self, parts: Iterable[Sequence[RunConfig]]) -> Iterator[None]:
-        """Watch runs while they are trained.
-
-        Args:
-            parts: the runs of each program.
-        """
-        for part in parts:
-            steps = [self._states[config.digest].step for config in part]
-            for group in side_by_side(part, steps):
-                self._groups.append(_Group([part[i] for i in group], [steps[i] for i in group]))
+    def watching(self) -> Iterator[None]:
+        """Watch runs while they are trained."""
         thread = threading.Thread(target=self._watch, name="monitor", daemon=True)
         thread.start()
         try:
@@ -379,7 +352,7 @@ class _ProgressMonitor:
         text = io.StringIO()
         writer = csv.DictWriter(text, RunStatus._fields, lineterminator="\n")
         writer.writeheader()
-        writer.writerows([*self._others, *(state._asdict() for state in self.states())])
+        writer.writerows(state._asdict() for state in self.states())
         files.write_text(self._into / "index.csv", text.getvalue())
 
     def _watch(self) -> None:
@@ -395,36 +368,13 @@ class _ProgressMonitor:
         for config in self._waiting:
             self._states[config.digest] = run_status(config, self._into, encode=self._encode)
         self._waiting = [config for config in self._waiting if self._states[config.digest].state != "done"]
-        for group in self._groups:
-            group.show(self._progress, [self._states[config.digest] for config in group.configs])
         states = collections.Counter(state.state for state in self._states.values())
-        failed = f"{states['failed']} failed" if states["failed"] else ""
-        self._progress.update(self._total, completed=states["done"] + states["failed"], loss=failed)
-
-
-@dataclasses.dataclass
-class _Group:
-    """Runs of one program that are shown as one bar, from the first step that is seen until all of them are over."""
-
-    configs: Sequence[RunConfig]
-    steps: list[int]
-    bar: Bar | None = None
-
-    def show(self, progress: rich.progress.Progress, states: Sequence[RunStatus]) -> None:
-        if all(now.state in ("done", "failed") for now in states):
-            if self.bar is not None:
-                self.bar.remove()
-            self.bar = None
-            return
-        steps = [now.step for now in states]
-        if steps == self.steps:
-            return
-        self.steps = steps
-        losses = [f"{now.loss:.4g}" if isinstance(now.loss, float) else "" for now in states]
-        if self.bar is None:
-            self.bar = Bar(progress, self.configs, steps, losses)
-        else:
-            self.bar.show(steps, losses, [now.state == "failed" for now in states])
+        self._progress.update(
+            self._bar,
+            completed=sum(state.steps if state.state == "failed" else state.step for state in self._states.values()),
+            rate=f"{states['done']} done",
+            loss=f"{states['failed']} failed" if states["failed"] else "",
+        )
 
 
 def _parts(configs: Sequence[RunConfig], together: int) -> Iterator[list[RunConfig]]:

@@ -10,12 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from baselines.reproduction.entries import (
-    Found,
-    Runs,
-    Verdict,
-    judged,
-)
+from baselines.reproduction.entries import Found, Runs, Verdict, judged
 from baselines.reproduction.papers import _hidden, _scores
 from baselines.sweeps.desk import family
 from leaderboard import figures, protocol

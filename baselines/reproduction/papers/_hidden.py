@@ -10,15 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import benchmark_data
-from baselines.reproduction.entries import (
-    ILLUSTRATION,
-    Found,
-    Plan,
-    Runs,
-    Verdict,
-    fact,
-    judged,
-)
+from baselines.reproduction.entries import ILLUSTRATION, Found, Plan, Runs, Verdict, fact, judged
 from baselines.run import Run
 from benchmark_data.factors import Indices
 from benchmark_data.variants import perturbation

@@ -10,14 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from baselines.reproduction.entries import (
-    ILLUSTRATION,
-    Found,
-    Runs,
-    Verdict,
-    fact,
-    judged,
-)
+from baselines.reproduction.entries import ILLUSTRATION, Found, Runs, Verdict, fact, judged
 from baselines.reproduction.papers import _heatmaps, _scores
 from leaderboard.analyses import layers_against_input, sample_size
 from leaderboard.comparisons import cka

@@ -15,12 +15,7 @@ import itertools
 from typing import Any
 
 from baselines.config import RunConfig
-from baselines.reproduction.entries import (
-    Control,
-    Entry,
-    Plan,
-    of_table,
-)
+from baselines.reproduction.entries import Control, Entry, Plan, of_table
 from baselines.reproduction.papers import _heatmaps, _layers, _scores, _tiers
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.reproduction.papers._layers import SAME

@@ -19,7 +19,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -130,12 +129,6 @@ def _correlation(before: NDArray[np.float64], after: NDArray[np.float64]) -> flo
     if min(np.ptp(before), np.ptp(after)) <= 1e-9:
         return 0.0
     return float(scipy.stats.spearmanr(before, after).statistic)
-
-
-def draw_shared(found: Found, path: Path) -> None:
-    """Draw the target's images, each beside its reconstruction."""
-    targets, reconstructions = found.images.values()
-    transfer_accuracy.draw_shared(targets, reconstructions, path)
 
 
 def _correlations(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
@@ -324,7 +317,7 @@ ENTRIES = (
         claim=f"Reconstructions by the source's decoder keep brightness (rank correlation above {SHARED}).",
         **_shared(FACES, CARS, "brightness"),
         compute=shared,
-        draw=draw_shared,
+        draw=_images.draw,
         judge=judge_brightness,
     ),
     Entry(
@@ -333,7 +326,7 @@ ENTRIES = (
         claim=f"Sprites keep their position (rank correlation above {SHARED}), and their size less well.",
         **_shared(SOLIDS, SPRITES, "x", "y", "size"),
         compute=shared,
-        draw=draw_shared,
+        draw=_images.draw,
         judge=judge_places,
     ),
     Entry(

@@ -22,12 +22,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from baselines.config import RunConfig
-from baselines.reproduction.entries import (
-    Control,
-    Entry,
-    Plan,
-    of_table,
-)
+from baselines.reproduction.entries import Control, Entry, Plan, of_table
 from baselines.reproduction.papers import _changed, _hidden, _images, _plane, _tiers
 from baselines.reproduction.papers._changed import SAME
 from baselines.sweeps.desk import family
@@ -242,24 +237,8 @@ def _strengths() -> dict[str, Any]:
     }
 
 
-_SPRITES = ("sprites2d", f"sprites2d{SQUEEZED}")
-_TABLE_1 = table_plans(("", LEARNED, SQUEEZED), tuple(OBJECTIVES), (*_SPRITES, f"sprites2d{BY_PIXELS}"))
-_TABLE_2 = table_plans(("", NOISY, SQUEEZED), VAES, (*_SPRITES, f"sprites2d{NOISY}"))
 _LONGER = 3
 """Times as many steps for `_STRONGEST`: does a fall there come of short training?"""
-_TABLE_1_LONGER = table_plans(("", LEARNED, SQUEEZED), _STRONGEST, (*_SPRITES, f"sprites2d{BY_PIXELS}"), times=_LONGER)
-_TABLE_2_LONGER = table_plans(("", NOISY, SQUEEZED), _STRONGEST, (*_SPRITES, f"sprites2d{NOISY}"), times=_LONGER)
-_ROOMS = ("room3d", f"room3d{SQUEEZED}")
-_TABLE_1_ROOMS = table_plans(
-    ("", LEARNED, SQUEEZED), _STRONGEST, (*_ROOMS, f"room3d{BY_PIXELS}"), bases={"shapes3d"}, seeds=range(SEEDS)
-)
-_TABLE_2_ROOMS = table_plans(
-    ("", NOISY, SQUEEZED), _STRONGEST, (*_ROOMS, f"room3d{NOISY}"), bases={"shapes3d"}, seeds=range(SEEDS)
-)
-_PAIRED_1, _PAIRED_2 = (
-    table_plans((SQUEEZED, form), PAIRED, (f"sprites2d{SQUEEZED}", f"sprites2d{desk}"), bases={"dsprites"}, seeds=FRESH)
-    for form, desk in ((LEARNED, BY_PIXELS), (NOISY, NOISY))
-)
 
 
 def _falls_in(where: str = "") -> dict[str, Any]:
@@ -299,6 +278,41 @@ _PLANE: dict[str, Any] = dict.fromkeys(("desk", "study"), _plane.plan(_tiers.SEE
 
 _SCORED: dict[str, Any] = {"compute": _changed.scored, "draw": _changed.draw_scores}
 _OURS: dict[str, Any] = {**_SCORED, "added": True, "post_hoc": True}
+
+
+def _of_table(
+    what: str, paper: str, objectives: tuple[str, ...], forms: tuple[str, str], said: Any, paired: dict[str, Any]
+) -> tuple[Entry, ...]:
+    """Return the entries of a table: the paper's, with longer training, on rooms, and of objectives on pairs.
+
+    Args:
+        what: such as ``"table1"``.
+        paper: what the paper found.
+        objectives: rows of the table.
+        forms: what stands behind the names of changed datasets, at study and at desk tier.
+        said: gives claim, judge and control from the words that they begin with.
+        paired: claim and judge of the objectives on pairs.
+    """
+    study, desk = forms
+    variants = ("", study, SQUEEZED)
+    sprites, rooms = ((base, f"{base}{SQUEEZED}", f"{base}{desk}") for base in ("sprites2d", "room3d"))
+    longer_plans = table_plans(variants, _STRONGEST, sprites, times=_LONGER)
+    pairs_plans = table_plans((SQUEEZED, study), PAIRED, sprites[1:], bases={"dsprites"}, seeds=FRESH)
+    rooms_plans = table_plans(variants, _STRONGEST, rooms, bases={"shapes3d"}, seeds=range(SEEDS))
+    id_ = f"{PAPER}/{what}"
+    return (
+        Entry(id=id_, paper=paper, **said(), **table_plans(variants, objectives, sprites), **_SCORED),
+        Entry(id=f"{id_}_longer", paper=paper, **said("With three times the steps, "), **longer_plans, **_OURS),
+        Entry(id=f"{id_}_pairs", paper=paper, **paired, **pairs_plans, **_OURS),
+        Entry(id=f"{id_}_rooms", paper=paper, **said("On rooms, "), **rooms_plans, **_OURS),
+    )
+
+
+_PATTERN = {
+    "claim": "Weakly supervised: MIG is lower on perturbed than on contrast-matched data.",
+    "judge": _changed.judge_pattern,
+}
+_NOISE = {"claim": f"Weakly supervised: n{_STAYS[1:]}", "judge": _changed.judge_noise}
 
 _ENTRIES = (
     Entry(
@@ -358,70 +372,14 @@ _ENTRIES = (
         draw=_changed.draw_regularised,
         judge=_changed.judge_robust,
     ),
-    Entry(
-        id=f"{PAPER}/table1",
-        paper=_DROPS,
-        **_falls_in(),
-        **_TABLE_1,
-        **_SCORED,
-    ),
-    Entry(
-        id=f"{PAPER}/table1_longer",
-        paper=_DROPS,
-        **_falls_in("With three times the steps, "),
-        **_TABLE_1_LONGER,
-        **_OURS,
-    ),
-    Entry(
-        id=f"{PAPER}/table1_pairs",
-        paper=_DROPS,
-        claim="Weakly supervised: MIG is lower on perturbed than on contrast-matched data.",
-        **_PAIRED_1,
-        judge=_changed.judge_pattern,
-        **_OURS,
-    ),
-    Entry(
-        id=f"{PAPER}/table1_rooms",
-        paper=_DROPS,
-        **_falls_in("On rooms, "),
-        **_TABLE_1_ROOMS,
-        **_OURS,
-    ),
+    *_of_table("table1", _DROPS, tuple(OBJECTIVES), (LEARNED, BY_PIXELS), _falls_in, _PATTERN),
+    *_of_table("table2", _KEEPS, VAES, (NOISY, NOISY), _stays_in, _NOISE),
     Entry(
         id=f"{PAPER}/table1_weaker",
         paper="not in the paper, which has no squeezed data",
         claim=f"With a half or a quarter of β, contrast-matched data lower MIG by less than {SAME}.",
         **tuned_plans("beta_tc_vae", SQUEEZED, WEAKER, times=_LONGER),
         judge=_changed.judge_weaker,
-        **_OURS,
-    ),
-    Entry(
-        id=f"{PAPER}/table2",
-        paper=_KEEPS,
-        **_stays_in(),
-        **_TABLE_2,
-        **_SCORED,
-    ),
-    Entry(
-        id=f"{PAPER}/table2_longer",
-        paper=_KEEPS,
-        **_stays_in("With three times the steps, "),
-        **_TABLE_2_LONGER,
-        **_OURS,
-    ),
-    Entry(
-        id=f"{PAPER}/table2_pairs",
-        paper=_KEEPS,
-        claim=f"Weakly supervised: n{_STAYS[1:]}",
-        **_PAIRED_2,
-        judge=_changed.judge_noise,
-        **_OURS,
-    ),
-    Entry(
-        id=f"{PAPER}/table2_rooms",
-        paper=_KEEPS,
-        **_stays_in("On rooms, "),
-        **_TABLE_2_ROOMS,
         **_OURS,
     ),
     Entry(

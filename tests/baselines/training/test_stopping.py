@@ -1,7 +1,6 @@
 """Ctrl-C and SIGTERM: nothing is lost, and the command that goes on is printed."""
 
-from __future__ import annotations
-
+import csv
 import json
 import os
 import re
@@ -206,7 +205,8 @@ def test_a_sweep_that_is_stopped_keeps_what_its_workers_did(tmp_path, monkeypatc
         sweep.run([config], tmp_path, jobs=1, threads=1, encode=False)
     thread.join()
     assert Snapshots(folder).steps()[-1] >= 200
-    (row,) = sweep.read_index(tmp_path)
+    with (tmp_path / "index.csv").open(encoding="utf-8", newline="") as stream:
+        (row,) = csv.DictReader(stream)
     assert (row["state"], row["error"]) == ("begun", "")
 
 

