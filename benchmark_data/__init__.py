@@ -12,14 +12,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from benchmark_data import discovery
-from benchmark_data.errors import (
-    DamagedFile,
-    InvalidInput,
-    MissingExtra,
-    OffaxisError,
-    Unavailable,
-    UnknownName,
-)
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, Unavailable, UnknownName
 
 if TYPE_CHECKING:
     from benchmark_data.archives.user_images import from_folder, from_images

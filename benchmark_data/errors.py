@@ -45,7 +45,7 @@ def printable(text: str) -> str:
     r"""Return text with all that could move a terminal or turn the direction of writing spelled out.
 
     Everything that may hold a stranger's words goes through here before it is printed or put into a report: messages of
-    errors, what `benchmark_data.console` prints, and `leaderboard.report.review`.
+    errors, and what `benchmark_data.console` prints.
 
     Args:
         text: any text. Line feeds stay.

@@ -75,7 +75,7 @@ def _nested(extra: Extra) -> Any:
     return feature
 
 
-def table(dataset: Dataset, batch: encoding.Batch) -> Any:
+def table(dataset: Dataset, batch: encoding.Encoded) -> Any:
     """Put encoded rows into an Arrow table."""
     image = pa.StructArray.from_arrays(
         [pa.array(batch.pngs, pa.binary()), pa.nulls(len(batch.rows), pa.string())], ["bytes", "path"]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,7 +30,7 @@ from benchmark_data.errors import InvalidInput, UnknownName, check_count
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 from benchmark_data.publish import records
 
-__all__ = ["Batch", "BatchIterator", "Fields", "Images", "Pairs", "order", "rows_of", "share"]
+__all__ = ["Batch", "Fields", "Images", "Pairs", "order", "rows_of", "share"]
 
 Fields: TypeAlias = str | Sequence[str]
 """One field, given bare, or several, given as a tuple."""
@@ -198,42 +198,6 @@ def _at(whole: Any, index: int) -> Any:
     return tuple(_at(part, index) for part in whole) if isinstance(whole, tuple) else whole[index]
 
 
-class BatchIterator(Iterator[Any]):
-    """Batches of one epoch. ``get_state`` and ``set_state`` are those of Grain's iterators.
-
-    Example:
-        >>> first, second = (Images("xysquares", fields="index").batches(4, seed=0) for _ in range(2))
-        >>> _ = next(first)
-        >>> second.set_state(first.get_state())
-        >>> next(first).tolist() == next(second).tolist()
-        True
-    """
-
-    def __init__(self, read: Callable[[int], Any], count: int, size: int, reader: Mapping[str, Any]) -> None:
-        self._read, self._starts, self._reader = read, range(0, count, size), dict(reader)
-        self._done = 0
-
-    def __len__(self) -> int:
-        return len(self._starts)
-
-    def __next__(self) -> Any:
-        if self._done == len(self):
-            raise StopIteration
-        batch = self._read(self._starts[self._done])
-        self._done += 1
-        return batch
-
-    def get_state(self) -> dict[str, Any]:
-        """Return where the iterator stands, for JSON."""
-        return self._reader | {"batches": self._done}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go to where another iterator stood, which was made with the same arguments."""
-        if {**state, "batches": 0} != self._reader | {"batches": 0}:
-            raise InvalidInput(f"The state is of a reader with {dict(state)}, this one has {self._reader}.")
-        self._done = state["batches"]
-
-
 class Images:
     """Rows of a dataset by number, as numpy arrays.
 
@@ -318,7 +282,7 @@ class Images:
 
     def batches(
         self, size: int, *, seed: int | None = None, epoch: int = 0, shard: tuple[int, int] = (0, 1)
-    ) -> BatchIterator:
+    ) -> Iterator[Any]:
         """Go through the items once, a batch at a time.
 
         The last batch may be smaller than ``size``; the other arguments are those of `order`. The iterator's state says
@@ -331,8 +295,7 @@ class Images:
         """
         numbers = order(range(len(self)), seed=seed, epoch=epoch, shard=shard)
         check_count("batch_size", size, 1)
-        reader = {"items": len(self), "size": size, "seed": seed, "epoch": epoch, "shard": list(shard)}
-        return BatchIterator(lambda start: self._batch(numbers[start : start + size]), len(numbers), size, reader)
+        return (self._batch(numbers[start : start + size]) for start in range(0, len(numbers), size))
 
     def _checked(self, indices: ArrayLike) -> Indices:
         numbers = np.asarray(indices)

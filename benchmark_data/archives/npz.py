@@ -55,7 +55,7 @@ class Array(NamedTuple):
         return (self.shape,) if self.other is None else (self.shape, self.other)
 
 
-class Archive:
+class NpzFile:
     """An npz file that is open: the names of its arrays, and each array by its name.
 
     Args:
@@ -174,7 +174,7 @@ def opened(
     largest: int | None = None,
     most: int | None = None,
     remedy: str = "Write it again.",
-) -> Iterator[Archive]:
+) -> Iterator[NpzFile]:
     """Open an npz file; whatever goes wrong while it is read is a damaged file.
 
     Args:
@@ -196,7 +196,7 @@ def opened(
             if len(set(names)) != len(names) or (most is not None and len(names) > most):
                 some = "" if most is None else f"at most {most} "
                 raise DamagedFile(f"{path}: expected {some}arrays with different names, received {len(names)} entries.")
-            yield Archive(path, members, largest)
+            yield NpzFile(path, members, largest)
     except OffaxisError:
         raise
     except Exception as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import urllib.parse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +14,7 @@ from benchmark_data import console
 from benchmark_data.archives import downloads
 from benchmark_data.commands.arguments import Name, NameOrFolder, names_like
 from benchmark_data.console import out, say
-from benchmark_data.errors import InvalidInput, needs
+from benchmark_data.errors import needs
 from benchmark_data.files import check_ending, write_json, written_atomically
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ Names = Annotated[
         show_default=False,
     ),
 ]
-Every = Annotated[bool, typer.Option("--all", help="Every config of each dataset.")]
 ManualDir = Annotated[
     Path | None,
     typer.Option(metavar="DIR", envvar=downloads.MANUAL_DIR, help="Folder with your own copies of source files."),
@@ -47,14 +45,11 @@ Ray = Annotated[
 
 
 @app.command("list")
-def list_datasets(json: console.Json = False) -> None:
+def list_datasets() -> None:
     """List every dataset and its configs."""
-    from benchmark_data.commands.descriptions import outline, source_kind
+    from benchmark_data.commands.descriptions import source_kind
 
     every = [benchmark_data.load(each) for name in benchmark_data.names() for each in benchmark_data.configs(name)]
-    if json:
-        out.print_json(data=[outline(dataset) for dataset in every])
-        return
     rows = [
         (
             dataset.id,
@@ -74,17 +69,13 @@ def list_datasets(json: console.Json = False) -> None:
 def info(
     name: NameOrFolder,
     splits: Annotated[bool, typer.Option("--splits", help="List the splits by published rules instead.")] = False,
-    json: console.Json = False,
 ) -> None:
     """Show the factors, licence, citation, known defects and digest of a dataset."""
-    from benchmark_data.commands.descriptions import description, factor_rows, source_kind
+    from benchmark_data.commands.descriptions import factor_rows, source_kind
 
     dataset = benchmark_data.named_or_folder(name)
     if splits:
         _list_splits(dataset)
-        return
-    if json:
-        out.print_json(data=description(dataset), allow_nan=False)
         return
     kind = source_kind(dataset)
     configs = () if kind == "own" else benchmark_data.configs(dataset.name)
@@ -208,7 +199,6 @@ def audit(
 @app.command()
 def prepare(
     names: Names,
-    every: Every = False,
     manual_dir: ManualDir = None,
     discard_downloads: Annotated[
         bool, typer.Option("--discard-downloads", help="Remove downloaded files once they are prepared.")
@@ -221,7 +211,7 @@ def prepare(
     """
     from benchmark_data.commands.descriptions import stores
 
-    for dataset in chosen(names, every):
+    for dataset in map(benchmark_data.named_or_folder, names):
         dataset.prepare(manual_dir=manual_dir, keep_downloads=not discard_downloads)
         digest = dataset.digest()
         say(f"{dataset.id} {dataset.version}: {len(dataset):,} images, ready")
@@ -265,12 +255,11 @@ def get(
 def build(
     names: Names,
     to: Annotated[Path | None, typer.Option(metavar="DIR", help="TFDS's data_dir. Default: TFDS's own.")] = None,
-    every: Every = False,
     file_format: Annotated[str | None, typer.Option(help="array_record (default), tfrecord or parquet.")] = None,
     ray: Ray = None,
 ) -> None:
     """Build files for TensorFlow Datasets, to be read by `tfds.load` and `tfds.data_source`."""
-    datasets = chosen(names, every)
+    datasets = [benchmark_data.named_or_folder(name) for name in names]
     from benchmark_data import parallel, tfds
 
     with parallel.on_ray(ray):
@@ -282,11 +271,10 @@ def build(
 def publish(
     names: Names,
     to: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; configs of one dataset share it.")],
-    every: Every = False,
     ray: Ray = None,
 ) -> None:
     """Write a folder for the Hugging Face Hub: Parquet files, a card and croissant.json."""
-    datasets = chosen(names, every)
+    datasets = [benchmark_data.named_or_folder(name) for name in names]
     from benchmark_data import hf, parallel
     from benchmark_data.publish import card
 
@@ -306,7 +294,6 @@ def verify(
     names: Names,
     tfds: Annotated[Path | None, typer.Option(metavar="DIR", help="Compare the copy in this data_dir of TFDS.")] = None,
     hf: Annotated[Path | None, typer.Option(metavar="DIR", help="Compare the copy that `publish` wrote here.")] = None,
-    every: Every = False,
     full: Annotated[bool, typer.Option("--full", help="Read every row instead of 1,024.")] = False,
     ray: Ray = None,
 ) -> None:
@@ -320,7 +307,7 @@ def verify(
     for kind, _ in copies:
         check_readable(kind)
     rows, wrong = [], []
-    for dataset in chosen(names, every):
+    for dataset in map(benchmark_data.named_or_folder, names):
         with parallel.on_ray(ray), console.progress() as bars:
             bar = bars.add_task(f"{dataset.id}: rows hashed", total=work(dataset, copies, full=full))
             found = findings_of(dataset, copies, full=full, progress=lambda n: bars.advance(bar, n))  # noqa: B023
@@ -332,21 +319,3 @@ def verify(
     for line in wrong:
         say(line)
     raise typer.Exit(int(bool(wrong)))
-
-
-def chosen(names: Sequence[str], every: bool) -> list[Dataset]:
-    """Return the datasets that a command is to work on.
-
-    Args:
-        names: datasets, configs, or folders of pictures.
-        every: all configs of each, instead of the default one.
-
-    Raises:
-        UnknownName: there is no such dataset or config.
-        InvalidInput: all configs of one config are asked for.
-    """
-    if not every:
-        return [benchmark_data.named_or_folder(name) for name in names]
-    if one := next((name for name in names if "/" in name), None):
-        raise InvalidInput(f"--all takes datasets without a config, not {one}.")
-    return [benchmark_data.load(config) for name in names for config in benchmark_data.configs(name)]

@@ -1,55 +1,14 @@
-"""What the commands say of a dataset: its facts as JSON, its factors as a table, and where its images come from."""
+"""What the commands say of a dataset: its factors as a table, and where its images come from."""
 
 from __future__ import annotations
 
-import benchmark_data
-from benchmark_data.archives.archive import Archive, Cached
+from benchmark_data.archives.archive import Cached
 from benchmark_data.archives.picture_files import PictureFiles
 from benchmark_data.archives.user_images import InMemory
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor
 from benchmark_data.sources import chain
 from benchmark_data.variants.hidden import HiddenVariable
-
-
-def outline(dataset: Dataset) -> dict[str, object]:
-    """Return what `list` shows of a dataset."""
-    return {
-        "name": dataset.id,
-        "version": dataset.version,
-        "images": len(dataset),
-        "image_shape": list(dataset.image_shape),
-        "factors": len(dataset.space.factors),
-        "source": source_kind(dataset),
-        "license": dataset.license,
-    }
-
-
-def description(dataset: Dataset) -> dict[str, object]:
-    """Return what `info` shows of a dataset, and every value of its factors."""
-    files = (
-        file
-        for cached in stores(dataset)
-        if isinstance(cached, Archive)
-        for distribution in cached.distributions
-        for file in distribution.files
-    )
-    return outline(dataset) | {
-        "description": dataset.description,
-        "splits": {split: len(rows) for split, rows in dataset.splits.items()},
-        "extras": {
-            name: {"meaning": extra.meaning, "dtype": str(extra.dtype), "shape": list(extra.shape)}
-            for name, extra in dataset.extras.items()
-        },
-        "configs": [dataset.id] if source_kind(dataset) == "own" else list(benchmark_data.configs(dataset.name)),
-        "files": [{"name": file.name, "urls": list(file.urls), "note": file.note} for file in files],
-        "redistributable": dataset.redistributable,
-        "homepage": dataset.homepage,
-        "defects": list(dataset.defects),
-        "digest": dataset.digest()._asdict() if dataset.prepared else None,
-        "factors": [factor.as_json() for factor in dataset.space.factors],
-        "citation": dataset.citation,
-    }
 
 
 def factor_rows(dataset: Dataset) -> list[tuple[str, ...]]:

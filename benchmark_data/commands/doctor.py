@@ -12,8 +12,6 @@ import sys
 from pathlib import Path
 
 from benchmark_data import console
-from benchmark_data.errors import DamagedFile
-from benchmark_data.files import read_json
 
 app = console.command_line("What is installed here.")
 
@@ -30,28 +28,21 @@ ON_GPU = {
 NODE = Path("/dev/nvidia0")
 """What the driver of a first GPU leaves."""
 
-ELSEWHERE = {"TFDS_DATA_DIR": "~/tensorflow_datasets", "HF_HOME": "~/.cache/huggingface"}
-"""Where other libraries keep their copies: environment variable -> their default."""
-
 
 @app.command()
 def doctor() -> None:
-    """Show which extras, backends, GPUs, folders and prepared datasets there are. It changes nothing."""
+    """Show which extras, backends and GPUs there are, and where the cache is. It changes nothing."""
     from benchmark_data.archives import store
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    root, gpus = store.root(), on_gpus()
-    prepared = sorted((root / "datasets").rglob("meta.json"))
+    gpus = on_gpus()
     rows = [
         ("offaxis", f"{version('offaxis')}, Python {platform.python_version()}, {platform.platform()}"),
         ("cores", cores),
         *((f"extra {extra}", _installed(extra, missing, gpus)) for extra, missing in missing_of_extras().items()),
         *((f"backend {backend}", _backend(backend)) for backend in BACKENDS),
         *((f"GPU, {backend}", gpu) for backend, gpu in gpus.items()),
-        (f"cache ({store.CACHE})", _folder(root)),
-        *((name, _folder(Path(os.environ.get(name) or default).expanduser())) for name, default in ELSEWHERE.items()),
-        *(("prepared", _prepared(file)) for file in prepared),
-        *([] if prepared else [("prepared", "no dataset; rendered datasets do not need it")]),
+        (f"cache ({store.CACHE})", store.root()),
     ]
     console.table(rows)
 
@@ -116,18 +107,3 @@ def version(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return ""
-
-
-def _folder(path: Path) -> str:
-    if not path.is_dir():
-        return f"{path}, which is not there yet"
-    return f"{path}, {shutil.disk_usage(path).free / 2**30:.0f} GiB free on its disk"
-
-
-def _prepared(file: Path) -> str:
-    try:
-        meta = read_json(file)
-        size = sum(each.stat().st_size for each in file.parent.iterdir())
-        return f"{meta['id']} {meta['version']}: {meta['rows']:,} images, {size / 2**20:,.0f} MiB"
-    except (DamagedFile, KeyError, TypeError) as error:
-        return f"{file.parent}: damaged, remove it and prepare it again ({error})"

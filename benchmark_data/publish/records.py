@@ -101,7 +101,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
 
 
-class Batch(NamedTuple):
+class Encoded(NamedTuple):
     """Some rows of a dataset, encoded."""
 
     rows: Indices
@@ -117,7 +117,7 @@ class Batch(NamedTuple):
     """The dataset's extra arrays, each of shape (n, ...), float32 or int64."""
 
 
-def batches(dataset: Dataset, rows: range | Indices) -> Iterator[Batch]:
+def batches(dataset: Dataset, rows: range | Indices) -> Iterator[Encoded]:
     """Encode rows of a dataset, a batch at a time.
 
     Args:
@@ -132,7 +132,7 @@ def batches(dataset: Dataset, rows: range | Indices) -> Iterator[Batch]:
         extras = {
             name: dataset.extra(name, indices).astype(extra_dtype(extra)) for name, extra in dataset.extras.items()
         }
-        yield Batch(indices, dataset.labels(indices), pngs(images, filter_type), extras)
+        yield Encoded(indices, dataset.labels(indices), pngs(images, filter_type), extras)
 
 
 def extra_dtype(extra: Extra) -> type[np.float32 | np.int64]:
@@ -204,7 +204,7 @@ class Examples:
             [_entry(f"label_{factors[i].name}", _int64s(_varint(c))) for c in range(factors[i].size)] for i in columns
         ] + [[_entry(f"value_{factors[i].name}", _floats(v)) for v in factors[i].values] for i in columns]
 
-    def __call__(self, batch: Batch) -> list[bytes]:
+    def __call__(self, batch: Encoded) -> list[bytes]:
         """Serialise some rows.
 
         Args:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import json
 import pickle
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -297,28 +294,6 @@ def test_readers_look_at_what_a_source_of_ones_own_gives(reader, tiny_grid):
     expected = r"images of tiny_grid: expected uint8 of shape \(4, 5, 7, 1\) from its source, .* received float64"
     with pytest.raises(Exception, match=expected):  # TensorFlow makes an error of its own of it
         read()
-
-
-def test_batches_go_on_after_a_kill_in_mid_epoch(tmp_path):
-    program = f"""
-import json, os, pathlib, signal
-from benchmark_data.reading import Images
-batches = Images("xysquares", split="train[:50]", fields="index").batches(8, seed=3, epoch=2)
-for _ in range(4):
-    next(batches)
-pathlib.Path({str(tmp_path / "state.json")!r}).write_text(json.dumps(batches.get_state()))
-next(batches)
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -9
-    data = reading.Images("xysquares", split="train[:50]", fields="index")
-    whole = [batch.tolist() for batch in data.batches(8, seed=3, epoch=2)]
-    rest = data.batches(8, seed=3, epoch=2)
-    rest.set_state(json.loads((tmp_path / "state.json").read_text()))
-    assert [batch.tolist() for batch in rest] == whole[4:]
-    assert len(whole) == len(rest) == 7
-    with pytest.raises(InvalidInput, match=r"state is of a reader with .*'seed': 3.*, this one has .*'seed': 4"):
-        data.batches(8, seed=4, epoch=2).set_state(rest.get_state())
 
 
 @pytest.mark.parametrize(("name", "divided"), [("sprites2d", "/holdout"), ("xysquares/spacing_4", ".holdout")])

@@ -64,7 +64,7 @@ def test_it_fetches_and_says_what_it_found(command, small, server, npz):
 
 def test_your_own_copies(command, small, server, npz, tmp_path):
     (tmp_path / "mpi3d_toy.npz").write_bytes(npz)
-    code, out, _ = command("prepare", "mpi3d", "--all", "--manual-dir", tmp_path)
+    code, out, _ = command("prepare", "mpi3d", "--manual-dir", tmp_path)
     assert code == 0
     assert "the user's own copy" in out
     assert server.served == []

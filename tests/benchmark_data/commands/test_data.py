@@ -132,7 +132,6 @@ def test_an_unknown_name_gives_the_near_match(command, name):
         (("audit", "dsprites_archive"), "dsprites_archive: expected a prepared dataset"),
         (("audit", "xysquares", "--pairs", "1"), "Invalid value for '--pairs'"),
         (("show", "xysquares"), "Missing option '--out'"),
-        (("build", "xysquares/spacing_4", "--all"), "--all takes datasets without a config, not xysquares/spacing_4"),
         (("lst",), "No such command 'lst'"),
     ],
 )
@@ -184,8 +183,6 @@ def test_audit_of_a_folder(command, tmp_path):
     assert "collisions: 0 of 3 images equal one with other labels (the whole dataset)" in out.splitlines()
     code, out, err = command("info", tmp_path)
     assert (code, re.search(r"^level +ordinal +3 +0, 1, 7", out, re.MULTILINE) is not None) == (0, True), err
-    described = json.loads(command("info", tmp_path, "--json")[1])
-    assert (described["source"], described["configs"], described["images"]) == ("own", [described["name"]], 3)
     code, out, err = command("show", tmp_path, "--out", tmp_path / "sheet.png")
     assert (code, (tmp_path / "sheet.png").is_file()) == (0, True), err
 
@@ -206,41 +203,6 @@ def test_audit_fails_in_one_line(command, tmp_path, monkeypatch):
     code, _, err = command("audit", tmp_path)
     assert code == 2
     assert "expected files that end in .png, .jpg or .jpeg, received none" in err
-
-
-def test_list_as_json(command):
-    code, out, _ = command("list", "--json")
-    assert code == 0
-    listed = {entry["name"]: entry for entry in json.loads(out)}
-    assert list(listed) == [full for name in benchmark_data.names() for full in benchmark_data.configs(name)]
-    assert listed["sprites2d"] == {
-        "name": "sprites2d",
-        "version": "1.0.0",
-        "images": 737_280,
-        "image_shape": [64, 64, 1],
-        "factors": 5,
-        "source": "rendered",
-        "license": "MIT",
-    }
-
-
-def test_info_as_json(command):
-    code, out, _ = command("info", "xyobject/shaded", "--json")
-    found = json.loads(out)
-    dataset = benchmark_data.load("xyobject/shaded")
-    assert code == 0
-    assert found["digest"] == dataset.digest()._asdict()
-    assert [factor["name"] for factor in found["factors"]] == list(dataset.space.names)
-    assert found["factors"][0]["values"] == list(dataset.space.factors[0].values)
-    assert found["configs"] == list(benchmark_data.configs("xyobject"))
-    assert json.loads(command("info", "dsprites_archive", "--json")[1])["digest"] is None  # it is not prepared
-    assert json.loads(command("info", "dsprites_archive", "--json")[1])["files"][0]["urls"][0].startswith("https://")
-
-
-def test_pairs_whose_values_do_not_apply_are_json_too(command):
-    code, out, _ = command("info", "solids_sprites2d", "--json")
-    assert code == 0
-    assert None in json.loads(out)["factors"][0]["values"] + json.loads(out)["factors"][-1]["values"]
 
 
 @pytest.mark.parametrize(

@@ -256,7 +256,6 @@ def test_commands(small_xysquares, tmp_path):
     assert "pixels differ" in bad.output.replace("\n", " ")
     (line,) = (line for line in bad.output.splitlines() if "pixels differ" in line)  # whole, however narrow the table
     assert line.startswith(f"xysquares/spacing_4, hf {tmp_path / 'hf'}: pixels differ, in row ")
-    assert run("verify", "xysquares", "--all").exit_code == 0
 
 
 def test_configs_can_be_told_apart_in_80_columns(tmp_path, monkeypatch):
@@ -281,8 +280,6 @@ def test_commands_refuse_what_they_do_not_know(tmp_path):
     for arguments in (("publish", "xysquares/spacing_44"), ("publish", "xysquare")):
         result = CliRunner().invoke(cli.app, [*arguments, "--to", str(tmp_path)])
         assert "Did you mean" in str(result.exception)
-    result = CliRunner().invoke(cli.app, ["publish", "xysquares/spacing_4", "--all", "--to", str(tmp_path)])
-    assert "--all takes datasets without a config" in str(result.exception)
 
 
 def test_json_of_a_published_config_names_the_digests(copies):
@@ -292,6 +289,6 @@ def test_json_of_a_published_config_names_the_digests(copies):
 
 
 def test_publish_looks_at_every_licence_before_it_writes(tmp_path):
-    result = CliRunner().invoke(cli.app, ["publish", "cars3d", "--all", "--to", str(tmp_path / "never")])
+    result = CliRunner().invoke(cli.app, ["publish", "cars3d", "--to", str(tmp_path / "never")])
     assert "a licence that allows to pass on copies" in str(result.exception)
     assert not (tmp_path / "never").exists()
