@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import math
 import os
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from leaderboard.arrays import check_codes
 from leaderboard.encoding import Input
 from leaderboard.reading import encoders, units
 from leaderboard.record import About, Budget, RunRecord, Supervision
-from leaderboard.scoring import candidates, measure, submission, verification
+from leaderboard.scoring import candidates, measure, submission
 from leaderboard.scoring.candidates import Candidate
 from leaderboard.store import intervals, results, results_tree, verdicts
 from leaderboard.store.results import Result, Scored
@@ -76,8 +75,7 @@ def evaluate(
         progress: show progress in a terminal or notebook.
 
     Returns:
-        The scores, which print as a table. An encoder whose codes predict the factors so well that they might be labels
-        is run on fresh rows of the dataset; if its scores there are the same, nothing is held against it.
+        The scores, which print as a table.
 
     Raises:
         InvalidInput: an encoder does not return codes, or a metric cannot be computed from them.
@@ -108,7 +106,7 @@ def evaluate(
                 codes = check_codes(units.reduced(given, name), name).astype(np.float32)
                 where = f"{name} on {task.dataset}, seed {seed}"
                 candidate = Candidate(where, known, About(title=name, description=about), codes, given)
-                rows.append(_scored(candidate, tier, metrics, source, pca))
+                rows.append(_scored(candidate, tier, metrics, source))
     return Evaluation(name, tier, tuple(rows))
 
 
@@ -199,10 +197,9 @@ class _Row:
     scores: dict[str, float]
     scored: Scored | None
     source: _Source
-    note: str = ""
 
 
-def _scored(candidate: Candidate, tier: str, metrics: Sequence[str] | None, source: _Source, pca: int | None) -> _Row:
+def _scored(candidate: Candidate, tier: str, metrics: Sequence[str] | None, source: _Source) -> _Row:
     """Score a run by the metrics of its tier, or by others."""
     task = candidate.task
     if metrics is not None:
@@ -214,20 +211,7 @@ def _scored(candidate: Candidate, tier: str, metrics: Sequence[str] | None, sour
         found = measure.score_codes(candidate.codes, task.labels(), chosen, train=len(task.train))
         return _Row(candidate, found.scores, None, source)
     run = candidates.score(candidate, tier)
-    note = ""
-    if run.marks and pca is None and verification.may_be_verified(task):
-        seed = secrets.token_hex(16)
-        try:
-            verification.agree(
-                lambda rows: source.encode_rows(task, rows), candidate.given, task, protocol.tier(tier), seed=seed
-            )
-            run = run.model_copy(update={"marks": ()})
-            note = "its codes nearly are the factors; fresh rows gave the same scores"
-        except verification.Disagreement as error:
-            note = str(error)
-    elif run.marks:
-        note = "its codes nearly are the factors, and no fresh rows could confirm them"
-    return _Row(candidate, run.scores, run, source, note)
+    return _Row(candidate, run.scores, run, source)
 
 
 def _components(codes: NDArray[Any], count: int, train: int) -> NDArray[np.float32]:
@@ -255,7 +239,7 @@ class Evaluation:
     rows: tuple[_Row, ...]
 
     def frame(self) -> pd.DataFrame:
-        """Return one row for each task and seed, with a column for each score, and ``note`` where there is one."""
+        """Return one row for each task and seed, with a column for each score."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -264,7 +248,6 @@ class Evaluation:
                     "task": row.candidate.record.dataset,
                     "seed": row.candidate.record.seed,
                     **row.scores,
-                    "note": row.note,
                 }
                 for row in self.rows
             ]
@@ -365,7 +348,6 @@ class Evaluation:
         said = [
             f"{self.name}, tier {self.tier}, {budget.steps:,} steps of training; called with {self._called}",
             pd.DataFrame.from_dict(lines, orient="index").to_string(),
-            *dict.fromkeys(f"{row.candidate.record.dataset}: {row.note}" for row in self.rows if row.note),
         ]
         return "\n".join(said)
 
@@ -402,7 +384,7 @@ class Evaluation:
             yield line | {"note": f"{method} has no published row on this task in tier {self.tier}"}
             return
         line |= {"n_other": len(theirs), "steps_other": theirs[0].budget.steps}
-        notes = [row.note for row in rows if row.note] + [f"{method}: {m}" for run in theirs for m in run.marks]
+        notes = [f"{method}: {mark}" for run in theirs for mark in run.marks]
         for score in [key for key in rows[0].scores if key in protocol.COLUMNS] or rows[0].scores:
             ours, others = ([run.scores[score] for run in side if score in run.scores] for side in (rows, theirs))
             if not others:

@@ -221,8 +221,7 @@ class Task:
         if isinstance(source, Paired):
             raise InvalidInput(
                 f"scores on {self.dataset}: expected a dataset whose factors apply to all of its rows, received a "
-                f"transfer pair. Encode {source.source.id} or {source.target.id} and score that: offaxis board "
-                "analyse."
+                f"transfer pair. Encode {source.source.id} or {source.target.id}, and score that."
             )
         return tuple(f.name for f in self.load().space.factors if f.size > 1)
 
@@ -325,7 +324,7 @@ def datasets() -> tuple[str, ...]:
     """List the datasets that have a task: each configuration of all with at least three rows here, and `HELD_OUT`.
 
     Transfer pairs are left out: half of their factors do not apply to a row, so that a score over all of them would say
-    which side an image is from. ``offaxis board analyse transfer`` is for them.
+    which side an image is from. `leaderboard.analyses.transfer_accuracy` is for them.
 
     Returns:
         Full names in order, those with held-out rows last.

@@ -24,14 +24,13 @@ from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
 from benchmark_data.variants.pairs import divided
 from leaderboard import figures
-from leaderboard.analyses.traversals import check_images
 from leaderboard.arrays import ConstantFactors, check_codes
 from leaderboard.metrics import downstream
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Real
 
-__all__ = ["averages", "draw", "draw_shared", "measure"]
+__all__ = ["averages", "draw", "measure"]
 
 CLASSIFIERS: tuple[downstream.Classifier, ...] = ("gbt", "logistic")
 """Gradient-boosted trees and logistic regression, see `leaderboard.metrics.downstream`."""
@@ -244,57 +243,6 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         panel.set_title(TITLES.get(classifier, classifier), fontsize=9)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, fontsize=8, loc="outside right upper")
     figures.save(figure, path)
-
-
-def draw_shared(
-    targets: Real[ArrayLike, "n H W C"],
-    reconstructions: Real[ArrayLike, "n H W D"],
-    path: str | os.PathLike[str],
-    *,
-    columns: int = 4,
-) -> None:
-    """Draw target images, each beside its reconstruction in the source domain: figures 7 and 8 of the paper.
-
-    What the two have in common, such as position or colour, are the variables that both domains share.
-
-    Args:
-        targets: images of the target, shape (n, H, W, C), uint8 or floats in [0, 1]; one or three channels.
-        reconstructions: what the source-trained model makes of them, shape (n, H, W, D), in the same order.
-        path: the PNG file to write.
-        columns: pairs beside each other.
-
-    Raises:
-        InvalidInput: other numbers of images, other sizes, numbers outside [0, 1], or the file cannot be written.
-        MissingExtra: matplotlib is not installed.
-    """
-    given = [np.asarray(targets), np.asarray(reconstructions)]
-    if given[0].ndim != 4 or given[0].shape[:3] != given[1].shape[:3] or given[1].ndim != 4:
-        raise InvalidInput(
-            "reconstructions: expected an image for each target image, of the same height and width, received shapes "
-            f"{given[0].shape} and {given[1].shape}."
-        )
-    if columns < 1:
-        raise InvalidInput(f"columns: expected at least 1, received {columns}.")
-    pairs = np.stack([_coloured(check_images(images[None])[0]) for images in given], axis=1)
-    n, _, height, width, _ = pairs.shape
-    rows = -(-n // columns)
-    gap, line = max(4, width // 8), max(1, width // 64)
-    pitch = 2 * width + line + gap
-    sheet = np.ones((rows * (height + gap) - gap, columns * pitch - gap, 3))
-    for i, (target, reconstruction) in enumerate(pairs):
-        top, left = i // columns * (height + gap), i % columns * pitch
-        right = left + width + line
-        sheet[top : top + height, left : left + width] = target
-        sheet[top : top + height, right : right + width] = reconstruction
-    figure, axes = figures.panels(1, 1, width=1.8 * columns, height=0.9 * rows * height / width + 0.3)
-    axes[0, 0].imshow(sheet, interpolation="nearest")
-    axes[0, 0].set_axis_off()
-    axes[0, 0].set_title("left: target image; right: its reconstruction in the source domain", fontsize=8)
-    figures.save(figure, path)
-
-
-def _coloured(images: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.broadcast_to(images, (*images.shape[:3], 3))
 
 
 def _divided(n: int, test: ArrayLike | None) -> tuple[Indices, Indices]:

@@ -11,8 +11,8 @@ from benchmark_data import console
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import err, out, say
 from benchmark_data.errors import DamagedFile, UnknownName
-from benchmark_data.files import check_ending, write_text, written_atomically
-from leaderboard.commands import analyse, scores
+from benchmark_data.files import check_ending, write_text
+from leaderboard.commands import scores, similarity
 from leaderboard.commands.arguments import PUBLISHED, OneTask, Results, report, there
 
 app = console.command_line("The leaderboard: score codes, submit methods, look at results, build the board.")
@@ -24,7 +24,6 @@ def list_tasks(
         str,
         typer.Argument(metavar="DATASET", help="A dataset.", autocompletion=names_like, show_default="all"),
     ] = "",
-    json: console.Json = False,
 ) -> None:
     """List the tasks: dataset, number of rows to score, and digest of the list of rows."""
     from leaderboard import protocol
@@ -33,36 +32,8 @@ def list_tasks(
     shown = [protocol.task(each) for each in known if name in ("", each, each.partition("/")[0])]
     if not shown:
         raise UnknownName("dataset", name, {each.partition("/")[0] for each in known})
-    if json:
-        keys = ("name", "dataset", "train", "test", "factors_scored", "digest")
-        values = ((t.id, t.dataset, len(t.train), len(t.test), len(t.scored), t.digest) for t in shown)
-        out.print_json(data=[dict(zip(keys, of_task, strict=True)) for of_task in values])
-        return
     rows = [(t.id, f"{len(t.train):,}", f"{len(t.test):,}", len(t.scored), t.digest[:16]) for t in shown]
     console.table(rows, "task", ">train", ">test", ">factors scored", "digest of the rows")
-
-
-@app.command()
-def rows(
-    task: Annotated[
-        str,
-        typer.Argument(metavar="TASK", help="A task, such as xysquares/spacing_4.", autocompletion=names_like),
-    ],
-    to: Annotated[Path, typer.Option(metavar="FILE", help="The file to write: .npy, or .txt with a row in each line.")],
-) -> None:
-    """Write the rows of a task that a method must encode, in order: train rows, then test rows."""
-    import numpy as np
-
-    from leaderboard import protocol
-
-    indices = protocol.task(task).indices
-    check_ending("--to", to, ".npy", ".txt")
-    with written_atomically(to) as temporary, temporary.open("wb") as file:
-        if to.suffix == ".npy":
-            np.save(file, indices, allow_pickle=False)
-        else:
-            np.savetxt(file, indices, fmt="%d")
-    say(f"{to}: {len(indices):,} rows of {protocol.task(task).id}")
 
 
 app.command()(scores.score)
@@ -152,8 +123,7 @@ def compare(
         write_text(to, pairwise.comma_separated(pair))
 
 
-app.command()(analyse.similarity)
-app.command(help=analyse.HELP)(analyse.analyse)
+app.command()(similarity.similarity)
 
 
 @app.command()
@@ -171,36 +141,19 @@ def build(
 
 @app.command()
 def check(
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="PATH...",
-            help="Results trees, result files, run folders, submissions.",
-            show_default="the published results",
-        ),
-    ] = None,
+    root: Results = PUBLISHED,
     against: Annotated[
         str, typer.Option(metavar="TREE|REVISION", help="An earlier copy, or a git revision: no score may have moved.")
     ] = "",
 ) -> None:
-    """Check results, run folders and submissions, and list all that is wrong. Exit status 1 if anything is."""
-    paths = paths or [there(PUBLISHED)]
+    """Check a results tree, and list all that is wrong. Exit status 1 if anything is."""
     from leaderboard.report import integrity
-    from leaderboard.scoring import remarks
-    from leaderboard.scoring.candidates import Candidate
 
-    runs: list[Candidate] = []
-    remarked: list[str] = []
-    failed = False
-    for path in paths:
-        problems = scores.check_path(path, runs, remarked)
-        report(str(path), problems)
-        if against and path.is_dir():
-            drift = integrity.moved(path, against)
-            report(f"scores of {path} against {against}", drift)
-            failed |= bool(drift)
-        failed |= bool(problems)
-    for sentence in (*remarked, *remarks.unranked(runs)):
-        console.warn(sentence)
-    if failed:
+    problems = integrity.check(root)
+    report(str(root), problems)
+    if against:
+        drift = integrity.moved(root, against)
+        report(f"scores of {root} against {against}", drift)
+        problems += drift
+    if problems:
         raise typer.Exit(1)

@@ -14,16 +14,8 @@ from leaderboard.commands.tables import show, write
 if TYPE_CHECKING:
     import pandas as pd
 
-    from leaderboard import protocol
-
 DEVIATIONS = 6
 """A factor's mean differs by so many between rows to learn from and held-out rows only where rows are sorted."""
-
-ROWS = 5
-"""Fewer rows for each value of a factor, on average, hardly tell its values apart."""
-
-VALUES = 20
-"""A factor of more values may be a continuous one: MIG puts latents into so many bins."""
 
 
 def compute(
@@ -90,8 +82,6 @@ def compute(
         )
     _report(pd.concat(tables, ignore_index=True), to)
     several = len(paths) > 1
-    for sentence in _of_several(samples):
-        console.warn(sentence)
     for path, sentence in doubts:
         console.warn(f"{path}: {sentence}" if several else sentence)
 
@@ -147,29 +137,6 @@ def _report(table: pd.DataFrame, to: Path | None) -> None:
         write(table, to)
 
 
-def small_sample(where: str, codes: Any, task: protocol.Task, tier: str) -> list[str]:
-    """Say so if the MIG of a run still moves with the number of samples, as it may on small datasets.
-
-    Args:
-        where: the run's place.
-        codes: its codes, real numbers, shape (n, L), in the order of the task's rows.
-        task: the task.
-        tier: the tier that it is scored in, which says on which of the rows.
-
-    Returns:
-        A sentence with the curve, or none.
-    """
-    from leaderboard import protocol
-
-    measurement = next((m for m in protocol.tier(tier).measurements if m.metric == "mig"), None)
-    if measurement is None:
-        return []
-    n = len(task.train)
-    rows = slice(0, min(measurement.train, n)) if measurement.train else slice(n, n + measurement.test)
-    doubts = _doubts("mig", codes[rows], task.labels()[rows], **measurement.arguments)
-    return [f"{where}: {doubt}" for doubt in doubts]
-
-
 def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
     """Return whether a metric's first score still moves with the number of samples."""
     from leaderboard.scoring import small_samples
@@ -195,7 +162,7 @@ def _of_the_sample(path: Path, found: Any, held_out: tuple[Any, Any] | None) -> 
         trained = (path / "config.json").is_file()
         remedy = f"offaxis train encode {path}" if trained else f"shuffle codes and {beside} alike"
         doubts += [f"{sentence}: {remedy}." for sentence in _in_order(found.factors, found.names)]
-    return doubts + _hardly_factors(found.factors, found.names) + _left_out(found, held_out)
+    return doubts + _left_out(found, held_out)
 
 
 def _of_the_task(found: Any) -> bool:
@@ -209,15 +176,6 @@ def _of_the_task(found: Any) -> bool:
     return known and np.array_equal(found.indices, protocol.task(found.dataset).indices)
 
 
-def _of_several(samples: Sequence[tuple[Path, Any, Any]]) -> list[str]:
-    """Say so if files are of several datasets, or their arrays of other factors: their scores have no common mean."""
-    first: dict[tuple[str, tuple[str, ...]], Path] = {}
-    for path, found, _ in samples:
-        first.setdefault((found.dataset, found.names), path)
-    of = [f"{path} of {f'{name}, ' if name else ''}{', '.join(factors)}" for (name, factors), path in first.items()]
-    return [f"mean and spread are over files of different data: {'; '.join(of)}."] if len(first) > 1 else []
-
-
 def _repeated(rows: Any) -> list[str]:
     """Return how many held-out rows, of the last third, are among those to learn from, too."""
     import numpy as np
@@ -229,19 +187,6 @@ def _repeated(rows: Any) -> list[str]:
     learnt, tested = np.split(rows, [measure.to_learn_from(len(rows))])
     both = int(np.isin(tested, learnt).sum())
     return [f"{both:,} of {len(tested):,} held-out rows are learned from, too: give each row once."] if both else []
-
-
-def _hardly_factors(factors: Any, names: Sequence[str]) -> list[str]:
-    """Return which factors have fewer than `ROWS` rows for a value, as continuous ones do."""
-    import numpy as np
-
-    counts = {name: len(np.unique(ids)) for name, ids in zip(names, factors.T, strict=True)}
-    return [
-        f"{name} has {count} values in {len(factors)} rows, and metrics take each for a class of its own: "
-        "give the factor bins, such as the ranks' twentieths."
-        for name, count in counts.items()
-        if count > VALUES and count * ROWS > len(factors)
-    ]
 
 
 def _left_out(found: Any, held_out: tuple[Any, Any] | None) -> list[str]:

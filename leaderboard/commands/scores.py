@@ -13,7 +13,7 @@ import typer
 from benchmark_data import console
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import out, say
-from benchmark_data.errors import InvalidInput, OffaxisError
+from benchmark_data.errors import InvalidInput
 from leaderboard.commands import metrics
 from leaderboard.commands.arguments import Into, Replace, Tier, published, report
 
@@ -34,7 +34,6 @@ def score(
     method: Annotated[str, typer.Option(metavar="NAME", help="Score run folders under this name.")] = "",
     reproduced: Annotated[bool, typer.Option("--reproduced", help="State that the runs were trained here.")] = False,
     replace: Replace = False,
-    new: Annotated[bool, typer.Option("--new", help="Skip runs that RESULTS holds already.")] = False,
     unverified: Annotated[bool, typer.Option("--no-verify", help="Do not run encoder.onnx of run folders.")] = False,
     names: Annotated[
         list[str] | None, typer.Option("--metric", metavar="NAME", help="Compute this metric, or all. Repeatable.")
@@ -62,7 +61,7 @@ def score(
     with console.working("checking") as told:
         waiting = _loaded(paths, tier, method)
         status: Literal["reproduced", "recomputed"] = "reproduced" if reproduced else "recomputed"
-        found, doubts = _scored(waiting, told, into, fresh, replace=replace, new=new, status=status)
+        found, doubts = _scored(waiting, told, into, fresh, replace=replace, status=status)
     _printed(found, doubts, into)
 
 
@@ -205,7 +204,6 @@ def _scored(
     fresh: str,
     *,
     replace: bool,
-    new: bool = False,
     status: Literal["reproduced", "recomputed"] = "recomputed",
 ) -> tuple[list[Result], list[str]]:
     """Score runs, verify those with an encoder if there is a text to draw rows by, and store them: results, doubts."""
@@ -215,15 +213,11 @@ def _scored(
 
     groups = [(tier, group) for tier, runs in waiting for group in candidates.grouped(runs, tier, status=status)]
     if into is not None:
-        if new:
-            groups = [(tier, group) for tier, group in groups if not results_tree.holds(into, group.planned)]
         for _, group in groups:
             results_tree.check_write(into, group.planned, replace=replace)
     found, doubts = [], []
-    for number, (tier, group) in enumerate(groups):
+    for number, (_, group) in enumerate(groups):
         told(f"{group.planned.method} on {group.planned.dataset}", number, len(groups))
-        for one in group.candidates:
-            doubts += metrics.small_sample(one.where, one.codes, one.task, tier)
         result, notes = candidates.score_group(group, fresh)
         doubts += notes
         if into is not None:
@@ -239,9 +233,6 @@ def _printed(found: Sequence[Result], doubts: Iterable[str], into: Path | None) 
     from leaderboard.scoring import remarks
     from leaderboard.store import results_tree
 
-    if not found:
-        say("nothing new")
-        return
     board = published(result.dataset for result in found)
     own = {(result.task, result.method) for result in found}
     for tier in sorted({tier for result in found for tier in result.tiers}):
@@ -255,44 +246,3 @@ def _printed(found: Sequence[Result], doubts: Iterable[str], into: Path | None) 
     if into is not None:
         for result in found:
             say(results_tree.path(into, result.task, result.method))
-
-
-def check_path(path: Path, runs: list[Candidate], remarked: list[str]) -> list[OffaxisError]:
-    """Check a submission, run folder, results tree or result file.
-
-    Args:
-        path: where it is.
-        runs: sound run folders are added here.
-        remarked: what keeps a sound submission from a rank is added here.
-
-    Returns:
-        What is wrong.
-    """
-    from leaderboard.report import integrity
-    from leaderboard.scoring import candidates, remarks, submission
-    from leaderboard.store import results_tree
-
-    if path.is_file() and path.name in (submission.FILE, "run.json"):
-        path = path.parent
-    if (path / submission.FILE).exists():
-        board = published()
-        checked = submission.check(path, published=board)
-        if checked.submission and not checked.problems:
-            remarked += remarks.unranked(checked.candidates, board, tier=checked.submission.tier)
-        return checked.problems
-    if (path / "run.json").exists():
-        found = candidates.check(path)
-        if isinstance(found, list):
-            return found
-        runs.append(found)
-        return []
-    if path.is_dir():
-        return list(integrity.check(path))
-    if path.is_file() and results_tree.is_place(path):
-        return list(integrity.check_file(path))
-    return [
-        InvalidInput(
-            f"{path} is no submission, run folder, results tree or result file in one. "
-            f"To begin a submission: offaxis board submit {path} --method NAME --task TASK"
-        )
-    ]

@@ -41,7 +41,6 @@ __all__ = [
     "Posterior",
     "activations",
     "arrays",
-    "bare_codes",
     "check_same_rows",
     "codes",
     "posterior",
@@ -281,30 +280,6 @@ def codes(
             f"{path}: factor_names: expected {factors.shape[1]}, one for each factor, received shape {names.shape}."
         )
     return LabelledCodes(checked, None, factors, tuple(str(name) for name in names))
-
-
-def bare_codes(path: FilePath, *, array: str | None = None) -> tuple[Array, Indices | None]:
-    """Read codes without asking what they are codes of.
-
-    Args:
-        path: a run folder, or a file as for ``arrays``.
-        array: as in ``codes``.
-
-    Returns:
-        The codes, checked, float32 or float64 (n, L); and the rows of the dataset that they are of, int64 (n,), if the
-        file says so.
-
-    Raises:
-        DamagedFile: as ``arrays``.
-        UnknownName: as ``codes``.
-        InvalidInput: as ``codes``.
-        MissingExtra: as ``arrays``.
-    """
-    path = _inside(path, "codes.npz", "encode")
-    found = arrays(path)
-    name = _codes_name(path, found, array)
-    what = f"{path}: {name}"
-    return check_codes(units.reduced(found[name], what), what), found.get("indices")
 
 
 def dataset_of(folder: FilePath) -> str:

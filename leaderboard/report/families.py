@@ -1,4 +1,4 @@
-"""Tables that belong together: configurations that differ in one number, and a dataset with what was made of it."""
+"""Tables that belong together: configurations of a dataset that differ in one number."""
 
 from __future__ import annotations
 
@@ -52,21 +52,3 @@ def numeric_sweeps(boards: Sequence[Table]) -> list[tuple[str, str, str, list[tu
         for key, values in sorted(steps.items())
         if len(values) > 1
     ]
-
-
-def base_and_variants(boards: Sequence[Table]) -> list[tuple[Table, list[Table]]]:
-    """Find datasets with tables of their own and of what was made of them.
-
-    Args:
-        boards: all tables.
-
-    Returns:
-        (table of the original, tables of what was made of it in the order of their names), by tier.
-    """
-    found: dict[tuple[str, str], list[Table]] = {}
-    for board in boards:
-        here = dataset(board.dataset)
-        if here is not None and isinstance(here.source, Derived):
-            found.setdefault((here.source.base.id, board.tier), []).append(board)
-    at = {(board.dataset, board.tier): board for board in boards}
-    return [(at[key], changed) for key, changed in sorted(found.items()) if key in at]

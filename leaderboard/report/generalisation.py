@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
 import benchmark_data
-from benchmark_data import files
 from benchmark_data.variants import splitting
 from leaderboard import protocol
 from leaderboard.properties import Column
@@ -53,7 +52,7 @@ class Fall:
 
 
 @dataclasses.dataclass(frozen=True)
-class Line:
+class RuleLine:
     """One method on one divided dataset.
 
     Attributes:
@@ -98,7 +97,7 @@ class Study:
     title: str
     columns: tuple[Column, ...]
     factors: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[RuleLine, ...]
 
 
 def reference(rule: str) -> str:
@@ -151,7 +150,7 @@ def _study(base: str, method: str, rules: dict[str, tuple[Table, Row]]) -> Study
     for (rule, key, found), (answer, _) in zip(pairs, answers, strict=True):
         falls.setdefault(rule, {})[key] = Fall(found.turned(), answer)
     lines = [
-        Line(
+        RuleLine(
             rule,
             reference(rule),
             board,
@@ -194,35 +193,3 @@ def _explained(board: Table, runs: Sequence[Scored]) -> dict[str, list[float]]:
 
 def _mean(values: Sequence[float], column: Column) -> Mean:
     return float(np.mean(values)), column.within(intervals.mean_interval(values))
-
-
-def comma_separated(found: Iterable[Study]) -> str:
-    """Write studies as CSV.
-
-    Args:
-        found: as from ``studies``.
-
-    Returns:
-        A line for each score, and for R² of each factor (``r_squared_whole:<factor>``), of each rule, dataset and
-        method.
-    """
-    head = ("dataset", "method", "rule", "reference", "seeds", "score", "mean", "low", "high")
-    return files.comma_separated((*head, "difference", "difference_low", "difference_high", "verdict"), _cells(found))
-
-
-def _cells(found: Iterable[Study]) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the CSV."""
-    for study in found:
-        for line in study.lines:
-            first = (study.dataset, study.method, line.rule, line.reference, line.row.seeds)
-            for column in study.columns:
-                cell = line.mean(column)
-                if cell is None:
-                    continue
-                mean, ends = cell
-                fall = line.falls.get(column.key)
-                difference = fall.comparison[:3] if fall else (None,) * 3
-                answer = verdicts.in_words(fall.answer, supported="lower", opposed="higher") if fall else ""
-                yield (*first, column.key, mean, *(ends or (None, None)), *difference, answer)
-            for name, (mean, ends) in line.factors.items():
-                yield (*first, f"{WHOLE.key}:{name}", mean, *(ends or (None, None)), *(None,) * 4)

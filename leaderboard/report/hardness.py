@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from benchmark_data import files
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
 from leaderboard.properties import Column
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Line:
+class DatasetLine:
     """One dataset.
 
     Attributes:
@@ -85,7 +84,7 @@ class Hardness:
     column: Column
     methods: tuple[tuple[str, str], ...]
     common: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[DatasetLine, ...]
     predictions: tuple[Prediction, ...]
 
 
@@ -125,7 +124,7 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
     scores = {board.dataset: [rows[name].values(column.key) for name in common] for board, rows, _ in found}
     means = {name: sum(sum(of) / len(of) for of in task) / len(common) for name, task in scores.items() if common}
     lines = [
-        Line(
+        DatasetLine(
             table=board,
             giveaway=_estimate(audited),
             order=audited.order if audited else (),
@@ -153,15 +152,17 @@ def _estimate(found: Giveaway | None) -> Estimate | None:
     return Estimate(found.giveaway, found.low, found.high)
 
 
-def _order(line: Line) -> tuple[float, float, tuple[tuple[int, int | str], ...]]:
+def _order(line: DatasetLine) -> tuple[float, float, tuple[tuple[int, int | str], ...]]:
     """Return the key that sorts datasets: easiest first, the unknown last."""
     mean = -1.0 if line.mean is None else line.mean
     away = line.giveaway.value if line.giveaway else -1.0
     return -round(mean, ranking.DIGITS), -away, protocol.natural(line.dataset)
 
 
-def _prediction(method: str, title: str, lines: Sequence[Line], shared: Sequence[Line], column: Column) -> Prediction:
-    def both(of: Sequence[Line]) -> list[tuple[float, float]]:
+def _prediction(
+    method: str, title: str, lines: Sequence[DatasetLine], shared: Sequence[DatasetLine], column: Column
+) -> Prediction:
+    def both(of: Sequence[DatasetLine]) -> list[tuple[float, float]]:
         return [
             (line.giveaway.value, line.rows[method].cells[column.key].mean)
             for line in of
@@ -174,25 +175,3 @@ def _prediction(method: str, title: str, lines: Sequence[Line], shared: Sequence
     every, there = both(lines), both(shared)
     on_shared = correlation(there) if len(there) == len(shared) else None
     return Prediction(title, method, len(every), correlation(every), len(shared), on_shared)
-
-
-def comma_separated(found: Hardness) -> str:
-    """Write the datasets as CSV.
-
-    Args:
-        found: as from ``hardness``.
-
-    Returns:
-        A line for each dataset and method, and one for each dataset's mean over the common methods (``method`` empty).
-    """
-    rows: list[tuple[object, ...]] = []
-    head = ("place", "dataset", "giveaway", "giveaway_low", "giveaway_high", "expected_order")
-    for place, line in enumerate(found.lines, 1):
-        away = line.giveaway or (None, None, None)
-        first = (place, line.dataset, *away, " > ".join(" = ".join(group) for group in line.order))
-        rows.append((*first, None, None, line.mean, *(line.interval or (None, None))))
-        for method, row in sorted(line.rows.items()):
-            if found.column.key in row.cells:
-                cell = row.cells[found.column.key]
-                rows.append((*first, method, row.seeds, cell.mean, cell.low, cell.high))
-    return files.comma_separated((*head, "method", "seeds", found.column.key, "low", "high"), rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import re
 import subprocess
@@ -42,53 +41,26 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
     """
     found: list[OffaxisError] = []
     sound: list[Result] = []
-    today = datetime.datetime.now(datetime.UTC).date()
     for file in results_tree.files(root):
-        result, problems = _of_file(file, today)
+        result, problems = _of_file(file)
         sound += [result] if result else []
         found += problems
     if not sound and not found and not any((Path(root) / name).exists() for name in ALONE):
-        found.append(
-            DamagedFile(
-                f"{root}: expected results, {protocol.VERSION}/<dataset>/<method>.json; or submission.json of a "
-                "submission; or run.json of a run, received a folder without any."
-            )
-        )
+        found.append(DamagedFile(f"{root} holds no results, {protocol.VERSION}/<dataset>/<method>.json."))
     rest = (*_collisions(sound), *_strays(Path(root)), *_other(Path(root)), *weights.check(root, sound))
     return found + list(rest)
 
 
-def check_file(file: str | os.PathLike[str]) -> list[OffaxisError]:
-    """Look at one result file.
-
-    Args:
-        file: its JSON file, in its place in a results tree.
-
-    Returns:
-        Everything that is wrong with it; nothing if it is sound.
-    """
-    return _of_file(Path(file), datetime.datetime.now(datetime.UTC).date())[1]
-
-
-def _of_file(file: Path, today: datetime.date) -> tuple[Result | None, list[OffaxisError]]:
+def _of_file(file: Path) -> tuple[Result | None, list[OffaxisError]]:
     """Look at a result file: what it holds, if it can be read, and what is wrong."""
     try:
         result = results_tree.read(file)
     except OffaxisError:
         return None, results_tree.wrong(file)
     try:
-        return result, [*_against_protocol(file, result), *_dated(file, result, today)]
+        return result, list(_against_protocol(file, result))
     except OffaxisError as error:
         return result, [error]
-
-
-def _dated(file: Path, result: Result, today: datetime.date) -> Iterator[OffaxisError]:
-    """Find dates that are not there yet."""
-    for run in result.runs:
-        dates = {"date": run.date} | ({"verification.date": run.verification.date} if run.verification else {})
-        for name, date in dates.items():
-            if date > today:
-                yield InvalidInput(f"{file}: seed {run.seed}: {name}: expected {today} or before, received {date}.")
 
 
 def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:

@@ -7,7 +7,6 @@ other seeds on the same tasks would give, nothing of other tasks.
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 from collections.abc import Sequence
 
@@ -66,37 +65,6 @@ class Overall:
         for standing in self.standings:
             found.setdefault(standing.category, []).append(standing)
         return found
-
-
-@dataclasses.dataclass(frozen=True)
-class Leader:
-    """Who is first in a category, and how sure that is.
-
-    Attributes:
-        category: what its methods may see.
-        method: the leader's name.
-        title: as it is printed.
-        mean: over the tasks that are averaged over; None where no method is ranked on all of them.
-        others: how many methods it is compared with: those that are ranked on all of these tasks, too.
-        near: how many of these its seeds do not tell to be lower.
-        firsts: on how many of these tasks it has the first rank; of all tasks, where ``mean`` is None.
-        tasks: on how many of the same tasks any method of the category has a rank.
-        lacking: titles of methods that are ranked on some tasks, but not on all of these.
-    """
-
-    category: str
-    method: str
-    title: str
-    mean: float | None
-    others: int
-    near: int
-    firsts: int
-    tasks: int
-    lacking: tuple[str, ...]
-
-
-MOST = 24
-"""Methods of a category up to which pairs of them are compared on pages of their own."""
 
 
 def shared(boards: Sequence[Table]) -> tuple[Table, ...]:
@@ -160,50 +128,3 @@ def overall(boards: Sequence[Table]) -> Overall | None:
         standings=tuple(found),
         left_out=tuple(sorted(left_out)),
     )
-
-
-def leaders(boards: Sequence[Table], found: Overall | None) -> tuple[Leader, ...]:
-    """Say who leads each category: by the standings, or where there are none by how often a method is first.
-
-    Args:
-        boards: the tables of one tier.
-        found: their standings.
-
-    Returns:
-        One for each category with a ranked method.
-    """
-    made = []
-    standings = found.groups if found else {}
-    for category in ranking.CATEGORIES:
-        placed = standings.get(category, [])
-        ranked = {
-            board.dataset: rows
-            for board in boards
-            if (rows := [row for row in board.groups.get(category, ()) if row.rank])
-        }
-        if not ranked:
-            continue
-        titles = {row.result.method: row.result.title for rows in ranked.values() for row in rows}
-        tables = [rows for name, rows in ranked.items() if not (placed and found) or name in found.tasks]
-        firsts = collections.Counter(row.result.method for rows in tables for row in rows if row.rank == 1)
-        if placed:
-            best, mean, others, near = placed[0].method, placed[0].mean, len(placed) - 1, placed[0].place.high - 1
-        else:
-            best, mean = min(firsts, key=lambda method: (-firsts[method], method)), None
-            others, near = len(titles) - 1, 0
-        whole = {standing.method for standing in placed}
-        lacking = tuple(sorted(titles[method] for method in titles.keys() - whole)) if placed else ()
-        made.append(
-            Leader(
-                category=category,
-                method=best,
-                title=titles[best],
-                mean=mean,
-                others=others,
-                near=near,
-                firsts=firsts[best],
-                tasks=len(tables),
-                lacking=lacking,
-            )
-        )
-    return tuple(made)

@@ -29,7 +29,7 @@ from leaderboard.arrays import check_codes, warn_if_same
 from leaderboard.reading import units
 from leaderboard.record import About, Digests, RunFile, RunRecord
 from leaderboard.schema import Settings, problems, pydantic
-from leaderboard.scoring import copies, leaks, measure, verification
+from leaderboard.scoring import copies, measure, verification
 from leaderboard.store import results
 from leaderboard.store.results import Result, Scored, Status
 
@@ -387,16 +387,11 @@ def score(candidate: Candidate, tier: str, *, status: Status = "recomputed") -> 
     known, task = candidate.record, candidate.task
     measurements = protocol.tier(tier).measurements
     found = measure.score_codes(candidate.codes, task.labels(), measurements, train=len(task.train))
-    marks: tuple[str, ...] = ()
-    judged_by_encoder = candidate.encoder is not None and verification.may_be_verified(task)
-    if status == "recomputed" and known.supervision != "reference" and not judged_by_encoder:
-        marks = leaks.leaks(candidate.codes, task.labels(), functools.partial(leaks.appearance, task))
     values = {
         "scores": found.scores,
         "parts": found.parts,
         "samples": {m.metric: sample(m, task) for m in measurements},
         "claimed": {key: claim for key, claim in known.claimed.items() if key in found.scores},
-        "marks": marks,
     }
     try:
         return Scored(**(vars(_unscored(candidate, tier, status)) | values))

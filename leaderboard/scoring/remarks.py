@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from leaderboard import protocol
-from leaderboard.scoring import leaks, verification
+from leaderboard.scoring import verification
 from leaderboard.scoring.candidates import Candidate
 from leaderboard.store import results, results_tree
 from leaderboard.store.results import Result
@@ -98,11 +98,6 @@ def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]
                         )
         for run in result.runs:
             sentences += [f"{result.task}: seed {run.seed} is marked {mark}." for mark in run.marks]
-            if leaks.MARK in run.marks:
-                sentences.append(
-                    f"{result.task}: {leaks.MARK} means that codes alone cannot tell these from the labels. With its "
-                    f"encoder, seed_{run.seed}.onnx, the run can be verified, and the flag is removed."
-                )
             for key, claim in run.claimed.items():
                 found_here = run.scores[key]
                 if abs(claim - found_here) > results.DRIFT:

@@ -18,7 +18,7 @@ from leaderboard.schema import Bibtex, Field, Line, Link, Model, Name, Text
 from leaderboard.store import results_tree
 
 
-class Row(Model):
+class Reported(Model):
     """One number.
 
     Attributes:
@@ -79,7 +79,7 @@ class Paper(Model):
     notes: Text
     differs: Text = ""
     bibtex: Bibtex
-    rows: tuple[Row, ...] = Field(min_length=1)
+    rows: tuple[Reported, ...] = Field(min_length=1)
 
 
 def read_all(root: str | os.PathLike[str]) -> list[Paper]:
@@ -135,7 +135,7 @@ def comma_separated(papers: list[Paper]) -> str:
     Returns:
         CSV with a header.
     """
-    fields = ["source", "year", *Row.model_fields]
+    fields = ["source", "year", *Reported.model_fields]
     rows = (
         (paper.key, paper.year, *(str(cell) if isinstance(cell, float) else cell for cell in row.model_dump().values()))
         for paper in papers

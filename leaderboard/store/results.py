@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import functools
-import math
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -17,7 +16,6 @@ import scipy.special
 from benchmark_data import discovery
 from benchmark_data.errors import OffaxisError
 from leaderboard import properties, protocol
-from leaderboard.properties import Column
 from leaderboard.record import REFERENCES, About, RunRecord, Scores
 from leaderboard.schema import (
     DATASET,
@@ -105,32 +103,6 @@ def quantile(scores: int, *, blocks: int = BLOCKS, error: float = ERROR) -> floa
     return float(scipy.special.stdtrit(2 * blocks - 2, 1 - error / (2 * scores)))
 
 
-def widest_margin(column: Column | None, codes: float, fresh: float, scores: int) -> float:
-    """Return the widest margin that blocks with such means can have, by the range of the score.
-
-    No values in [low, high] with mean m vary more than those that lie at its ends: by (high - m) (m - low). Recorded
-    means are rounded to six decimals.
-
-    Args:
-        column: the score; None if it is not known.
-        codes: mean over the blocks of the task's rows.
-        fresh: mean over the blocks of fresh rows.
-        scores: how many scores are compared.
-
-    Returns:
-        The margin; infinity for a score without a range.
-
-    Example:
-        >>> [round(widest_margin(protocol.COLUMNS["mig"], codes, 1 - codes, 5), 3) for codes in (0.0, 0.5)]
-        [0.005, 1.802]
-    """
-    if column is None or not math.isfinite(column.high - column.low):
-        return math.inf
-    rounded = 2e-6 * (column.high - column.low)
-    varies = rounded + sum(max(0.0, (column.high - mean) * (mean - column.low)) for mean in (codes, fresh))
-    return quantile(scores) * math.sqrt(varies / (BLOCKS - 1)) + DRIFT
-
-
 class Verification(Model):
     """How an encoder was found to give the scores that its codes have (`leaderboard.scoring.verification`).
 
@@ -163,11 +135,6 @@ class Verification(Model):
                 raise wrong_field(
                     f"scores.{key}", f"{compared.codes:.4f} within {compared.margin:.4f}", f"{compared.fresh:.4f}"
                 )
-            widest = widest_margin(protocol.COLUMNS.get(key), compared.codes, compared.fresh, len(self.scores))
-            if not compared.margin <= widest:
-                raise wrong_field(
-                    f"scores.{key}.margin", f"at most {widest:.4f}, that of any blocks", f"{compared.margin:g}"
-                )
         return self
 
 
@@ -178,7 +145,7 @@ class Scored(RunRecord):
         tier: of the protocol; it becomes part of the names of files and pages.
         status: who vouches for the scores.
         scores: ``<metric>.<score>``, or ``<metric>`` where the two are the same.
-        marks: what a reader should be warned of, such as ``codes_equal_labels``.
+        marks: what a reader should be warned of, such as ``encoder_disagrees``.
         date: of the evaluation, UTC.
         rows_digest: of the task's row list.
         codes_digest: SHA-256 of the codes as little-endian float32.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -108,18 +107,6 @@ def files(root: str | os.PathLike[str]) -> list[Path]:
     return sorted(p for p in root.glob("v*/**/*.json") if not p.name.startswith("."))
 
 
-def is_place(file: Path) -> bool:
-    """Return whether a file lies where results lie: a JSON file in the folder of a protocol's version.
-
-    Example:
-        >>> is_place(Path("tree/v1/sprites2d/pca.json")), is_place(Path("tree/reported/paper.json"))
-        (True, False)
-    """
-    folders = [folder.name for folder in file.absolute().parents]
-    within = any(re.fullmatch(r"v\d+", name) for name in folders)
-    return file.suffix == ".json" and within
-
-
 def by_dataset(root: str | os.PathLike[str]) -> dict[str, list[Path]]:
     """List the result files of a tree by dataset, as their folders say; ``read`` checks that these tell the truth.
 
@@ -181,13 +168,6 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
             write_json(file, _merged(root, old, new, replace=replace).model_dump(mode="json", by_alias=True))
             written.append(file)
     return written
-
-
-def holds(root: str | os.PathLike[str], planned: Result) -> bool:
-    """Return whether a tree has scores of every run of a result, of the same codes in the same tier."""
-    file = path(root, planned.task, planned.method)
-    there = {(run.tier, run.seed, run.codes_digest) for run in (read(file).runs if file.exists() else ())}
-    return {(run.tier, run.seed, run.codes_digest) for run in planned.runs} <= there
 
 
 def check_write(root: str | os.PathLike[str], new: Result, *, replace: bool = False) -> None:

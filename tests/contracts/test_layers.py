@@ -93,7 +93,7 @@ LATE = {
     "baselines/commands/study.py": "a command starts before it loads what it runs",
     "benchmark_data/commands/data.py": "a command starts before it loads what it runs",
     "leaderboard/commands/board.py": "a command starts before it loads what it runs",
-    "leaderboard/commands/analyse.py": "a command starts before it loads what it runs",
+    "leaderboard/commands/similarity.py": "a command starts before it loads what it runs",
     "leaderboard/commands/arguments.py": "a command starts before it loads what it runs",
     "leaderboard/commands/metrics.py": "a command starts before it loads what it runs",
     "leaderboard/commands/scores.py": "a command starts before it loads what it runs",

@@ -63,28 +63,12 @@ def test_scores_are_those_of_the_metrics_on_the_tasks_rows(random):
 
 def test_an_encoder_that_solves_a_task_keeps_its_place(solved, tree):
     assert solved.frame()["mig"][0] > 0.99
-    assert "fresh rows gave the same scores" in solved.frame()["note"][0]
     assert solved.rows[0].scored.marks == ()
     line = solved.compare("sums", published=tree).set_index("score").loc["mig"]
     assert line["verdict"] == "significantly higher"
     assert line["difference"] == pytest.approx(line["squares"] - line["sums"])
     assert (line["n"], line["n_other"], line["steps"], line["steps_other"]) == (1, 5, 0, 7)
     assert line["low"] < line["difference"] < line["high"]
-
-
-def test_codes_that_only_look_up_the_tasks_rows_are_flagged():
-    """An encoder that returns labels for the task's images alone is found out on fresh rows."""
-    task = protocol.task(TASK)
-    known = {
-        image.tobytes(): label for image, label in zip(task.load().images(task.indices), task.labels(), strict=True)
-    }
-
-    def cheat(images):
-        return np.array([known.get(image.tobytes(), np.zeros(6)) for image in images], np.float32)
-
-    found = leaderboard.evaluate(cheat, TASK, tier="smoke", progress=False)
-    assert found.rows[0].scored.marks
-    assert "on fresh rows" in found.frame()["note"][0]
 
 
 def test_several_seeds_are_compared_by_welch(random, tree):

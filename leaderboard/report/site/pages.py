@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from benchmark_data.errors import needs
 from leaderboard import protocol
-from leaderboard.report import formats, generalisation, hardness, ranking
+from leaderboard.report import formats, ranking
 from leaderboard.report.ranking import Table
 from leaderboard.report.site import contents, tiers
 from leaderboard.report.site.contents import Contents
@@ -100,10 +100,8 @@ def _tiers(frame: Mapping[str, Any], shown: Contents) -> Iterator[File]:
             yield _page(frame, tier.page(column), "score.html", tier=tier, column=column)
         if tier.hardness:
             yield _page(frame, f"datasets.{tier.name}.html", "datasets.html", tier=tier)
-            yield f"tables/datasets.{tier.name}.csv", hardness.comma_separated(tier.hardness).encode()
         if tier.studies:
             yield _page(frame, f"splits.{tier.name}.html", "splits.html", tier=tier)
-            yield f"tables/splits.{tier.name}.csv", generalisation.comma_separated(tier.studies).encode()
 
 
 def _overview(frame: Mapping[str, Any], shown: Contents, tier: TierPage) -> File:

@@ -1,4 +1,4 @@
-"""What the pages draw: scores against a number, and against what a dataset was made of.
+"""What the pages draw: scores against a number.
 
 Everything here is places in a small coordinate system, worked out from the results; `site/parts.html` puts it into SVG.
 """
@@ -25,11 +25,10 @@ INSET = 18
 
 @dataclasses.dataclass(frozen=True)
 class Tick:
-    """A place on an axis, with one or two lines of text."""
+    """A place on an axis, with a line of text."""
 
     at: float
     label: str
-    second: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,46 +122,6 @@ def _against_number(name: str, parameter: str, tier: str, steps: Sequence[tuple[
     note = f" At 0: {steps[0][1].dataset}, unchanged." if parameter == "epsilon" and values[0] == 0 else ""
     ticks = [Tick(round(place, 1), f"{value:g}") for place, value in zip(places, values, strict=True)]
     return _scores(plot, ticks, [board for _, board in steps], note)
-
-
-def pairs(boards: Sequence[Table]) -> list[Plot]:
-    """Draw the scores on a dataset beside those on what was made of it: noisy, perturbed.
-
-    Args:
-        boards: all tables.
-
-    Returns:
-        A plot for each tier and each dataset that has scores on itself and on something made of it; the points of one
-        method are joined.
-    """
-    plots = []
-    for original, changed in families.base_and_variants(boards):
-        places = [original, *changed]
-        plot = Plot(
-            f"{original.dataset}: the original against what was made of it",
-            "",
-            original.tier,
-            "",
-            (),
-            (),
-            (),
-            width=max(250, 80 + 58 * len(places)),
-        )
-        gap = (plot.right - plot.left - 2 * INSET - 20) / (len(places) - 1)
-        ticks = [
-            Tick(round(plot.left + INSET + 10 + gap * k, 1), *_short(board.dataset, original.dataset))
-            for k, board in enumerate(places)
-        ]
-        plots.append(_scores(plot, ticks, places, ""))
-    return plots
-
-
-def _short(name: str, original: str) -> tuple[str, str]:
-    """Name a dataset beside the one that it was made of: ``("perturbed", "pca_eps10")``."""
-    if name == original:
-        return "original", ""
-    dataset_name, _, config = name.partition("/")
-    return dataset_name.removeprefix(original.partition("/")[0]).strip("_") or dataset_name, config
 
 
 def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: str) -> Plot:

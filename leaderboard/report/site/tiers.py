@@ -10,13 +10,7 @@ from pathlib import Path
 from benchmark_data.sources import Derived
 from leaderboard import protocol
 from leaderboard.properties import Column
-from leaderboard.report import (
-    families,
-    generalisation,
-    hardness,
-    overall,
-    ranking,
-)
+from leaderboard.report import families, generalisation, hardness, overall, ranking
 from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import plots
 from leaderboard.report.site.plots import Plot
@@ -38,7 +32,6 @@ class TierPage:
         groups: category -> methods, best mean first, those that lack a task last.
         training: models and budgets.
         samples: sample sizes.
-        leaders: who is first in each category, and how sure that is.
         overall: the standings across tasks; None where there are none.
         plots: what scores depend on.
         hardness: its datasets by how hard they are; None where no giveaway was measured.
@@ -55,7 +48,6 @@ class TierPage:
     groups: dict[str, tuple[MatrixRow, ...]]
     training: str
     samples: str
-    leaders: tuple[overall.Leader, ...]
     overall: overall.Overall | None
     plots: tuple[Plot, ...]
     hardness: hardness.Hardness | None
@@ -220,8 +212,7 @@ def _tier(
         training=ranking.training(rows),
         samples=ranking.samples(tier, rows),
         overall=standings,
-        leaders=overall.leaders(boards, standings),
-        plots=(*plots.scores_vs_parameter(boards), *plots.pairs(boards)),
+        plots=tuple(plots.scores_vs_parameter(boards)),
         hardness=hardness.hardness(boards, known),
         studies=generalisation.studies(boards),
         runs=sum(len(result.of(tier)) for result in found),

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import spearmanr
-from typer.testing import CliRunner
 
 from benchmark_data import InvalidInput
 from leaderboard.analyses import metric_agreement as analysis
-from leaderboard.commands import board
-from leaderboard.store import results, results_tree
+from leaderboard.store import results
 
 NAMES = ["good", "alike", "unrelated"]
 
@@ -112,14 +109,6 @@ def test_bad_input():
         analysis.measure(scores, NAMES, resamples=1)
 
 
-def test_the_command_takes_one_results_tree_with_enough_runs(made_result, tmp_path):
-    root = tmp_path / "results"
-    results_tree.write(root, [made_result("toy/small", "beta_vae", 0.1, 0.2, 0.3, 0.4)])
-    command = ["analyse", "metric-agreement", str(root), "--to", str(tmp_path / "a.png")]
-    assert "which have two scores in common" in str(CliRunner().invoke(board.app, command).exception)
-    assert "takes one results tree, not 2 paths" in str(CliRunner().invoke(board.app, [*command, str(root)]).exception)
-
-
 @pytest.fixture
 def scored(made_result):
     """Make a result of two scores, MIG and R², which is the lower, the higher MIG is."""
@@ -136,20 +125,6 @@ def scored(made_result):
         return results.result(plain.task, method, runs)
 
     return make
-
-
-def test_the_command_counts_the_runs_of_a_tree_that_the_board_counts(scored, tmp_path):
-    trained = scored("toy/small", "beta_vae", 0.1, 0.2, 0.3, 0.4)
-    untrained = scored("toy/small", "pca", 0.1, 0.2, 0.3)
-    marked = scored("toy/small", "labels", 0.1, 0.2, 0.3, marks=("ground_truth",))
-    results_tree.write(tmp_path / "results", [trained, untrained, marked])
-    command = ["analyse", "metric-agreement", str(tmp_path / "results"), "--to", str(tmp_path / "a.png")]
-    done = CliRunner().invoke(board.app, command)
-    assert done.exit_code == 0, done.output
-    table = pd.read_csv(tmp_path / "a.csv")
-    expected = analysis.over_tasks([trained, untrained, marked], tier="smoke")
-    assert table["runs"].tolist() == [4, 4]
-    pd.testing.assert_frame_equal(table, expected.table(), check_dtype=False)
 
 
 def test_over_tasks_only_trained_runs_of_tasks_with_enough_of_them_count(scored):

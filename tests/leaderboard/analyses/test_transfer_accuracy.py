@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 from sklearn.ensemble import GradientBoostingClassifier
 
 import benchmark_data
@@ -190,24 +189,3 @@ def test_drawing_bars(tmp_path, table):
     assert (tmp_path / "a.png").stat().st_size > 1000
     with pytest.raises(InvalidInput, match="table: expected a classifier"):
         transfer_accuracy.draw(table[table.classifier == "constant"], tmp_path / "b.png")
-
-
-def test_each_target_stands_beside_its_reconstruction(tmp_path):
-    targets = np.zeros((5, 16, 16, 3), np.uint8)
-    targets[..., 0] = 255
-    reconstructions = np.full((5, 16, 16, 1), 0.5)
-    transfer_accuracy.draw_shared(targets, reconstructions, tmp_path / "a.png", columns=2)
-    with Image.open(tmp_path / "a.png") as picture:
-        pixels = np.asarray(picture.convert("RGB")).astype(int)
-    red = (pixels == [255, 0, 0]).all(axis=2)
-    gray = (np.abs(pixels - 127) <= 1).all(axis=2)
-    assert red.any()
-    assert gray.any()
-    assert np.argwhere(red)[:, 1].min() < np.argwhere(gray)[:, 1].min(), "the target is on the left"
-    assert abs(red.sum() / gray.sum() - 1) < 0.1
-    with pytest.raises(InvalidInput, match="reconstructions: expected an image for each target image"):
-        transfer_accuracy.draw_shared(targets, reconstructions[:4], tmp_path / "b.png")
-    with pytest.raises(InvalidInput, match=r"expected uint8, or floats in \[0, 1\]"):
-        transfer_accuracy.draw_shared(targets, reconstructions * 4, tmp_path / "b.png")
-    with pytest.raises(InvalidInput, match="columns: expected at least 1"):
-        transfer_accuracy.draw_shared(targets, reconstructions, tmp_path / "b.png", columns=0)

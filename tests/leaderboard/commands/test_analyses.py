@@ -1,4 +1,4 @@
-"""``offaxis board analyse`` and ``transfer`` as a user meets them: run folders, bare arrays, one-line errors."""
+"""``offaxis board similarity`` and ``score --metric`` as a user meets them: run folders, arrays, one-line errors."""
 
 import json
 import re
@@ -14,8 +14,7 @@ import benchmark_data
 from baselines import program
 from leaderboard import protocol
 from leaderboard.arrays import SameCodes
-from leaderboard.commands import metrics, tables
-from leaderboard.scoring import candidates
+from leaderboard.commands import tables
 
 
 @pytest.fixture
@@ -64,26 +63,6 @@ def runs(tmp_path):
             (folder / "run.json").write_text(json.dumps(record))
             folders.append(folder)
     return folders
-
-
-def test_latents(board, tmp_path, runs):
-    code, out, err = board("analyse", "latents", *runs, "--by", "beta", "--to", tmp_path / "a.png")
-    assert code == 0, err
-    table = pd.read_csv(tmp_path / "a.csv")
-    assert table.strength.tolist() == [1, 1, 8, 8]
-    assert table.active.tolist() == [3, 3, 1, 1]
-    assert table.regime.tolist() == ["all in use"] * 2 + ["polarised"] * 2
-    units = pd.read_csv(tmp_path / "a.units.csv")
-    assert units.groupby("strength").kind.apply(lambda k: (k == "passive").sum()).to_dict() == {1: 0, 8: 4}
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert "polarised" in out
-
-
-def test_plain_arrays_are_as_good_as_a_run(board, tmp_path):
-    layers = {name: np.ascontiguousarray(array, np.float32) for name, array in activations(2).items()}
-    save_file(layers, tmp_path / "mine.safetensors")
-    assert board("analyse", "latents", tmp_path / "mine.safetensors", "--to", tmp_path / "a.png")[0] == 0
-    assert pd.read_csv(tmp_path / "a.csv").strength.tolist() == ["mine"]
 
 
 def test_metrics_on_anyone_s_codes(board, tmp_path):
@@ -136,12 +115,6 @@ def test_metrics_of_several_files_give_mean_and_spread(board, tmp_path):
     assert values.iloc[0] > 0.9 > values.iloc[1] + 0.3
     (line,) = (line.split() for line in out.splitlines() if line.split()[:2] == ["mig", "mig"])
     assert line[2:] == [f"{v:.3f}" for v in (values.mean(), values.std(), values.min(), values.max())]
-    assert "different data" not in err
-    np.savez(tmp_path / "b.npz", codes=factors, factors=factors[:, :1])
-    _, _, err = board("score", *files, "--metric", "mig")
-    assert re.search(
-        r"warning: mean and spread are over files of different data: .*a\.npz of factor_0, factor_1; ", err
-    )
     np.savez(tmp_path / "b.npz", codes=np.zeros((300, 2)), factors=factors)
     with warnings.catch_warnings():
         warnings.simplefilter("default", SameCodes)
@@ -230,15 +203,6 @@ def test_metrics_of_codes_without_rows_say_which_they_are_taken_for(board, tmp_p
     assert "no array `indices`: the 15,000 rows are taken for those of xyobject/plain@v1 in order." in err
 
 
-def test_metrics_of_continuous_factors_say_so(board, tmp_path):
-    """Perfect codes of factors with another value in nearly every row score next to nothing by MIG."""
-    factors = np.random.default_rng(0).permuted(np.tile(np.arange(400), (2, 1)), axis=1).T
-    np.savez(tmp_path / "a.npz", codes=factors.astype(float), factors=factors, factor_names=["x", "y"])
-    _, _, err = board("score", tmp_path / "a.npz", "--metric", "mig")
-    assert "warning: x has 400 values in 400 rows" in err
-    assert "warning: y has" in err
-
-
 def test_all_metrics_leave_out_those_that_refuse(board, tmp_path):
     """One factor is none to tell apart from another: what needs two is left out, and said."""
     factors = np.random.default_rng(0).integers(0, 4, (90, 1))
@@ -294,54 +258,6 @@ def test_metrics_say_how_far_they_can_be_trusted(board, tmp_path):
     assert "warning: mig: parts of the sample cannot be scored: factors: expected a factor with at least two" in err
 
 
-@pytest.mark.parametrize(("train", "expected"), [(10_000, "with 40 samples"), (0, "with 20 samples")])
-def test_runs_on_small_datasets_are_looked_at_twice(toys, run_folder, monkeypatch, train, expected):
-    """On the rows that the tier's MIG is of: the 40 train rows, or of a tier of held-out rows the 20 test rows."""
-    measurement = protocol.Measurement("mig", train=train, test=0 if train else 5_000)
-    monkeypatch.setattr(protocol, "TIERS", {"smoke": protocol.Tier("smoke", "For tests.", (measurement,))})
-    noisy = candidates.load(run_folder(noise=0.2))
-    (sentence,) = metrics.small_sample(noisy.where, noisy.codes, noisy.task, "smoke")
-    assert sentence.startswith(f"{noisy.where}: mig: ")
-    assert expected in sentence
-
-
-def test_udr_ranks_runs_without_labels(board, tmp_path):
-    rng = np.random.default_rng(0)
-    z = rng.normal(size=(300, 3))
-    turned = z @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    for name, codes in {"a": z, "b": -z[:, ::-1], "c": turned}.items():
-        np.savez(tmp_path / f"{name}.npz", codes=codes, indices=np.arange(300))
-    files = [tmp_path / f"{name}.npz" for name in "cab"]
-    code, _, err = board("analyse", "udr", *files, "--to", tmp_path / "u.csv")
-    assert code == 0, err
-    table = pd.read_csv(tmp_path / "u.csv")
-    assert table.run.iloc[-1] == str(files[0])
-    assert table.udr.is_monotonic_decreasing
-    np.savez(tmp_path / "d.npz", codes=z, indices=np.arange(300)[::-1])
-    code, _, err = board("analyse", "udr", files[0], tmp_path / "d.npz", "--to", tmp_path / "v.csv")
-    assert (code, "d.npz holds codes of other rows than" in err) == (2, True)
-    code, _, err = board("analyse", "udr", files[0], "--to", tmp_path / "v.csv")
-    assert (code, "runs: expected at least two, received 1" in err) == (2, True)
-    code, _, err = board("analyse", "udr", *files, "--to", tmp_path / "u.txt")
-    assert (code, "--to: expected a file name that ends in .csv" in err) == (2, True)
-
-
-def test_udr_leaves_out_latents_that_a_posterior_says_are_shut_down(board, tmp_path):
-    rng = np.random.default_rng(0)
-    z = rng.normal(size=(300, 3)) * [1, 1, 1e-3]
-    for name in "ab":
-        (tmp_path / name).mkdir()
-        noisy = z + 1e-3 * rng.normal(size=z.shape)
-        np.savez(tmp_path / name / "codes.npz", codes=noisy, indices=np.arange(300))
-        variance = np.broadcast_to([0.01, 0.01, 1.0], z.shape)
-        np.savez(tmp_path / name / "activations.npz", mean=noisy, variance=variance)
-    board("analyse", "udr", tmp_path / "a", tmp_path / "b", "--to", tmp_path / "kl.csv")
-    (tmp_path / "b" / "activations.npz").unlink()
-    board("analyse", "udr", tmp_path / "a", tmp_path / "b", "--to", tmp_path / "all.csv")
-    used, every = (pd.read_csv(tmp_path / name).udr.min() for name in ("kl.csv", "all.csv"))
-    assert used > every + 0.1
-
-
 def test_heatmap_of_plain_arrays(board, tmp_path, runs):
     layers = {name: np.ascontiguousarray(array, np.float32) for name, array in activations(2).items()}
     save_file(layers, tmp_path / "mine.safetensors", metadata={"layers": json.dumps(list(layers))})
@@ -376,43 +292,14 @@ def test_layers_of_other_images_are_not_compared(board, tmp_path, runs):
     assert not (tmp_path / "a.png").exists()
 
 
-def test_transfer_accuracy(board, toys, run_folder, tmp_path):
-    source = tmp_path / "source.npz"
-    np.savez(source, codes=np.random.default_rng(0).normal(size=(60, 3)), indices=protocol.task("toy/small").indices)
-    codes = (f"toy={run_folder(seed=0)}", f"toy={run_folder(seed=1)}", f"other={source}")
-    code, out, err = board("analyse", "transfer", *codes, "--dataset", "toy/small", "--to", tmp_path / "a.png")
-    assert code == 0, err
-    averages = pd.read_csv(tmp_path / "a.averages.csv").query("classifier != 'logistic'").set_index("source")
-    assert averages.test["toy"] > averages.test["other"]
-    assert averages.deviation["other"] == 0
-    assert list(averages.index) == ["toy", "other", "most frequent class"]
-    table = pd.read_csv(tmp_path / "a.csv")
-    assert table.groupby("source").seed.nunique().to_dict() == {"toy": 2, "other": 1, "most frequent class": 1}
-    assert "f2" in out
-
-
-def test_transfer_mistakes(board, toys, run_folder, tmp_path):
-    to = ["--dataset", "toy/small", "--to", tmp_path / "a.png"]
-    code, _, err = board("analyse", "transfer", *to)
-    assert (code, "transfer takes codes of the target's images" in err) == (2, True)
-    other = run_folder(dataset="toy/spacing_1")
-    code, _, err = board("analyse", "transfer", f"a={other}", *to)
-    assert (code, "expected codes of toy/small, received codes of toy/spacing_1" in err) == (2, True)
-    np.savez(tmp_path / "a.npz", codes=np.ones((60, 2)), indices=np.arange(60))
-    code, _, err = board("analyse", "transfer", f"a={run_folder()}", f"b={tmp_path / 'a.npz'}", *to)
-    assert (code, "Encode the same rows, in one order." in err) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["analyse", "latents", "absent.npz", "--to", "a.png"], "absent.npz: expected a file, received none"),
+        (["similarity", "a.npz", "b.npz", "--to", "a.png"], "a.npz: expected a file, received none"),
         (
-            ["analyse", "latents", "absent.npz", "--to", "a.jpg"],
+            ["similarity", "a.npz", "b.npz", "--to", "a.jpg"],
             "--to: expected a file name that ends in .png, received a.jpg",
         ),
-        (["analyse", "latnts", "a.npz", "--to", "a.png"], "Did you mean 'latents'?"),
-        (["analyse", "transfer", "--to", "a.png"], "This analysis needs a dataset. Add --dataset NAME."),
         (["score", "a.npz", "--into", "r"], "--into stores scores of run folders and submissions"),
     ],
 )
@@ -423,14 +310,6 @@ def test_mistakes_take_one_line_and_write_nothing(board, tmp_path, monkeypatch, 
     assert message in err
     assert len(err.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_record_that_is_none_and_an_unknown_hyperparameter(board, tmp_path, runs):
-    code, _, err = board("analyse", "latents", *runs, "--by", "beat", "--to", tmp_path / "a.png")
-    assert (code, "Did you mean 'beta'?" in err) == (2, True)
-    (runs[0] / "run.json").write_text("[1]")
-    code, _, err = board("analyse", "latents", runs[0], "--to", tmp_path / "a.png")
-    assert (code, "run.json is not the record of a run." in err) == (2, True)
 
 
 def test_names_that_look_like_styles_are_printed_as_they_are(capsys):

@@ -40,12 +40,10 @@ WRITES = {
     "data audit": ("toy/small", "--traversals", "2", "--pairs", "10", "--out", "OUT.json"),
     "data get": ("toy/small", "--to", "OUT"),
     "data publish": ("toy/small", "--to", "OUT"),
-    "board rows": ("toy/small", "--to", "OUT.npy"),
     "board score": ("RUN", "--no-verify", "--into", "OUT"),
     "board submit": ("OUT", "--method", "mine", "--task", "toy/small", "--tier", "smoke"),
     "board compare": ("a", "b", "--results", "TREE", "--to", "OUT.csv"),
     "board similarity": ("RUN", "RUN", "--to", "OUT.png"),
-    "board analyse": ("latents", "RUN", "--to", "OUT.png"),
     "board build": ("TREE", "--to", "OUT"),
 }
 """Command -> how it is called here. OUT is what it writes."""

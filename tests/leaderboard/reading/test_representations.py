@@ -372,14 +372,7 @@ def test_onnx_models_that_do_not_fit(toys, tmp_path):
         encoders.encode(tmp_path / "junk.onnx", dataset, [0])
 
 
-def test_codes_are_read_without_knowing_their_dataset(tmp_path):
-    np.savez(tmp_path / "codes.npz", codes=np.eye(4, dtype=np.float32), indices=np.arange(4))
-    for path in (tmp_path, tmp_path / "codes.npz"):
-        codes, rows = representations.bare_codes(path)
-        np.testing.assert_array_equal(codes, np.eye(4))
-        assert rows.tolist() == [0, 1, 2, 3]
-    np.save(tmp_path / "mine.npy", np.eye(3))
-    assert representations.bare_codes(tmp_path / "mine.npy")[1] is None
+def test_a_run_folder_without_activations(tmp_path):
     with pytest.raises(DamagedFile, match=r"a run folder with activations\.npz, received none"):
         representations.activations_file(tmp_path)
 

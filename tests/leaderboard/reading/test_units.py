@@ -82,7 +82,6 @@ def test_a_run_of_units_of_one_number_is_scored_to_the_byte_as_one_of_latents(ru
     (wrapped,) = candidates.results_of([folder])
     assert wrapped.model_dump(exclude={"runs": {0: {"date"}}}) == plain.model_dump(exclude={"runs": {0: {"date"}}})
     assert representations.codes(folder).codes.tobytes() == codes.tobytes()
-    assert representations.bare_codes(folder)[0].tobytes() == codes.tobytes()
 
 
 def test_a_run_of_vectors_is_scored_by_its_components(run_folder, one_tier):

@@ -78,6 +78,4 @@ def test_the_page_says_what_is_lost(divided, tmp_path):
     assert "<small>lower</small>" in text
     assert '<th scope="col" class="number">R² (whole)</th>' in text, "not the R² of the other pages"
     assert ">R²</button>" in (site / "tasks" / "sprites2d.extrapolation.html").read_text("utf-8")
-    table = (site / "tables" / "splits.held_out.csv").read_text("utf-8").splitlines()
-    assert sum("r_squared_whole:" in line for line in table) == 8, "four factors of two rules"
     assert "At most 1, higher is better" in (site / "index.html").read_text("utf-8")

@@ -463,18 +463,6 @@ def overview(tmp_path):
     return dict(pages.render(tmp_path / "results", results_tree.read_all(tmp_path / "results")))["index.html"].decode()
 
 
-def test_a_changed_dataset_is_drawn_beside_what_it_was_made_of(site, toys, tmp_path):
-    base, name = toys["toy/spacing_1"], "toy/spacing_8"
-    changed = Derived(base, lambda images, indices, labels: images)
-    toys[name] = toys["toy_noisy/eps10"] = dataclasses.replace(
-        toys[name], source=changed, name="toy_noisy", config="eps10", parameters={"epsilon": 0.1}
-    )
-    text = overview(tmp_path)
-    assert "score against epsilon" not in text
-    assert "toy/spacing_1: the original against what was made of it" in text
-    assert ">original</text>" in text
-
-
 def test_two_changes_of_other_size_make_a_ladder_with_the_original_at_0(site, toys, run_folder, tmp_path):
     base = toys["toy/spacing_1"]
     source = Derived(base, lambda images, indices, labels: images)

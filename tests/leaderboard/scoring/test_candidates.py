@@ -11,7 +11,7 @@ from benchmark_data.variants import splitting
 from leaderboard import protocol
 from leaderboard.metrics import dci, mig
 from leaderboard.scoring import candidates, measure
-from leaderboard.store import results, results_tree
+from leaderboard.store import results
 
 
 def test_scores_are_those_of_the_metrics_on_the_protocols_rows(run_folder):
@@ -54,34 +54,10 @@ def test_several_methods_and_tasks_at_once(run_folder, one_tier):
     ]
 
 
-@pytest.mark.filterwarnings("ignore:.*the same in all rows:leaderboard.arrays.SameCodes")
-def test_codes_that_are_the_labels_are_marked_unless_someone_reproduced_them(run_folder, one_tier):
-    labels = protocol.task("toy/small").labels().astype(np.float32)
-    scaled = np.stack([0.3 - 2 * labels[:, 2], np.cos(labels[:, 0])], axis=1)
-    for codes in (labels, scaled, scaled + 1e-5 * np.sin(np.arange(120)).reshape(60, 2)):
-        folder = run_folder(codes=codes)
-        assert next(candidates.results_of([folder])).runs[0].marks == ("codes_equal_labels",)
-        assert next(candidates.results_of([folder], status="reproduced")).runs[0].marks == ()
-    for codes in (labels + 0.2 * labels[:, [1, 2, 0]], labels @ np.ones((3, 1)), np.zeros((60, 2))):
-        assert next(candidates.results_of([run_folder(codes=codes)])).runs[0].marks == ()
-    assert next(candidates.results_of([run_folder("ground_truth", codes=labels)])).runs[0].marks == ()
-
-
 def test_claims_are_kept_apart(run_folder, one_tier):
     run = next(candidates.results_of([run_folder(claimed={"mig": 0.99})])).runs[0]
     assert run.claimed == {"mig": 0.99}
     assert run.scores["mig"] < 0.9
-
-
-def test_only_what_has_no_scores_yet(run_folder, tmp_path):
-    folders = [run_folder(seed=seed) for seed in (0, 1)]
-    one, both = (candidates.grouped(map(candidates.load, part), "smoke")[0].planned for part in (folders[:1], folders))
-    assert not results_tree.holds(tmp_path / "results", one)
-    results_tree.write(tmp_path / "results", candidates.results_of(folders[:1], tier="smoke"))
-    assert results_tree.holds(tmp_path / "results", one)
-    assert not results_tree.holds(tmp_path / "results", both)
-    (other,) = candidates.grouped([candidates.load(folders[0])], "study")
-    assert not results_tree.holds(tmp_path / "results", other.planned)
 
 
 def test_no_folders():

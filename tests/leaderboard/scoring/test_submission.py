@@ -350,18 +350,6 @@ def test_what_will_not_be_ranked_and_why_is_said_beforehand(good, run_folder, ma
     assert said[0] == f"{TASKS[0]}@v1: my_vae will not be ranked: a reference has no rank."
 
 
-def test_labels_handed_in_as_codes_are_marked(good, toys):
-    for name in TASKS:
-        rows = protocol.task(name).indices
-        for seed in range(2):
-            labels = toys[name].labels(rows)[:, ::-1]
-            codes = (labels + 0.01 * draws.normal(seed, rows, labels.shape[1])).astype(np.float32)
-            np.savez(good / name / f"seed_{seed}.npz", indices=rows, codes=codes)
-    scored = submission.score(good)
-    assert {run.marks for result in scored for run in result.runs} == {("codes_equal_labels",)}
-    assert "toy/spacing_1@v1: seed 0 is marked codes_equal_labels." in remarks.outliers(scored, [])
-
-
 def test_what_a_reviewer_should_look_at_twice(good, run_folder):
     edit(good, lambda c: c["tasks"][TASKS[0]]["seeds"][0].update(claimed={"mig": 0.99}))
     noisy = [run_folder("ground_truth", TASKS[0], noise=1.0), run_folder("random_encoder", TASKS[1], noise=0.01)]

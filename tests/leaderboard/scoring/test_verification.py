@@ -209,14 +209,6 @@ def test_a_run_whose_encoder_disagrees_is_marked(task, run_folder, tmp_path):
     assert "expected a model in ONNX" in notes[0]
 
 
-def test_an_encoder_that_solves_the_task_is_judged_by_what_it_does(task, run_folder):
-    """Codes that are the labels are marked where there is no encoder, or no fresh rows for it."""
-    folder = run_folder(codes=task.labels())
-    assert candidates.score(candidates.load(folder), "smoke").marks == ("codes_equal_labels",)
-    (folder / "encoder.onnx").write_bytes(b"")
-    assert candidates.score(candidates.load(folder), "smoke").marks == ()
-
-
 def test_a_verification_joins_the_scores_that_are_there(task, run_folder, tmp_path):
     folder = run_folder(codes=codes(task))
     before = results_tree.write(tmp_path / "results", candidates.results_of([folder]))[0].read_bytes()

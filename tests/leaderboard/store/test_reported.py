@@ -94,7 +94,7 @@ def test_every_paper_is_cited_and_dated(published):
     [(0.84, 0.066, {"digits": 3}, "0.840 ± 0.066"), (91.0, None, {"digits": 0}, "91"), (0.4, None, {}, "0.40")],
 )
 def test_a_number_keeps_its_digits(mean, spread, digits, printed):
-    row = reported.Row(
+    row = reported.Reported(
         dataset="toy", setting="", method="a", score="b", mean=mean, spread=spread, seeds=None, place="", **digits
     )
     assert row.printed == printed

@@ -111,10 +111,6 @@ def test_what_running_an_encoder_showed_is_taken_over(tree, verification):
         (lambda c: c.update(seed=""), r"verification\.seed: expected a length of at least 1, received 0"),
         (lambda c: c.update(scores={"foo": c["scores"]["mig"]}), r"verification\.scores: expected those of the run"),
         (lambda c: c["scores"].pop("mig"), r"verification\.scores: expected those of the run, .*'mig'\]"),
-        (
-            lambda c: c["scores"]["mig"].update(codes=0.0, fresh=1.0, margin=1e9),
-            r"scores\.mig\.margin: expected at most 0\.0046, that of any blocks, received 1e\+09",
-        ),
         (lambda c: c["scores"]["mig"].update(fresh=0.52), r"scores\.mig: expected 0\.5000 within 0\.0100"),
     ],
 )
@@ -172,9 +168,6 @@ def test_another_setting_takes_another_name(tree, run_folder):
     )
     other = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae_9"))
     assert (other.title, [run.seed for run in other.runs]) == ("beta_vae_9", [5])
-    assert results_tree.holds(
-        tree, candidates.grouped([candidates.load(run_folder(seed=5)).renamed("beta_vae_9")], "smoke")[0].planned
-    )
 
 
 @pytest.mark.parametrize(
