@@ -66,7 +66,7 @@ class Augmented(Objective):
         inside: Any = 1.0
         for axis, length in ((0, images.shape[1]), (1, images.shape[2])):
             places = (np.arange(length, dtype=np.float32) + 0.5) / length
-            near = ops.abs(places[None] - inputs["centres"][:, axis, None]) < 0.5 * self.erased
+            near = ops.abs(ops.subtract(places[None], inputs["centres"][:, axis, None])) < 0.5 * self.erased
             near = ops.cast(near, "float32")
             inside = inside * (near[:, :, None, None] if axis == 0 else near[:, None, :, None])
         return images * inputs["brightness"][..., : images.shape[3]] * (1.0 - inside)

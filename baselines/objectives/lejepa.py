@@ -88,6 +88,7 @@ def sigreg(codes: Tensor, directions: Tensor) -> Tensor:
     """
     wanted = np.exp(-(KNOTS**2) / 2)
     weights = 2 * (KNOTS[1] - KNOTS[0]) * wanted * np.where((KNOTS == 0) | (KNOTS == 3), 0.5, 1).astype(np.float32)
-    angles = ops.matmul(codes, directions)[:, :, None] * KNOTS
-    apart = ops.square(ops.mean(ops.cos(angles), axis=0) - wanted) + ops.square(ops.mean(ops.sin(angles), axis=0))
-    return codes.shape[0] * ops.mean(ops.sum(apart * weights, axis=1))
+    angles = ops.multiply(ops.matmul(codes, directions)[:, :, None], KNOTS)
+    real = ops.subtract(ops.mean(ops.cos(angles), axis=0), wanted)
+    apart = ops.square(real) + ops.square(ops.mean(ops.sin(angles), axis=0))
+    return codes.shape[0] * ops.mean(ops.sum(ops.multiply(apart, weights), axis=1))

@@ -30,6 +30,7 @@ SOME = {
     "beta_vae": {},
     "factor_vae": {"objective": "factor_vae", "hyperparameters": {"units": 8}},
     "qlae": {"objective": "qlae"},
+    "lejepa": {"objective": "lejepa"},
     "conv_small": {"architecture": "conv_small", "architecture_parameters": {}},
 }
 
