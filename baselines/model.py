@@ -259,7 +259,8 @@ class Model:
         codes, log_variance = found["mean"], found.pop("log_variance")
         if self.objective.stochastic:
             found["variance"] = np.exp(log_variance)
-            codes = found["sampled"] = codes + np.exp(0.5 * log_variance) * noise
+            sampled = codes + np.exp(0.5 * log_variance) * noise
+            codes = found["sampled"] = sampled.astype(np.float32, copy=False)  # of which it is already
         elif (code := self._code(codes)) is not codes:
             codes = found["code"] = code
         if self.decoder:

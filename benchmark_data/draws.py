@@ -145,7 +145,8 @@ def sample(seed: int, n: int, count: int) -> Int64[NDArray[np.int64], " k"]:
     low, keys = _low(seed, n, np.uint64(share * 2.0**64)) if share < 1 else (np.empty(0, np.int64), np.empty(0))
     if len(low) < min(count, n):
         low, keys = np.arange(n), bits(seed, np.arange(n), 1)[:, 0]
-    return low[np.argsort(keys, kind="stable")][:count].astype(np.int64)
+    found: NDArray[np.int64] = low[np.argsort(keys, kind="stable")][:count].astype(np.int64)
+    return found
 
 
 BLOCK = 2**14

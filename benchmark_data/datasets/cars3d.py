@@ -12,6 +12,7 @@ import io
 import posixpath
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -56,8 +57,8 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     grid = np.arange(elevations * azimuths) * cars
     for name, content in tar_members(path, ids.__contains__):
         with reading(path):
-            # The stubs know paths only; files are documented.
-            pixels = scipy.io.loadmat(io.BytesIO(content), variable_names=["im"])["im"]  # type: ignore[arg-type]
+            file: Any = io.BytesIO(content)  # scipy's stubs know paths only; files are documented
+            pixels = scipy.io.loadmat(file, variable_names=["im"])["im"]
         if pixels.shape != shape or pixels.dtype != np.uint8:
             raise damaged(path, f"uint8 of shape {shape} in {name}", f"{pixels.dtype} of shape {pixels.shape}")
         views = np.ascontiguousarray(pixels.transpose(4, 3, 0, 1, 2)).reshape(-1, *archive.image_shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,11 +162,11 @@ def _prepared(x: Codes) -> _Layer:
     if x.dtype == np.float64 and not in_range:  # nor may float32 hold them, before they are scaled
         return _prepared(np.ldexp(x, -math.frexp(largest)[1]))
     # float32 columns sum without rounding in float64, so that a constant one becomes exactly 0; float64 ones may not.
-    shift = x[0] if x.dtype == np.float64 else np.zeros(x.shape[1])
+    shift: NDArray[Any] = x[0] if x.dtype == np.float64 else np.zeros(x.shape[1])
     parts = [x[start : start + 1024] for start in range(0, len(x), 1024)]
     sums = [np.add.reduce(part - shift if shift.any() else part, axis=0, dtype=np.float64) for part in parts]
     from_shift = np.sum(sums, axis=0) / len(x)
-    mean = (shift + from_shift).astype(x.dtype)
+    mean: NDArray[Any] = (shift + from_shift).astype(x.dtype)
     rest = from_shift - (mean - shift)
     # Columns that are off by d and have the standard deviations s change CKA by 2 Σd² / sqrt(Σs⁴) at most; a column's
     # range is s sqrt(2n) at most.
