@@ -4,7 +4,7 @@
     python benchmarks/training.py --torch /path/to/python           # and PyTorch and disent, where that Python has them
     python benchmarks/training.py --only offaxis traced "one thread" --architecture fc --width 128 --batch 16
     python benchmarks/training.py --only offaxis bfloat16 --threads 1
-    python benchmarks/training.py --grid                            # the backends, three architectures, 1 and 2 threads
+    python benchmarks/training.py --grid benchmarks/training.csv    # the backends, three architectures, 1 and 2 threads
 
 Every contender is a process of its own that holds the papers' convolutional VAE and one batch of 64 images of
 XYSquares, and waits. In each round every contender in turn takes the same number of steps while the others wait, so
@@ -19,6 +19,7 @@ which draws and renders a new batch for every step.
 from __future__ import annotations
 
 import argparse
+import csv
 import functools
 import os
 import statistics
@@ -26,6 +27,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 LATENTS, RATE, BETA = 10, 1e-4, 4.0
@@ -227,12 +229,12 @@ def torch_model(device: str) -> Callable[[int], None]:
 def disent_step() -> Callable[[int], None]:
     """The framework, model and optimiser of disent, without its data loader and Lightning's loop."""
     from disent.frameworks.vae import BetaVae
-    from disent.model import AutoEncoder
-    from disent.model.ae import DecoderConv64, EncoderConv64
+    from disent.model import AutoEncoder, ae
 
+    encoder, decoder = {"conv": (ae.EncoderConv64, ae.DecoderConv64), "fc": (ae.EncoderFC, ae.DecoderFC)}[ARCHITECTURE]
     model = AutoEncoder(
-        encoder=EncoderConv64(x_shape=(3, 64, 64), z_size=LATENTS, z_multiplier=2),
-        decoder=DecoderConv64(x_shape=(3, 64, 64), z_size=LATENTS),
+        encoder=encoder(x_shape=(3, 64, 64), z_size=LATENTS, z_multiplier=2),
+        decoder=decoder(x_shape=(3, 64, 64), z_size=LATENTS),
     )
     framework = BetaVae(
         model=model,
@@ -286,8 +288,8 @@ def serve(name: str) -> None:
         print(time.perf_counter() - wall, time.process_time() - processor, flush=True)
 
 
-def begin(name: str, options: argparse.Namespace, architecture: str, threads: int) -> subprocess.Popen[str] | None:
-    """Start a contender and wait until it is ready; None if it cannot run."""
+def begin(name: str, options: argparse.Namespace, architecture: str, threads: int) -> subprocess.Popen[str]:
+    """Start a contender."""
     python = options.torch if name in ("torch", "pytorch", "disent") else sys.executable
     variables = {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"}
     settings = {"OFFAXIS_BATCH": str(options.batch), "OFFAXIS_ARCHITECTURE": architecture}
@@ -300,11 +302,15 @@ def begin(name: str, options: argparse.Namespace, architecture: str, threads: in
         settings |= dict.fromkeys(variables, "1")
     command = [python, __file__, "--serve", name]
     environment = {**os.environ, **settings}
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-    if process.stdout is None or process.stdout.readline().strip() != "ready":
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def ready(name: str, process: subprocess.Popen[str]) -> bool:
+    """Wait until a contender has said that it is ready; False if it cannot run."""
+    said = process.stdout is not None and process.stdout.readline().strip() == "ready"
+    if not said:
         print(f"{name}: left out, it did not start", file=sys.stderr)
-        return None
-    return process
+    return said
 
 
 def measure(
@@ -312,7 +318,7 @@ def measure(
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
     """Measure contenders in turn; give images per second and per processor second of each, round by round."""
     begun = {name: begin(name, options, architecture, threads) for name in names}
-    running = {name: process for name, process in begun.items() if process}
+    running = {name: process for name, process in begun.items() if ready(name, process)}
     rates: dict[str, list[float]] = {name: [] for name in running}
     work: dict[str, list[float]] = {name: [] for name in running}
     for _ in range(options.rounds):
@@ -335,18 +341,16 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 
 def grid(options: argparse.Namespace) -> None:
-    """Print the table of backends by architectures and threads, with plain PyTorch: images per second, and ratios."""
-    names = {"offaxis": "TensorFlow", "torch": "PyTorch", "jax": "jax", "pytorch": "plain PyTorch"}
-    print(f"| layers | threads | {' | '.join(names.values())} | PyTorch to plain | PyTorch to TensorFlow |")
-    print("| --- | ---: |" + " ---: |" * (len(names) + 2))
-    for architecture in ("conv", "conv_small", "fc"):
-        for threads in (1, 2):
-            rates, _ = measure(list(names), options, architecture, threads)
-            cells = [f"{statistics.median(rates[name]):,.0f}" if name in rates else "" for name in names]
-            for other in ("pytorch", "offaxis"):
-                both = "torch" in rates and other in rates
-                cells.append(f"{ratio(rates['torch'], rates[other]):.2f}" if both else "")
-            print(f"| {architecture} | {threads} | {' | '.join(cells)} |", flush=True)
+    """Write the images per second of the backends, plain PyTorch and disent, by architectures, threads and rounds."""
+    with options.grid.open("w", encoding="utf-8", newline="") as stream:
+        record = csv.writer(stream, lineterminator="\n")
+        record.writerow(("layers", "threads", "contender", "round", "images_per_second"))
+        for architecture in ("conv", "conv_small", "fc"):
+            for threads in (1, 2):
+                rates, _ = measure(("offaxis", "torch", "jax", "pytorch", "disent"), options, architecture, threads)
+                for name, values in rates.items():
+                    record.writerows((architecture, threads, name, i, f"{rate:.1f}") for i, rate in enumerate(values))
+                stream.flush()
 
 
 def main() -> None:
@@ -362,7 +366,7 @@ def main() -> None:
     parser.add_argument("--architecture", default="conv", help="conv, conv_small or fc")
     parser.add_argument("--width", type=int, default=0, help="of the architecture fc")
     parser.add_argument("--batch", type=int, default=64, help="images in a batch")
-    parser.add_argument("--grid", action="store_true", help="backends by architectures and threads")
+    parser.add_argument("--grid", type=Path, metavar="CSV", help="where to write backends by architectures and threads")
     parser.add_argument("--serve", metavar="NAME", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
