@@ -71,7 +71,7 @@ app = console.command_line("See a VAE fail on XYSquares.")
 
 @app.command()
 def main(
-    into: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("demo"),
+    into: Annotated[Path, typer.Option(help="Folder for all results.")] = Path("demo"),
     steps: Annotated[int, typer.Option(min=1, help="Training steps of each run.")] = STEPS,
     show: Annotated[
         bool,

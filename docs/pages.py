@@ -81,7 +81,8 @@ def table_of_datasets() -> list[str]:
                 " or ".join(dict.fromkeys("x".join(map(str, one.image_shape)) for one in datasets)),
                 " or ".join(dict.fromkeys(str(len(one.space.factors)) for one in datasets)),
                 "files" if archives(datasets) else "rendered",
-                datasets[0].license + ("" if datasets[0].redistributable else "; not to be published"),
+                ("those of both" if name in PAIRS else datasets[0].license)
+                + ("" if datasets[0].redistributable else "; not to be published"),
             )
         )
     return lines

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from benchmark_data import console, files
+from benchmark_data import console, discovery, files
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.errors import InvalidInput, needs
 
@@ -22,13 +22,15 @@ def encode(
         typer.Option(metavar="NAME|FOLDER", help="Encode these images. Default: the run's.", autocompletion=names_like),
     ] = "",
     layers: Annotated[bool, typer.Option("--layers", help="Write the activations of every layer instead.")] = False,
-    images: Annotated[int, typer.Option(metavar="N", min=1, help="Of --layers: number of images.")] = 1000,
-    step: Annotated[int | None, typer.Option(metavar="N", help="Of --layers: the snapshot. Default: the last.")] = None,
+    images: Annotated[int, typer.Option(metavar="N", min=1, help="With --layers: number of images.")] = 1000,
+    step: Annotated[
+        int | None, typer.Option(metavar="N", help="With --layers: the snapshot. Default: the last.")
+    ] = None,
     into: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE|DIR",
-            help="A file of one run, .npz, or a submission's folder.",
+            help="For one run, an .npz file; for a submission, its folder.",
             show_default="each run",
         ),
     ] = None,
@@ -74,10 +76,10 @@ def _activations(runs: list[Path], dataset: str, images: int, step: int | None, 
 def export(
     runs: Runs,
     to: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Make a folder for others instead.", show_default=False)
+        Path | None, typer.Option(metavar="DIR", help="Write a folder to publish instead.", show_default=False)
     ] = None,
 ) -> None:
-    """Write encoder.onnx into each run folder, by which the board verifies scores.
+    """Write encoder.onnx into each run folder, which the board needs to verify scores.
 
     With --to, write a folder to publish: weights (safetensors), encoder (ONNX),
     codes and config; of several runs, one folder for each.
@@ -94,9 +96,9 @@ def export(
 
 
 def list_() -> None:
-    """List objectives, architectures, reconstruction losses and untrained baselines with parameters, and sweeps."""
+    """List objectives, architectures, losses and untrained baselines with parameters, and what sweeps are for."""
     needs("this command", "train", "keras")
-    from baselines import objectives, untrained
+    from baselines import objectives, sweeps, untrained
     from baselines.nets import architectures, reconstruction
     from baselines.training import sweep
 
@@ -105,7 +107,9 @@ def list_() -> None:
         *(("architecture", name, architectures.parameters(name, {})) for name in architectures.ARCHITECTURES),
         *(("reconstruction", name, {}) for name in reconstruction.RECONSTRUCTIONS),
         *(("untrained", name, dataclasses.asdict(untrained.find(name))) for name in untrained.names()),
-        *(("sweep", name, {}) for name in sweep.names()),
     ]
     rows = [(kind, name, ", ".join(f"{key}={value}" for key, value in of.items())) for kind, name, of in found]
-    console.table(rows, "kind", "name", "parameters and defaults")
+    for name in sweep.names():
+        module = discovery.find(sweeps.__name__, name, kind="sweep")
+        rows.append(("sweep", name, str(module.__doc__).partition("\n")[0]))
+    console.table(rows, "kind", "name", "parameters and defaults, or what a sweep is for")

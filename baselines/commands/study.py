@@ -11,8 +11,8 @@ from benchmark_data import console
 from benchmark_data.errors import OffaxisError, needs
 
 app = console.command_line(
-    "Make the figures and tables of four papers again, and judge their claims.\n\n"
-    "A first one, a few seconds: offaxis study run 2202.13341/fig8",
+    "Reproduce figures and tables of four papers, and judge their claims.\n\n"
+    "For example (a few seconds): offaxis study run 2202.13341/fig8",
 )
 
 Tier = Annotated[
@@ -58,9 +58,10 @@ def run(
         str | None, typer.Option(metavar="ADDRESS", help="Train on this Ray cluster; local starts one here.")
     ] = None,
 ) -> None:
-    """Train or reuse the runs, compute, draw and judge. What is finished is only judged; what was stopped goes on.
+    """Train or reuse the runs, compute, draw and judge.
 
-    Of a paper, or of all, those are made that have the tier.
+    Finished entries are only judged again; interrupted ones continue. For a paper or `all`, entries
+    without this tier are skipped.
 
     Exit status 1 if one of several could not be made. That a claim does not hold is no error.
     """

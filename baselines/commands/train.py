@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 app = console.command_line(
     "Train the papers' autoencoders on any dataset, into run folders that offaxis board score reads.\n\n"
-    "A first run, about a minute: offaxis train run --dataset xysquares/spacing_1 --objective beta_vae "
+    "For example (about a minute): offaxis train run --dataset xysquares/spacing_1 --objective beta_vae "
     "--set architecture=fc --set width=256 --set learning_rate=0.001 --steps 1000"
 )
 
@@ -42,11 +42,19 @@ Images = Annotated[
 ]
 Split = Annotated[
     str,
-    typer.Option(metavar="RULE[:PART]", help="Train on a part of the dataset, such as composition: see info --splits."),
+    typer.Option(
+        metavar="RULE[:PART]",
+        help="Train on a part of the dataset, such as composition; PART is train unless named. "
+        "The rules: offaxis data info NAME --splits.",
+    ),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set any key of config, objective or architecture. Repeatable."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a key of the objective or architecture (offaxis train list) or of baselines.RunConfig. Repeatable.",
+    ),
 ]
 RunFolder = Annotated[Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="under runs")]
 
@@ -135,10 +143,8 @@ def run(
 
 @app.command()
 def resume(
-    run: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
-    steps: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Lengthen the run to so many steps in all.")
-    ] = None,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)],
+    steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Train on to this many steps in total.")] = None,
     no_encode: NoEncode = False,
     device: Device = "auto",
     threads: Threads = None,
@@ -157,14 +163,22 @@ def transfer(
     dataset: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="The target, in the source's format.", autocompletion=names_like, show_default=False
+            metavar="NAME",
+            help="The target; its images need the source's size and channels.",
+            autocompletion=names_like,
+            show_default=False,
         ),
     ] = "",
     images: Images = None,
     split: Split = "",
     no_heads: Annotated[bool, typer.Option("--no-heads", help="Freeze the heads of mean and variance.")] = False,
     decoder: Annotated[int, typer.Option(metavar="N", help="Layers of the decoder to train.")] = 1,
-    side: Annotated[str, typer.Option(metavar="inside|outside", help="Count them from latents or image.")] = "inside",
+    side: Annotated[
+        str,
+        typer.Option(
+            metavar="inside|outside", help="Count decoder layers from the latents (inside) or from the image (outside)."
+        ),
+    ] = "inside",
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Steps. Default: the source's.")] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Seed. Default: the source's.")] = None,
     set_: Set = None,
@@ -287,17 +301,25 @@ def explained(run: Run) -> None:
 
 @app.command()
 def sweep(
-    name: Annotated[str, typer.Argument(help="A sweep, such as smoke: see offaxis train list.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A sweep, such as smoke: see offaxis train list.", show_default=False)
+    ],
     into: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: runs/NAME.", show_default=False)] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Only runs with this setting, such as beta=4. Repeatable."),
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Only runs with this setting, such as beta=4. Repeatable: values of one key are alternatives, "
+            "conditions on different keys must all hold.",
+        ),
     ] = None,
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Steps of each. Default: the sweep's.")] = None,
     jobs: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Worker processes. Default: one per core; on a GPU: 1.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads of each worker.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Threads of each worker. Default: cores / jobs.")
+    ] = None,
     together: Annotated[
         int, typer.Option(metavar="N", min=1, help="Runs in one program of a worker; with jax on a GPU: 25.")
     ] = 1,

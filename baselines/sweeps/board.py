@@ -1,4 +1,4 @@
-"""The runs of the board that needs no download: nine objectives on thirteen rendered datasets with five seeds.
+"""A small board without downloads: nine objectives on thirteen rendered datasets with five seeds.
 
     offaxis train sweep board --into runs/board
     find runs/board -name codes.npz -printf '%h ' | xargs offaxis board score --into results

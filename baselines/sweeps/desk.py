@@ -1,4 +1,4 @@
-"""The desk tier of the board: nine objectives on twelve rendered tasks, what two cores do in a day.
+"""The tier desk of the board: nine objectives on twelve rendered tasks, a day of two cores.
 
     offaxis train sweep desk --into runs/desk --jobs 2 --threads 1
     find runs/desk -name codes.npz -printf '%h ' |

@@ -1,4 +1,4 @@
-"""What follows from one change of the desk's settings: the grid, the hidden variable, the latents or the precision.
+"""One change of the desk's settings in each part: the grid, the hidden variable, the latents or the precision.
 
     offaxis train sweep desk_controls --only precision=bfloat16 --into runs/precision/bfloat16 --jobs 2 --threads 1
     find runs/precision/bfloat16 -name codes.npz -printf '%h ' |

@@ -1,4 +1,4 @@
-"""The pilot of the desk tier: which models, and which strengths of the papers' grids, a desk can pay for.
+"""Pilot of the sweep desk: it chooses models, and strengths from the papers' grids.
 
     offaxis train sweep desk_pilot --into runs/desk_pilot
 

@@ -1,4 +1,4 @@
-"""Objectives since 2020 beside those of the papers: QLAE, Hausdorff factorised support and SlowVAE on three tasks.
+"""Objectives since 2020 compared with those of the papers: QLAE, HFS and SlowVAE on three tasks.
 
     offaxis train sweep desk_since2020 --into runs/desk_since2020 --jobs 2 --threads 1
     find runs/desk_since2020 -name codes.npz -printf '%h ' |

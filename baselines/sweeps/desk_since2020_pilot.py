@@ -1,4 +1,4 @@
-"""The pilot of `baselines.sweeps.desk_since2020`: strengths of HFS, from the grid of its paper.
+"""Pilot of the sweep desk_since2020: strengths of HFS, from the grid of its paper.
 
     offaxis train sweep desk_since2020_pilot --into runs/desk_since2020_pilot --jobs 2 --threads 1
     python benchmarks/desk_pilot.py runs/desk_since2020_pilot --to benchmarks/desk_since2020_pilot.csv

@@ -1,4 +1,4 @@
-"""Does a desk's β-VAE generalise, and does HFS mend a correlated sample? sprites2d divided by six rules.
+"""Does the desk's β-VAE generalise, and does HFS help on correlated data? sprites2d divided by six rules.
 
     offaxis train sweep desk_splits --into runs/desk_splits --jobs 2 --threads 1
     find runs/desk_splits -name codes.npz -printf '%h ' |

@@ -1,4 +1,4 @@
-"""The pilot of the sweep michlo2023_reduced: which strength serves at either end of the spacing of XYSquares.
+"""Pilot of the sweep michlo2023_reduced: strengths at both ends of the spacing of XYSquares.
 
     offaxis train sweep michlo2023_pilot --into runs/michlo2023_pilot --only dataset=xysquares/spacing_8
 

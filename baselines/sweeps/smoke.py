@@ -1,4 +1,4 @@
-"""Eight small runs of 200 steps: to see that a machine, or a cluster, trains.
+"""Eight small runs of 200 steps, to test that a machine or a cluster trains.
 
     offaxis train sweep smoke
 

@@ -29,7 +29,7 @@ Names = Annotated[
     list[str],
     typer.Argument(
         metavar="NAME...",
-        help="Datasets or their configs, such as xysquares/spacing_4.",
+        help="Datasets or their configs, such as mpi3d/real.",
         autocompletion=names_like,
         show_default=False,
     ),
@@ -207,7 +207,8 @@ def prepare(
     """Download a dataset's files, check them and convert them. Rendered datasets do not need this step.
 
     Files on this machine are not fetched again, and interrupted downloads are
-    resumed. The environment variable OFFAXIS_CACHE names the folder.
+    resumed. OFFAXIS_CACHE names the folder; by default it is the user's cache
+    (offaxis doctor prints it).
     """
     from benchmark_data.commands.descriptions import stores
 

@@ -52,7 +52,12 @@ Into = Annotated[
     Path | None, typer.Option(metavar="RESULTS", help="Store the scores in this tree.", show_default=False)
 ]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace stored runs of the same seeds.")]
-Tier = Annotated[str, typer.Option(metavar="TIER", help="Training budget: smoke, desk (ranked), study, held_out.")]
+Tier = Annotated[
+    str,
+    typer.Option(
+        metavar="TIER", help="Of run folders: smoke, desk (ranked), study or held_out. A submission has its own tier."
+    ),
+]
 
 
 def report(what: str, problems: Sequence[OffaxisError]) -> None:

@@ -40,10 +40,16 @@ def score(
     ] = None,
     dataset: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Of files: the dataset, or folder, encoded.", autocompletion=names_like),
+        typer.Option(
+            metavar="NAME",
+            help="For files of codes: the dataset or folder that was encoded.",
+            autocompletion=names_like,
+        ),
     ] = "",
-    array: Annotated[str, typer.Option(metavar="NAME", help="Of files: the array of codes.")] = "",
-    to: Annotated[Path | None, typer.Option(metavar="FILE", help="Of metrics: write them, .csv.")] = None,
+    array: Annotated[str, typer.Option(metavar="NAME", help="For files of codes: the array that holds them.")] = "",
+    to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --metric: write the scores to this CSV file.")
+    ] = None,
 ) -> None:
     """Compute scores from codes.
 
@@ -73,7 +79,7 @@ def verify(
     into: Into = None,
     replace: Replace = False,
     seed: Annotated[
-        str, typer.Option(help="Text that the fresh rows are drawn by, made up now.", show_default="random")
+        str, typer.Option(help="Text that seeds the choice of fresh rows.", show_default="a random one")
     ] = "",
 ) -> None:
     """Recompute scores, and compare them with those of the encoders on fresh rows.
@@ -119,8 +125,8 @@ def submit(
 
     First: offaxis board submit DIR --method my_vae --task xysquares/spacing_4
 
-    Fill in DIR/submission.json, and put the encoder or the codes of each task and
-    seed in. Then: offaxis board submit DIR. Exit status 1 if anything is wrong.
+    Fill in DIR/submission.json, and add the encoder or the codes for each task and
+    seed. Then: offaxis board submit DIR. Exit status 1 if anything is wrong.
     """
     from leaderboard.scoring import remarks, submission
 

@@ -114,7 +114,7 @@ def test_the_readme_runs():
 
 def test_the_page_on_your_encoder_runs():
     keras = pytest.importorskip("keras")
-    score, _, compare, watch, _, _, in_keras, in_wandb, batched = code(ROOT / "docs" / "your_encoder.md", "python")
+    score, _, compare, watch, _, _, in_keras, batched = code(ROOT / "docs" / "your_encoder.md", "python")
     names: dict = {}
     exec(score.replace("name=", "tier='smoke', progress=False, name="), names)
     assert "xysquares/spacing_8" in str(names["found"])
@@ -125,10 +125,7 @@ def test_the_page_on_your_encoder_runs():
     logs: dict = {}
     exec(in_keras + "\nscores.on_epoch_end(0, logs)", names | {"model": model, "logs": logs})
     assert {"mig", "dci.disentanglement"} <= logs.keys()
-    exec(in_wandb + batched, names)
-    logged: list = []
-    names["report"](types.SimpleNamespace(log=logged.append), names["monitor"], names["encode"])
-    assert "mig" in logged[0]
+    exec(batched, names)
     assert "mig" in names["mig"].compute()
 
 
