@@ -194,9 +194,12 @@ def _data(budget: Mapping[str, Any]) -> str:
     """Name the families of datasets, and which are the paper's own."""
     if not budget["datasets"]:
         return "random matrices"
-    families = dict.fromkeys(name.partition("/")[0].partition("_")[0] for name in budget["datasets"])
-    own = {family for family in families if verdicts.own_data([family])}
-    return ", ".join(NAMES.get(family, family) + " (own)" * (family in own) for family in families)
+    families: dict[str, list[str]] = {}
+    for name in budget["datasets"]:
+        families.setdefault(name.partition("/")[0].partition("_")[0], []).append(name)
+    return ", ".join(
+        NAMES.get(family, family) + " (own)" * verdicts.own_data(names) for family, names in families.items()
+    )
 
 
 def _model(entry: Entry, budget: Mapping[str, Any]) -> str:

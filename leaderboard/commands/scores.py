@@ -219,6 +219,8 @@ def _scored(
 
     groups = [(tier, group) for tier, runs in waiting for group in candidates.grouped(runs, tier, status=status)]
     if into is not None:
+        if not replace:
+            groups = [(tier, group) for tier, group in groups if not results_tree.holds(into, group.planned)]
         for _, group in groups:
             results_tree.check_write(into, group.planned, replace=replace)
     found, doubts = [], []
@@ -239,6 +241,9 @@ def _printed(found: Sequence[Result], doubts: Iterable[str], into: Path | None) 
     from leaderboard.scoring import remarks
     from leaderboard.store import results_tree
 
+    if not found:
+        say("nothing new: the scores of these codes are stored; --replace computes them again")
+        return
     board = published(result.dataset for result in found)
     own = {(result.task, result.method) for result in found}
     for tier in sorted({tier for result in found for tier in result.tiers}):

@@ -90,9 +90,9 @@ def span(place: rank_intervals.Place | None) -> str:
 
 
 NOTE = (
-    f"Mean over seeds with its 95% interval (Student's t, from {intervals.SEEDS} seeds on). Ranked by the first score "
-    f"within a group, from {protocol.SEEDS} seeds on. In brackets: the ranks that the seeds leave open (Welch's test, "
-    f"Holm over all pairs of the group)."
+    f"Mean over seeds with its 95% interval in square brackets (Student's t, from {intervals.SEEDS} seeds on). Methods "
+    f"with at least {protocol.SEEDS} seeds are ranked by the first score within their group; in parentheses the ranks "
+    "that remain possible (Welch's test, Holm over all pairs of the group)."
 )
 
 

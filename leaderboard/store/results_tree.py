@@ -170,6 +170,13 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
     return written
 
 
+def holds(root: str | os.PathLike[str], planned: Result) -> bool:
+    """Return whether a tree has scores of every run of a result, of the same codes in the same tier."""
+    file = path(root, planned.task, planned.method)
+    there = {(run.tier, run.seed, run.codes_digest) for run in (read(file).runs if file.exists() else ())}
+    return {(run.tier, run.seed, run.codes_digest) for run in planned.runs} <= there
+
+
 def check_write(root: str | os.PathLike[str], new: Result, *, replace: bool = False) -> None:
     """Refuse what ``write`` would, as far as it is known before runs are scored.
 

@@ -104,13 +104,15 @@ def dataset(tier: str, published: str) -> str:
 def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
     """Return the board's own runs of some datasets and objectives, in the order of its sweeps.
 
-    Those of dSprites are on its stand-in, on which the recorded studies were made.
+    Runs on dSprites are there on its stand-in as well, on which earlier studies were made.
 
     Example:
-        >>> [run.seed for run in board({"sprites2d"}, {"ae"})]
-        [0, 1, 2, 3, 4]
+        >>> [(run.dataset, run.seed) for run in board({"dsprites", "sprites2d"}, {"ae"})][:6:5]
+        [('dsprites', 0), ('sprites2d', 0)]
     """
-    rendered = (dataclasses.replace(run, dataset=stand_in(run.dataset)) for run in desk.SWEEP)
-    runs = (*rendered, *desk_controls.CONV32)
+    earlier = [
+        dataclasses.replace(run, dataset=stand_in(run.dataset)) for run in desk.SWEEP if "dsprites" in run.dataset
+    ]
+    runs = (*desk.SWEEP, *earlier, *desk_controls.CONV32)
     chosen = (run for run in runs if run.dataset in datasets and run.objective in objectives)
     return tuple(run for run in chosen if run.seed < SEEDS)
