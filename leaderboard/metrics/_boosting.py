@@ -13,9 +13,8 @@ scikit-learn 1.9.1. Needs numba, so import this module only where it is used.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ from benchmark_data import draws
 from benchmark_data.errors import MissingExtra
 
 try:
-    import numba
+    from leaderboard.metrics._bounds import BINS, CLOSE, candidates, compiled, divided, packed, totals
 except ImportError as error:
     raise MissingExtra("gradient boosting", "numba", "metrics") from error
 
@@ -33,8 +32,7 @@ RATE = 0.1
 _DEPTH = 3
 _SPLITS = 2**_DEPTH - 1  # nodes 0 .. 6 of a complete tree; the children of i are 2 i + 1 and 2 i + 2
 
-_BINS = 64  # of the samples sorted by a latent
-_CLOSE = np.float32(1e-7)  # scikit-learn does not cut between values closer than this; compared in float32
+_WIDE = 100_000  # codes of a training part, from which on bounds cost less than they save
 _NEARLY = 1.0 - 1e-14  # proxies that differ by less are compared with scikit-learn's own arithmetic
 _PURE = float(np.finfo(np.float64).eps)  # nor does it cut a node of smaller variance
 
@@ -77,7 +75,7 @@ def boost(
     """
     x = np.ascontiguousarray(codes.T, dtype=np.float32)
     order = np.argsort(x, axis=1, kind="stable").astype(np.uint32)  # unsigned: no test for negative indices
-    bins, inside = _binned(x, order)
+    bins, inside = divided(x, order)
     x_test = np.ascontiguousarray(codes_test, dtype=np.float32)
     columns = np.ascontiguousarray(factors.T)
     seeds = draws.bits(seed, np.arange(len(classes)), 1)[:, 0]
@@ -95,17 +93,7 @@ def boost(
     return Boosted(np.abs(np.stack(importances, axis=1)), np.stack(train, axis=1), np.stack(test, axis=1))
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile without the interpreter lock; keep the machine code on disk where some folder for it can be written."""
-    compiled: Callable[..., Any]
-    try:
-        compiled = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
-    except RuntimeError:  # numba found no such folder
-        compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    return compiled
-
-
-@_compiled
+@compiled
 def _fit(x, order, bins, inside, y, classes, x_test, seed):  # type: ignore[no-untyped-def]
     """Boost one factor: x float32 (L, n), order uint32 (L, n) sorting each row, y int64 (n,), x_test float32 (m, L)."""
     latents, n = x.shape
@@ -166,7 +154,7 @@ def _fit(x, order, bins, inside, y, classes, x_test, seed):  # type: ignore[no-u
     return importances, _predict(raw), _predict(raw_test)
 
 
-@_compiled
+@compiled
 def _residuals(raw, y, residual):  # type: ignore[no-untyped-def]
     """Write y - p, the negative gradient of the log loss; raw and residual are (trees, n)."""
     trees, n = raw.shape
@@ -193,7 +181,7 @@ def _residuals(raw, y, residual):  # type: ignore[no-untyped-def]
             residual[k, i] = (1.0 if y[i] == k else 0.0) - residual[k, i] / total[i]
 
 
-@_compiled
+@compiled
 def _grow(  # type: ignore[no-untyped-def]
     x, order, binned, gradient, positive, shrink, raw, tables, scratch, state, importances, tree
 ):
@@ -216,8 +204,10 @@ def _grow(  # type: ignore[no-untyped-def]
     feature[:] = 0
     threshold[:] = np.inf
     value[:] = 0.0
-    units = _pack(gradient, pack)
-    _fill(bins, samples, pack, packs[0])
+    wide = latents * n >= _WIDE
+    if wide:
+        units = packed(gradient, pack)
+        totals(bins, samples, pack, packs[0])
     for node in range(_SPLITS):
         lo, hi = begin[node], end[node]
         if lo == hi:
@@ -236,7 +226,9 @@ def _grow(  # type: ignore[no-untyped-def]
             for j in range(latents - 1, 0, -1):  # a new random order: the first of equal latents wins
                 r = _draw(state, j + 1)
                 tried[j], tried[r] = tried[r], tried[j]
-            promising = tried[_promising(packs[node], packs[0], inside, order, nodes, node, pack, units)[tried]]
+            promising = tried
+            if wide:
+                promising = tried[candidates(packs[node], packs[0], inside, order, nodes, node, pack, units)[tried]]
             _members(everyone, nodes, node, rows[0])
             these = rows[0, :size].copy()
             best, chosen, cut = _search(x, order, nodes, node, these, promising, gradient, total, tables, rows, sums)
@@ -281,161 +273,17 @@ def _grow(  # type: ignore[no-untyped-def]
         ):
             begin[child], end[child] = begins, ends
             impurity[child] = q / (ends - begins) - (s / (ends - begins)) ** 2
+        if not wide:
+            continue
         smaller, larger = (left, right) if 2 * cut < size else (right, left)
         _members(everyone, nodes, smaller, rows[1])
-        _fill(bins, rows[1, : end[smaller] - begin[smaller]], pack, packs[smaller])
-        for k in range(_BINS):
+        totals(bins, rows[1, : end[smaller] - begin[smaller]], pack, packs[smaller])
+        for k in range(BINS):
             for j in range(packs.shape[2]):
                 packs[larger, k, j] = packs[node, k, j] - packs[smaller, k, j]
 
 
-@_compiled
-def _binned(x, order):  # type: ignore[no-untyped-def]
-    """Divide the sorted samples of each latent into at most _BINS bins, between which it can be cut.
-
-    They are narrow near both ends, where gains change fast. Returns the bins of each sample, uint64 (ceil(L / 8), n)
-    with a byte for each latent, and whether a bin can be cut inside, uint8 (_BINS, L) with L filled up to whole words.
-    """
-    latents, n = x.shape
-    angle = np.arcsin(np.sqrt(np.arange(n + 1) / n)) * (_BINS * 2.0 / np.pi)
-    bins = np.zeros(((latents + 7) // 8, n), np.uint64)
-    inside = np.zeros((_BINS, 8 * len(bins)), np.uint8)
-    for j in range(latents):
-        row, last, run = order[j], np.int64(-1), 0
-        for i in range(1, n + 1):
-            if i < n and not x[j, row[i]] > x[j, row[i - 1]] + _CLOSE:
-                continue
-            k = np.int64((angle[run] + angle[i]) / 2)  # these codes cannot be told apart: take their middle
-            inside[k, j] = k == last
-            for s in row[run:i]:
-                bins[j // 8, s] |= np.uint64(k) << np.uint64(8 * (j % 8))
-            last, run = k, i
-    return bins, inside
-
-
-@_compiled
-def _pack(gradient, pack):  # type: ignore[no-untyped-def]
-    """Write each sample as one integer: a count of 1, and the two signs of its gradient in units of less than all/2^w.
-
-    Sums of such integers are sums of the three. Returns w, and the greatest of either sign in units, at least 1.
-    """
-    n = len(gradient)
-    width = 24
-    while n >> (63 - 2 * width):
-        width -= 1
-    rise, fall, most, least = 0.0, 0.0, 0.0, 0.0
-    for g in gradient:
-        rise += max(g, 0.0)
-        fall += max(-g, 0.0)
-        most = max(most, g)
-        least = max(least, -g)
-    scale = ((1 << width) - 2) / max(rise, fall)
-    for i in range(n):
-        up, down = np.int64(max(gradient[i], 0.0) * scale), np.int64(max(-gradient[i], 0.0) * scale)
-        pack[i] = (1 << (2 * width)) + (up << width) + down
-    return width, max(most * scale, 1.0), max(least * scale, 1.0)
-
-
-@_compiled
-def _fill(bins, samples, pack, out):  # type: ignore[no-untyped-def]
-    """Write the sum of the samples' packs for each bin and latent."""
-    sums = np.empty((8, _BINS), np.int64)
-    packs = pack[samples]
-    for block in range(len(bins)):
-        sums[:] = 0
-        row = bins[block]
-        for i in range(len(samples)):
-            word, p = row[samples[i]], packs[i]
-            for c in range(8):
-                sums[c, (word >> np.uint64(8 * c)) & np.uint64(255)] += p
-        for k in range(_BINS):
-            for c in range(8):
-                out[k, 8 * block + c] = sums[c, k]
-
-
-@_compiled
-def _promising(packs, whole, inside, order, nodes, node, pack, units):  # type: ignore[no-untyped-def]
-    """Say which latents may have the greatest sl² / nl + sr² / nr, by the sums of a node in their bins.
-
-    That is total² / n + d² / (n nl nr) with d = n sl - nl total. Between bins d² / (nl nr) is attained; what it may
-    reach within is looked at for all latents, and then sample by sample for those left. Gradients in whole units are
-    less than sqrt(n) units away, and so are the roots of gains. ``whole`` has the sums of the root.
-    """
-    latents = len(order)
-    so_far = np.zeros(packs.shape[1], np.int64)
-    attained, possible = np.zeros(packs.shape[1]), np.zeros(packs.shape[1])
-    everything = packs[:, 0].sum()
-    n, up, down = _unpacked(everything, units)
-    total = up - down
-    for k in range(_BINS):
-        for j in range(len(so_far)):
-            before = so_far[j]
-            after = so_far[j] = before + packs[k, j]
-            attained[j] = max(attained[j], _gain(n, total, after, units))
-            possible[j] = max(possible[j], inside[k, j] * _bound(n, total, before, after, units))
-    bar = max(np.sqrt(attained.max()) - 4.0 * n, 0.0) ** 2
-    for j in range(latents):
-        if attained[j] >= bar or possible[j] < bar:
-            continue
-        possible[j] = 0.0
-        before, first = 0, 0
-        for k in range(_BINS):
-            after, last = before + packs[k, j], first + (whole[k, j] >> (2 * units[0]))
-            if inside[k, j] and _bound(n, total, before, after, units) >= bar:
-                for s in order[j, first:last]:
-                    before += pack[s] * (nodes[s] == node)
-                    possible[j] = max(possible[j], _gain(n, total, before, units))
-            before, first = after, last
-    return np.maximum(attained, possible)[:latents] >= bar
-
-
-@numba.njit(inline="always")
-def _unpacked(sums, units):  # type: ignore[no-untyped-def]
-    """Return the three sums as floats."""
-    width = units[0]
-    mask = (1 << width) - 1
-    return _real(sums >> (2 * width)), _real((sums >> width) & mask), _real(sums & mask)
-
-
-@numba.njit(inline="always")
-def _real(integer):  # type: ignore[no-untyped-def]
-    """Convert an integer below 2^52, in a way that compilers do many at a time."""
-    return np.int64(integer | 0x4330000000000000).view(np.float64) - 4503599627370496.0
-
-
-@numba.njit(inline="always")
-def _gain(n, total, sums, units):  # type: ignore[no-untyped-def]
-    """Return d² / (nl nr) for the sums of the left; 0 if either side has no samples."""
-    count, up, down = _unpacked(sums, units)
-    d = n * (up - down) - count * total
-    return d * d / max(count * (n - count), 1.0)
-
-
-@numba.njit(inline="always")
-def _bound(n, total, before, after, units):  # type: ignore[no-untyped-def]
-    """Return at least d² / (nl nr) of any cut within a bin, from the sums before it and after it.
-
-    It is convex in nl and sl, so that it is greatest at a corner of what is possible: all that rises comes first, or
-    all that falls. The corners with both sums alike share a bound.
-    """
-    _, most, least = units
-    n0, up0, down0 = _unpacked(before, units)
-    n1, up1, down1 = _unpacked(after, units)
-    rises, falls = (up1 - up0) / most, (down1 - down0) / least  # at least so many samples
-    high = _corner(n, total, up1 - down0, n0 + rises, n1 - falls)
-    low = _corner(n, total, up0 - down1, n0 + falls, n1 - rises)
-    return max(high, low)
-
-
-@numba.njit(inline="always")
-def _corner(n, total, s, a, b):  # type: ignore[no-untyped-def]
-    """Return at least d² / (nl nr) for sum ``s`` of the ``a`` or ``b`` first samples."""
-    a, b = min(max(a, 1.0), n - 1.0), min(max(b, 1.0), n - 1.0)
-    d, e = n * s - a * total, n * s - b * total
-    return max(d * d, e * e) / min(a * (n - a), b * (n - b))
-
-
-@_compiled
+@compiled
 def _members(row, nodes, node, out):  # type: ignore[no-untyped-def]
     """Copy those samples of ``row`` that are in a node to the front of ``out``, in their order."""
     k = np.uint64(0)
@@ -445,7 +293,7 @@ def _members(row, nodes, node, out):  # type: ignore[no-untyped-def]
         k += np.uint64(nodes[s] == node)
 
 
-@_compiled
+@compiled
 def _sorted(row, samples, out):  # type: ignore[no-untyped-def]
     """Sort a few samples by one latent, equal ones as they were."""
     for i in range(len(samples)):
@@ -457,7 +305,7 @@ def _sorted(row, samples, out):  # type: ignore[no-untyped-def]
         out[k] = s
 
 
-@_compiled
+@compiled
 def _search(  # type: ignore[no-untyped-def]
     x, order, nodes, node, samples, tried, gradient, total, tables, rows, sums
 ):
@@ -490,7 +338,7 @@ def _search(  # type: ignore[no-untyped-def]
                     s = left_sums[i]
                     if s * s * up[i] + (total - s) * (total - s) * down[i] < bar:
                         continue
-                    if x[j, here[i + 1]] > x[j, here[i]] + _CLOSE:
+                    if x[j, here[i + 1]] > x[j, here[i]] + CLOSE:
                         allowed = True
                         # Divided as scikit-learn does: a product with the reciprocal may differ in the last bit.
                         exact = s * s / (i + 1) + (total - s) * (total - s) / (size - 1 - i)
@@ -502,7 +350,7 @@ def _search(  # type: ignore[no-untyped-def]
     return best, chosen, cut
 
 
-@_compiled
+@compiled
 def _cumulate(row, gradient, out):  # type: ignore[no-untyped-def]
     """Write the running sums of the gradient in the order of ``row``."""
     s = 0.0
@@ -511,7 +359,7 @@ def _cumulate(row, gradient, out):  # type: ignore[no-untyped-def]
         out[i] = s
 
 
-@_compiled
+@compiled
 def _cumulate4(rows, size, gradient, out):  # type: ignore[no-untyped-def]
     """Write the running sums for four latents."""
     r0, r1, r2, r3 = rows[0], rows[1], rows[2], rows[3]
@@ -528,7 +376,7 @@ def _cumulate4(rows, size, gradient, out):  # type: ignore[no-untyped-def]
         o3[i] = s3
 
 
-@_compiled
+@compiled
 def _greatest(sums, total, up, down):  # type: ignore[no-untyped-def]
     """Return the greatest sl² / nl + sr² / nr over all cuts."""
     # Non-negative floats have the order of their bits, and compilers take the maximum of integers many at a time.
@@ -540,7 +388,7 @@ def _greatest(sums, total, up, down):  # type: ignore[no-untyped-def]
     return np.int64(top).view(np.float64)
 
 
-@_compiled
+@compiled
 def _leaf(samples, gradient, positive, shrink, raw):  # type: ignore[no-untyped-def]
     """Take one Newton step in a leaf: give its value and add it to the samples' raw scores."""
     numerator, denominator = 0.0, 0.0
@@ -557,7 +405,7 @@ def _leaf(samples, gradient, positive, shrink, raw):  # type: ignore[no-untyped-
     return step
 
 
-@_compiled
+@compiled
 def _predict(raw):  # type: ignore[no-untyped-def]
     """Return the class of each sample: the first greatest raw score, or for two classes its sign."""
     trees, n = raw.shape
@@ -575,7 +423,7 @@ def _predict(raw):  # type: ignore[no-untyped-def]
     return result
 
 
-@_compiled
+@compiled
 def _draw(state, below):  # type: ignore[no-untyped-def]
     """Draw an integer in [0, below) by SplitMix64; the modulo's bias is below 2**-50 for any number of latents."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
