@@ -57,7 +57,9 @@ for variable in THREADS:
     os.environ.setdefault(variable, "1")
 threadpoolctl.threadpool_limits(1)  # where a plugin of pytest has loaded numpy before
 
-collect_ignore = [] if importlib.util.find_spec("torch") else ["benchmark_data/torch.py"]
+collect_ignore = (
+    [] if importlib.util.find_spec("torch") else ["benchmark_data/torch.py", "baselines/engines/torch_engine.py"]
+)
 """Doctests of a module whose package is not installed. Tests proper say so and skip."""
 
 HEAVY = {"tensorflow", "tensorflow_datasets", "keras", "jax", "torch", "ray"}

@@ -166,7 +166,6 @@ def test_the_wheel_and_what_it_requires_are_light(wheel):
         (["offaxis", "data", "info", "sprites2d_perturbed/vae_eps10"], "on disk|rendered"),
         (["offaxis", "doctor"], "extra metrics"),
         (["offaxis", "board", "tasks", "xyobject"], "xyobject/plain@v1"),
-        (["offaxis", "board", "rows", "xyobject/plain", "--to", "rows.npy"], "15,000 rows"),
         (["offaxis", "board", "--help"], "score"),
         (["offaxis", "train", "--help"], "sweep"),
         (["offaxis", "study", "--help"], "run"),

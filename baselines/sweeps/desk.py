@@ -2,7 +2,7 @@
 
     offaxis train sweep desk --into runs/desk --jobs 2 --threads 1
     find runs/desk -name codes.npz -printf '%h ' |
-        xargs offaxis board score --reproduced --tier desk --into leaderboard/published
+        xargs offaxis board score --new --reproduced --tier desk --into leaderboard/published
 
 ``offaxis train export`` of the runs, before they are evaluated, has their scores verified on fresh rows as well.
 

@@ -2,7 +2,7 @@
 
     offaxis train sweep desk_controls --only precision=bfloat16 --into runs/precision/bfloat16 --jobs 2 --threads 1
     find runs/precision/bfloat16 -name codes.npz -printf '%h ' |
-        xargs offaxis board score --reproduced --tier desk --into leaderboard/published/precision/bfloat16
+        xargs offaxis board score --new --reproduced --tier desk --into leaderboard/published/precision/bfloat16
 
 150 runs with the settings of `baselines.sweeps.desk`, of which each part changes one thing. ``--only`` chooses a part;
 a run takes one to four minutes of a core. Runs with other numbers of latents, or in bfloat16, are other methods, so

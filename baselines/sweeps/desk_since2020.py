@@ -2,7 +2,7 @@
 
     offaxis train sweep desk_since2020 --into runs/desk_since2020 --jobs 2 --threads 1
     find runs/desk_since2020 -name codes.npz -printf '%h ' |
-        xargs offaxis board score --reproduced --tier desk --into leaderboard/published
+        xargs offaxis board score --new --reproduced --tier desk --into leaderboard/published
 
 90 runs of ten seeds each, a minute of a core or two. Model, batch and steps are those of `baselines.sweeps.desk`;
 strengths of SlowVAE and QLAE are the defaults of the objectives' files, which are those of their papers. Those of HFS,

@@ -2,7 +2,7 @@
 
     offaxis train sweep desk_splits --into runs/desk_splits --jobs 2 --threads 1
     find runs/desk_splits -name codes.npz -printf '%h ' |
-        xargs offaxis board score --reproduced --tier held_out --into leaderboard/published
+        xargs offaxis board score --new --reproduced --tier held_out --into leaderboard/published
 
 ``offaxis train export`` of the runs, before they are evaluated, has their scores verified on fresh rows as well.
 

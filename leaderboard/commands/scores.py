@@ -34,6 +34,9 @@ def score(
     method: Annotated[str, typer.Option(metavar="NAME", help="Score run folders under this name.")] = "",
     reproduced: Annotated[bool, typer.Option("--reproduced", help="State that the runs were trained here.")] = False,
     replace: Replace = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="Skip runs whose codes have scores in the tree of --into.")
+    ] = False,
     unverified: Annotated[bool, typer.Option("--no-verify", help="Do not run encoder.onnx of run folders.")] = False,
     names: Annotated[
         list[str] | None, typer.Option("--metric", metavar="NAME", help="Compute this metric, or all. Repeatable.")
@@ -67,7 +70,7 @@ def score(
     with console.working("checking") as told:
         waiting = _loaded(paths, tier, method)
         status: Literal["reproduced", "recomputed"] = "reproduced" if reproduced else "recomputed"
-        found, doubts = _scored(waiting, told, into, fresh, replace=replace, status=status)
+        found, doubts = _scored(waiting, told, into, fresh, replace=replace, new=new, status=status)
     _printed(found, doubts, into)
 
 
@@ -210,6 +213,7 @@ def _scored(
     fresh: str,
     *,
     replace: bool,
+    new: bool = False,
     status: Literal["reproduced", "recomputed"] = "recomputed",
 ) -> tuple[list[Result], list[str]]:
     """Score runs, verify those with an encoder if there is a text to draw rows by, and store them: results, doubts."""
@@ -219,7 +223,7 @@ def _scored(
 
     groups = [(tier, group) for tier, runs in waiting for group in candidates.grouped(runs, tier, status=status)]
     if into is not None:
-        if not replace:
+        if new:
             groups = [(tier, group) for tier, group in groups if not results_tree.holds(into, group.planned)]
         for _, group in groups:
             results_tree.check_write(into, group.planned, replace=replace)
@@ -242,7 +246,7 @@ def _printed(found: Sequence[Result], doubts: Iterable[str], into: Path | None) 
     from leaderboard.store import results_tree
 
     if not found:
-        say("nothing new: the scores of these codes are stored; --replace computes them again")
+        say("nothing new")
         return
     board = published(result.dataset for result in found)
     own = {(result.task, result.method) for result in found}

@@ -20,12 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import draws
-from benchmark_data.errors import MissingExtra
-
-try:
-    from leaderboard.metrics._bounds import BINS, CLOSE, candidates, compiled, divided, packed, totals
-except ImportError as error:
-    raise MissingExtra("gradient boosting", "numba", "metrics") from error
+from leaderboard.metrics._bounds import BINS, CLOSE, candidates, compiled, divided, packed, totals
 
 ROUNDS = 100
 RATE = 0.1

@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
+
+from benchmark_data.errors import MissingExtra
+
+try:
+    import numba
+except ImportError as error:
+    raise MissingExtra("gradient boosting", "numba", "metrics") from error
 
 BINS = 64
 """Of the samples sorted by a latent."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jaxtyping import Real
 
 PROPERTIES = Properties(
-    asks="the same as `infomec`, with latents pruned by interquartile range",
+    asks="what does `infomec` ask, with latents pruned by interquartile range?",
     source="Hsu et al. 2024",
     chance="as `infomec`",
     unbounded=("active_latents",),

@@ -37,7 +37,7 @@ def test_every_published_task_has_its_references(published):
 
 def test_no_two_lines_of_a_plot_look_alike(published):
     boards = ranking.tables(published)
-    drawn = [*plots.scores_vs_parameter(boards), *plots.pairs(boards)]
+    drawn = plots.scores_vs_parameter(boards)
     assert max(len(plot.legend) for plot in drawn) > plots.COLOURS
     for plot in drawn:
         looks = {(line.colour, line.shape, line.hollow) for line in plot.legend}

@@ -124,7 +124,7 @@ def test_a_transfer_pair_is_no_task_and_is_not_scored():
     assert {"solids", "sprites2d"} <= {t.dataset for t in protocol.tasks()}
     pair = protocol.task("solids_sprites2d/to_sprites2d")  # a model that was trained on it still has rows to encode
     assert len(pair.indices) == protocol.TRAIN + protocol.TEST
-    with pytest.raises(InvalidInput, match=r"received a transfer pair\. Encode solids or sprites2d and score that"):
+    with pytest.raises(InvalidInput, match=r"received a transfer pair\. Encode solids or sprites2d, and score that"):
         pair.labels()
 
 

@@ -110,9 +110,8 @@ def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConf
         >>> [(run.dataset, run.seed) for run in board({"dsprites", "sprites2d"}, {"ae"})][:6:5]
         [('dsprites', 0), ('sprites2d', 0)]
     """
-    earlier = [
-        dataclasses.replace(run, dataset=stand_in(run.dataset)) for run in desk.SWEEP if "dsprites" in run.dataset
-    ]
-    runs = (*desk.SWEEP, *earlier, *desk_controls.CONV32)
+    rendered = (dataclasses.replace(run, dataset=stand_in(run.dataset)) for run in desk.SWEEP)
+    own = (run for run in desk.SWEEP if run.dataset.startswith("dsprites"))
+    runs = (*own, *rendered, *desk_controls.CONV32)
     chosen = (run for run in runs if run.dataset in datasets and run.objective in objectives)
     return tuple(run for run in chosen if run.seed < SEEDS)

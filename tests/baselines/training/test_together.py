@@ -19,6 +19,10 @@ WEIGHTS = 1e-4
 """How far the weights may end from those of a run alone, over how far training moved them: rounding gives 3e-6, a
 learning rate that is 1% off gives 1e-2."""
 
+NOISE = {"simclr": 0.1, "infonce_pairs": 1e-3}
+"""The same for losses of directions alone. Some weights have no gradient but rounding, and Adam makes steps of it: on
+processors with AVX2 0.04 and 2e-4. Of these the history is what tells."""
+
 HISTORY = 5e-3
 """How far the history's scalars may be, relatively: rounding gives up to 2e-4, a learning rate that is 1% off 2e-2."""
 
@@ -42,7 +46,7 @@ def found(tiny, tmp_path_factory):
 def test_together_they_end_as_alone(found, name):
     steps, weights, history = found["same_as_alone"][name]
     assert steps == [[0, 4, 6]] * 3
-    assert weights < WEIGHTS
+    assert weights < NOISE.get(name, WEIGHTS)
     assert history < HISTORY
 
 

@@ -6,6 +6,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from leaderboard.metrics import _boosting as boosting
+from leaderboard.metrics import _bounds as bounds
 
 
 def tables(n):
@@ -73,7 +74,7 @@ def test_a_tree_is_scikit_learns():
     x = rng.normal(size=(latents, n)).astype(np.float32)
     gradient = np.sin(3 * x[0]) + x[1] * x[2] + rng.normal(size=n)
     order = sorting(x)
-    binned = boosting._binned(x, order)
+    binned = bounds.divided(x, order)
     scratch = (
         np.empty((7, *binned[1].shape), np.int64),
         np.empty(n, np.int64),
@@ -114,12 +115,12 @@ def test_a_latent_that_is_left_out_has_no_best_cut(kind, size):
     nodes = np.zeros(2_000, np.uint8)
     nodes[samples] = 1
     order, pack = sorting(x), np.empty(2_000, np.int64)
-    bins, inside = boosting._binned(x, order)
+    bins, inside = bounds.divided(x, order)
     sums = np.empty((2, *inside.shape), np.int64)
-    units = boosting._pack(gradient, pack)
-    boosting._fill(bins, np.arange(2_000, dtype=np.uint32), pack, sums[0])
-    boosting._fill(bins, samples, pack, sums[1])
-    left = boosting._promising(sums[1], sums[0], inside, order, nodes, 1, pack, units)
+    units = bounds.packed(gradient, pack)
+    bounds.totals(bins, np.arange(2_000, dtype=np.uint32), pack, sums[0])
+    bounds.totals(bins, samples, pack, sums[1])
+    left = bounds.candidates(sums[1], sums[0], inside, order, nodes, 1, pack, units)
     assert search(x, gradient, np.flatnonzero(left), samples) == search(x, gradient, samples=samples)
     if size >= 1_000:
         assert left.sum() <= 10, "hardly any is left out"
@@ -156,4 +157,4 @@ def test_no_folder_for_machine_code_is_no_error(monkeypatch):
         return decorate
 
     monkeypatch.setattr(numba, "njit", njit)
-    assert boosting._compiled(lambda a: a + 1)(1) == 2
+    assert bounds.compiled(lambda a: a + 1)(1) == 2

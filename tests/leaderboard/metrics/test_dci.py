@@ -102,8 +102,9 @@ def test_an_unknown_mode_is_refused():
 
 def test_fast_mode_without_numba_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, "leaderboard.metrics._boosting", raising=False)
-    monkeypatch.delattr(leaderboard.metrics, "_boosting", raising=False)
+    for name in ("_boosting", "_bounds"):
+        monkeypatch.delitem(sys.modules, f"leaderboard.metrics.{name}", raising=False)
+        monkeypatch.delattr(leaderboard.metrics, name, raising=False)
     codes, factors = two_factors(20)
     with pytest.raises(MissingExtra, match=r"gradient boosting: expected the package numba.*offaxis\[metrics\]"):
         dci.score(codes, factors, codes_test=codes, factors_test=factors)
