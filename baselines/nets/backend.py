@@ -41,6 +41,8 @@ class _Lazy:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
+        if attribute == "__wrapped__":  # what inspect asks of everything: no reason to import
+            raise AttributeError(attribute)
         return getattr(_load(self._name), attribute)
 
 
@@ -63,7 +65,7 @@ def _load(name: str) -> Any:
         with _uninterrupted(), _quiet():
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        raise MissingExtra("training", error.name or name, "train") from error
+        raise MissingExtra("training", error.name or name, "torch" if error.name == "torch" else "train") from error
 
 
 @contextlib.contextmanager
