@@ -3,8 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-NEWER := import sys; sys.exit(sys.version_info < (3, 11) and "Offaxis needs Python 3.11 or newer; set PYTHON=...")
-
 # They start clusters of two nodes and kill one, which takes both cores: tested by themselves.
 CLUSTERS := tests/benchmark_data/test_ray.py tests/baselines/training/test_sweep_ray.py
 
@@ -18,17 +16,14 @@ unexport PYTHONDONTWRITEBYTECODE
 
 setup: $(VENV)/.installed
 
-$(VENV)/.installed: pyproject.toml constraints.txt
-	$(PYTHON) -c '$(NEWER)'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
-	touch $@
+# What tests take, and the fraction of it that trains and scores.
+$(VENV)/.installed: EXTRAS := test
+$(VENV)/.demo: EXTRAS := train,board
 
-# A fraction of it: what trains and scores.
-$(VENV)/.demo: pyproject.toml constraints.txt
-	$(PYTHON) -c '$(NEWER)'
+$(VENV)/.installed $(VENV)/.demo: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Offaxis needs Python 3.11 or newer; set PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[train,board]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	touch $@
 
 lint: setup

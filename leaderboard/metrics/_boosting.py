@@ -70,7 +70,7 @@ def boost(
     """
     x = np.ascontiguousarray(codes.T, dtype=np.float32)
     order = np.argsort(x, axis=1, kind="stable").astype(np.uint32)  # unsigned: no test for negative indices
-    bins, inside = divided(x, order)
+    bins, inside = divided(x if x.size >= _WIDE else x[:0], order)
     x_test = np.ascontiguousarray(codes_test, dtype=np.float32)
     columns = np.ascontiguousarray(factors.T)
     seeds = draws.bits(seed, np.arange(len(classes)), 1)[:, 0]
@@ -199,7 +199,7 @@ def _grow(  # type: ignore[no-untyped-def]
     feature[:] = 0
     threshold[:] = np.inf
     value[:] = 0.0
-    wide = latents * n >= _WIDE
+    wide = len(bins) > 0
     if wide:
         units = packed(gradient, pack)
         totals(bins, samples, pack, packs[0])
