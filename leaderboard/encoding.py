@@ -98,7 +98,7 @@ class Encoder:
         with _evaluating(self._torch):
             for start in range(0, len(images), self.batch_size):
                 batch = images[start : start + self.batch_size]
-                codes.append(_checked(self._encode(self._prepared(batch), **self._keywords), len(batch)))
+                codes.append(_checked(self._called(batch), len(batch)))
                 progress(start + len(batch))
         return np.concatenate(codes)
 
@@ -142,6 +142,17 @@ class Encoder:
                 raise InvalidInput(
                     f"PyTorch cannot export the encoder ({str(error).partition(chr(10))[0]})."
                 ) from error
+
+    def _called(self, images: Images) -> Any:
+        """Call the encoder; its own errors say what it was called with."""
+        try:
+            return self._encode(self._prepared(images), **self._keywords)
+        except Exception as error:
+            error.add_note(
+                f"The encoder was called with {self.description}. If it expects another layout or range, pass input= "
+                f"one of {', '.join(get_args(Input))}."
+            )
+            raise
 
     def _prepared(self, images: Images) -> Any:
         """Return a batch as the encoder expects it."""

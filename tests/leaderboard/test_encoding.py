@@ -82,6 +82,16 @@ def test_what_is_no_encoder_or_input_is_refused(encode, input):
         Encoder(encode, input=input)
 
 
+def test_an_encoder_that_fails_says_what_it_was_called_with():
+    def encode(images):
+        raise ValueError("expected float32")
+
+    with pytest.raises(ValueError, match="expected float32") as raised:
+        Encoder(encode)(IMAGES)
+    assert "uint8 (n, H, W, C) in [0, 255]" in raised.value.__notes__[0]
+    assert "float32_chw" in raised.value.__notes__[0]
+
+
 @pytest.mark.parametrize("how", ["module", "method", "lambda", "partial", "attribute"])
 def test_a_torch_module_is_found_and_called_as_it_expects(how):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
