@@ -26,7 +26,8 @@ def numeric_sweeps(boards: Sequence[Table]) -> list[tuple[str, str, str, list[tu
         boards: all tables.
 
     Returns:
-        (dataset, parameter, tier, [(value, table), ...] in the order of the values), two tables or more in each.
+        (dataset, parameter, tier, [(value, table), ...] in the order of the values), two tables or more in each; in the
+        order of the tables.
     """
     at = {(board.dataset, board.tier): board for board in boards}
     steps: dict[tuple[str, tuple[str, ...], str, str], dict[float, Table]] = {}
@@ -49,6 +50,6 @@ def numeric_sweeps(boards: Sequence[Table]) -> list[tuple[str, str, str, list[tu
             key[3],
             sorted((({0.0: bases[key]} if key in bases else {}) | values).items()),
         )
-        for key, values in sorted(steps.items())
+        for key, values in steps.items()
         if len(values) > 1
     ]

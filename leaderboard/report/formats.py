@@ -90,7 +90,7 @@ def span(place: rank_intervals.Place | None) -> str:
 
 
 NOTE = (
-    f"Mean over seeds with its 95% interval in square brackets (Student's t, from {intervals.SEEDS} seeds on). Methods "
+    f"Mean over seeds and its 95% interval (Student's t, from {intervals.SEEDS} seeds on). Methods "
     f"with at least {protocol.SEEDS} seeds are ranked by the first score within their group; in parentheses the ranks "
     "that remain possible (Welch's test, Holm over all pairs of the group)."
 )
