@@ -16,7 +16,6 @@ A record holds
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 import operator
 import os
@@ -33,9 +32,9 @@ from benchmark_data import parallel, reading
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import InvalidInput, MissingExtra
 from benchmark_data.factors import Indices
-from benchmark_data.files import hash_of, one_writer, read_json, write_json, write_text, written_atomically
+from benchmark_data.files import one_writer, read_json, write_json, write_text, written_atomically
 from benchmark_data.inspect import contact_sheets
-from benchmark_data.publish import card, croissant, verify
+from benchmark_data.publish import card, verify
 from benchmark_data.publish import records as encoding
 from benchmark_data.types import Extra
 
@@ -271,10 +270,9 @@ def publish(
     """Write a dataset as a folder that ``datasets.load_dataset(folder, config)`` and the Hub read without our code.
 
     The folder gets ``<config>/<split>-*.parquet``, ``<config>/offaxis.json`` (what the config holds, with digests),
-    ``<config>/contact_sheet.png``, and for all configs together ``README.md`` (the card) and ``croissant.json`` (the
-    same for machines). Publishing another config of the same dataset into the folder extends both. Files appear when
-    they are complete; whole ones of the same data are kept, so that a publication that was interrupted goes on where
-    it was.
+    ``<config>/contact_sheet.png``, and for all configs together ``README.md`` (the card). Publishing another config of
+    the same dataset into the folder extends the card. Files appear when they are complete; whole ones of the same data
+    are kept, so that a publication that was interrupted goes on where it was.
 
     Args:
         dataset: the dataset.
@@ -307,9 +305,7 @@ def _publish(dataset: Dataset, folder: Path, progress: Callable[[int], None]) ->
         for i, part in enumerate(parts):
             path = folder / config / f"{split}-{i:05d}-of-{len(parts):05d}.parquet"
             tasks.append((handle, part, path, _signature(dataset, digest, part)))
-    files = []
-    for (_, part, *_), file in zip(tasks, parallel.in_parallel(_write_shard, tasks, None), strict=True):
-        files.append(file)
+    for (_, part, *_), _ in zip(tasks, parallel.in_parallel(_write_shard, tasks, None), strict=True):
         progress(len(part))
     shards = {path for _, _, path, _ in tasks}
     for stale in {*(folder / config).glob("*-of-*.parquet"), *(folder / config).glob(".*.part")} - shards:
@@ -318,35 +314,10 @@ def _publish(dataset: Dataset, folder: Path, progress: Callable[[int], None]) ->
     sheet = folder / config / card.SHEET
     with written_atomically(sheet) as temporary:
         contact_sheets.contact_sheet(dataset).save(temporary, format="png")
-    content = card.record(
-        dataset,
-        splits=splits,
-        digests={"quick": quick._asdict(), "full": full._asdict()},
-        files=[*files, _described(sheet)],
-    )
-    write_json(folder / config / card.RECORD, content | {"published": _today()})
+    digests = {"quick": quick._asdict(), "full": full._asdict()}
+    write_json(folder / config / card.RECORD, card.record(dataset, splits=splits, digests=digests))
     records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
-    for other in records:
-        other["files"] = [*other["files"], _described(folder / other["config"] / card.RECORD)]
-    texts = {
-        "README.md": card.readme(records),
-        card.CROISSANT: json.dumps(croissant.document(records), indent=2, ensure_ascii=False) + "\n",
-    }
-    for name, text in texts.items():
-        write_text(folder / name, text)
-
-
-def _described(path: Path) -> dict[str, Any]:
-    """Return a file of a config as its record lists it."""
-    name = f"{path.parent.name}/{path.name}"
-    return {"path": name, "bytes": path.stat().st_size, "sha256": hash_of(path)}
-
-
-def _today() -> str:
-    """Return the day, that of ``SOURCE_DATE_EPOCH`` where it is set, so that the same bytes can be built again."""
-    seconds = os.environ.get("SOURCE_DATE_EPOCH")
-    now = datetime.datetime.now(datetime.UTC)
-    return (datetime.datetime.fromtimestamp(float(seconds), datetime.UTC) if seconds else now).date().isoformat()
+    write_text(folder / "README.md", card.readme(records))
 
 
 def check_publishable(dataset: Dataset, folder: Path) -> None:
@@ -378,8 +349,8 @@ def _signature(dataset: Dataset, digest: Digest, rows: range) -> str:
     return json.dumps([dataset.id, dataset.version, *digest, *which])
 
 
-def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: str) -> dict[str, Any]:
-    """Write one Parquet file, unless it is there, and return it as the config's record lists it."""
+def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: str) -> None:
+    """Write one Parquet file, unless it is there."""
     dataset = parallel.opened(handle)
     schema = features(dataset).arrow_schema
     schema = schema.with_metadata({**schema.metadata, b"offaxis": signature.encode()})
@@ -394,7 +365,6 @@ def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: st
                     waiting = waiting.slice(whole)
             if len(waiting):
                 writer.write_table(waiting, row_group_size=ROWS)
-    return _described(path)
 
 
 def _writer(path: Path, schema: Any) -> Any:

@@ -274,7 +274,7 @@ def publish(
     to: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; configs of one dataset share it.")],
     ray: Ray = None,
 ) -> None:
-    """Write a folder for the Hugging Face Hub: Parquet files, a card and croissant.json."""
+    """Write a folder for the Hugging Face Hub: Parquet files and a card."""
     datasets = [benchmark_data.named_or_folder(name) for name in names]
     from benchmark_data import hf, parallel
     from benchmark_data.publish import card

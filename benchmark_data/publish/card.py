@@ -25,9 +25,6 @@ RECORD = "offaxis.json"
 SHEET = "contact_sheet.png"
 """Name of a config's contact sheet."""
 
-CROISSANT = "croissant.json"
-"""Name of the folder's description for machines."""
-
 HEADINGS = {
     "Motivation": "motivation",
     "Composition": "composition",
@@ -63,8 +60,6 @@ def record(
     *,
     splits: Sequence[Mapping[str, Any]],
     digests: Any,
-    files: Sequence[Mapping[str, Any]] = (),
-    published: str = "",
 ) -> Record:
     """Describe what a config holds.
 
@@ -72,19 +67,15 @@ def record(
         dataset: the dataset.
         splits: for each split ``name``, ``rows`` and ``files`` (pattern).
         digests: the ``quick`` and the ``full`` digest, each of ``pixels`` and ``factors``, of the rows in order.
-        files: for each file ``path`` in the folder, ``bytes`` and ``sha256``.
-        published: the day on which it was published first, such as ``2026-11-22``.
 
     Returns:
         The content of the file `RECORD`.
     """
-    made, archives = datasheet.made(dataset)
     return {
         "schema": 1,
         "name": dataset.name,
         "config": config_name(dataset),
         "default": is_default(dataset),
-        "published": published,
         "version": dataset.version,
         "description": dataset.description,
         "license": dataset.license,
@@ -93,8 +84,7 @@ def record(
         "defects": list(dataset.defects),
         "people": dataset.people,
         "photographs": dataset.photographs,
-        "made": made,
-        "archives": archives,
+        "made": datasheet.made(dataset),
         "grid": isinstance(dataset.space, FactorSpace),
         "image_shape": list(dataset.image_shape),
         "factors": [factor.as_json() for factor in dataset.space.factors],
@@ -107,7 +97,6 @@ def record(
             for name, extra in dataset.extras.items()
         },
         "splits": list(splits),
-        "files": list(files),
         "digests": digests,
     }
 
@@ -199,7 +188,7 @@ def _factors(records: Sequence[Record]) -> list[str]:
 
 def _datasheet(records: Sequence[Record]) -> list[str]:
     """Write the sentences of the datasheet, heading by heading."""
-    lines = [f"For machines the same is in [{CROISSANT}]({CROISSANT}).", ""]
+    lines: list[str] = []
     sheets = [(r["config"], datasheet.datasheet(r)) for r in records]
     for title, field in HEADINGS.items():
         lines += [f"### {title}", ""]

@@ -1,4 +1,4 @@
-"""What a dataset states of itself, as sentences: the datasheet of a card and the responsible-AI fields of Croissant.
+"""What a dataset states of itself, as sentences: the datasheet of a card.
 
 The headings are those of Gebru et al., "Datasheets for Datasets" (arXiv 1803.09010). Every sentence follows from a
 config's record, which holds what the dataset's file states; what it leaves open is said to be open.
@@ -7,7 +7,6 @@ config's record, which holds what the dataset's file states; what it leaves open
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,7 +36,6 @@ def datasheet(record: Mapping[str, Any]) -> dict[str, list[str]]:
         True: "Images or labels show people.",
         False: "None: no image and no label shows or describes a person.",
     }[record.get("people")]
-    harmless = "None is known: the dataset serves to study methods and says nothing about people."
     return {
         "motivation": ["Research on disentangled representations: the factors behind every image are known."],
         "composition": [
@@ -52,9 +50,7 @@ def datasheet(record: Mapping[str, Any]) -> dict[str, list[str]]:
             "Not for claims about other images: a score holds for this dataset alone.",
         ],
         "limits": list(record["defects"]) or ["No defects are known."],
-        "biases": [_presence(record)],
         "people": [people],
-        "impact": [harmless if record.get("people") is False else NOT_STATED],
     }
 
 
@@ -77,25 +73,23 @@ def _origin(record: Mapping[str, Any]) -> str:
     return f"{made} {'A camera took them.' if record['photographs'] else 'All of them were drawn by computer.'}"
 
 
-def made(dataset: Dataset) -> tuple[str, list[str]]:
+def made(dataset: Dataset) -> str:
     """Describe where a dataset's pixels come from.
 
     Args:
         dataset: the dataset.
 
     Returns:
-        ``rendered``, ``archive`` or, for arrays of a user's own, ``given``; and the names of the archives.
+        ``rendered``, ``archive`` or, for arrays of a user's own, ``given``.
 
     Example:
         >>> made(benchmark_data.load("dsprites_noisy")), made(benchmark_data.load("shapes3d_noisy"))
-        (('rendered', []), ('archive', ['shapes3d']))
+        ('rendered', 'archive')
     """
     sources = chain(dataset)
-    archives = sorted({source.id.partition("/")[0] for source in sources if isinstance(source, Archive)})
-    if archives:
-        return "archive", archives
-    rendered = any(isinstance(source, Rendered) for source in sources) or _is_ours(dataset)
-    return ("rendered" if rendered else "given"), []
+    if any(isinstance(source, Archive) for source in sources):
+        return "archive"
+    return "rendered" if any(isinstance(source, Rendered) for source in sources) or _is_ours(dataset) else "given"
 
 
 def _is_ours(dataset: Dataset) -> bool:
@@ -113,34 +107,3 @@ def papers(citation: str) -> list[str]:
         ['2202.13341']
     """
     return list(dict.fromkeys(re.findall(r"eprint\s*=\s*[{\"](\d{4}\.\d{4,5})", citation)))
-
-
-def authors(citation: str) -> list[str]:
-    r"""Return the authors of the first entry of BibTeX that names any, first names first and without TeX's marks.
-
-    Example:
-        >>> authors('@misc{x, author = {W{\\"u}thrich, Manuel and {\\DJ}or{\\dj}e M.}, year = {2019}}')
-        ['Manuel Wüthrich', 'Đorđe M.']
-    """
-    begin = re.search(r"author\s*=\s*\{", citation)
-    if not begin:
-        return []
-    depth, end = 1, begin.end()
-    while depth and end < len(citation):
-        depth += {"{": 1, "}": -1}.get(citation[end], 0)
-        end += 1
-    names = []
-    for name in re.split(r"\s+and\s+", _plain(citation[begin.end() : end - 1]).strip()):
-        family, comma, given = name.partition(",")
-        names.append(f"{given.strip()} {family.strip()}" if comma else name)
-    return names
-
-
-_ACCENTS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303"}
-"""TeX's accents, and Unicode's that stand behind the letter."""
-
-
-def _plain(text: str) -> str:
-    text = text.replace(r"\DJ", "Đ").replace(r"\dj", "đ")
-    text = re.sub(r"\\([\"'`^~])\{?(\w)\}?", lambda found: found[2] + _ACCENTS[found[1]], text)
-    return unicodedata.normalize("NFC", text.replace("{", "").replace("}", ""))

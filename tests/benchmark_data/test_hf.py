@@ -207,7 +207,6 @@ def test_a_card_says_where_images_and_labels_come_from(tiny_grid, published, tmp
     assert "<https://arxiv.org/abs/2202.13341>" in text  # the paper of XYSquares
     headings = [line.removeprefix("### ") for line in text.partition("## Datasheet")[2].splitlines()]
     assert [heading for heading in headings if heading in card.HEADINGS] == list(card.HEADINGS)
-    assert "](croissant.json)" in text
     assert "no image and no label shows or describes a person" in text
     unknown = (published / "README.md").read_text()  # a dataset whose file does not say who is in the images
     assert "### Personal information\n\nThe dataset's file does not say.\n" in unknown
