@@ -38,7 +38,7 @@ HERE = Path(__file__).parent
 RECORD = HERE / "public_vaes.json"
 SIMILARITY = HERE / "public_vaes_cka.csv"
 PICTURE = HERE.parent / "docs" / "images" / "public_models_cka.png"
-DATASET = "sprites2d"
+DATASET = "dsprites"
 STEPS = 345_600
 BATCHES = 738
 """The authors logged the loss of one batch of 1,000 images, divided by the number of such batches in dSprites."""

@@ -281,19 +281,12 @@ _OURS: dict[str, Any] = {**_SCORED, "added": True, "post_hoc": True}
 
 
 def _of_table(
-    what: str,
-    base: str,
-    paper: str,
-    objectives: tuple[str, ...],
-    forms: tuple[str, str],
-    said: Any,
-    paired: dict[str, Any],
+    what: str, paper: str, objectives: tuple[str, ...], forms: tuple[str, str], said: Any, paired: dict[str, Any]
 ) -> tuple[Entry, ...]:
     """Return the entries of a table: the paper's, with longer training, on rooms, and of objectives on pairs.
 
     Args:
         what: such as ``"table1"``.
-        base: the dataset of the paper's own entry at desk tier.
         paper: what the paper found.
         objectives: rows of the table.
         forms: what stands behind the names of changed datasets, at study and at desk tier.
@@ -302,7 +295,7 @@ def _of_table(
     """
     study, desk = forms
     variants = ("", study, SQUEEZED)
-    own, sprites, rooms = ((each, f"{each}{SQUEEZED}", f"{each}{desk}") for each in (base, "sprites2d", "room3d"))
+    own, sprites, rooms = ((each, f"{each}{SQUEEZED}", f"{each}{desk}") for each in ("dsprites", "sprites2d", "room3d"))
     longer_plans = table_plans(variants, _STRONGEST, sprites, times=_LONGER)
     pairs_plans = table_plans((SQUEEZED, study), PAIRED, sprites[1:], bases={"dsprites"}, seeds=FRESH)
     rooms_plans = table_plans(variants, _STRONGEST, rooms, bases={"shapes3d"}, seeds=range(SEEDS))
@@ -379,8 +372,8 @@ _ENTRIES = (
         draw=_changed.draw_regularised,
         judge=_changed.judge_robust,
     ),
-    *_of_table("table1", "dsprites", _DROPS, tuple(OBJECTIVES), (LEARNED, BY_PIXELS), _falls_in, _PATTERN),
-    *_of_table("table2", "sprites2d", _KEEPS, VAES, (NOISY, NOISY), _stays_in, _NOISE),
+    *_of_table("table1", _DROPS, tuple(OBJECTIVES), (LEARNED, BY_PIXELS), _falls_in, _PATTERN),
+    *_of_table("table2", _KEEPS, VAES, (NOISY, NOISY), _stays_in, _NOISE),
     Entry(
         id=f"{PAPER}/table1_weaker",
         paper="not in the paper, which has no squeezed data",
