@@ -29,7 +29,6 @@ EXAMPLES = {
     ),
     "latents": ({"mean": CODES, "variance": CODES**2 + 0.1}, None),
     "layers_against_input": ({"layers": {"encoder_1": CODES}, "inputs": OTHERS}, {}),
-    "metric_agreement": ({"scores": CODES, "names": ["a", "b", "c"], "resamples": 50}, {}),
     "perceived": ({"inputs": IMAGES, "mean": CODES.reshape(2, 20, 3)[:, :4]}, {}),
     "sample_size": ({"x": CODES, "y": OTHERS, "sizes": [10, 40]}, {}),
     "transfer_accuracy": (
